@@ -231,7 +231,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// The body of rejections.
   public var bodyForm = BodyForm.json
   /// Whether a 410 contains its timestamp.
-  public var tellsTimestamp = true
+  public var reportsTimestamp = true
   /// Whether answers contain `apns-id`.
   public var sendsID = true
   /// Whether `apns-id` is returned in upper case.

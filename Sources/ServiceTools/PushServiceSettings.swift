@@ -100,7 +100,7 @@ public struct CredentialExpiry: Sendable, Equatable {
 /// Finding about a credential, for `doctor`.
 public enum CredentialFinding: Sendable, Equatable {
   /// The credential has no problem.
-  case well(String)
+  case healthy(String)
   /// The credential can be read, but it may be the wrong one.
   case advice(String, cure: String)
   /// The credential does not work, or will soon stop working.

@@ -29,7 +29,7 @@ import Testing
       await scene.simulator.set(knobs)
       #expect(try await scene.push(try scene.request("01")).body == "<html>Unregistered</html>")
       knobs.bodyForm = .json
-      knobs.tellsTimestamp = false
+      knobs.reportsTimestamp = false
       await scene.simulator.set(knobs)
       #expect(try await scene.push(try scene.request("01")).body == #"{"reason":"Unregistered"}"#)
     }

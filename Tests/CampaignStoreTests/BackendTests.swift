@@ -10,9 +10,9 @@ struct BackendTests {
     #expect(try await world.store.limits.backends().isEmpty)
     let slow = BackendStanding(
       app: "news", share: 0.25, badLooks: 3, since: 1000, at: 2000, reason: "status 503: \"no\"\nnow")
-    let well = BackendStanding(app: "shop", at: 5)
-    for standing in [slow, well] { try await world.store.limits.keep(standing) }
-    #expect(try await world.store.limits.backends() == ["news": slow, "shop": well])
+    let healthy = BackendStanding(app: "shop", at: 5)
+    for standing in [slow, healthy] { try await world.store.limits.keep(standing) }
+    #expect(try await world.store.limits.backends() == ["news": slow, "shop": healthy])
     try await world.store.limits.keep(BackendStanding(app: "news", at: 3000))
     #expect(try await world.store.limits.backends()["news"]?.isSlowed == false)
     // A value that Carillon did not write is ignored.

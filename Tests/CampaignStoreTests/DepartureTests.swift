@@ -132,7 +132,7 @@ struct DepartureTests {
           RegistrationEvent(
             .logout(user: "u7", TestStore.deviceToken(7), service: TestStore.service.name), at: now)
         ])
-      case .erasure: _ = try await store.erasure.forget("u7")
+      case .erasure: _ = try await store.erasure.erase("u7")
       case .move:
         try await store.registry.register([
           DeviceRegistration(user: "bob", device: TestStore.device(7, registeredAt: UInt64(now)))
@@ -363,13 +363,13 @@ struct DepartureTests {
     let owners = try #require(try await world.command("DUMP", owner).bytes.map { Array($0) })
     try await world.command("DEL", owner)
     try await world.command("SET", owner, "damaged")
-    await #expect(throws: (any Error).self) { try await world.store.erasure.forget("u1") }
+    await #expect(throws: (any Error).self) { try await world.store.erasure.erase("u1") }
     #expect(try await world.store.registry.user("u1")?.devices.count == 1)
     #expect(try await world.store.audiences.lists(of: "u1").suppression == [SuppressionList(app: "news")])
     // A second attempt finds all that is left.
     try await world.command("DEL", owner)
     try await world.command("RESTORE", owner, 0, owners)
-    _ = try await world.store.erasure.forget("u1")
+    _ = try await world.store.erasure.erase("u1")
     #expect(try await world.store.registry.user("u1") == nil)
     #expect(try await world.store.audiences.lists(of: "u1").suppression.isEmpty)
   }

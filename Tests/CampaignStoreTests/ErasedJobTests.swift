@@ -51,7 +51,7 @@ struct ErasedJobTests {
       try await world.activate(id, audience: audience)
     }
     let digest = try await world.command("GET", world.keys.job("users")).string
-    let forgotten = try await world.store.erasure.forget(Self.user)
+    let forgotten = try await world.store.erasure.erase(Self.user)
     #expect(forgotten.campaigns == 2 && forgotten.completeBy == nil)
     try await expectNothing(in: world)
     let job = try #require(try await world.store.campaigns.findWithJob("users")?.job)
@@ -69,7 +69,7 @@ struct ErasedJobTests {
     let world = try await world()
     let job = TestStore.job("waits", audience: audience)
     try await world.command("LPUSH", world.keys.campaigns, job)
-    let forgotten = try await world.store.erasure.forget(Self.user)
+    let forgotten = try await world.store.erasure.erase(Self.user)
     #expect(forgotten.completeBy != nil)
     // An erasure does not affect a job that is pushed after it.
     let later = TestStore.job("later", audience: audience)
@@ -93,7 +93,7 @@ struct ErasedJobTests {
     let job = TestStore.job("waits", audience: Self.tokens)
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     try await world.command("ZADD", world.keys.workers, 1, "w")
-    _ = try await world.store.erasure.forget(Self.user)
+    _ = try await world.store.erasure.erase(Self.user)
     let campaign = try CampaignJob.parse(job, .any(APNsService()))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     #expect(try await world.store.erasure.finishErasures() == 1)
@@ -113,7 +113,7 @@ struct ErasedJobTests {
       TestStore.job("whole", audience: #"{"segment":"*"}"#), reason: "s", hint: "", worker: "w")
     var before: [DeadJob] = []
     try await world.store.queue.forEachDeadJob { before.append($0) }
-    _ = try await world.store.erasure.forget(Self.user)
+    _ = try await world.store.erasure.erase(Self.user)
     try await expectNothing(in: world)
     var after: [DeadJob] = []
     try await world.store.queue.forEachDeadJob { after.append($0) }
@@ -136,7 +136,7 @@ struct ErasedJobTests {
     for event in events { try await world.command("LPUSH", world.keys.events(.registrations), event) }
     let receipt = #"{"event":"opened","campaign":"c","user":"\#(Self.user)"}"#
     try await world.command("LPUSH", world.keys.events(.receipts), receipt)
-    _ = try await world.store.erasure.forget(Self.user)
+    _ = try await world.store.erasure.erase(Self.user)
     try await expectNothing(in: world)
     let left = try await world.command("LRANGE", world.keys.events(.registrations), 0, -1).map(\.string)
     #expect(left == [#"{"erased":true}"#, events[1], #"{"erased":true}"#])

@@ -92,7 +92,7 @@ struct ErasureTests {
     let chunk = try await ledger.targets(from: 0, count: count)
     let place = chunk.places.indices.first { chunk.user($0).elementsEqual(Self.user.utf8) }
     func erase() async throws {
-      let forgotten = try await world.store.erasure.forget(Self.user)
+      let forgotten = try await world.store.erasure.erase(Self.user)
       #expect(forgotten.devices == 1 && forgotten.segments == ["fans"] && forgotten.completeBy == nil)
     }
     switch moment {
@@ -152,7 +152,7 @@ struct ErasureTests {
   /// Erases the user before the last pipeline of an expansion, which seals the slice.
   private func eraseWhileBuilding(
     _ ledger: SliceLedger, _ campaign: Campaign, _ departures: Int, in world: TestStore
-  ) async throws -> Forgotten {
+  ) async throws -> ErasureSummary {
     // A campaign in another store shows the number of pipelines in an expansion.
     let model = try await TestStore(on: .single, partitions: 1)
     try await register(300, in: model)
@@ -167,7 +167,7 @@ struct ErasureTests {
       await steps.note()
       guard await steps.count == last else { return }
       let forgotten = try await StoreSteps.$beforeEach.withValue(nil) {
-        try await world.store.erasure.forget(Self.user)
+        try await world.store.erasure.erase(Self.user)
       }
       await steps.set(forgotten)
     }) {
@@ -179,9 +179,9 @@ struct ErasureTests {
   /// Counter of the pipelines of an expansion.
   private actor ExpansionSteps {
     private(set) var count = 0
-    private(set) var forgotten: Forgotten?
+    private(set) var forgotten: ErasureSummary?
     func note() { count += 1 }
-    func set(_ forgotten: Forgotten) { self.forgotten = forgotten }
+    func set(_ forgotten: ErasureSummary) { self.forgotten = forgotten }
     /// Resets the count and returns its last value.
     func restart() -> Int {
       defer { count = 0 }
@@ -196,7 +196,7 @@ struct ErasureTests {
     let ledger = try await world.sealed("raw", count: 10)
     _ = try await ledger.commit(credit: 10)
     try await answer(ledger, ledger.targets(from: 0, count: 10))
-    _ = try await world.store.erasure.forget(Self.user)
+    _ = try await world.store.erasure.erase(Self.user)
     var read: [Bool] = []
     try await world.store.results.forEachResult(of: "raw") { page in
       read += page.map { $0.token == nil }
@@ -213,7 +213,7 @@ struct ErasureTests {
     try await world.activate("users", audience: users, #","localized":{"de":{"aps":{"alert":"{{x}}"}}}"#)
     try await world.activate(
       "tokens", audience: #"{"tokens":["\#(TestStore.text(Self.victim))","\#(TestStore.text(1))"]}"#)
-    _ = try await world.store.erasure.forget(Self.user)
+    _ = try await world.store.erasure.erase(Self.user)
     let left = try await world.command("SMEMBERS", world.keys.audience(0, "users")).map(\.string)
     #expect(left == ["u1"])
     #expect(try await world.command("HLEN", world.keys.values(0, "users")).integer == 0)
@@ -235,7 +235,7 @@ struct ErasureTests {
     let before = try await controlUsers(in: world)
     #expect(before.count == 300 - count)
     let erased = try #require(before.first)
-    let forgotten = try await world.store.erasure.forget(erased)
+    let forgotten = try await world.store.erasure.erase(erased)
     #expect(forgotten.devices == 1 && forgotten.completeBy == nil)
     let after = try await controlUsers(in: world)
     #expect(after == before.filter { $0 != erased })
@@ -262,9 +262,9 @@ struct ErasureTests {
     try await answer(ledger, chunk)
     let key = world.keys.slice(0, of: "c")
     try await world.command("HSET", key, "format", TargetPage.oldestErasable)
-    _ = try await world.store.erasure.forget("nobody")
+    _ = try await world.store.erasure.erase("nobody")
     #expect(try await world.command("HGET", key, "format").integer == TargetPage.oldestErasable)
-    _ = try await world.store.erasure.forget(Self.user)
+    _ = try await world.store.erasure.erase(Self.user)
     #expect(try await world.command("HGET", key, "format").integer == TargetPage.formatVersion)
     try await expectNothing(in: world, "version \(TargetPage.oldestErasable)")
   }
@@ -292,12 +292,12 @@ struct ErasureTests {
       let steps = Steps(step)
       do {
         try await StoreSteps.$beforeEach.withValue({ if await steps.next() { throw Killed() } }) {
-          _ = try await world.store.erasure.forget(Self.user)
+          _ = try await world.store.erasure.erase(Self.user)
         }
         isComplete = true
       } catch is Killed {
         // The store has no record of the erasure if the process was killed before it began.
-        if try await world.store.erasure.finishErasures() == 0 { _ = try await world.store.erasure.forget(Self.user) }
+        if try await world.store.erasure.finishErasures() == 0 { _ = try await world.store.erasure.erase(Self.user) }
       }
       try await expectNothing(in: world, "killed before step \(step)")
       #expect(try await world.command("EXISTS", world.keys.erasing).integer == 0)

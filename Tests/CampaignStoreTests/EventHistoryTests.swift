@@ -106,7 +106,7 @@ struct EventHistoryTests {
     for statement in page {
       switch statement {
       case .event(let event): events.append(event)
-      case .erasure(let user, let at): _ = try await world.store.erasure.forget(user, at: at)
+      case .erasure(let user, let at): _ = try await world.store.erasure.erase(user, at: at)
       }
     }
     try await world.store.registry.apply(events, lastDeviceOnly: exclusive)

@@ -219,7 +219,7 @@ import Testing
     let now = try await world.store.time() / 1000
     for (number, row) in Self.statements.enumerated() {
       let (old, user) = (" s\(number)", "s\(number)")
-      if row.isErased { _ = try await world.store.erasure.forget(user) }
+      if row.isErased { _ = try await world.store.erasure.erase(user) }
       if let at = row.old {
         try await world.store.audiences.set([old: MembershipStatement(isMember: true, at: now - at)], in: row.list)
       } else {

@@ -84,7 +84,7 @@ struct RegistrationEventsTests {
     #expect(try await scene.tokens(of: "ada") + scene.tokens(of: "ben") == [])
 
     try await scene.apply(scene.register("ada", 2, 30))
-    _ = try await scene.world.store.erasure.forget("ada")
+    _ = try await scene.world.store.erasure.erase("ada")
     #expect(try await scene.apply(scene.login("ada", 2, 31), scene.register("ada", 3, 32)) == 2)
     #expect(try await scene.tokens(of: "ada") == [])
     // A user who logs in afterwards is registered again.
@@ -208,7 +208,7 @@ struct RegistrationEventsTests {
     while try await store.time() / 1000 <= replacement.at {}
     try await store.audiences.add(["out"], to: list)
     _ = try await store.audiences.remove(["in"], from: list)
-    _ = try await store.erasure.forget("gone")
+    _ = try await store.erasure.erase("gone")
     try await store.audiences.putInForce(replacement)
     var members: Set<String> = []
     try await store.audiences.forEachMember(ofSegment: list) { members.formUnion($0) }
@@ -362,7 +362,7 @@ struct RegistrationEventsTests {
       (.tag(user: user, segments: ["vip"], isMember: true), 1), (.badge(user: user, app: "news", value: 3), 1),
       (.preference(user: user, SuppressionList(app: "news"), isAllowed: false), 2),
       (.attributes(user: user, ["x": "y"]), 9))
-    _ = try await world.store.erasure.forget(user)
+    _ = try await world.store.erasure.erase(user)
     try await scene.apply(
       scene.register(user, 2, 8, plan: "b"), (.tag(user: user, segments: ["vip"], isMember: true), 5),
       (.badge(user: user, app: "news", value: 3), 7), (.attributes(user: user, ["x": "z"]), 11))

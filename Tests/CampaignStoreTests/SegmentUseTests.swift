@@ -160,7 +160,7 @@ struct SegmentUseTests {
     try await world.store.audiences.add([out], to: list)
     // The removal of the last opt-out leaves the list without members, and counts as an opt-in.
     _ = try await world.store.audiences.remove([back], from: list)
-    _ = try await world.store.erasure.forget(erased)
+    _ = try await world.store.erasure.erase(erased)
     let ledger = try await world.claimed("a", 1).ledger
     let count = try #require(try await world.expand(ledger, campaign))
     let chunk = try await ledger.targets(from: 0, count: count)

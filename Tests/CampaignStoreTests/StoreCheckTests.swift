@@ -46,7 +46,7 @@ import Testing
   @Test(arguments: Backend.allCases)
   func manyCorruptionsAreRepairedTogether(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
-    let wounds = StoreWound.all.filter { !$0.isOpen && $0.kind != .leftRegistration }
+    let wounds = StoreWound.all.filter { !$0.isOpen && $0.kind != .unfinishedRegistration }
     for wound in wounds { try await wound.damage(scene) }
     // Some corruptions hide others: a user with attributes and without devices has a device of another user now.
     let found = try await scene.check(repairing: true)
@@ -162,7 +162,7 @@ import Testing
       let before = try await sent()
       var findings: [StoreFinding] = []
       _ = try await world.store.repair.check(pause: CheckScene.pause) { findings += $0 }
-      #expect(findings.isEmpty == isOfPrunes && findings.allSatisfy { $0.kind == .leftRegistration })
+      #expect(findings.isEmpty == isOfPrunes && findings.allSatisfy { $0.kind == .unfinishedRegistration })
       let work = try await sent() - before
       if !isOfPrunes, count == Self.few {
         _ = try await world.store.repair.check(repairing: true, pause: CheckScene.pause) { _ in }

@@ -83,9 +83,9 @@ struct APITests {
     #expect(invisible.status == 422 && invisible.text.contains("U+200B"), "\(invisible)")
     let warned = try await house.ask("POST", "/api/v1/campaigns", job)
     let rules = try JSONObject(warned.text).objects("warnings")?.compactMap { $0.text("rule") }
-    #expect(warned.status == 201 && rules == ["unknown-attribute", "audience-reaches-nobody"], "\(warned)")
+    #expect(warned.status == 201 && rules == ["unknown-attribute", "audience-reaches-no-user"], "\(warned)")
     let again = try await house.ask("POST", "/api/v1/campaigns", job)
-    #expect(again.status == 200 && !again.text.contains("audience-reaches-nobody"), "\(again)")
+    #expect(again.status == 200 && !again.text.contains("audience-reaches-no-user"), "\(again)")
     let some = try await house.ask(
       "POST", "/api/v1/campaigns", CarillonWorld.job("s", audience: #"{"users":["ada"]}"#))
     #expect(some.status == 201 && some.text.contains(#""warnings":[]"#), "\(some)")
@@ -151,8 +151,8 @@ struct APITests {
     #expect(try await house.ask("DELETE", "/api/v1/devices/\(CarillonWorld.token(2))").status == 404)
 
     let audit = try await house.ask("GET", "/api/v1/audit")
-    for entry in ["campaign.submit", "segment.add", "user.forget"] { #expect(audit.text.contains(entry)) }
-    #expect(audit.text.contains(#""who":"boss""#) && !audit.text.contains("ada"))
+    for entry in ["campaign.submit", "segment.add", "user.erase"] { #expect(audit.text.contains(entry)) }
+    #expect(audit.text.contains(#""actor":"boss""#) && !audit.text.contains("ada"))
     await house.close()
   }
 
@@ -231,7 +231,7 @@ struct APITests {
     #expect(broken.status == 409 && broken.text.contains("its SHA-256 does not match"), "\(broken)")
     #expect(try await house.ask("GET", "/api/v1/campaigns/none/manifest").status == 404)
     let audit = try await house.ask("GET", "/api/v1/audit").text
-    #expect(audit.contains(#""who":"grace","action":"campaign.approve","subject":"big""#), "\(audit)")
+    #expect(audit.contains(#""actor":"grace","action":"campaign.approve","subject":"big""#), "\(audit)")
     await house.close()
   }
 
@@ -382,14 +382,14 @@ struct APITests {
   @Test func commandErasesAUser() async throws {
     let world = try await CarillonWorld(devices: 2)
     try await world.succeed("segment", "add", "vip", "u0")
-    let forgotten = try await world.succeed("users", "forget", "u0", "--yes", "--json")
+    let forgotten = try await world.succeed("users", "erase", "u0", "--yes", "--json")
     #expect(try JSONObject(forgotten).number("devices") == 1 && forgotten.contains(#""segments":["vip"]"#))
     #expect(try await world.run("devices", "show", "u0").exit == .status(1))
-    #expect(try await world.run("users", "forget", "u0", "--yes").exit == .status(1))
+    #expect(try await world.run("users", "erase", "u0", "--yes").exit == .status(1))
     try await world.succeed("devices", "show", "u1")
     try await world.succeed("store", "check")
     // The audit log records that a user was erased, but not the name of the user. The name is personal data.
     let audit = try await world.server.command("xrange", "{\(world.namespace)}:audit", "-", "+")
-    #expect(audit.contains("user.forget") && audit.contains("1 devices") && !audit.contains("u0"), "\(audit)")
+    #expect(audit.contains("user.erase") && audit.contains("1 devices") && !audit.contains("u0"), "\(audit)")
   }
 }

@@ -208,7 +208,7 @@ import Testing
     await company.server.kill(SIGKILL)
   }
 
-  /// A test kills `users forget`. The worker's role has the rights to complete the erasure, including the streams.
+  /// A test kills `users erase`. The worker's role has the rights to complete the erasure, including the streams.
   @Test(arguments: ["redis.acl.example", "redis-6.2.acl.example"])
   func workerCompletesTheErasureOfAKilledCommand(file: String) async throws {
     let isOld = file.contains("6.2")
@@ -224,7 +224,7 @@ import Testing
     environment["CARILLON_REDIS_USER"] = "carillon-admin"
     environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path("admin")
     environment["CARILLON_FAULT_STEP"] = "12"
-    let killed = try await CarillonCommand.run(["users", "forget", "victim", "--yes"], environment: environment)
+    let killed = try await CarillonCommand.run(["users", "erase", "victim", "--yes"], environment: environment)
     #expect(killed.exit == .signal(SIGKILL))
     #expect(try await company.operate("hlen", "{carillon}:erasing") == "1")
     environment["CARILLON_REDIS_USER"] = "carillon-worker"

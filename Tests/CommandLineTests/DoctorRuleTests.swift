@@ -25,7 +25,7 @@ struct DoctorRuleTests {
   ) {
     #expect(
       findings.contains { $0.level == level && $0.text.contains(text) }, "\(findings)", sourceLocation: sourceLocation)
-    #expect(findings.allSatisfy { ($0.level == .well) == ($0.cure == nil) }, sourceLocation: sourceLocation)
+    #expect(findings.allSatisfy { ($0.level == .healthy) == ($0.cure == nil) }, sourceLocation: sourceLocation)
   }
 
   // MARK: Redis
@@ -44,7 +44,7 @@ struct DoctorRuleTests {
 
   @Test func correctServerHasNoFinding() {
     let findings = RedisRules.findings(Self.node([:]))
-    #expect(levels(findings) == [.well, .well, .well], "\(findings)")
+    #expect(levels(findings) == [.healthy, .healthy, .healthy], "\(findings)")
   }
 
   @Test(arguments: [
@@ -60,14 +60,14 @@ struct DoctorRuleTests {
   func serverProblemIsReported(field: String, value: String?, level: String, text: String) throws {
     let findings = RedisRules.findings(Self.node([field: value]))
     expect(findings, try #require(DoctorFinding.Level(rawValue: level)), text)
-    #expect(findings.count { $0.level != .well } == 1)
+    #expect(findings.count { $0.level != .healthy } == 1)
   }
 
   @Test func slowServersAndWrongClocksAreReported() {
     func findings(_ microseconds: Int, _ ahead: Int) -> [DoctorFinding] {
       RedisRules.findings(NodePace(endpoint: "r:1", roundTrips: [1, microseconds, 900_000], clockAhead: ahead))
     }
-    #expect(levels(findings(300, 1999)) == [.well])
+    #expect(levels(findings(300, 1999)) == [.healthy])
     expect(findings(10_000, 0), .advice, "takes 10.0 ms to answer")
     expect(findings(150_000, 0), .problem, "takes 150.0 ms to answer")
     expect(findings(300, -2500), .advice, "its clock is 2 s behind this machine's")
@@ -76,10 +76,10 @@ struct DoctorRuleTests {
 
   @Test func openSlotsRightsAndCrowdedPartitionsAreReported() {
     expect(RedisRules.findings(openSlots: nil), .advice, "has no right to check")
-    expect(RedisRules.findings(openSlots: []), .well, "no slot")
+    expect(RedisRules.findings(openSlots: []), .healthy, "no slot")
     expect(RedisRules.findings(openSlots: [93, 77]), .problem, "2 slots of the cluster are open, for example 93")
     expect(RedisRules.findings(missing: nil, of: .worker), .advice, "before 7")
-    expect(RedisRules.findings(missing: [], of: .reader), .well, "all rights of the role reader")
+    expect(RedisRules.findings(missing: [], of: .reader), .healthy, "all rights of the role reader")
     let missing = (0..<7).map { "cmd\($0) key" }
     expect(RedisRules.findings(missing: missing, of: .worker), .problem, "cmd4 key and 2 more")
     #expect(RedisRules.findings(usersOfPartition: 20_000, partitions: 256).isEmpty)
@@ -99,8 +99,8 @@ struct DoctorRuleTests {
         credential: .token(.init(keyFile: file, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
       return CredentialRules.findings("news", .init(service: ConfiguredService(APNsTools(), settings)), now: 0)
     }
-    #expect(try levels(findings("AuthKey_ABC123DEFG.p8")) == [.well])
-    #expect(try levels(findings("news.p8")) == [.well])
+    #expect(try levels(findings("AuthKey_ABC123DEFG.p8")) == [.healthy])
+    #expect(try levels(findings("news.p8")) == [.healthy])
     expect(try findings("AuthKey_ZZZZZZZZZZ.p8"), .advice, "its id is said to be ABC123DEFG")
   }
 
@@ -109,7 +109,7 @@ struct DoctorRuleTests {
   @Test func endingCertificateOfTheEndpointIsReported() throws {
     let summary = { (days: Int64) in CertificateSummary(name: "a", issuer: "b", validity: 0...(days * 86_400)) }
     expect(
-      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .well,
+      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .healthy,
       "a by b, 2 in the chain, valid for 30 more"
     )
     expect(NetworkExamination.findings([summary(6)], "e", now: 0), .advice, "for 6 more days")
@@ -120,7 +120,7 @@ struct DoctorRuleTests {
     let backend = AppBackend(
       check: HealthCheck(url: "http://b/health", slowAfter: 500), interval: 5000, rate: 2000, leastShare: 0.1)
     expect(
-      [BackendRules.finding("news", backend, .well)], .well,
+      [BackendRules.finding("news", backend, .healthy)], .healthy,
       "the health check of its backend succeeded at http://b/health")
     expect([BackendRules.finding("news", backend, .slow(milliseconds: 900))], .advice, "answered after 900 ms")
     expect([BackendRules.finding("news", backend, .failing("status 503"))], .problem, "http://b/health: status 503")
@@ -140,7 +140,7 @@ struct DoctorRuleTests {
       change(&facts)
       return MachineRules.findings(facts, engine: engine)
     }
-    #expect(findings().allSatisfy { $0.level == .well })
+    #expect(findings().allSatisfy { $0.level == .healthy })
     expect(findings { $0.descriptors = 256 }, .problem, "limit of open files per process is 256")
     expect(findings { $0.availableMemory = 100 << 20 }, .problem, "100 MiB of memory")
     expect(findings { $0.memoryLimit = 64 << 20 }, .problem, "64 MiB of memory")
@@ -173,7 +173,7 @@ struct DoctorRuleTests {
 
   @Test func otherVersionsInTheFleetAreReported() {
     expect(VersionRules.findings(own: "1", fleet: [], live: 0), .advice, "no worker")
-    expect(VersionRules.findings(own: "1", fleet: ["1"], live: 3), .well, "3 live workers, all with this version")
+    expect(VersionRules.findings(own: "1", fleet: ["1"], live: 3), .healthy, "3 live workers, all with this version")
     expect(
       VersionRules.findings(own: "1", fleet: ["1", "2"], live: 3), .advice,
       "this program has version 1, workers have 1 and 2")
@@ -181,11 +181,11 @@ struct DoctorRuleTests {
 
   @Test func reportSortsCountsAndNamesTheRemedy() throws {
     var report = DoctorReport()
-    report.add([.problem(.versions, "", "old", cure: "upgrade"), .well(.redis, "r", "fine")])
+    report.add([.problem(.versions, "", "old", cure: "upgrade"), .healthy(.redis, "r", "fine")])
     #expect(report.text == "ok  redis  r: fine\n!   versions  old\n      upgrade\n1 to fix, 0 to consider, 1 ok")
-    #expect(!report.isWell)
+    #expect(!report.isHealthy)
     let json = try JSONObject(report.json)
-    #expect(json.bool("well") == false && json.number("problems") == 1)
+    #expect(json.bool("healthy") == false && json.number("problems") == 1)
     #expect(json.objects("findings")?.last?.text("cure") == "upgrade")
   }
 }

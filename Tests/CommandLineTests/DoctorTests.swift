@@ -11,7 +11,7 @@ struct DoctorTests {
     let output = try await CarillonCommand.run(
       ["doctor", "--json"] + options, environment: world.environment.merging(changes) { $1 })
     let json = try JSONObject(output.standardOutput)
-    #expect((json.bool("well") == true) == (output.exit == .status(0)), "\(output.standardOutput)")
+    #expect((json.bool("healthy") == true) == (output.exit == .status(0)), "\(output.standardOutput)")
     return (output.exit, try #require(json.objects("findings")))
   }
 
@@ -87,7 +87,7 @@ struct DoctorTests {
       let (exit, findings) = try await doctor(world, changes)
       #expect(exit == .status(1))
       #expect(problems(findings).contains { $0.hasPrefix(problem) }, "\(problem): \(problems(findings))")
-      #expect(findings.allSatisfy { $0.text("level") == "well" || $0.text("cure")?.isEmpty == false })
+      #expect(findings.allSatisfy { $0.text("level") == "healthy" || $0.text("cure")?.isEmpty == false })
     }
     // An untrusted certificate: the simulator has an authority of its own.
     let roots = try await CarillonWorld(engine: "native", server: server).environment["CARILLON_CONFIG"]

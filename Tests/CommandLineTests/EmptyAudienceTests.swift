@@ -13,7 +13,7 @@ struct EmptyAudienceTests {
     try await world.succeed("devices", "register", "--user", "ada", "--token", CarillonWorld.token(1), "--app", "news")
     let warned = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: nobody))
     let warning = try #require(warned.objects("warnings")?.first)
-    #expect(warning.text("rule") == "audience-reaches-nobody" && warning.text("severity") == "warning")
+    #expect(warning.text("rule") == "audience-reaches-no-user" && warning.text("severity") == "warning")
     let reasons = "1 without a device, 1 filtered out by the condition (where)"
     #expect(warning.text("message") == "the audience has no user who gets a push now: \(reasons)")
     // `submit` does not warn of a job that reaches a user.
@@ -23,12 +23,12 @@ struct EmptyAudienceTests {
     // There is no simulator, so the worker must find no campaign that reaches a user.
     for id in ["empty", "some"] { try await world.succeed("campaign", "cancel", id) }
     let worker = try await world.start("worker", "--drain", "--name", "w", "--json")
-    #expect(await worker.errorLine(containing: #""event":"reachedNobody""#)?.contains("filtered out") == true)
+    #expect(await worker.errorLine(containing: #""event":"reachedNoUser""#)?.contains("filtered out") == true)
     #expect(await worker.waitForExit() == .status(0))
     let reach = try #require(try await world.show("nobody").object("reach"))
     #expect(reach.numbers["audience"] == 2 && reach.numbers["users"] == 0)
     #expect(reach.object("leftOut")?.numbers == ["noDevice": 1, "notMatching": 1])
-    #expect(reach.text("nobody") == "2 users in its audience: \(reasons)")
+    #expect(reach.text("noUserReason") == "2 users in its audience: \(reasons)")
     let text = try await world.succeed("campaign", "show", "nobody")
     #expect(text.contains("no recipients") && text.contains("2 in the audience, 0 get a push"))
     #expect(text.contains("excluded") && text.contains("1 without a device") && !text.contains("registration events"))

@@ -67,7 +67,7 @@ struct ErasureProofTests {
     var killed = 0
     for step in Self.kills {
       let command = try await world.start(
-        ["users", "forget", Self.user, "--yes"], environment: ["CARILLON_FAULT_STEP": String(step)])
+        ["users", "erase", Self.user, "--yes"], environment: ["CARILLON_FAULT_STEP": String(step)])
       if await command.waitForExit() == .signal(SIGKILL) { killed += 1 }
     }
     #expect(killed > 0)

@@ -82,7 +82,7 @@ struct ImportResumeTests {
     let rows = (1...4).map { "ada,\(CarillonWorld.token($0)),202\($0)-01-01T00:00:00Z\n" }
     let output = try await world.succeed(
       "devices", "import", "-", "--format", "csv", "--json", input: "user,token,lastSeen\n" + rows.joined())
-    #expect(try JSONObject(output).numbers == ["rows": 4, "imported": 4, "skipped": 0, "outdated": 0, "crowdedOut": 2])
+    #expect(try JSONObject(output).numbers == ["rows": 4, "imported": 4, "skipped": 0, "outdated": 0, "evicted": 2])
     try await world.succeed("devices", "register", "--user", "ada", "--token", CarillonWorld.token(5))
     let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
     #expect(ada.objects("devices")?.map { $0.text("token") } == [4, 5].map(CarillonWorld.token))

@@ -64,7 +64,7 @@ struct SecondServiceToolsTests {
   @Test func doctorAndChannelsUseTheSettingsOfTheService() throws {
     let chat = try #require(configuration().apps["chat"])
     #expect(
-      CredentialRules.findings("chat", chat, now: 0) == [.well(.credential, "chat", "the secret has six letters")])
+      CredentialRules.findings("chat", chat, now: 0) == [.healthy(.credential, "chat", "the secret has six letters")])
     let channel = try #require(AppChannels.make(["chat": chat])["chat"])
     #expect(channel.service is TextService && channel.endpoint.url == "https://127.0.0.1:8443")
     #expect(channel.credential.authorization() == .token(BearerToken(text: "sesame", generation: 1, connection: 1)))

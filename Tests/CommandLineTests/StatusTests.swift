@@ -17,14 +17,14 @@ struct StatusTests {
     let worker = try await world.start("worker", "--name", "ada")
     try await world.submit("a")
     try await world.until("a") { $0.text("state") == "completed" }
-    var well = try await world.run("status", "--json")
+    var healthy = try await world.run("status", "--json")
     // The worker publishes its counts with its next heartbeat.
-    while try JSONObject(well.standardOutput).object("workers")?.objects("each")?.first?.number("accepted") != 20 {
-      well = try await world.run("status", "--json")
-      #expect(well.exit == .status(0), "\(well.standardOutput)")
+    while try JSONObject(healthy.standardOutput).object("workers")?.objects("each")?.first?.number("accepted") != 20 {
+      healthy = try await world.run("status", "--json")
+      #expect(healthy.exit == .status(0), "\(healthy.standardOutput)")
     }
-    let json = try JSONObject(well.standardOutput)
-    #expect(json.bool("well") == true && json.objects("alarms")?.isEmpty == true)
+    let json = try JSONObject(healthy.standardOutput)
+    #expect(json.bool("healthy") == true && json.objects("alarms")?.isEmpty == true)
     let ada = try #require(json.object("workers")?.objects("each")?.first)
     #expect(ada.text("name") == "ada" && ada.text("version") == "0.1.0" && ada.text("engine") == "native")
     #expect(ada.objects("pools")?.first?.text("endpoint") == "https://127.0.0.1:\(simulator.port)")

@@ -7,9 +7,10 @@ import Testing
 @Suite struct StoreCheckCommandTests {
   @Test func checkPrintsFindingsAndExits1IfAnyRemain() async throws {
     let world = try await CarillonWorld(devices: 40)
-    let well = try await world.succeed("store", "check")
+    let healthy = try await world.succeed("store", "check")
     #expect(
-      well.hasPrefix("checked ") && well.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: no problems found\n"))
+      healthy.hasPrefix("checked ")
+        && healthy.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: no problems found\n"))
 
     let partition = "{\(world.namespace):3}:"
     try await world.server.command("sadd", partition + "users", "ghost")
@@ -27,7 +28,8 @@ import Testing
     let repaired = try await world.run("store", "check", "--repair", "--json")
     #expect(repaired.exit == .status(1))
     let objects = try repaired.standardOutput.split(separator: "\n").map { try JSONObject(String($0)) }
-    #expect(Set(objects.compactMap { $0.text("kind") }) == ["userWithoutDevices", "attributesOfNobody", "unknownKey"])
+    #expect(
+      Set(objects.compactMap { $0.text("kind") }) == ["userWithoutDevices", "attributesWithoutDevices", "unknownKey"])
     #expect(Set(objects.compactMap { $0.text("standing") }) == ["repaired", "open"])
     #expect(objects.dropLast().allSatisfy { $0.text("problem") != nil && $0.text("remedy") != nil })
     #expect(objects.last?.number("repaired") == 2 && objects.last?.number("left") == 1)

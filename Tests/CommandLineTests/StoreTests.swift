@@ -23,7 +23,7 @@ struct StoreTests {
     }
     let before = try await connections()
     let command = try await world.start("store", "repartition", "32", "--yes", "--json")
-    _ = try #require(await worker.errorLine(containing: #""event":"held""#))
+    _ = try #require(await worker.errorLine(containing: #""event":"storeLocked""#))
     try await world.submit("next")
     let refused = try await world.run("devices", "register", "--user", "u1", "--token", CarillonWorld.token(5000))
     #expect(refused.exit == .status(69) && refused.standardError.contains("store repartition 32"))

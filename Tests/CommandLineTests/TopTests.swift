@@ -12,7 +12,7 @@ struct TopTests {
     let output = try await world.run("top")
     #expect(output.exit == .status(1) && output.standardOutput.contains("  ! no worker runs"))
     #expect(!output.standardOutput.contains("\u{1B}"))
-    #expect(try JSONObject(try await world.run("top", "--json").standardOutput).bool("well") == false)
+    #expect(try JSONObject(try await world.run("top", "--json").standardOutput).bool("healthy") == false)
     #expect(try await world.run("top", "--interval", "0").exit == .status(64))
   }
 

@@ -57,8 +57,8 @@ struct WorkerTests {
     try await world.submit("slow")
     try await world.until("slow") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
     for (verb, event, says) in [
-      ("pause", "followed", "was paused"), ("resume", "resumed", "was resumed"),
-      ("cancel", "followed", "was cancelled"),
+      ("pause", "controlApplied", "was paused"), ("resume", "resumed", "was resumed"),
+      ("cancel", "controlApplied", "was cancelled"),
     ] {
       try await world.succeed("campaign", verb, "slow")
       let line = try #require(await worker.errorLine(containing: "\"event\":\"\(event)\""))

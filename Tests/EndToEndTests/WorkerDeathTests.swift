@@ -60,7 +60,7 @@ struct WorkerDeathTests {
 
     #expect(await heir.terminate() == .status(0))
     let log = try JSONObject.all(in: await heir.errorLines.reduce(into: "") { $0 += $1 + "\n" })
-    #expect(log.contains { $0.text("event") == "tookOver" }, "\(log)")
+    #expect(log.contains { $0.text("event") == "takenOver" }, "\(log)")
     #expect(log.last?.text("event") == "stopped")
   }
 

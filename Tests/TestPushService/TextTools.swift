@@ -111,7 +111,7 @@ public struct TextSettings: PushServiceSettings {
 
   public func credentialFindings(now: Int64) throws -> [CredentialFinding] {
     secret.utf8.count == 6
-      ? [.well("the secret has six letters")]
+      ? [.healthy("the secret has six letters")]
       : [.advice("the secret has \(secret.utf8.count) letters", cure: "set \(path).account.secret to one of six")]
   }
 }

@@ -124,7 +124,7 @@ extension APNsSettings {
         "the key's file is called \(file), and its id is said to be \(token.keyID)",
         cure: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key of another id")
     }
-    return .well("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
+    return .healthy("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
   }
 
   /// Returns a finding about the end of a certificate.
@@ -136,6 +136,6 @@ extension APNsSettings {
     }
     if left < 0 { return .problem("“\(certificate.name)” has expired", cure: cure) }
     let text = "“\(certificate.name)” is valid for \(left / day) more days"
-    return left < soon * day ? .problem(text, cure: cure) : .well(text)
+    return left < soon * day ? .problem(text, cure: cure) : .healthy(text)
   }
 }

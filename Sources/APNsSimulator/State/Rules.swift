@@ -28,7 +28,7 @@ final class Rules: Sendable {
   /// - Parameter timestamp: milliseconds since 1970, for reasons that contain it.
   func body(_ reason: Reason, timestamp: Int64) -> [UInt8]? {
     guard knobs.bodyForm != .empty else { return nil }
-    guard reason.hasTimestamp, knobs.tellsTimestamp, knobs.bodyForm == .json else {
+    guard reason.hasTimestamp, knobs.reportsTimestamp, knobs.bodyForm == .json else {
       return bodies[Int(reason.rawValue)]
     }
     return Self.json(word(reason.name), timestamp: timestamp)

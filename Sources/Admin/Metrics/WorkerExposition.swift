@@ -146,7 +146,7 @@ struct WorkerExposition {
         totals.resent
       ),
       ("carillon_commits_total", "Commits that Redis answered.", totals.commits),
-      ("carillon_campaigns_accepted_total", "Jobs that the worker activated as campaigns.", events.activated),
+      ("carillon_campaigns_activated_total", "Jobs that the worker activated as campaigns.", events.activated),
       ("carillon_dead_jobs_total", "Jobs and events that the worker put on the dead list.", events.deadLettered),
       (
         "carillon_events_superseded_total", "Event statements that changed nothing, because newer data exists.",
@@ -158,8 +158,9 @@ struct WorkerExposition {
         events.pausedCampaigns
       ),
       (
-        "carillon_objections_total", "Campaigns that the worker left to others, because every push would fail here.",
-        events.objections
+        "carillon_campaigns_declined_total",
+        "Campaigns that the worker declined, because every push would fail here.",
+        events.declines
       ),
       (
         "carillon_poison_targets_total",
@@ -171,7 +172,7 @@ struct WorkerExposition {
         "carillon_redis_reconnects_total", "Number of times that the connection to Redis broke and came back.",
         events.redisReconnects
       ),
-      ("carillon_troubles_total", "Failures after which the worker tried again.", events.troubles),
+      ("carillon_errors_retried_total", "Errors after which the worker retried the operation.", events.retriedErrors),
     ] {
       metrics.single(name, .counter, meaning, value)
     }

@@ -139,7 +139,7 @@ extension Erasure {
   /// - Returns: whether the erasure is complete.
   private func finish(_ pending: PendingErasure?, of user: String) async throws -> Bool {
     guard var pending, let slices = pending.slices else {
-      return try await forget(user, at: pending?.at).completeBy == nil
+      return try await erase(user, at: pending?.at).completeBy == nil
     }
     pending.slices = try await erase(user, pending.tokens, from: slices, now: store.time() / 1000).building
     if !pending.jobs.isEmpty {

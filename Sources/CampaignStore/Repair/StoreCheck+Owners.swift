@@ -32,7 +32,7 @@ extension StoreCheck {
       for _ in 0..<(rest.count / Registry.notesAtOnce + 1) { _ = try await store.registry.redoMoves(in: partition) }
       rest.formIntersection(try await notes(key))
     }
-    return old.sorted { $0.lexicographicallyPrecedes($1) }.map { finding(.leftRegistration, key, Self.text($0)) }
+    return old.sorted { $0.lexicographicallyPrecedes($1) }.map { finding(.unfinishedRegistration, key, Self.text($0)) }
   }
 
   private func notes(_ key: String) async throws -> Set<[UInt8]> {
@@ -202,7 +202,7 @@ extension StoreCheck {
     }
     let key = keys.devices(partition)
     return ownerless.map { finding(.deviceWithoutOwner, key, $0.user, Self.text($0.token.bytes)) }
-      + doubled.map { finding(.deviceOfTwo, key, $0.user, Self.text($0.token.bytes)) }
+      + doubled.map { finding(.deviceWithTwoOwners, key, $0.user, Self.text($0.token.bytes)) }
   }
 
   private func edit(_ device: Device, of user: String) -> Registry.DeviceEdit {

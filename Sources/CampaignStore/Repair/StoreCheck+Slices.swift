@@ -173,7 +173,7 @@ extension StoreCheck {
     return try await store.run(pipeline).flatMap { reply in
       stride(from: 0, to: reply.count - 1, by: 2).map { at in
         finding(
-          reply[at].string == "waits" ? .lostRetry : .retryOfNothing, retry, "target \(reply[at + 1].string ?? "")")
+          reply[at].string == "waits" ? .lostRetry : .retryWithoutTarget, retry, "target \(reply[at + 1].string ?? "")")
       }
     }
   }

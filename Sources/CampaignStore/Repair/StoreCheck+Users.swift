@@ -151,12 +151,12 @@ extension StoreCheck {
         let user = reply[at + 1].string ?? ""
         return switch reply[at].string {
         case "noDevices": finding(.userWithoutDevices, names, user)
-        case "attributes": finding(.attributesOfNobody, attributes, user)
-        case "pressure": finding(.pressureOfNobody, pressure, user)
+        case "attributes": finding(.attributesWithoutDevices, attributes, user)
+        case "pressure": finding(.capCountersWithoutDevices, pressure, user)
         case "notListed": finding(.userNotListed, names, user)
         case "unreadable": open(.unreadableRecord, devices, user)
         case "noNote":
-          finding(.quarantinedWithoutNote, quarantine, Self.text(reply[at + 2].bytes ?? []), "user \(user)")
+          finding(.quarantinedWithoutReason, quarantine, Self.text(reply[at + 2].bytes ?? []), "user \(user)")
         default: nil
         }
       }
@@ -181,7 +181,7 @@ extension StoreCheck {
     }
     return try await store.run(pipeline).enumerated().flatMap { call, places in
       places.compactMap(\.integer).map { place in
-        finding(.noteOfNoDevice, key, Self.text(page[call * Self.recordsAtOnce + place].0.bytes ?? []))
+        finding(.reasonWithoutDevice, key, Self.text(page[call * Self.recordsAtOnce + place].0.bytes ?? []))
       }
     }
   }

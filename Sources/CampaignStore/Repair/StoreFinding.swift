@@ -3,16 +3,18 @@ public struct StoreFinding: Hashable, Sendable {
   /// The violated invariant. Raw values are names in JSON.
   public enum Kind: String, CaseIterable, Sendable {
     // Users
-    case userWithoutDevices, userNotListed, attributesOfNobody, pressureOfNobody, unreadableRecord, misplacedUser
-    case quarantinedWithoutNote, noteOfNoDevice, unnormalizedUser
+    case userWithoutDevices, userNotListed, attributesWithoutDevices, capCountersWithoutDevices, unreadableRecord,
+      misplacedUser
+    case quarantinedWithoutReason, reasonWithoutDevice, unnormalizedUser
     // Tokens
-    case ownerWithoutDevice, deviceWithoutOwner, deviceOfTwo, misplacedOwner, unreadableOwner, leftRegistration
+    case ownerWithoutDevice, deviceWithoutOwner, deviceWithTwoOwners, misplacedOwner, unreadableOwner,
+      unfinishedRegistration
     // Segments
     case misplacedMember, unnormalizedMember, unusableID, unlistedSegment, unreadableDefinition
     // Campaigns
     case wrongList, missingFromList, lostSlice, unlistedWorker, damagedCampaign, wrongTotals
     // Slices
-    case lostRetry, retryOfNothing, damagedSlice, wrongCounters
+    case lostRetry, retryWithoutTarget, damagedSlice, wrongCounters
     // Keys
     case wrongType, orphan, neverExpires, unknownKey
   }
@@ -55,18 +57,18 @@ extension StoreFinding.Kind {
     switch self {
     case .userWithoutDevices: "the user is listed, but has no device"
     case .userNotListed: "the user has devices, but is not listed"
-    case .attributesOfNobody: "a user without devices has attributes"
-    case .pressureOfNobody: "a user without devices has frequency cap counters"
+    case .attributesWithoutDevices: "a user without devices has attributes"
+    case .capCountersWithoutDevices: "a user without devices has frequency cap counters"
     case .unreadableRecord: "the user's devices can't be read"
     case .misplacedUser: "the user belongs to another partition"
-    case .quarantinedWithoutNote: "a device is in quarantine without a recorded reason"
-    case .noteOfNoDevice: "the quarantine has an entry for a device that is not quarantined"
+    case .quarantinedWithoutReason: "a device is in quarantine without a recorded reason"
+    case .reasonWithoutDevice: "the quarantine has an entry for a device that is not quarantined"
     case .ownerWithoutDevice: "the token's owner does not have the device"
     case .deviceWithoutOwner: "the device's token has no owner"
-    case .deviceOfTwo: "two users have the device"
+    case .deviceWithTwoOwners: "two users have the device"
     case .misplacedOwner: "the token's owner belongs to another partition"
     case .unreadableOwner: "the token's owner can't be read"
-    case .leftRegistration: "a registration was started and not completed"
+    case .unfinishedRegistration: "a registration was started and not completed"
     case .misplacedMember: "a user of the segment belongs to another partition"
     case .unnormalizedUser: "an older version stored the user under an id that Carillon no longer uses"
     case .unnormalizedMember: "an older version stored a member under an id that Carillon no longer uses"
@@ -80,7 +82,7 @@ extension StoreFinding.Kind {
     case .damagedCampaign: "the campaign's data is corrupt"
     case .wrongTotals: "the campaign's counters are inconsistent"
     case .lostRetry: "a waiting target is missing from the retry list"
-    case .retryOfNothing: "the retry list contains a target that does not wait"
+    case .retryWithoutTarget: "the retry list contains a target that does not wait"
     case .damagedSlice: "the slice's data is corrupt"
     case .wrongCounters: "the slice's counters differ from its ledger"
     case .wrongType: "the key has a wrong type"

@@ -8,7 +8,7 @@ public struct AuditEntry: Sendable, Equatable {
   /// ms since the epoch, by Redis' clock.
   public var at: Int
   /// Name of a token, or `cli:USER@HOST`.
-  public var who: String
+  public var actor: String
   /// Name of the action, such as `campaign.pause`.
   public var action: String
   /// Object of the action: a campaign's id, a segment's name; never a token, never a payload.
@@ -25,7 +25,7 @@ public struct AuditEntry: Sendable, Equatable {
     for index in stride(from: 0, to: pairs.count - 1, by: 2) {
       fields[pairs[index].string ?? ""] = pairs[index + 1].string ?? ""
     }
-    who = fields["who"] ?? ""
+    actor = fields["who"] ?? ""
     action = fields["action"] ?? ""
     subject = fields["subject"] ?? ""
     detail = fields["detail"] ?? ""
@@ -41,12 +41,12 @@ extension Results {
   private static let auditText = 200
 
   /// Adds an action to the audit log.
-  public func audit(_ who: String, _ action: String, _ subject: String, detail: String = "") async throws {
+  public func audit(_ actor: String, _ action: String, _ subject: String, detail: String = "") async throws {
     var pipeline = RedisPipeline()
     pipeline.command("XADD") { arguments in
       arguments.append(keys.audit)
       for word in ["MAXLEN", "~", String(Self.auditEntries), "*"] { arguments.append(word) }
-      for (name, text) in [("who", who), ("action", action), ("subject", subject), ("detail", detail)] {
+      for (name, text) in [("who", actor), ("action", action), ("subject", subject), ("detail", detail)] {
         arguments.append(name)
         arguments.append(String(decoding: text.utf8.prefix(Self.auditText), as: UTF8.self))
       }

@@ -99,7 +99,7 @@ struct DeparturesPart: BenchPart {
       }
     }
     try await store.registry.register(moved)
-    for user in groups[3] { _ = try await store.erasure.forget(user) }
+    for user in groups[3] { _ = try await store.erasure.erase(user) }
     var outcomes: [String: Outcome] = [:]
     for user in groups[0] { outcomes[user] = .optedOut }
     for user in groups[1...].joined() { outcomes[user] = .deviceGone }

@@ -23,7 +23,7 @@ public struct HealthCheck: Sendable, Equatable {
 
   /// Result of a check.
   public enum Finding: Sendable, Equatable {
-    case well
+    case healthy
     /// The backend answered after this number of ms.
     case slow(milliseconds: Int)
     /// The backend did not answer, or not with 2xx.
@@ -35,7 +35,7 @@ public struct HealthCheck: Sendable, Equatable {
   /// - Parameter elapsed: time in ms.
   func finding(status: UInt16, after elapsed: Int) -> Finding {
     switch status {
-    case 200..<300: elapsed > slowAfter ? .slow(milliseconds: elapsed) : .well
+    case 200..<300: elapsed > slowAfter ? .slow(milliseconds: elapsed) : .healthy
     case 300..<400: .failing("it redirects (status \(status)), which is not followed")
     default: .failing("status \(status)")
     }

@@ -66,7 +66,9 @@ struct CampaignFollower: WorkerPart {
     if let decline = declined.declines.raised[id], state != .active || decline.round < round {
       declined.withdraw(id, round: decline.round)
     }
-    if campaigns.note(state, of: id, at: EventLoop.now), let state { log.tell(.followed(campaign: id, state: state)) }
+    if campaigns.note(state, of: id, at: EventLoop.now), let state {
+      log.tell(.controlApplied(campaign: id, state: state))
+    }
   }
 
   /// Records whether the store is locked, so that no campaign may begin.

@@ -194,6 +194,6 @@ final class Maintenance: WorkerPart {
   }
 
   private func tell(begun campaigns: [String]) {
-    for campaign in campaigns { log.tell(.begun(campaign: campaign)) }
+    for campaign in campaigns { log.tell(.campaignStarted(campaign: campaign)) }
   }
 }

@@ -29,8 +29,8 @@ final class TroubleLog {
   }
 
   func report(_ kind: String, of slice: SliceReference? = nil, _ message: String) {
-    counts.troubles += 1
+    counts.retriedErrors += 1
     guard let unsaid = kinds[kind, default: LogBackoff()].note(EventLoop.now) else { return }
-    observer(.trouble(message + (unsaid > 0 ? " (\(unsaid) similar messages suppressed)" : ""), slice: slice))
+    observer(.error(message + (unsaid > 0 ? " (\(unsaid) similar messages suppressed)" : ""), slice: slice))
   }
 }

@@ -7,7 +7,7 @@ public enum WorkerEvent: Sendable {
   /// - Parameter isTransactional: Whether it goes to users on its app's suppression lists too.
   case activated(campaign: String, isTransactional: Bool)
   /// The start time of a scheduled campaign has come.
-  case begun(campaign: String)
+  case campaignStarted(campaign: String)
   /// Events went to the dead list. The reason is that of the first event.
   case eventsRefused(list: EventList, count: Int, reason: String)
   /// Statements of events changed nothing, because newer ones exist.
@@ -20,13 +20,13 @@ public enum WorkerEvent: Sendable {
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)
   /// A campaign completed without a target. One worker of the fleet logs it.
-  case reachedNobody(campaign: String, reason: String)
+  case reachedNoUser(campaign: String, reason: String)
   /// The worker paused a campaign, because every further push would fail in the same way on every worker.
   case paused(campaign: String, reason: String)
   /// The worker declined a campaign, because every push of it would fail here.
   case declined(campaign: String, reason: String)
   /// A campaign that the worker was sending was paused or cancelled, by an operator or by another worker.
-  case followed(campaign: String, state: CampaignState)
+  case controlApplied(campaign: String, state: CampaignState)
   /// The worker sends a campaign that was resumed.
   case resumed(campaign: String)
   /// A gate has chosen the variant that the later stages of a campaign get.
@@ -34,13 +34,13 @@ public enum WorkerEvent: Sendable {
   /// The next stage of a campaign begins.
   case opened(campaign: String, stage: String)
   /// A slice or a campaign was moved to the dead list, because its data in Redis is damaged.
-  case takenOut(String, reason: String)
+  case isolated(String, reason: String)
   /// This worker became the maintenance leader.
   case becameHousekeeper
   /// Slices of a dead worker were given back to all workers.
   case requeued(from: String, slices: Int)
   /// A slice was taken over with targets in doubt.
-  case tookOver(slice: SliceReference, inDoubt: Int)
+  case takenOver(slice: SliceReference, inDoubt: Int)
   /// The lease of a slice was lost to another worker.
   case lost(slice: SliceReference)
   /// A slice has killed its workers this many times in a row. The worker searches for the poison target.
@@ -57,9 +57,9 @@ public enum WorkerEvent: Sendable {
   /// The circuit breaker closed: sending continues.
   case breakerClosed(service: String, endpoint: String)
   /// An app's own backend is slow or failing. Its campaigns are limited to this share of their rate, or less.
-  case slowed(app: String, share: Double, reason: String)
+  case throttled(app: String, share: Double, reason: String)
   /// The backend is healthy again, and its campaigns are as fast as before.
-  case quickened(app: String)
+  case throttleEnded(app: String)
   /// The state of the connections to a push service, logged from time to time.
   case connections(service: String, endpoint: String, PoolState)
   // Events of slices, for the search for a fault.
@@ -70,11 +70,11 @@ public enum WorkerEvent: Sendable {
   /// A slice waits for its next retry, or for its push service.
   case parked(slice: SliceReference, milliseconds: Int)
   /// A slice was given back for any worker.
-  case gaveBack(slice: SliceReference)
+  case released(slice: SliceReference)
   /// A slice has ended with this number of targets.
   case closed(slice: SliceReference, targets: Int)
   /// An operation failed and is retried. Contains the slice, if the error concerns one.
-  case trouble(String, slice: SliceReference?)
+  case error(String, slice: SliceReference?)
   /// The store is being repartitioned: nothing begins until that is done.
   case storeLocked
   /// The repartitioning is done.

@@ -58,7 +58,7 @@ public struct WorkerEventCounts: Sendable, Equatable {
   /// Statements of events that changed nothing, because newer ones exist.
   public var superseded = 0
   public var pausedCampaigns = 0
-  public var objections = 0
+  public var declines = 0
   /// Slices of dead workers that were given back to all workers.
   public var requeuedSlices = 0
   /// Slices that were taken over with targets in doubt. `takenOverInDoubt` counts these targets.
@@ -69,7 +69,7 @@ public struct WorkerEventCounts: Sendable, Equatable {
   public var redisChanges = 0
   public var redisReconnects = 0
   /// Errors that were retried, whether logged or not.
-  public var troubles = 0
+  public var retriedErrors = 0
 
   mutating func note(_ event: WorkerEvent) {
     switch event {
@@ -78,9 +78,9 @@ public struct WorkerEventCounts: Sendable, Equatable {
     case .eventsRefused(_, let count, _): deadLettered += count
     case .eventsSuperseded(_, let count): superseded += count
     case .paused: pausedCampaigns += 1
-    case .declined: objections += 1
+    case .declined: declines += 1
     case .requeued(_, let slices): requeuedSlices += slices
-    case .tookOver(_, let inDoubt):
+    case .takenOver(_, let inDoubt):
       takeovers += 1
       takenOverInDoubt += inDoubt
     case .lost: lostSlices += 1

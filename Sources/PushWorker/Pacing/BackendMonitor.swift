@@ -72,7 +72,7 @@ final class BackendMonitor: WorkerPart {
       try await sharedStore.limits.keep(next)
       if next.isSlowed != standing.isSlowed {
         log.tell(
-          next.isSlowed ? .slowed(app: app, share: next.share, reason: next.reason ?? "") : .quickened(app: app))
+          next.isSlowed ? .throttled(app: app, share: next.share, reason: next.reason ?? "") : .throttleEnded(app: app))
       }
     } catch {
       if !life.isFinished { log.report("could not record the status of the backend of app \(app)", error) }

@@ -42,7 +42,7 @@ enum BackendPace {
   /// Returns the reason, for operators; `nil` if the backend is healthy.
   private static func reason(of finding: HealthCheck.Finding) -> String? {
     switch finding {
-    case .well: nil
+    case .healthy: nil
     case .slow(let milliseconds): "it answers after \(milliseconds) ms"
     case .failing(let error): error
     }

@@ -152,12 +152,12 @@ extension API {
     ) { call in
       let keys = try RequestFields(call.request.body, known: ["keys"]).requiredStrings("keys", limit: Self.mostKeys)
       let store = try await stores.reading()
-      var well: [String] = []
+      var done: [String] = []
       var failed: [(key: String, error: CommandError)] = []
       for key in keys {
         do {
           try await body(store, key, call)
-          well.append(key)
+          done.append(key)
         } catch {
           let error = CommandError(error)
           // The job did not cause these errors, and all other jobs would fail in the same way.
@@ -165,11 +165,11 @@ extension API {
           failed.append((key, error))
         }
       }
-      if !well.isEmpty {
-        await AuditTrail(store).note(Self.actor(call), "dead.\(verb)", well[0], detail: "\(well.count) jobs")
+      if !done.isEmpty {
+        await AuditTrail(store).note(Self.actor(call), "dead.\(verb)", done[0], detail: "\(done.count) jobs")
       }
       return .object { json in
-        json.array("done", well) { $0.value($1) }
+        json.array("done", done) { $0.value($1) }
         json.objects("failed", failed) { json, failure in
           json.member("key", failure.key)
           json.member("code", failure.error.code.rawValue)

@@ -17,7 +17,7 @@ extension API {
         answers: [
           .init(
             status: 200, meaning: "The device is registered", schema: OpenAPI.ref("Registered"),
-            links: APIOperation.Link.to(["showUser", "forgetUser"], "user")
+            links: APIOperation.Link.to(["showUser", "eraseUser"], "user")
               + APIOperation.Link.to(["unregisterDevice"], "token"))
         ], run: register),
       APIOperation(
@@ -33,14 +33,14 @@ extension API {
         answers: [.init(status: 200, meaning: "The user", schema: OpenAPI.ref("User"))]
       ) { call in .json(try await UserReport(user(call), in: stores.reading()).json) },
       APIOperation(
-        name: "forgetUser", method: "DELETE", path: "/users/{user}", scope: .admin,
+        name: "eraseUser", method: "DELETE", path: "/users/{user}", scope: .admin,
         summary: "Erase all data of a user. This can't be undone; repeating it is safe",
-        answers: [.init(status: 200, meaning: "The erased data", schema: OpenAPI.ref("Forgotten"))]
+        answers: [.init(status: 200, meaning: "The erased data", schema: OpenAPI.ref("Erasure"))]
       ) { call in
         let (user, store) = (try user(call), try await stores.changing())
-        let forgotten = try await store.erasure.forget(user)
-        await AuditTrail(store).note(forgotten: forgotten, by: Self.actor(call))
-        return .json(ForgottenReport(user: user, forgotten: forgotten).json)
+        let erased = try await store.erasure.erase(user)
+        await AuditTrail(store).note(erased: erased, by: Self.actor(call))
+        return .json(ErasureReport(user: user, erased: erased).json)
       },
     ]
   }

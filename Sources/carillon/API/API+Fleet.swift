@@ -81,7 +81,7 @@ extension API {
           json.objects("entries", page.elements) { json, entry in
             json.member("key", entry.key)
             json.member("at", Timestamp.format(milliseconds: entry.at))
-            json.member("who", entry.who)
+            json.member("actor", entry.actor)
             json.member("action", entry.action)
             json.member("subject", entry.subject)
             json.member("detail", entry.detail)

@@ -63,9 +63,9 @@ struct API: Sendable {
     in pool: KeyPath<APIPools, ComputePool> = \.jobs, for call: RouteCall,
     _ body: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
-    try await pools[keyPath: pool].run(for: call.holder?.name ?? "nobody", body)
+    try await pools[keyPath: pool].run(for: call.holder?.name ?? "anonymous", body)
   }
 
   /// Returns the actor of a request for the audit log.
-  static func actor(_ call: RouteCall) -> Actor { Actor(name: call.holder?.name ?? "nobody") }
+  static func actor(_ call: RouteCall) -> Actor { Actor(name: call.holder?.name ?? "anonymous") }
 }

@@ -61,7 +61,7 @@ enum OpenAPISchemas {
     "reach":{"type":"object","required":["audience","users","control","leftOut"],"description":"Users: audience = users \
     + control + the sum of leftOut","properties":{"audience":{"type":"integer"},"users":{"type":"integer"},\
     "control":{"type":"integer"},"leftOut":{"type":"object","additionalProperties":{"type":"integer"}},\
-    "eventsNotApplied":{"type":"integer"},"nobody":{"type":"string"}}},\
+    "eventsNotApplied":{"type":"integer"},"noUserReason":{"type":"string"}}},\
     "variants":{"type":"array","items":{"type":"object","required":["name","weight","targets","outcomes","receipts"]}},\
     "winner":{"type":"object","required":["variant","by","minimum"]},\
     "backend":{"type":"object","required":["share","since","reason"]},\
@@ -113,7 +113,7 @@ enum OpenAPISchemas {
     "attributes":{"type":"object"},"segments":{"type":"array","items":{"type":"string"}},\
     "suppression":{"type":"array","items":{"type":"object"}},"devices":{"type":"array","items":{"type":"object"}}}}
     """,
-    "Forgotten": """
+    "Erasure": """
     {"type":"object","required":["user","devices","segments"],"properties":{"user":{"type":"string"},\
     "devices":{"type":"integer"},"segments":{"type":"array","items":{"type":"string"}},\
     "suppression":{"type":"integer"},"campaigns":{"type":"integer"},"feedback":{"type":"integer"},\
@@ -157,8 +157,8 @@ enum OpenAPISchemas {
     "key":{"type":"string"},"code":{"type":"string"},"message":{"type":"string"},"hint":{"type":["string","null"]}}}}}}
     """,
     "Status": """
-    {"type":"object","required":["well","at","alarms","workers","lanes","campaigns"],"properties":{\
-    "well":{"type":"boolean"},"at":{"type":"string"},"alarms":{"type":"array","items":{"type":"object"}},\
+    {"type":"object","required":["healthy","at","alarms","workers","lanes","campaigns"],"properties":{\
+    "healthy":{"type":"boolean"},"at":{"type":"string"},"alarms":{"type":"array","items":{"type":"object"}},\
     "workers":{"type":"object"},"lanes":{"type":"object"},"campaigns":{"type":"object"}}}
     """,
     "Wanted": """
@@ -176,8 +176,8 @@ enum OpenAPISchemas {
     "needsApproval":{"type":"boolean"}}}}}}
     """,
     "Audit": """
-    {"type":"object","required":["at","who","action","subject","detail"],"properties":{"at":{"type":"string"},\
-    "who":{"type":"string"},"action":{"type":"string"},"subject":{"type":"string"},"detail":{"type":"string"}}}
+    {"type":"object","required":["at","actor","action","subject","detail"],"properties":{"at":{"type":"string"},\
+    "actor":{"type":"string"},"action":{"type":"string"},"subject":{"type":"string"},"detail":{"type":"string"}}}
     """,
   ]
 }

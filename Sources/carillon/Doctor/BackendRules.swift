@@ -12,7 +12,7 @@ enum BackendRules {
       "fix the backend or apps.\(app).backend; until then the app's campaigns are throttled, down to \(backend.leastShare) "
       + "of \(backend.rate) pushes per second"
     return switch finding {
-    case .well: .well(.network, app, "the health check of its backend succeeded at \(url)")
+    case .healthy: .healthy(.network, app, "the health check of its backend succeeded at \(url)")
     case .slow(let milliseconds):
       .advice(
         .network, app,

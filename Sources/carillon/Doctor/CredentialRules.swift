@@ -10,7 +10,7 @@ enum CredentialRules {
     do {
       return try app.service.settings.credentialFindings(now: now).map { finding in
         switch finding {
-        case .well(let text): .well(.credential, name, text)
+        case .healthy(let text): .healthy(.credential, name, text)
         case .advice(let text, let cure): .advice(.credential, name, text, cure: cure)
         case .problem(let text, let cure): .problem(.credential, name, text, cure: cure)
         }

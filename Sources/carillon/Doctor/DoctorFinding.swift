@@ -6,14 +6,14 @@ struct DoctorFinding: Equatable, JSONReport {
   /// The severity of a finding. The raw values are names in JSON.
   enum Level: String, Comparable {
     /// No problem.
-    case well
+    case healthy
     /// A possible improvement, or a check that could not run.
     case advice
     /// A present or imminent failure. An operator must act.
     case problem
 
     static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
-    private var rank: Int { self == .well ? 0 : self == .advice ? 1 : 2 }
+    private var rank: Int { self == .healthy ? 0 : self == .advice ? 1 : 2 }
   }
 
   /// The subject areas, in the order of the report. The raw values are names in JSON.
@@ -30,8 +30,8 @@ struct DoctorFinding: Equatable, JSONReport {
   /// The remedy; `nil` without a problem.
   var cure: String?
 
-  static func well(_ area: Area, _ subject: String = "", _ text: String) -> DoctorFinding {
-    DoctorFinding(level: .well, area: area, subject: subject, text: text, cure: nil)
+  static func healthy(_ area: Area, _ subject: String = "", _ text: String) -> DoctorFinding {
+    DoctorFinding(level: .healthy, area: area, subject: subject, text: text, cure: nil)
   }
 
   static func advice(_ area: Area, _ subject: String = "", _ text: String, cure: String) -> DoctorFinding {
@@ -65,7 +65,7 @@ struct DoctorReport: JSONReport {
   mutating func add(_ findings: [DoctorFinding]) { self.findings += findings }
 
   /// Whether there is no problem.
-  var isWell: Bool { !findings.contains { $0.level == .problem } }
+  var isHealthy: Bool { !findings.contains { $0.level == .problem } }
 
   private func count(_ level: DoctorFinding.Level) -> Int { findings.count { $0.level == level } }
 
@@ -78,7 +78,7 @@ struct DoctorReport: JSONReport {
   var text: String {
     var lines: [String] = []
     for finding in sorted {
-      let mark = finding.level == .well ? "ok " : finding.level == .advice ? "?  " : "!  "
+      let mark = finding.level == .healthy ? "ok " : finding.level == .advice ? "?  " : "!  "
       let subject = finding.subject.isEmpty ? "" : "\(finding.subject): "
       lines.append(Excerpt.harmless("\(mark) \(finding.area.rawValue)  \(subject)\(finding.text)"))
       if let cure = finding.cure { lines.append(Excerpt.harmless("      \(cure)")) }
@@ -86,12 +86,12 @@ struct DoctorReport: JSONReport {
     let (problems, advice) = (count(.problem), count(.advice))
     lines.append(
       problems == 0 && advice == 0
-        ? "no problems found" : "\(problems) to fix, \(advice) to consider, \(count(.well)) ok")
+        ? "no problems found" : "\(problems) to fix, \(advice) to consider, \(count(.healthy)) ok")
     return lines.joined(separator: "\n")
   }
 
   func writeMembers(to json: inout JSONWriter) {
-    json.member("well", isWell)
+    json.member("healthy", isHealthy)
     json.member("problems", count(.problem))
     json.member("advice", count(.advice))
     json.array("findings", sorted)

@@ -43,7 +43,7 @@ enum MachineRules {
         ? .problem(
           .machine, "", "the limit of open files per process is \(facts.descriptors)",
           cure: "raise the limit: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit")
-        : .well(.machine, "", "the limit of open files per process is \(facts.descriptors)"))
+        : .healthy(.machine, "", "the limit of open files per process is \(facts.descriptors)"))
     let room = [facts.availableMemory, facts.memoryLimit].compactMap(\.self).min()
     if let room {
       findings.append(
@@ -51,10 +51,10 @@ enum MachineRules {
           ? .problem(
             .machine, "", "a process has only \(room >> 20) MiB of memory",
             cure: "provide \(2 * littleMemory >> 20) MiB: a worker needs about 60 MiB, and an import needs more")
-          : .well(.machine, "", "a process has \(room >> 20) MiB of memory"))
+          : .healthy(.machine, "", "a process has \(room >> 20) MiB of memory"))
     }
     switch facts.isClockSynchronised {
-    case true?: findings.append(.well(.machine, "", "the clock is synchronised"))
+    case true?: findings.append(.healthy(.machine, "", "the clock is synchronised"))
     case false?:
       findings.append(
         .advice(
@@ -80,12 +80,12 @@ enum MachineRules {
           "install the package tzdata-legacy (Debian 13); without it, devices with such a name count as without a time zone"
       )
     }
-    return .well(.machine, "", "the time zones in \(facts.folder) are complete, with deprecated names")
+    return .healthy(.machine, "", "the time zones in \(facts.folder) are complete, with deprecated names")
   }
 
   private static func libraries(_ facts: MachineFacts, engine: PushEngineKind) -> [DoctorFinding] {
     let text = "libcurl \(facts.libcurl), nghttp2 \(facts.nghttp2), \(facts.openSSL)"
-    guard facts.libcurl.hasPrefix("7.") else { return [.well(.versions, "", text)] }
+    guard facts.libcurl.hasPrefix("7.") else { return [.healthy(.versions, "", text)] }
     return [
       engine == .curl
         ? .problem(
@@ -113,7 +113,7 @@ enum VersionRules {
       ]
     }
     guard fleet.contains(where: { $0 != own }) else {
-      return [.well(.versions, "", "\(live) live workers, all with this version, \(own)")]
+      return [.healthy(.versions, "", "\(live) live workers, all with this version, \(own)")]
     }
     return [
       .advice(

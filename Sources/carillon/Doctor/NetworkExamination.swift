@@ -34,7 +34,7 @@ struct NetworkExamination: Sendable {
     return proxied
       + direct.filter { $0.level != .problem }
       + direct.filter { $0.level == .problem }.map {
-        .well(.network, subject, "unreachable without the proxy, possibly on purpose: \($0.text)")
+        .healthy(.network, subject, "unreachable without the proxy, possibly on purpose: \($0.text)")
       }
   }
 
@@ -43,7 +43,7 @@ struct NetworkExamination: Sendable {
       let answer = try await HTTPExchange.perform(
         .init(method: "GET", path: "/", headers: []), at: endpoint, connectTimeout: Self.patience,
         timeout: 2 * Self.patience)
-      return [.well(.network, subject, "answers through the proxy \(proxy.url) (status \(answer.status))")]
+      return [.healthy(.network, subject, "answers through the proxy \(proxy.url) (status \(answer.status))")]
     } catch {
       return [
         .problem(
@@ -70,7 +70,7 @@ struct NetworkExamination: Sendable {
       do {
         let probe = try TLSProbe(address, host: target.host, roots: endpoint.trustRoots, patience: Self.patience)
         return [
-          .well(
+          .healthy(
             .network, subject,
             "\(addresses.count) addresses; \(address.host) speaks \(probe.version), \(probe.protocolName)")
         ] + Self.findings(probe.chain, subject, now: Int64(Date().timeIntervalSince1970))
@@ -116,7 +116,7 @@ struct NetworkExamination: Sendable {
         ? .advice(
           .network, subject, text,
           cure: "the push service renews its own certificate; renew that of your own proxy or simulator")
-        : .well(.network, subject, text)
+        : .healthy(.network, subject, text)
     ]
   }
 }

@@ -51,7 +51,7 @@ struct RedisExamination {
   private func keys(_ unopened: CampaignStore, _ fleet: FleetSnapshot) async -> [DoctorFinding] {
     guard let partitions = fleet.store.partitions else {
       return [
-        .well(
+        .healthy(
           .keys, "", "no store under namespace \(configuration.namespace) yet; the first worker or import creates it")
       ]
     }
@@ -76,7 +76,7 @@ struct RedisExamination {
       }
       if found.isEmpty {
         findings.append(
-          .well(
+          .healthy(
             .keys, "", "\(partitions) partitions; types and counts of keys agree (complete check: carillon store check)"
           ))
       }

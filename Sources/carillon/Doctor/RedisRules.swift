@@ -29,7 +29,7 @@ enum RedisRules {
           .redis, name, "Redis \(version)",
           cure:
             "upgrade to 7: it checks that scripts declare their keys, and campaigns can finish even if Redis is full"))
-    case let version?: findings.append(.well(.redis, name, "Redis \(version)"))
+    case let version?: findings.append(.healthy(.redis, name, "Redis \(version)"))
     case nil:
       findings.append(.advice(.redis, name, "does not report its version", cure: "make sure that it is 6.2 or newer"))
     }
@@ -61,7 +61,7 @@ enum RedisRules {
           cure: "run CONFIG SET appendonly yes, and set the same in redis.conf")
       ]
     }
-    return [.well(.redis, name, "has an append-only file")]
+    return [.healthy(.redis, name, "has an append-only file")]
   }
 
   private static func memory(_ node: FleetNode) -> [DoctorFinding] {
@@ -79,7 +79,7 @@ enum RedisRules {
         ? .problem(
           .redis, node.endpoint, text,
           cure: "raise maxmemory, or wait until ended campaigns expire: above 90 % no new campaign starts")
-        : .well(.redis, node.endpoint, text)
+        : .healthy(.redis, node.endpoint, text)
     ]
   }
 
@@ -88,7 +88,7 @@ enum RedisRules {
     let milliseconds = "\(pace.median / 1000).\(pace.median % 1000 / 100) ms"
     var findings: [DoctorFinding] = []
     switch pace.median {
-    case ..<slow: findings.append(.well(.redis, pace.endpoint, "answers within \(milliseconds)"))
+    case ..<slow: findings.append(.healthy(.redis, pace.endpoint, "answers within \(milliseconds)"))
     case ..<tooSlow:
       findings.append(
         .advice(
@@ -127,7 +127,7 @@ enum RedisRules {
           cure: "check them as an administrator: redis-cli --cluster check HOST:PORT")
       ]
     }
-    guard let first = slots.first else { return [.well(.redis, "", "no slot of the cluster is open")] }
+    guard let first = slots.first else { return [.healthy(.redis, "", "no slot of the cluster is open")] }
     return [
       .problem(
         .redis, "",
@@ -148,7 +148,7 @@ enum RedisRules {
       ]
     }
     guard !missing.isEmpty else {
-      return [.well(.redis, "", "the Redis user has all rights of the role \(role.rawValue)")]
+      return [.healthy(.redis, "", "the Redis user has all rights of the role \(role.rawValue)")]
     }
     let shown = missing.prefix(5).joined(separator: "; ")
     return [

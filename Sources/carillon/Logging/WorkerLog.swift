@@ -30,7 +30,8 @@ final class WorkerLog: Sendable {
       log(
         .info, .intake, "activated", "took in a campaign" + what,
         ["campaign": "\(id)", "transactional": "\(isTransactional)"])
-    case .begun(let id): log(.info, .campaigns, "begun", "a scheduled campaign begins", ["campaign": "\(id)"])
+    case .campaignStarted(let id):
+      log(.info, .campaigns, "campaignStarted", "a scheduled campaign begins", ["campaign": "\(id)"])
     case .eventsRefused(let list, let count, let reason):
       log(
         .warning, .intake, "eventsRefused", "events went to the dead list",
@@ -57,18 +58,21 @@ final class WorkerLog: Sendable {
         .warning, .intake, "deadLettered", "a job went to the dead list",
         ["campaign": "\(id ?? "-")", "key": "\(key)", "reason": "\(reason)"])
     case .ended(let id, let state): log(.info, .campaigns, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
-    case .reachedNobody(let id, let reason):
+    case .reachedNoUser(let id, let reason):
       log(
-        .warning, .campaigns, "reachedNobody", "a campaign completed and reached no user: \(reason)",
+        .warning, .campaigns, "reachedNoUser", "a campaign completed and reached no user: \(reason)",
         ["campaign": "\(id)", "reason": "\(reason)"])
     case .paused(let id, let reason):
       log(.error, .campaigns, "paused", "paused a campaign", ["campaign": "\(id)", "reason": "\(reason)"])
     case .declined(let id, let reason):
       log(
-        .error, .campaigns, "objected", "leaves a campaign to other workers: every push of it would fail here",
+        .error, .campaigns, "declined",
+        "declined a campaign, because every push would fail here; other workers may send it",
         ["campaign": "\(id)", "reason": "\(reason)"])
-    case .followed(let id, let state):
-      log(.info, .campaigns, "followed", "stopped sending: the campaign was \(state.rawValue)", ["campaign": "\(id)"])
+    case .controlApplied(let id, let state):
+      log(
+        .info, .campaigns, "controlApplied", "stopped sending: the campaign was \(state.rawValue)",
+        ["campaign": "\(id)"])
     case .resumed(let id):
       log(.info, .campaigns, "resumed", "continues: the campaign was resumed", ["campaign": "\(id)"])
     case .decided(let id, let variant):
@@ -77,18 +81,18 @@ final class WorkerLog: Sendable {
         ["campaign": "\(id)", "variant": "\(variant)"])
     case .opened(let id, let stage):
       log(.info, .campaigns, "opened", "began the next stage", ["campaign": "\(id)", "stage": "\(stage)"])
-    case .takenOut(let what, let reason):
+    case .isolated(let what, let reason):
       log(
-        .error, .redis, "takenOut", "removed damaged data from Redis and put it on the dead list",
+        .error, .redis, "isolated", "removed damaged data from Redis and put it on the dead list",
         ["what": "\(what)", "reason": "\(reason)"])
-    case .becameHousekeeper: log(.debug, .fleet, "keepsHouse", "became the maintenance leader", [:])
+    case .becameHousekeeper: log(.debug, .fleet, "becameLeader", "became the maintenance leader", [:])
     case .requeued(let worker, let slices):
       log(
         .warning, .fleet, "requeued", "requeued the slices of a dead worker",
         ["from": "\(worker)", "slices": .number(slices)])
-    case .tookOver(let slice, let inDoubt):
+    case .takenOver(let slice, let inDoubt):
       log(
-        .warning, .fleet, "tookOver", "took over a slice",
+        .warning, .fleet, "takenOver", "took over a slice",
         ["slice": "\(slice)", "campaign": "\(slice.campaign)", "inDoubt": .number(inDoubt)])
     case .lost(let slice):
       log(
@@ -120,8 +124,8 @@ final class WorkerLog: Sendable {
       log(
         .debug, .slices, "parked", "parked a slice",
         ["slice": "\(slice)", "campaign": "\(slice.campaign)", "milliseconds": .number(milliseconds)])
-    case .gaveBack(let slice):
-      log(.debug, .slices, "gaveBack", "gave a slice back", ["slice": "\(slice)", "campaign": "\(slice.campaign)"])
+    case .released(let slice):
+      log(.debug, .slices, "released", "gave a slice back", ["slice": "\(slice)", "campaign": "\(slice.campaign)"])
     case .closed(let slice, let targets):
       log(
         .debug, .slices, "closed", "closed a slice",
@@ -135,24 +139,24 @@ final class WorkerLog: Sendable {
       log(
         .info, .connections, "breakerClosed", "\(service) accepts pushes again; sending continues",
         ["endpoint": "\(endpoint)"])
-    case .slowed(let app, let share, let reason):
+    case .throttled(let app, let share, let reason):
       log(
-        .warning, .campaigns, "slowed", "the app's backend is unhealthy: its campaigns are slowed down",
+        .warning, .campaigns, "throttled", "the app's backend is unhealthy: its campaigns are slowed down",
         ["app": "\(app)", "share": "\(share)", "reason": "\(reason)"])
-    case .quickened(let app):
+    case .throttleEnded(let app):
       log(
-        .info, .campaigns, "quickened", "the app's backend is healthy: its campaigns run at full speed again",
+        .info, .campaigns, "throttleEnded", "the app's backend is healthy: its campaigns run at full speed again",
         ["app": "\(app)"])
     case .connections(let service, let endpoint, let state): write(state, of: service, at: endpoint)
-    case .trouble(let text, let slice):
-      log(.warning, .worker, "trouble", text, slice.map { ["slice": "\($0)", "campaign": "\($0.campaign)"] } ?? [:])
+    case .error(let text, let slice):
+      log(.warning, .worker, "error", text, slice.map { ["slice": "\($0)", "campaign": "\($0.campaign)"] } ?? [:])
     case .storeLocked:
       log(
-        .info, .worker, "held",
+        .info, .worker, "storeLocked",
         "takes in no campaigns: the number of partitions changes (carillon store repartition)",
         [:])
     case .storeUnlocked:
-      log(.info, .worker, "released", "takes in campaigns again: the store keeps its partitions", [:])
+      log(.info, .worker, "storeUnlocked", "takes in campaigns again: the store keeps its partitions", [:])
     case .draining: log(.info, .worker, "draining", "finishing what is in flight", [:])
     case .stopped(let last):
       let totals = earlier.withLock { $0 + last }
@@ -222,7 +226,7 @@ final class WorkerLog: Sendable {
   }
 
   /// Logs a failure from before the worker started.
-  func trouble(_ text: String) { log(.warning, .worker, "trouble", text, [:]) }
+  func error(_ text: String) { log(.warning, .worker, "error", text, [:]) }
 
   /// - Parameters:
   ///   - module: the module, whose log level applies.

@@ -29,14 +29,14 @@ struct AuditTrail {
       try await store.results.audit(actor.name, action, subject, detail: detail)
     } catch {
       Logger(label: "audit").warning(
-        "could not note who did something: \(CommandError(error).message)",
-        metadata: [LineLogHandler.eventKey: "auditFailed", "who": "\(actor.name)", "action": "\(action)"])
+        "could not record a change in the audit log: \(CommandError(error).message)",
+        metadata: [LineLogHandler.eventKey: "auditFailed", "actor": "\(actor.name)", "action": "\(action)"])
     }
   }
 
   /// Records the erasure of a user: how many devices there were, without the user's name.
-  func note(forgotten: Forgotten, by actor: Actor) async {
+  func note(erased: ErasureSummary, by actor: Actor) async {
     await note(
-      actor, "user.forget", "", detail: forgotten.isNothing ? "nothing was there" : "\(forgotten.devices) devices")
+      actor, "user.erase", "", detail: erased.isNothing ? "nothing was there" : "\(erased.devices) devices")
   }
 }

@@ -46,8 +46,8 @@ struct JobSubmission {
   }
 
   /// The rule for a job whose audience gets no push.
-  private static let reachesNobody = PushRule(
-    id: "audience-reaches-nobody", severity: .warning, summary: "the audience has a user who gets a push",
+  private static let reachesNoUser = PushRule(
+    id: "audience-reaches-no-user", severity: .warning, summary: "the audience has a user who gets a push",
     source: "Carillon: deploy/guide/results.md, “Why a user gets no push”")
 
   /// Returns a warning if a sample of the audience has no user who would get a push. Returns no warning if the sample
@@ -67,7 +67,7 @@ struct JobSubmission {
     if sample.events > 0 { message += "; \(sample.events) registration events are queued and may change that" }
     return [
       Finding(
-        Self.reachesNobody, "audience", message,
+        Self.reachesNoUser, "audience", message,
         hint:
           "register or import devices before the campaign begins; carillon campaign submit --estimate counts all users")
     ]

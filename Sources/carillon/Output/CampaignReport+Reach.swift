@@ -18,7 +18,7 @@ extension CampaignReport {
         for (reason, count) in counters.audience.reasons { json.member(reason.name, count) }
       }
       if record.placement.overtookEvents > 0 { json.member("eventsNotApplied", record.placement.overtookEvents) }
-      if let why = record.whyNobody { json.member("nobody", why) }
+      if let why = record.noUserReason { json.member("noUserReason", why) }
     }
   }
 
@@ -35,7 +35,7 @@ extension CampaignReport {
       rows.append(
         ("events", "\(record.placement.overtookEvents.grouped) registration events were not applied at the start"))
     }
-    if let why = record.whyNobody { rows.append(("no recipients", why)) }
+    if let why = record.noUserReason { rows.append(("no recipients", why)) }
     return rows
   }
 }

@@ -18,7 +18,7 @@ struct FleetReport: JSONReport {
   }
 
   /// Whether no alarm is open.
-  var isWell: Bool { alarms.isEmpty }
+  var isHealthy: Bool { alarms.isEmpty }
 
   // MARK: For people
 
@@ -29,7 +29,7 @@ struct FleetReport: JSONReport {
     var lines: [String] = []
     let when = Timestamp.format(milliseconds: fleet.at)
     lines.append(
-      "\(fleet.store.namespace)  \(isWell ? "ok" : Self.count(alarms.count, "open alarm"))  \(when)"
+      "\(fleet.store.namespace)  \(isHealthy ? "ok" : Self.count(alarms.count, "open alarm"))  \(when)"
     )
     for (index, alarm) in alarms.enumerated() where index < most {
       lines += ["  ! \(alarm.text)", "    \(alarm.remedy)"]
@@ -184,7 +184,7 @@ struct FleetReport: JSONReport {
   // MARK: For machines
 
   func writeMembers(to json: inout JSONWriter) {
-    json.member("well", isWell)
+    json.member("healthy", isHealthy)
     json.member("at", Timestamp.format(milliseconds: fleet.at))
     json.member("namespace", fleet.store.namespace)
     json.member("partitions", fleet.store.partitions)
@@ -217,7 +217,7 @@ struct FleetReport: JSONReport {
       json.member("live", fleet.presence.live)
       json.member("listed", fleet.presence.workers.count + fleet.presence.unseen)
       json.member("perSecond", fleet.perSecond)
-      json.member("housekeeper", fleet.presence.housekeeper)
+      json.member("maintenanceLeader", fleet.presence.housekeeper)
       json.array("versions", fleet.versions)
       json.array("each", fleet.presence.workers)
     }
@@ -286,7 +286,7 @@ extension FleetSnapshot.Worker: JSONReport {
       json.member("startedAt", Timestamp.format(milliseconds: report.startedAt))
       json.member("engine", report.engine)
       json.member("window", report.window)
-      json.member("lent", report.lent)
+      json.member("windowUsed", report.lent)
       json.member("slices", report.slices)
       json.member("perSecond", report.perSecond)
       json.member("accepted", report.accepted)

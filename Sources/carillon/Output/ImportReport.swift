@@ -76,7 +76,7 @@ struct ImportReport {
       json.member("skipped", skipped)
       if withoutZone > 0 { json.member("withoutTimezone", withoutZone) }
       if let outdated { json.member("outdated", outdated) }
-      if let crowdedOut, crowdedOut > 0 { json.member("crowdedOut", crowdedOut) }
+      if let crowdedOut, crowdedOut > 0 { json.member("evicted", crowdedOut) }
       if let known { json.member("known", known) }
       foreign.appendCounts(to: &json)
       appendErrors(to: &json)

@@ -10,7 +10,7 @@ extension CampaignStore {
       let chores = try await fleet.housekeep(
         as: WorkerInstance(name: worker, nonce: "0"), timeout: timeout, beat: 250, idleBeat: 1000)
     else {
-      throw TestSupportError("another worker keeps house")
+      throw TestSupportError("another worker is the maintenance leader")
     }
     return chores
   }

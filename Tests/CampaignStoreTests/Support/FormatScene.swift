@@ -55,7 +55,7 @@ struct FormatScene {
       RegistrationEvent(.unregister(stranger, service: "apns"), at: 1003),
       RegistrationEvent(.preference(user: "u2", SuppressionList(app: "news"), isAllowed: false), at: 1004),
     ])
-    _ = try await store.erasure.forget("erased", at: 1005)
+    _ = try await store.erasure.erase("erased", at: 1005)
   }
 
   /// A token of two bytes is enough.

@@ -26,10 +26,10 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     } isWhole: { scene in
       try await scene.command("SISMEMBER", scene.keys.users(scene.partition(of: scene.user)), scene.user).integer == 1
     },
-    StoreWound(name: "attributes of nobody", kind: .attributesOfNobody) { scene in
+    StoreWound(name: "attributes of nobody", kind: .attributesWithoutDevices) { scene in
       _ = try await scene.command("HSET", scene.keys.attributes(scene.partition(of: "x")), "x", "{}")
     },
-    StoreWound(name: "counted for nobody", kind: .pressureOfNobody) { scene in
+    StoreWound(name: "counted for nobody", kind: .capCountersWithoutDevices) { scene in
       let record = UserPressure.record(app: "news", badge: 3, times: [])
       _ = try await scene.command("HSET", scene.keys.pressure(scene.partition(of: "x")), "x", record)
     },
@@ -53,7 +53,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       let user = try await scene.store.registry.user("u0")
       return user?.devices == [TestStore.device(0)] && user?.attributes == Array(#"{"name":"Ada"}"#.utf8)
     },
-    StoreWound(name: "quarantined without a note", kind: .quarantinedWithoutNote) { scene in
+    StoreWound(name: "quarantined without a note", kind: .quarantinedWithoutReason) { scene in
       let key = scene.keys.quarantine(scene.slice.partition)
       _ = try await scene.command("HDEL", key, TestStore.token(scene.quarantined))
     } isWhole: { scene in
@@ -67,7 +67,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
       let (old, user) = try await (scene.store.registry.user(" x"), scene.store.registry.user("x"))
       return old == nil && user?.devices == [TestStore.device(998)]
     },
-    StoreWound(name: "note of no device", kind: .noteOfNoDevice) { scene in
+    StoreWound(name: "note of no device", kind: .reasonWithoutDevice) { scene in
       let key = scene.keys.quarantine(scene.slice.partition)
       let note = Array(try await scene.command("HGET", key, TestStore.token(scene.quarantined)).bytes ?? [])
       _ = try await scene.command("HSET", key, TestStore.token(999), note)
@@ -85,7 +85,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     } isWhole: { scene in
       try await scene.store.registry.owners(of: [TestStore.deviceToken(scene.token)], TestStore.service) == [scene.user]
     },
-    StoreWound(name: "device of two", kind: .deviceOfTwo) { scene in
+    StoreWound(name: "device of two", kind: .deviceWithTwoOwners) { scene in
       let record = Array(
         try await scene.command("HGET", scene.keys.devices(scene.partition(of: scene.user)), scene.user).bytes ?? [])
       _ = try await scene.command("HSET", scene.keys.devices(scene.partition(of: "x")), "x", record)
@@ -101,7 +101,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "owner that can't be read", kind: .unreadableOwner, isOpen: true) { scene in
       _ = try await scene.command("HSET", scene.keys.owner(1), TestStore.token(999), "nonsense")
     },
-    StoreWound(name: "registration that did not end", kind: .leftRegistration) { scene in
+    StoreWound(name: "registration that did not end", kind: .unfinishedRegistration) { scene in
       let registration = DeviceRegistration(user: "x", device: TestStore.device(scene.token, registeredAt: 2000))
       _ = try await scene.store.registry.bind(scene.world.batch([registration]))
     } isWhole: { scene in
@@ -204,10 +204,10 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     } isWhole: { scene in
       try await scene.command("ZSCORE", scene.keys.retry(scene.slice.partition, "run"), 3).integer != nil
     },
-    StoreWound(name: "retry of what has ended", kind: .retryOfNothing) { scene in
+    StoreWound(name: "retry of what has ended", kind: .retryWithoutTarget) { scene in
       _ = try await scene.command("ZADD", scene.keys.retry(scene.slice.partition, "run"), 1, 0)
     },
-    StoreWound(name: "retry of no target", kind: .retryOfNothing) { scene in
+    StoreWound(name: "retry of no target", kind: .retryWithoutTarget) { scene in
       _ = try await scene.command("ZADD", scene.keys.retry(scene.slice.partition, "run"), 1, 4000)
     },
     StoreWound(name: "slice with nonsense", kind: .damagedSlice, isOpen: true) { scene in

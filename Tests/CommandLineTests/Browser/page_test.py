@@ -266,7 +266,7 @@ def operate(browser):
 
     # The audit log has each action under the name of its token.
     status, text = visit.ask("GET", "/audit", token=TOKENS["admin"])
-    done = [(entry["who"], entry["action"]) for entry in json.loads(text)["entries"]]
+    done = [(entry["actor"], entry["action"]) for entry in json.loads(text)["entries"]]
     for action in ["campaign.pause", "campaign.resume", "campaign.cancel",
                    "campaign.approve", "dead.retry", "dead.drop", "quarantine.release"]:
         assert ("operator", action) in done, f"{action} is not in {done}"

@@ -18,7 +18,7 @@ struct CommandTextTests {
     let rows: [(arguments: [String], input: String, exit: Int32, says: String)] = [
       (["devices", "register", "--user", Self.invisible, "--token", Self.token], "", 65, "U+200B"),
       (["devices", "show", Self.invisible], "", 65, "U+200B"),
-      (["users", "forget", Self.invisible, "--yes"], "", 65, "U+200B"),
+      (["users", "erase", Self.invisible, "--yes"], "", 65, "U+200B"),
       (["results", "show", "c", "--user", Self.invisible], "", 65, "U+200B"),
       (["segment", "add", "vip", Self.invisible], "", 65, "U+200B"),
       (["segment", "remove-users", "vip", Self.invisible], "", 65, "U+200B"),

@@ -207,7 +207,7 @@ struct SavedTextTests {
       input: CarillonWorld.job("c", audience: #"{"users":[" ada","zo\u00eb"]}"#))
     #expect(count.hasPrefix("0 users, 0 pushes"), "\(count)")
     #expect(try JSONObject(await world.succeed("devices", "show", "zoe\u{308}", "--json")).text("user") == "zo\u{EB}")
-    try await world.succeed("users", "forget", " zoe\u{308}", "--yes")
+    try await world.succeed("users", "erase", " zoe\u{308}", "--yes")
     #expect(try await world.succeed("suppression", "export", "news") == "ada\n")
   }
 

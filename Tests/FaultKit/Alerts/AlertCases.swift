@@ -14,13 +14,13 @@ public enum AlertCases {
   static let all = [pushService, fleet, redis]
 
   /// Alerts whose cause is too slow for the short form.
-  private static let slow = ["CarillonBreakerStorm", "CarillonPoisonTarget"]
+  private static let slow = ["CarillonBreakerFlapping", "CarillonPoisonTarget"]
 
   /// The alerts that the cases fire.
   public static let alerts = ofPushService + ofFleet + ofRedis + slow
   private static let ofPushService = [
     "CarillonFailuresBurn", "CarillonBreakerOpen", "CarillonGuardTripped", "CarillonCredentialStopped",
-    "CarillonCredentialEnds", "CarillonBackendUnwell",
+    "CarillonCredentialEnds", "CarillonBackendUnhealthy",
   ]
   private static let ofFleet = [
     "CarillonDeadJobs", "CarillonWorkersDie", "CarillonNoWorker", "CarillonQueueStands", "CarillonOldestWaits",
@@ -93,7 +93,7 @@ public enum AlertCases {
     try await scene.fires("CarillonCredentialStopped", after: 4)
     try await scene.world.succeed("campaign", "cancel", keyless.id)
     try await scene.world.ended(keyless)
-    for alert in ["CarillonCredentialEnds", "CarillonBackendUnwell"] { scene.hasFired(alert) }
+    for alert in ["CarillonCredentialEnds", "CarillonBackendUnhealthy"] { scene.hasFired(alert) }
     try await scene.finish()
   }
 
@@ -109,7 +109,7 @@ public enum AlertCases {
         $0 >= Double(opening + 1)
       }
     }
-    try await scene.fires("CarillonBreakerStorm", after: 2)
+    try await scene.fires("CarillonBreakerFlapping", after: 2)
     try await scene.world.simulator.set(#"{"failures":[]}"#)
     try await scene.world.ended(more)
   }

@@ -37,7 +37,7 @@ enum DepartureCases {
           _ = try await world.store.registry.unregister([token], of: APNsService(), at: now)
         case 2:
           world.noteErased(world.tokens[number])
-          _ = try await world.store.erasure.forget("u\(number)")
+          _ = try await world.store.erasure.erase("u\(number)")
         default:
           var device = DeviceRecord(token: token.bytes, service: "apns")
           device.app = "news"

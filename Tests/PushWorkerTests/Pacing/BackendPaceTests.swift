@@ -22,7 +22,7 @@ import Testing
   private static let bad = HealthCheck.Finding.failing("status 503")
 
   @Test func oneBadCheckChangesNothing() {
-    let standings = play([.well, Self.bad, .well, .slow(milliseconds: 900), .well])
+    let standings = play([.healthy, Self.bad, .healthy, .slow(milliseconds: 900), .healthy])
     #expect(standings.allSatisfy { $0.share == 1 && $0.since == nil && $0.reason == nil })
     #expect(standings.map(\.badLooks) == [0, 0, 1, 0, 1, 0])
   }
@@ -37,17 +37,17 @@ import Testing
 
   @Test func eachGoodCheckAddsATenthUpToTheFullRate() {
     let slow = BackendStanding(app: "news", share: 0.1, badLooks: 7, since: 5, at: 0, reason: "status 503")
-    let standings = play(Array(repeating: .well, count: 10), from: slow)
+    let standings = play(Array(repeating: .healthy, count: 10), from: slow)
     #expect(standings.map(\.share) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1])
     #expect(standings[1].badLooks == 0 && standings[8].since == 5 && standings[8].reason == "status 503")
     #expect(standings[9].since == nil && standings[9].reason == nil && !standings[9].isSlowed)
     // During throttling a single bad check counts.
-    #expect(play([.well, Self.bad], from: slow).map(\.share) == [0.1, 0.2, 0.1])
+    #expect(play([.healthy, Self.bad], from: slow).map(\.share) == [0.1, 0.2, 0.1])
   }
 
   @Test func anAnswerIsJudgedByItsStatusAndItsTime() {
     let check = HealthCheck(url: "http://x", slowAfter: 500)
-    #expect(check.finding(status: 200, after: 500) == .well && check.finding(status: 204, after: 0) == .well)
+    #expect(check.finding(status: 200, after: 500) == .healthy && check.finding(status: 204, after: 0) == .healthy)
     #expect(check.finding(status: 200, after: 501) == .slow(milliseconds: 501))
     #expect(check.finding(status: 500, after: 1) == .failing("status 500"))
     #expect(check.finding(status: 302, after: 1) == .failing("it redirects (status 302), which is not followed"))
@@ -57,7 +57,7 @@ import Testing
   @Test func checkUsesTheConfiguredAddress() async throws {
     let server = try HealthServer(.status(200))
     let check = HealthCheck(url: server.url, slowAfter: 60_000, timeout: 60_000)
-    #expect(await check.look() == .well)
+    #expect(await check.look() == .healthy)
     server.set(.status(503))
     #expect(await check.look() == .failing("status 503"))
     server.set(.redirect)

@@ -93,7 +93,7 @@ enum ReasonTable {
       by: .natural {
         $0.state = .unregistered
         $0.deadSince = ReasonScene.registeredAt - 1
-        $0.knobs.tellsTimestamp = false
+        $0.knobs.reportsTimestamp = false
       }),
     ReasonRow(
       "Unregistered (for all devices)", 410, nil, .spared, campaign: .guarded("answers were 410, unregistered"),

@@ -11,7 +11,7 @@ struct SliceReturn: WorkerPart {
   func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.facts.account.lane]
     try await sharedStore.slices.requeue(session.slice, lane: lane, worker: name)
-    log.tell(.gaveBack(slice: session.slice))
+    log.tell(.released(slice: session.slice))
   }
 
   /// Releases the claim of a slice and parks the slice for a while. Gives the slice back if it can't be parked.

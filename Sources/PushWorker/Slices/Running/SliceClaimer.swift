@@ -88,7 +88,7 @@ struct SliceClaimer: WorkerPart {
   /// Records the targets that an earlier owner left in doubt.
   private func inherit(_ standing: SliceStanding, _ session: SliceSession) {
     guard standing.isSealed, standing.inDoubt > 0 else { return }
-    log.tell(.tookOver(slice: session.slice, inDoubt: standing.inDoubt))
+    log.tell(.takenOver(slice: session.slice, inDoubt: standing.inDoubt))
     session.doubt.isInherited = true
     session.claim.mustReconcile = true
     if standing.deaths >= Bisection.threshold, session.context.campaign.delivery.ambiguity == .resend {

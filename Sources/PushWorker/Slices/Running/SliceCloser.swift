@@ -54,8 +54,8 @@ struct SliceCloser: WorkerPart {
       }
       // If several parts end together, only the last one logs the event.
       let last = record?.parts.max { ($0.times.finishedAt ?? 0, $0.id) < ($1.times.finishedAt ?? 0, $1.id) }
-      if let reason = record?.whyNobody, last?.id ?? campaign == campaign {
-        log.tell(.reachedNobody(campaign: whole, reason: reason))
+      if let reason = record?.noUserReason, last?.id ?? campaign == campaign {
+        log.tell(.reachedNoUser(campaign: whole, reason: reason))
       }
     }
     if state != nil || feedback.isDue { await feedback.deliver() }

@@ -38,7 +38,7 @@ enum SimulateHelp {
       mismatchedTopic     topicDisallowed, badTopic or accept
       spellings           {"BadEnvironmentKeyIdInToken":"BadEnvironmentKeyInToken"}
       interimStatus       status before every answer, such as 103; also sendsTrailers
-      bodyForm            json, broken or empty; tellsTimestamp, sendsID, raisesID,
+      bodyForm            json, broken or empty; reportsTimestamp, sendsID, raisesID,
                           sendsUniqueID, retryAfterSeconds, rejectsUrgentBackground,
                           enablesBroadcast
      Time

@@ -6,5 +6,5 @@ import PushCore
 /// `carillon users`.
 struct UsersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "users", abstract: "Erase users.", subcommands: [Forget.self])
+    commandName: "users", abstract: "Erase users.", subcommands: [Erase.self])
 }

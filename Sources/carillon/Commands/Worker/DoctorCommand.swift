@@ -29,7 +29,7 @@ struct DoctorCommand: CarillonCommand {
   func run() async throws {
     let report = await Doctor(global: global, role: role).report()
     try StandardOutput.printLine(global.json ? report.json : report.text)
-    if !report.isWell { throw ExitCode(CommandError.Code.failed.exitStatus) }
+    if !report.isHealthy { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 }
 
@@ -70,7 +70,7 @@ struct Doctor {
   ) -> [DoctorFinding] {
     let count = configuration.apps.count
     var findings: [DoctorFinding] = [
-      .well(.configuration, "", "\(count) app\(count == 1 ? "" : "s"), all keys are known")
+      .healthy(.configuration, "", "\(count) app\(count == 1 ? "" : "s"), all keys are known")
     ]
     if let channels = try? AppChannels.make(configuration.apps) {
       do {

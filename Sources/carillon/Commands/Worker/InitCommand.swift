@@ -64,7 +64,7 @@ struct InitCommand: CarillonCommand {
       try StandardOutput.printLine("wrote \(file)\n")
     }
     try StandardOutput.printLine(global.json ? report.json : report.text)
-    if !report.isWell { throw ExitCode(CommandError.Code.failed.exitStatus) }
+    if !report.isHealthy { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
   /// Returns the configuration from options and answers.

@@ -24,6 +24,6 @@ struct StatusCommand: CarillonCommand {
     let report = FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease))
     await store.close()
     try StandardOutput.printLine(global.json ? report.json : report.text)
-    if !report.isWell { throw ExitCode(CommandError.Code.failed.exitStatus) }
+    if !report.isHealthy { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 }

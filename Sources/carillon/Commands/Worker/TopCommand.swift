@@ -36,7 +36,7 @@ struct TopCommand: CarillonCommand {
     guard !global.json, let screen = try FullScreen.open() else {
       await store.close()
       try StandardOutput.printLine(global.json ? first.json : first.text)
-      if !first.isWell { throw ExitCode(CommandError.Code.failed.exitStatus) }
+      if !first.isHealthy { throw ExitCode(CommandError.Code.failed.exitStatus) }
       return
     }
     let (looks, continuation) = AsyncStream.makeStream(of: Look.self, bufferingPolicy: .bufferingNewest(16))

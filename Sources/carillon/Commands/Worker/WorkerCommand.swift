@@ -190,7 +190,7 @@ struct WorkerCommand: LongRunningCommand {
         watch.waits(because: "\(error)")
         // The process is ready although it waits, so that systemd starts the units that depend on it.
         if isNew {
-          log.trouble("waits: \(error)")
+          log.error("waits: \(error)")
           notifier?.ready("worker \(name) waits: \(error)")
         }
         isNew = false

@@ -31,7 +31,7 @@ import Testing
     let record = try #require(try await rig.store.campaigns.show("later"))
     #expect(record.counters.outcomes == [.accepted: 400])
     #expect(try #require(record.times.startedAt) >= instant)
-    #expect(log.all.count { $0.contains("begun") } == 1, "\(log.all)")
+    #expect(log.all.count { $0.contains("campaignStarted") } == 1, "\(log.all)")
     #expect(await rig.simulator.counters().received == 400)
   }
 

@@ -58,7 +58,8 @@ import Testing
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
     // One worker of the fleet checks at a time, and logs the beginning and the end.
     let said = logs.flatMap(\.all)
-    #expect(said.count { $0.hasPrefix("slowed(") } == 1 && said.count { $0.hasPrefix("quickened(") } == 1, "\(said)")
+    #expect(
+      said.count { $0.hasPrefix("throttled(") } == 1 && said.count { $0.hasPrefix("throttleEnded(") } == 1, "\(said)")
     await backend.stop()
   }
 

@@ -31,7 +31,7 @@ import Testing
       events: (30..<40).map { #"{"op":"logout","user":"u\#($0)","token":"\#(WorkerRig.text($0))"}"# })
     let tokens = try (40..<50).map { try #require(DeviceToken(bytes: WorkerRig.token($0))) }
     _ = try await store.registry.unregister(tokens, of: APNsService(), at: now)
-    for user in users(50) { _ = try await store.erasure.forget(user) }
+    for user in users(50) { _ = try await store.erasure.erase(user) }
     // Another user has the phone now.
     try await store.registry.register(
       (60..<70).map { number in

@@ -45,7 +45,7 @@ import Testing
     #expect(record.state == .completed, "\(log.all)")
     #expect(record.counters.outcomes == [.accepted: 50])
     #expect(record.counters.resent == 20)
-    #expect(log.all.contains { $0.contains("tookOver") })
+    #expect(log.all.contains { $0.contains("takenOver") })
     #expect(log.all.contains { $0.contains("requeued") })
   }
 

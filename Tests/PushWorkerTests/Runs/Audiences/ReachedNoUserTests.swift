@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Campaigns without targets. They report the reason.
-struct ReachedNobodyTests {
+struct ReachedNoUserTests {
   @Test func oneWorkerWarnsOfEachCampaignWithoutTargets() async throws {
     let rig = try await WorkerRig(engine: .native, users: 3)
     var device = DeviceRecord(token: WorkerRig.token(9), service: "apns")
@@ -22,7 +22,7 @@ struct ReachedNobodyTests {
     async let first: Void = rig.worker("a", log: log).run()
     async let second: Void = rig.worker("b", log: log).run()
     _ = try await (first, second)
-    let warnings = log.all.filter { $0.contains("reachedNobody") }
+    let warnings = log.all.filter { $0.contains("reachedNoUser") }
     #expect(warnings.count == 3, "\(warnings)")
     let reasons = [
       "some": nil, "nobody": "its audience has no user",
@@ -31,7 +31,7 @@ struct ReachedNobodyTests {
         "4 users in its audience: 1 without a device of this app, 3 filtered out by the condition (where)",
     ]
     for (id, reason) in reasons {
-      #expect(try await rig.store.campaigns.find(id)?.whyNobody == reason, "\(id)")
+      #expect(try await rig.store.campaigns.find(id)?.noUserReason == reason, "\(id)")
     }
   }
 }

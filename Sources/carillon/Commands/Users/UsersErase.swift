@@ -4,8 +4,8 @@ import CommandSupport
 import PushCore
 
 extension UsersCommand {
-  /// `carillon users forget`.
-  struct Forget: CarillonCommand {
+  /// `carillon users erase`.
+  struct Erase: CarillonCommand {
     static let configuration = CommandConfiguration(
       abstract: "Erase all data of a user. Exits with 1 if there was none.",
       discussion: """
@@ -15,7 +15,7 @@ extension UsersCommand {
         This can't be undone; repeating it is safe.
 
         Example:
-          carillon users forget 4711 --yes
+          carillon users erase 4711 --yes
         """)
 
     @OptionGroup var global: GlobalOptions
@@ -27,13 +27,13 @@ extension UsersCommand {
       let store = try await global.openStore(changing: true)
       try Confirmation.obtain(
         yes, for: "this erases all data of \(Excerpt.quoted(user)) and can't be undone", refusal: "nothing was removed")
-      let forgotten = try await store.erasure.forget(user)
-      guard !forgotten.isNothing else {
+      let erased = try await store.erasure.erase(user)
+      guard !erased.isNothing else {
         throw CommandError(
           .notFound, "there is no user \(Excerpt.quoted(user))", hint: "nothing was removed; check the user's id")
       }
-      await AuditTrail(store).note(forgotten: forgotten, by: .commandLine)
-      let report = ForgottenReport(user: user, forgotten: forgotten)
+      await AuditTrail(store).note(erased: erased, by: .commandLine)
+      let report = ErasureReport(user: user, erased: erased)
       try StandardOutput.printLine(global.json ? report.json : report.text)
     }
   }

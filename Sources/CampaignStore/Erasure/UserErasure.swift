@@ -2,7 +2,7 @@ public import PushCore
 import Redis
 
 /// The data that an erasure has removed.
-public struct Forgotten: Sendable, Equatable {
+public struct ErasureSummary: Sendable, Equatable {
   public var devices = 0
   /// Segments that contained the user.
   public var segments: [String] = []
@@ -16,7 +16,7 @@ public struct Forgotten: Sendable, Equatable {
   public var completeBy: Int?
 
   /// Whether there was no data of the user.
-  public var isNothing: Bool { self == Forgotten() }
+  public var isNothing: Bool { self == ErasureSummary() }
 }
 
 /// Erases all data of a user.
@@ -36,14 +36,14 @@ extension Erasure {
   ///
   /// The erasure is recorded before it begins. If this process ends, or a worker is reading the user into a campaign,
   /// housekeeping completes it (``finishErasures()``).
-  public func forget(_ user: String) async throws -> Forgotten {
-    try await forget(user, at: nil)
+  public func erase(_ user: String) async throws -> ErasureSummary {
+    try await erase(user, at: nil)
   }
 
   /// Erases a user as of an instant.
   /// - Parameter instant: ms since the epoch, at most Redis' clock; later statements stay. `nil` for now.
-  func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
-    var forgotten = Forgotten()
+  func erase(_ user: String, at instant: Int?) async throws -> ErasureSummary {
+    var erased = ErasureSummary()
     let start = try await store.time() / 1000
     var instant = instant ?? start
     let isRepeated = instant < start
@@ -61,7 +61,7 @@ extension Erasure {
       try await note(pending, of: user)
     }
     let lists = try await store.audiences.userLists()
-    (forgotten.segments, forgotten.suppression) = try await store.audiences.lists(of: user)
+    (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
     // First the segments, which would bring the user into a campaign. After this, no older statement is entered.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
     let devices = try await store.registry.user(user)?.devices ?? []
@@ -72,7 +72,7 @@ extension Erasure {
     }
     // The record goes last, so that a repeated call still finds the tokens there.
     try await store.registry.unbind(removals)
-    forgotten.devices = try await store.registry.apply(removals).count { $0 == .changed }
+    erased.devices = try await store.registry.apply(removals).count { $0 == .changed }
     // Only now the suppression lists: a user on none of them must have no device to which a sealed target can be sent.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     // Undelivered notices in outboxes would bring the tokens to the feedback list later.
@@ -80,12 +80,12 @@ extension Erasure {
     // From here on a worker removes the user from these jobs.
     pending.jobs = try await waitingJobs(naming: user, pending.tokens)
     if !pending.jobs.isEmpty { try await note(pending, of: user) }
-    forgotten.campaigns = try await eraseFromCampaigns(user, &pending)
-    forgotten.feedback = try await forgetFeedback(of: user)
+    erased.campaigns = try await eraseFromCampaigns(user, &pending)
+    erased.feedback = try await forgetFeedback(of: user)
     try await eraseFromEvents(user, pending.tokens)
     try await eraseFromDeadList(user, pending.tokens)
-    if !(try await settle(pending, of: user)) { forgotten.completeBy = start + PendingErasure.longest * 1000 }
-    return forgotten
+    if !(try await settle(pending, of: user)) { erased.completeBy = start + PendingErasure.longest * 1000 }
+    return erased
   }
 
   /// Removes the data of a user except devices, and records the erasure.
@@ -122,13 +122,13 @@ extension Erasure {
   @discardableResult
   public func forgetOldStatements(in partition: Int) async throws -> Int {
     let names = try await store.audiences.userLists()
-    var forgotten = 0
+    var erased = 0
     for _ in 0..<Self.mostForgettingCalls {
       let now = try await forgetSome(in: partition, names)
-      forgotten += now
+      erased += now
       if now < CampaignStore.batch { break }
     }
-    return forgotten
+    return erased
   }
 
   /// Largest number of calls for one partition; each removes some hundred entries of a kind.
