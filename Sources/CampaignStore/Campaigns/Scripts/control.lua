@@ -2,15 +2,15 @@
 -- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it.
 -- Invariant: a campaign and its parts change in one step, each from its own state. A paused campaign is on no lane and
 -- not in the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
--- A campaign that has not begun has nothing to close: a cancel ends it, and `promote` finds nothing to begin. A
--- campaign with parts ends with its last part.
--- Every call raises the control epoch, with which workers report what they have applied (see `synccontrol`).
--- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded' it
--- is not guarded until the next resume. Earlier answers to its app no longer count.
--- While the store is held, a campaign that has not begun waits in the schedule. So does a recurring campaign, which
--- never begins itself. A stage that waited at a gate waits there again after a resume.
+-- A campaign that has not begun has no slices to close. A cancel ends it, and `promote` does not begin it. A campaign
+-- with parts ends with its last part.
+-- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
+-- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
+-- the guard is off until the next resume. Earlier answers to pushes of its app no longer count.
+-- While the store is held (by a repartition), a campaign that has not begun waits in the schedule. A recurring campaign
+-- is always in the schedule. After a resume, a stage that waited at a gate waits there again.
 -- A campaign that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a
--- campaign, a resume or an approval overrides that verdict, and no other.
+-- campaign, a resume or an approval overrides only the verdict of that gate.
 -- A worker's request names a round. If the campaign has been resumed since that round, the request changes nothing,
 -- because the problem may have been fixed. The verdict of a gate that has opened since changes nothing either.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
@@ -27,8 +27,8 @@
 --      9... ids of the campaigns and parts
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
--- Returns {epoch, then for each of them {new state, 1 if this call ended it, else 0}, or {} if it is gone}; false if
---          the first is gone
+-- Returns {epoch, then for each campaign and part {new state, 1 if this call ended it, else 0}, or {} if it does not
+--          exist}; false if the first one does not exist
 local first = redis.call('HMGET', KEYS[12], 'state', 'round', 'stage')
 if not first[1] then return false end
 local changes_nothing = ARGV[6] ~= '' and tonumber(first[2] or 0) > tonumber(ARGV[6])
@@ -37,7 +37,7 @@ local epoch = changes_nothing and tonumber(redis.call('GET', KEYS[5]) or 0) or r
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local is_held = redis.call('HGET', KEYS[8], 'nextPartitions')
--- Whether the campaign whose parts follow is resumed, and whether by an approval.
+-- Whether this call resumes the campaign whose parts follow, and whether it does so by an approval.
 local resumes, approves = false, false
 
 local function follows(was, begun, due, campaign)

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- decline: records or renews that a worker declines a campaign.
--- Invariant: one worker alone stops no other; a campaign can't be sent only if all live workers decline it. A decline
+-- Invariant: one worker alone can't stop a campaign. A campaign stops only if all live workers decline it. A decline
 -- expires with the worker's heartbeat, and it counts for one round only, because the problem may have been fixed before
 -- a resume.
 -- KEYS 1 objections, 2 workers, 3 campaign

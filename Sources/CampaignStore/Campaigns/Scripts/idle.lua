@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- idle: returns whether no work is left.
+-- idle: returns whether all work is done.
 -- Invariant: all values are read in one step, so a job or campaign that moves from one list to the next is not missed.
 -- KEYS 1 producers' list, 2 running campaigns, 3... workers' intakes
 -- Returns 1 if there is no job to take in and no running campaign, else 0

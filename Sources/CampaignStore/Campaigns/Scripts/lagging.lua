@@ -1,10 +1,10 @@
 #!lua flags=no-writes
 -- lagging: returns which workers have not applied a control epoch yet.
--- Invariant: a worker without a heartbeat for a lease has lost its slices and is not waited for. The script reads only
--- workers that have not applied the epoch.
+-- Invariant: a worker without a heartbeat for the time of a lease has lost its slices. Such a worker is not in the
+-- result. The script reads only the heartbeats of workers that have not applied the epoch.
 -- KEYS 1 workers, 2 epochs that workers have applied
 -- ARGV 1 epoch, 2 ms without a heartbeat after which a worker counts as dead, 3 maximum number of workers to read
--- Returns the names of live workers that have applied less
+-- Returns the names of live workers that have applied only earlier epochs
 local time = redis.call('TIME')
 local expired = time[1] * 1000 + math.floor(time[2] / 1000) - tonumber(ARGV[2])
 local lagging = {}

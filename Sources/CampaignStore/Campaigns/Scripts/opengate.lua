@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- opengate: begins the next stage of a campaign: puts the stage and its companions on their lane or into the schedule.
--- Invariant: a stage begins once, in its turn, with one start. Its expiration and other times follow from the start, so
--- a worker that restores a beginning which Redis has lost passes the original start. No stage of a paused or cancelled
--- campaign begins.
+-- Invariant: a stage begins once, after the stage before it, with one start time. Its expiration and other times depend
+-- on the start time. If Redis has lost the beginning of a stage, the worker that restores it passes the original start
+-- time. No stage of a paused or cancelled campaign begins.
 -- The winner is recorded once, and all later stages use it. An override of a verdict applies to this gate only.
 -- While the store is held, or if it has another number of partitions than the worker knows, nothing begins.
 -- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each

@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
--- unpark: opens the parked slices of a cancelled campaign, so that they are closed now and not when they are due. For
--- an active campaign it opens them when the event has occurred for which they have waited.
--- Invariant: a slice is open, held or parked; the script moves no slice of a campaign in any other state. It handles a
--- range of partitions. No slice of a cancelled campaign is parked again, so the ranges need no common step.
+-- unpark: opens the parked slices of a cancelled campaign, so that workers close them now and not when they are due. It
+-- also opens the parked slices of an active campaign that wait for an event, when that event has occurred.
+-- Invariant: a slice is open, held or parked. The script moves no slice of a campaign in another state. A call handles
+-- a range of partitions. The ranges need not be handled in one step, because no slice of a cancelled campaign is parked
+-- again.
 -- KEYS 1 campaign, 2 lane, 3 open slices, 4 parked, 5 wake channel
 -- ARGV 1 id, 2 first partition, 3 last partition (at most 500), 4 '1' if the event of an active campaign has occurred
 -- Returns the number of slices opened

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- view: reads a campaign, and which of its slices its totals include.
--- Invariant: both are read in one step. Adding the slices that are not included counts no slice twice and misses none.
+-- Invariant: both are read in one step. The caller adds the slices that are not included, so each slice counts once.
 -- KEYS 1 campaign, 2 finished slices
 -- ARGV the campaign's fields to read
 -- Returns {values of the fields, bitmap}

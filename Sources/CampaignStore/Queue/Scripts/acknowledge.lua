@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- acknowledge: removes an entry from a worker's intake list, and the attempts to take it in.
+-- acknowledge: removes a job from a worker's intake list, together with the record of the attempts to take it in.
 -- Invariant: attempts are removed in the same step as the entry, so none stay behind if the reply is lost.
 -- KEYS 1 worker's intake, 2 attempts to take in jobs (`beginjob`)
 -- ARGV 1 entry as it is on the list

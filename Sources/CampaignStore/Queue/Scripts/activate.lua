@@ -1,16 +1,17 @@
 #!lua
 -- activate: writes a campaign and all of its parts, opens the slices of its first stage, and acknowledges the job.
 -- Invariant: a campaign is activated once, and its job leaves the worker's intake only with the activation. From then
--- on its id is taken, even when the campaign's record is gone: a worker that was stopped for longer must not begin it
--- again.
--- A campaign whose time is still ahead is on no lane and does not run until `promote` begins it. A campaign that needs
+-- on its id is taken, even after the campaign's record has expired. A worker that was stopped for that long must not
+-- begin it again.
+-- A campaign with a start time in the future is on no lane. It runs after `promote` has begun it. A campaign that needs
 -- approval is paused.
--- A campaign and its parts are written in one step, and each names the other. The stages after the first wait at their
--- gates and have no open slices (`opengate`).
+-- The campaign and its parts are written in one step. The campaign names its parts, and each part names the campaign.
+-- The stages after the first wait at their gates and have no open slices (`opengate`).
 -- The script also adds the change to the stream `changes` for webhooks. If that fails, the activation succeeds.
--- While the store is held, or if it has another number of partitions than the worker knows, nothing is written.
--- A run starts in the state of its recurring campaign: paused, or cancelled, which ends it. It is not a run unless the
--- recurring campaign lists it.
+-- The script writes nothing while the store is held (by a repartition), or if the worker has another number of
+-- partitions.
+-- A run of a recurring campaign starts in the state of that campaign. If that campaign is cancelled, the run ends. The
+-- script accepts a run only if the recurring campaign lists it.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
 --      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
@@ -28,9 +29,9 @@
 -- Returns one of:
 --      1 if this call activated it
 --      0 if it was activated before
---      -1 if nothing may begin here now
+--      -1 if no campaign may begin now
 --      -2 if its recurring campaign does not list it
---      2 if it has ended with its recurring campaign
+--      2 if it ended because its recurring campaign is cancelled
 local function acknowledge()
   local name = redis.sha1hex(ARGV[1])
   redis.call('LREM', KEYS[3], 1, ARGV[1])
@@ -56,8 +57,8 @@ local lead = is_run and redis.call('HMGET', KEYS[13], 'state', 'lastRun', 'reaso
 if is_run and lead[2] ~= id then return -2 end
 local has_ended, waits = lead[1] == 'cancelled', ARGV[6] ~= '' or lead[1] == 'paused'
 local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
--- Touch every key that may have another type first. No command may fail after the campaign is written, because a second
--- call would consider it activated. A reference to a missing campaign does no harm.
+-- Read first every key that may have another type. After the campaign is written no command may fail, because a second
+-- call would find it activated. A reference to a missing campaign is harmless.
 redis.call('LLEN', KEYS[4])
 redis.call('SCARD', KEYS[6])
 redis.call('HLEN', KEYS[14])

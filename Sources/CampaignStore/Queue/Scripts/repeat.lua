@@ -1,18 +1,18 @@
 #!lua flags=allow-oom
 -- repeat: begins the next run of a recurring campaign, or skips it.
 -- Invariant: each run begins once, by Redis' clock, whichever worker calls this and however often. Only the run that is
--- recorded as the next one begins, and the record moves on in the same step.
--- The campaign lists the run, and a request to take it in is put on the intake list. Only a run that the campaign lists
--- is valid. No other run begins before this one is taken in. A paused campaign begins no run; a campaign without
--- further runs has ended. While the store is held nothing begins.
+-- recorded as the next one begins. The same step records the run after it.
+-- The script adds the run to the campaign's list of runs, and puts a request to take it in on the intake list. Only a
+-- run in the campaign's list is valid. No other run begins before a worker has taken in this one. A paused campaign
+-- begins no run; a campaign without further runs has ended. While the store is held (by a repartition), nothing begins.
 -- KEYS 1 campaign, 2 schedule, 3 intake list, 4 ended campaigns, 5 store, 6 campaign of the last run
 -- ARGV 1 id
 --      2 due time of the run that is to begin
 --      3 id of its campaign
 --      4 request to take it in ('' to skip it, which is allowed for a paused campaign too)
---      5 due time of the next run, after Redis' time ('' for none)
+--      5 due time of the next run, which is in the future ('' for none)
 --      6 maximum number of runs ('' for no limit)
---      7 id of the last run's campaign if the run is skipped while that has not ended, else ''
+--      7 id of the last run's campaign if this run must be skipped until that campaign has ended, else ''
 --      8 request to take in the last run
 -- Returns {1 if this call began it, 2 if the previous run has not ended, else 0; 1 if there is no further run}
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'lastRun', 'runs', 'repeat', 'pending')

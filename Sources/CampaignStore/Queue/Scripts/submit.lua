@@ -2,12 +2,13 @@
 -- submit: puts a job on the intake list unless its id is taken. A job from the dead list leaves that list.
 -- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job is on the intake
 -- list or in the dead list, never in neither, so it is pushed before anything else is written.
--- A job may be lost if it was submitted, is not taken in, and is not among the next 10,000 of the list. It is then
--- pushed again, and still taken in only once.
+-- If a job was submitted, was not taken in, and is not among the next 10,000 of the list, it may be lost. The script
+-- then pushes it again. Workers still take it in only once.
 -- Only this script records who submits a job; a name in a raw job is ignored. The digest binds the recorded name to
 -- exactly this job.
--- A job that is wrong only at the present time is refused unless it is known. A digest of an earlier version, which is
--- of the job with its defaults, stays.
+-- A job may be invalid only now, for example if its time is in the past. The script refuses such a job unless its id is
+-- known.
+-- Earlier versions stored the digest of the job with its defaults. Such a digest stays valid.
 -- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign, 3 intake list, then the dead list, if the
 --      job is from there, then the submitter, if known
 -- ARGV 1 job as written, 2 its canonical form, 3 seconds an id is remembered, 4 its key in the dead list ('' for none),

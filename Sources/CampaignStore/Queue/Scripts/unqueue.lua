@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- unqueue: removes a job from the producers' list before a worker takes it.
--- Invariant: a worker that takes the job first keeps it: nothing changes for a job that is no longer on the list. An id
--- that was reserved for exactly this job, and that no campaign has, is released.
+-- Invariant: if a worker has already taken the job, the script changes nothing. If an id is reserved for exactly this
+-- job and no campaign has it, the script releases the id.
 -- KEYS 1 producers' list, 2 job
 -- ARGV 1 job as written, 2 its canonical form, 3 canonical form with its defaults, as in earlier versions ('' if it is
 --      the same)

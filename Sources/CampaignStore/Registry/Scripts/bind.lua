@@ -1,18 +1,19 @@
 #!lua
--- bind: gives tokens to users, and writes a note of the registrations in progress.
--- Invariant: a token belongs to one user. An older registration never undoes a newer one, nor a removal of the same
--- time or a later time. Between two registrations of the same time, the user with the greater id gets the token;
--- without a time (0), the one that arrives later wins. A note has everything that is needed to complete its
--- registrations, so any worker can complete them. The note includes registrations that the index has already: their
--- devices are written in any case, and by then the token may belong to another user.
+-- bind: records users as the owners of tokens, and writes a note of the registrations in progress.
+-- Invariant: a token belongs to one user. An older registration never replaces a newer one. It also changes nothing
+-- after a removal of the same or a later time. If two registrations have the same time, the user with the greater id
+-- gets the token. If they have no time (0), the later call wins. Any worker can complete the registrations of a note.
+-- The note also includes registrations that are already in the owner index. Their devices are written in any case, and
+-- the token may belong to another user by then.
 -- KEYS 1 owner, 2 moving, 3 taken, 4 removals
 -- ARGV 1 name of the note, which is unique, 2 the registrations in the format of a note, then two each: raw token,
 --      'at:user'
--- A note is: u32 length of ARGV 2, ARGV 2, then an entry for each registration that is not the token's first: u16 its
--- place from 0, u16 length and name of the user who had the token; or 0xffff if a newer statement is in force.
--- Returns the number of tokens of this partition that were taken from users so far (-1: check again), then two each for
--- registrations that changed another user's token or nothing: place from 0, and false if a newer statement is in force,
--- else the user who had the token
+-- A note is: u32 length of ARGV 2, ARGV 2, then an entry for each token that had an owner before: u16 place of the
+-- registration from 0, then u16 length and name of the previous owner, or 0xffff if a newer registration or removal
+-- exists.
+-- Returns the number of tokens of this partition that were taken from users so far (-1: check again). Then two values
+-- for each registration that took a token from a user or changed nothing: its place from 0, and the user who had the
+-- token (false: a newer registration or removal exists)
 local tokens, count = {}, 0
 for i = 3, #ARGV, 2 do
   count = count + 1
@@ -21,7 +22,7 @@ end
 local known = redis.call('HMGET', KEYS[1], unpack(tokens))
 local now, fields, rest, answer = {}, {}, {}, {0}
 local taken, refused, again = 0, 0, false
--- Since when no user has the token, and when the user who lost the token had registered it.
+-- The time since which no user has the token, and the time at which its last owner had registered it.
 local removed, left
 if redis.call('EXISTS', KEYS[4]) == 1 then
   local members = {}
@@ -39,7 +40,7 @@ end
 for i = 1, count do
   local token, asked = tokens[i], ARGV[2 * i + 2]
   local owned = now[token] or known[i]
-  -- The new entry of the index, and the user who had the token: false if a newer owner is in force.
+  -- The new entry of the index, and the previous owner: false if a newer registration or removal exists.
   local entry, old = asked, ''
   local is_void = false
   if removed and (removed[i] or left[i]) and owned ~= asked then

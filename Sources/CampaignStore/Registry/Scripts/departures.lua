@@ -1,10 +1,9 @@
 -- Shared by the scripts that read or count departures; the loader puts it in front of them.
--- A user departs by losing a device or by entering a suppression list. Targets that were sealed before a departure may
--- be invalid. The string of departures has their number (u48) and a ring of the fingerprints (u32) of the last 512
--- users. Several users may have the same fingerprint, so a fingerprint only selects the targets that are checked
--- (`regrant.lua`).
--- If a script passes a number to a command, Redis needs ten times as long to format it as for a text. So these are
--- texts.
+-- A user departs when the user loses a device or opts out. The targets of a slice that were listed earlier may then be
+-- invalid. The string of departures has the number of departures (u48) and a ring of the fingerprints (u32) of the last
+-- 512 users. Several users may have the same fingerprint. A fingerprint therefore only selects targets, which
+-- `regrant.lua` then checks.
+-- These numbers are texts, because Redis needs ten times as long to format a number as to copy a text.
 local ring_size, decimal = 512, string.format
 
 -- Returns the number of departures.
@@ -13,7 +12,7 @@ local function count_departures(departures)
   return #head == 6 and struct.unpack('>I6', head) or 0
 end
 
--- Counts departures after `number` earlier ones, with the fingerprints of the users, at most as many as the ring has.
+-- Adds departures to the `number` earlier ones, with the users' fingerprints: at most as many as the ring has.
 local function note_departures(departures, number, prints)
   local place = number % ring_size
   local first = math.min(#prints, ring_size - place)
@@ -22,8 +21,8 @@ local function note_departures(departures, number, prints)
   redis.call('SETRANGE', departures, '0', struct.pack('>I6', number + #prints))
 end
 
--- Returns the fingerprints of the users who have departed since the number of departures was `known`; false if the ring
--- does not have all of them.
+-- Returns the fingerprints of the users who departed after the first `known` departures; false if the ring does not
+-- have all of them.
 local function departed_since(departures, number, known)
   if number == known then return '' end
   if known < 0 or known > number or number - known > ring_size then return false end

@@ -4,8 +4,8 @@
 -- seven texts, each u8 length and text (service, app, environment, locale, timezone, appVersion, osVersion), then
 -- attributes up to the end, each u8 length and name, u16 length and value.
 
--- Finds a device. Returns its begin, the begin of the next one, its flags and its time of registration; nil if the
--- device is not there.
+-- Finds a device. Returns the offset of the device, the offset of the next one, its flags and its registration time;
+-- nil if the user does not have the device.
 local function find_device(blob, token)
   local at = 1
   while at < #blob do
@@ -18,7 +18,7 @@ end
 local function registered_at(blob, at) return (struct.unpack('>I6', blob, at + 5)) end
 local function flags_of(blob, at) return blob:byte(at + 3) end
 
--- Returns the devices with other flags for the device that begins at `at`.
+-- Returns the devices, with new flags for the device at offset `at`.
 local function with_flags(blob, at, flags)
   return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
@@ -36,14 +36,14 @@ local function is_note_of(note, user)
   return note and note:sub(-#user - 2) == struct.pack('>I2', #user) .. user
 end
 
--- Removes the quarantine note of a device of the user. The field of a note is the token, and the note ends with its
--- user: while a device moves to another user of the partition, both have it, and the note may be the other user's.
+-- Removes the quarantine note of a user's device. The field of a note is the token, and the note ends with its user.
+-- While a device moves to another user of the partition, both users have it. The note may then be the other user's.
 local function remove_note(quarantine, user, token)
   if is_note_of(redis.call('HGET', quarantine, token), user) then redis.call('HDEL', quarantine, token) end
 end
 
 -- The users' devices that a script has read, and its pending changes of devices and quarantine notes. One command for
--- all users costs Redis little more than one command for a single user.
+-- all users costs Redis little more than a command for one user.
 local devices_of, edited, is_edited, notes = {}, {}, {}, {}
 
 -- Reads the devices of users that will be edited, at most 500.
@@ -54,7 +54,7 @@ local function read_devices(devices, names)
 end
 
 -- Prunes, quarantines or releases one device of a user whose devices were read, unless it registered after `instant`
--- (ms). Returns whether the device changed, and whether it stays because it registered later; `write_edits` writes the
+-- (ms). Returns whether the device changed, and whether it stays because it registered later. `write_edits` writes the
 -- change. A quarantined device has a note with the reason and the time.
 local function edit_device(quarantine, user, token, action, instant, note)
   local blob = devices_of[user]

@@ -1,12 +1,13 @@
 #!lua
 -- edit: removes, prunes, quarantines or releases devices of users.
--- Invariant: a device that registered after the given instant stays as it is. A removal is recorded, so a registration
--- from before it changes nothing, even if it arrives later. Attributes and counters of a user without a device are
--- retained. A user who loses a device has departed (`depart.lua`).
+-- Invariant: a device that registered after the given instant stays as it is. The script records a removal. An older
+-- registration that arrives later then changes nothing. Attributes and counters of a user without a device are
+-- retained. A user who loses a device departs (`departures.lua`).
 -- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained, 8 departures
--- ARGV five each, of at most 500 devices: user, raw token, 'remove' | 'prune' (no removal is recorded) | 'erase' (nor
---      the user) | 'quarantine' | 'release', instant in ms, quarantine note
--- Returns for each 1 if the device was changed, 2 if a newer statement is in force, else 0
+-- ARGV five each, of at most 500 devices: user, raw token, 'remove' | 'prune' (does not record the removal) | 'erase'
+--      (does not record the removal and does not retain the user's attributes) | 'quarantine' | 'release', instant in
+--      ms, quarantine note
+-- Returns for each 1 if the device was changed, 2 if a newer registration exists, else 0
 local names, answer, marks, departed = {}, {}, {}, {}
 for i = 1, #ARGV, 5 do names[#names + 1] = ARGV[i] end
 read_devices(KEYS[1], names)

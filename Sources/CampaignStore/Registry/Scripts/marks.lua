@@ -1,17 +1,16 @@
--- Shared by the scripts that order statements about users and devices by their time; the loader puts it in front of
--- them.
--- `removals` and `erased` are sorted sets of statements, each with its latest time (ms). A member of `removals` is a
--- kind and a digest, never an id:
+-- Shared by the scripts that compare the times of events about users and devices; the loader puts it in front of them.
+-- `removals` and `erased` are sorted sets of facts, each with its latest time (ms). A member of `removals` is a letter
+-- for its kind and a digest, never an id:
 --   d user, token: the user does not have the device.
 --   x user, app: the user logged in on one device of an app that allows one device for each user.
 --   u token: no user has the device.
---   o token: a user who lost the device had registered it at this time.
+--   o token: the last owner of the token, who lost it, had registered it at this time.
 -- A member of `erased` is the digest of a user.
 
 local function digest(text) return redis.sha1hex(text):sub(1, 24) end
 local function removal(kind, a, b) return kind .. digest(b and a .. '\0' .. b or a) end
 
--- Returns the time of each user's erasure, by user; empty if no user was erased lately. At most 500 users.
+-- Returns the time of each user's erasure, by user; an empty table if none was erased recently. At most 500 users.
 local function erasures(erased, names)
   local times = {}
   if #names == 0 or redis.call('EXISTS', erased) == 0 then return times end

@@ -1,19 +1,21 @@
 -- Shared by the scripts that count pushes for users; the loader puts it in front of them.
--- A user's record has for each app: u8 length and name, u32 badge, the app's last statement about the badge (u48 time
--- (ms), u32 number), u8 number of campaigns, then for each recent campaign of the user: u32 time (s), u32 category, u64
--- campaign (digests of their names), u8 holders, u32 badge that the holders show. The holders are the user's targets
--- that were granted and have not ended unsent. With 0 holders a cap kept the campaign from the user, so the campaign
--- does not count.
--- The first granted target of a user enters the campaign and raises the badge, or finds that a cap is reached and
--- enters the campaign without a holder. The user's other targets follow it. Retries and targets in doubt are not
--- counted again. They show the badge of the entry. If the app has set another badge since, the badge rises again. A
--- target that ends with any outcome but accepted and unknown gives up its hold in the same step (`commit`, `close`).
--- With the last hold the entry leaves, and the badge goes back by its step, unless the app has set it since.
+-- A user's record has for each app: u8 length and name, u32 badge, the badge that the app reported last (u48 time (ms),
+-- u32 number), u8 number of campaigns. Then for each recent campaign of the user: u32 time (s), u32 category, u64
+-- campaign (digests of their names), u8 number of targets, u32 badge in their pushes.
+-- The number of targets is that of the user's granted targets that have not ended unsent. If it is 0, a cap kept the
+-- campaign from the user, and the campaign does not count.
+-- For the first granted target of a user, the script adds the campaign and raises the badge. If a cap is reached, it
+-- adds the campaign with 0 targets. The user's other targets get the same decision and the same badge.
+-- Retries and targets in doubt are not counted again. They have the recorded badge. If the app has reported another
+-- badge since then, the badge rises again.
+-- If a target ends with an outcome other than accepted and unknown, `commit` or `close` lowers the number of targets in
+-- the same step. If the number becomes 0, the campaign is removed from the record. The badge is then lowered again,
+-- unless the app has reported a badge since then.
 local nothing_said = ('\0'):rep(10)
 local campaign_size = 21
 
--- Returns the part of a record in front of an app, the app's badge and campaigns, the part after it, and the app's last
--- statement about its badge.
+-- Returns the part of a record before an app, the app's badge and campaigns, the part after the app, and the badge that
+-- the app reported last.
 local function pressure_parts(record, app)
   local name = string.char(#app) .. app
   local at = 1
@@ -30,7 +32,7 @@ local function pressure_parts(record, app)
   return record, 0, '', '', nothing_said
 end
 
--- Returns the record with these parts; an app without any value has no part.
+-- Returns the record with these parts. An app without any value is left out.
 local function pressure_record(front, app, badge, campaigns, behind, said)
   if badge == 0 and campaigns == '' and said == nothing_said then return front .. behind end
   local part = string.char(#app) .. app .. struct.pack('>I4', badge) .. said

@@ -1,12 +1,12 @@
 #!lua
 -- setattributes: replaces attributes of users if they have not changed since they were read.
--- Invariant: a change by another caller is never undone: the caller must read the attributes again. No statement from
--- before a user's erasure is stored. Attributes of a user without a device are retained.
+-- Invariant: the script never overwrites a change by another caller. The caller must then read the attributes again. An
+-- attribute from before a user's erasure is not stored. Attributes of a user without a device are retained.
 -- KEYS 1 attributes, 2 users, 3 erased, 4 retained
--- ARGV four each, of at most 500: user, attributes as read ('' for none), new attributes, time of the oldest statement
---      in them (ms)
+-- ARGV four each, of at most 500: user, attributes as read ('' for none), new attributes, time of the oldest event in
+--      them (ms)
 -- Returns for each 1 if the new attributes were stored; 0 if the attributes have changed since they were read; the time
--- of the user's erasure, as text, if the oldest statement is not newer
+-- of the user's erasure, as text, if the oldest event is not newer
 local names, answer, waiting = {}, {}, {}
 for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[3], names)

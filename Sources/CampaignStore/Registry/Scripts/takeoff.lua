@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
--- takeoff: takes applied events off a list, and puts the ones that can't be applied on the dead list.
--- Invariant: only the maintenance leader reads the list, and it takes events off only while it is the leader. So an
--- event leaves when the worker that takes it off has applied it. A page is taken off once: the count of events that
--- have left the list shows whether the page is still there. The dead list is bounded; the oldest entries leave first.
--- Campaigns may wait for events (`dequeue`). The field `awaited` has the highest count that a campaign waits for.
--- Workers are woken until the list has reached this count.
+-- takeoff: removes applied events from a list, and moves events that can't be applied to the dead list.
+-- Invariant: only the maintenance leader reads the list, and it removes events only while it is the leader. It first
+-- applies an event and then removes it. It removes a page once: the count of events that have left the list shows
+-- whether the page is still there. The dead list is bounded, and its oldest entries are removed first. Campaigns may
+-- wait for events (`dequeue`). The field `awaited` has the highest count that a campaign waits for. The script wakes
+-- workers until the list has reached this count.
 -- KEYS 1 the list, 2 housekeeper, 3 dead list (a stream), 4 housekeeping, 5 wake channel
 -- ARGV 1 instance of the worker, 2 number of events, the oldest ones, 3 entries kept on the dead list, 4 name of the
---      list, 5 number of events that had left the list before these were read, then three each: event, reason, hint
+--      list, 5 number of events that had left the list before the caller read these, then three each: event, reason,
+--      hint
 -- Returns 1, or 0 if another worker is the maintenance leader, or the events have left the list already
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 local counter = 'taken:' .. ARGV[4]
@@ -21,7 +22,7 @@ local taken = redis.call('HINCRBY', KEYS[4], counter, ARGV[2])
 local awaited = ARGV[4] == 'registrations' and tonumber(redis.call('HGET', KEYS[4], 'awaited'))
 if awaited then
   if taken >= awaited then redis.call('HDEL', KEYS[4], 'awaited') end
-  -- As many workers look for work as for 64 slices.
+  -- This message wakes as many workers as 64 new slices do.
   redis.call('PUBLISH', KEYS[5], 'slices 64')
 end
 return 1

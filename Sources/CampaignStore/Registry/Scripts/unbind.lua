@@ -1,13 +1,13 @@
 #!lua
--- unbind: removes tokens from the index of owners, unless a newer registration is in force.
--- Invariant: the owner index follows the device records and is never ahead of them. Two times are recorded: the last
--- registration of a token, and since when no user has it. So a registration from before changes nothing, even if it
--- arrives later.
+-- unbind: removes tokens from the owner index, unless a newer registration exists.
+-- Invariant: a device record changes first and the owner index later. The script records two times: the last
+-- registration of a token, and the time since which no user has it. An older registration that arrives later then
+-- changes nothing.
 -- KEYS 1 owner, 2 taken, 3 removals
--- ARGV four each, of at most 500 tokens: raw token, user, instant in ms: the token is removed if it is this user's and
---      not newer, '1' if no user has the token at that instant, whoever had it
--- Returns for each 1 if the token was removed, 2 if a newer statement is in force, 0 if nothing changed; or the other
--- user who has the token and must lose it
+-- ARGV four each, of at most 500 tokens: raw token, user, instant in ms (the script removes the token if this user has
+--      it and did not register it later), '1' if no user may have the token at that instant
+-- Returns for each 1 if the token was removed, 2 if a newer registration exists, 0 if nothing changed; or the name of
+-- another user who has the token and must lose it
 local tokens, gone, marks, answer = {}, {}, {}, {}
 for i = 1, #ARGV, 4 do tokens[#tokens + 1] = ARGV[i] end
 local entries = redis.call('HMGET', KEYS[1], unpack(tokens))

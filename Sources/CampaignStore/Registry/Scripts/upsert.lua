@@ -1,25 +1,26 @@
 #!lua
 -- upsert: writes devices into the records of their users.
--- Invariant: a user has one record for each token, and the later `registeredAt` wins. A device is not written if its
--- registration is not later than a removal of the device or the user's erasure. The attributes of the latest
--- registration that has attributes win, except attributes with a newer statement of their own. Only a later
--- registration ends a quarantine; a repeated import does not.
--- A user has a bounded number of devices. For a new device, another one leaves: the one seen longest ago (a
--- registration counts as seen), then the one that registered first, then the first of the record. A new device also
--- removes tokens of Live Activities that registered more than two days before it: no activity lasts that long, and
--- nothing else ends their tokens. A user whose devices leave has departed (`depart.lua`).
--- The script stops if the records together become so large that other callers would wait for it. Attributes are a JSON
--- object. Its first member, with the empty name, is an array: the time when all attributes were set, then name and time
--- of each attribute that was set since.
+-- Invariant: a user has one record for each token, and the later `registeredAt` wins. The script writes a device only
+-- if it registered after the last removal of the device and after the user's erasure.
+-- The attributes of the latest registration with attributes win. An attribute that an event has set later stays. Only a
+-- later registration ends a quarantine; a repeated import does not.
+-- A user has a limited number of devices. If there are too many, the script removes the device that was seen longest
+-- ago; a registration counts as seen. If several were seen at that time, it removes the one that registered first, else
+-- the first in the record.
+-- A new device also removes tokens of Live Activities that registered more than two days before it. No activity lasts
+-- that long, and nothing else removes these tokens. A user who loses a device departs (`departures.lua`).
+-- The script stops early if the records are so large that other callers would wait too long.
+-- Attributes are a JSON object. Its first member has the empty name and is an array. The array has the time when all
+-- attributes were set, then the name and time of each attribute that was set later.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures, 9 moving
--- ARGV 1 largest number of devices of a user, 2 '0', or '1' for logins, which remove the user's other devices of the
---      app that are not newer, or '2' for this removal only, 3 name of the note of devices that leave ('' for none),
---      then three each: user, device record, attributes as JSON ('' leaves them as they are)
--- The index of owners still names the devices that leave. The note of them stays until a caller has removed them from
--- the index. It is: u32 0xffffffff, then for each device u16 length and user, device record.
--- Returns the number of devices processed, then places from 0: of devices that were not written, of devices that
--- changed nothing because a newer registration is in force, and of devices whose attributes the caller must merge; then
--- the devices that left, two each: user, record
+-- ARGV 1 largest number of devices of a user, 2 '0' to write the devices, '1' to write them and remove the user's other
+--      devices of the app that are not newer (a login), '2' to remove those devices only, 3 name of the note of removed
+--      devices ('' for none), then three each: user, device record, attributes as JSON ('' leaves them as they are)
+-- The owner index still has the removed devices. Their note stays until a caller has removed them from the index. A
+-- note is: u32 0xffffffff, then for each device u16 length and user, device record.
+-- Returns the number of devices processed. Then three lists of places from 0: devices that were not written; devices
+-- that changed nothing because a newer registration exists; devices whose attributes the caller must merge. Then the
+-- removed devices, two each: user, record
 local page, largest_page, most = 2, 32, 131072
 local live_activity, activity_lifetime = 9, 172800000
 local limit, is_exclusive, writes = tonumber(ARGV[1]), ARGV[2] ~= '0', ARGV[2] ~= '2'
@@ -27,7 +28,7 @@ local void, older, unmerged, gone = {}, {}, {}, {}
 local remembers = redis.call('EXISTS', KEYS[5]) == 1
 local retains = redis.call('EXISTS', KEYS[7]) == 1
 
--- Returns the record without the device that must leave first, and that device.
+-- Returns the record without the device that is removed first, and that device.
 local function without_oldest(blob)
   local at, from, to, oldest_seen, oldest_at = 1
   while at < #blob do
@@ -62,7 +63,7 @@ local function app_of(record)
   return record:sub(at + 1, at + record:byte(at))
 end
 
--- Returns the record without the devices that leave, and these devices.
+-- Returns the record without the removed devices, and these devices.
 local function without(blob, leaves)
   local at, kept, ended = 1, nil, {}
   while at < #blob do
@@ -78,7 +79,7 @@ local function without(blob, leaves)
   return kept and table.concat(kept) or blob, ended
 end
 
--- Records devices that have left.
+-- Adds devices to the removed ones.
 local function left(user, devices)
   for i = 1, #devices do
     if flags_of(devices[i], 1) == 1 then remove_note(KEYS[4], user, token_of(devices[i])) end
@@ -127,7 +128,7 @@ local function alone(user, blob, record)
   return blob
 end
 
--- Returns whether a statement about the device, or about the user's devices of the app, makes the registration void.
+-- Returns whether a later removal of the device, or of the user's devices of the app, makes the registration invalid.
 local function is_void(blob, record, removed_at, alone_at, erased_at)
   local at = registered_at(record, 1)
   if erased_at and at <= erased_at then return true end
@@ -135,7 +136,7 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
   if known and registered_at(blob, known) >= at then return false end
   if removed_at and at <= removed_at or alone_at and at < alone_at then return true end
   if not alone_at or at > alone_at then return false end
-  -- Both have the same time: the device on which the user logged in stays.
+  -- If both have the same time, the device on which the user logged in stays.
   local app = app_of(record)
   local _, others = without(blob, function(from, behind)
     return registered_at(blob, from) == at and app_of(blob:sub(from, behind - 1)) == app
@@ -144,7 +145,7 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
 end
 
 -- Returns the attributes after a registration; nil if they do not change. The caller merges attributes that were set
--- one by one. Between two registrations of the same time, the greater text wins; without a time (0), the later call
+-- one by one. If two registrations have the same time, the greater text wins. If they have no time (0), the later call
 -- wins.
 local function attributes_after(known, json, record)
   if json:sub(1, 5) == '{"":[' then return not known and json or nil, known ~= nil and known ~= json end
@@ -202,7 +203,7 @@ while place <= #ARGV and bytes < most do
       blob, is_older = with_device(user, blob, record)
       if is_older then older[#older + 1] = number end
     end
-    -- A login may be void because the device was removed later. The user's other devices have left in any case.
+    -- A later removal of the device may make a login invalid. The user's other devices are removed in any case.
     if is_exclusive then blob = alone(user, blob, record) end
     now[user] = blob
     if writes and attributes ~= '' and registered_at(record, 1) > (erasure[user] or -1) then
@@ -248,7 +249,8 @@ while place <= #ARGV and bytes < most do
     retains = true
   end
   place = last + 1
-  -- By the average size so far, the next page fills at most half of the remaining bytes.
+  -- The script estimates the size of the next page from the average so far. The page may fill half of the remaining
+  -- bytes.
   page = math.floor((most - bytes) * (place - 4) / 3 / math.max(bytes, 1) / 2)
   page = math.max(1, math.min(largest_page, page))
 end

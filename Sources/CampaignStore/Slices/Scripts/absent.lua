@@ -1,4 +1,4 @@
--- Adds a slice in a partition that was left out when the campaign began. Returns whether the partition was left out.
+-- Adds a slice to a campaign that had no slice in this partition when it began. Returns true if the slice was added.
 local function add_slice(campaign, partition)
   local absent = redis.call('HGET', campaign, 'absent')
   local place, bit = math.floor(partition / 8) + 1, 2 ^ (7 - partition % 8)

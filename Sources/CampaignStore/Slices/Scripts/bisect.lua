@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
--- bisect: records which targets of a slice that kills its workers are sent alone, or ends the search.
--- Invariant: the record is written before the first of these targets is sent. If the worker dies, the record therefore
--- contains the targets that it sent.
+-- bisect: records which targets a worker sends next while it searches a slice for a poison target, or ends the search.
+-- A slice is searched if several workers have died while they sent it.
+-- Invariant: the record is written before the worker sends the first of these targets. If the worker dies, one of the
+-- recorded targets may have killed it.
 -- KEYS 1 slice
 -- ARGV 1 claim id, 2 'first last' as indexes of targets, '' to end the search
 -- Returns 1, or 0 if the claim is stale

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
 -- claim: makes a worker the owner of a slice, or returns the remaining lease of another claim.
 -- Invariant: a slice has one live claim. The lease in the slice is the only authority; lists and heartbeats are hints.
--- Before the seal nothing was sent. A new owner therefore starts the expansion again, in a list named after its claim.
--- A claim that expires with targets in doubt counts as a death, until an outcome is recorded. Repeated deaths show that
--- a slice kills its workers. The owner of the claim may claim the slice again.
--- During the grace period after a failover an expired claim is still valid: its owner could not renew it and has
--- commits to replay.
--- A slice is not claimed if its targets and ledger have another version, or if its numbers can't be right. Its list of
--- targets must have the length that the numbers require.
--- A lease of more than a day was written by no worker, so it is ignored.
--- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 departures
+-- A slice sends nothing before its list of targets is sealed (final). A new owner of an unsealed slice therefore starts
+-- the expansion again. Its list is named after its claim. A claim that expires with targets in doubt counts as a death
+-- of a worker. The next recorded outcome sets the number of deaths to 0. Repeated deaths show that a target of the
+-- slice kills its workers. The owner of the claim may claim the slice again.
+-- For a grace period after a failover, an expired claim is still valid. Its owner could not renew it, and must first
+-- replay its commits.
+-- The script refuses the claim if the worker can't read the version of the targets and the ledger. It answers DAMAGED
+-- if the slice's numbers are impossible or if the list of targets does not have the length that they require.
+-- No worker writes a lease of more than a day. The script ignores such a lease.
+-- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 departures
 -- ARGV 1 claim id, 2 worker, 3 lease ms, 4 remaining ms of the grace period (0: there is none), 5 version of targets
 --      and ledger that the worker can read, 6 seconds after which an unsealed list expires, 7 targets that a page can
 --      have
@@ -47,8 +48,8 @@ if deaths > 0 and tonumber(slice[6] or 0) == 0 then
 end
 if not phase then phase = 'expanding' end
 if phase == 'expanding' then
-  -- The first page is empty until the seal. Later pages are only added to an existing list, so every list has an
-  -- expiry.
+  -- The first page stays empty until the list is sealed. It is created here with an expiry. Later pages are only added
+  -- to an existing list, so an unsealed list always has an expiry.
   redis.call('UNLINK', KEYS[2])
   redis.call('RPUSH', KEYS[2], '')
   redis.call('EXPIRE', KEYS[2], ARGV[6])

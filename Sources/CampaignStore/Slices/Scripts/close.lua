@@ -1,12 +1,14 @@
 #!lua flags=allow-oom
 -- close: ends a slice and returns its final counters.
--- Invariant: a slice ends once, with an outcome for every target. If it is cancelled, recorded outcomes stay. Every
--- other target counts under the outcome that `outcome_of` derives: `unknown` if it may have been delivered, else
--- `cancelled`. Readers of the ledger derive the same outcome.
--- An unsealed slice ends with no targets. In a campaign with variants the outcomes also count by variant: those of
--- variant v under 16 v more. The field 16 v + 31 has the number of its targets.
--- In the same step the script gives back what was counted for the user of each target that a cancel leaves unsent.
--- KEYS 1 slice, 2 building, of this claim, 3 retry, and to cancel 4 ledger, 5 targets, 6 pressure, 7 users
+-- Invariant: a slice ends once, with an outcome for every target. A cancel keeps recorded outcomes. `outcome_of`
+-- derives the outcomes of all other targets: `unknown` if the push may have been delivered, else `cancelled`. Readers
+-- of the ledger derive the same outcomes.
+-- An unsealed slice ends with no targets. In a campaign with variants, each outcome is counted a second time in a field
+-- of the variant: for variant v, the number of the field is higher by 16 v. The field 16 v + 31 has the number of
+-- targets of variant v.
+-- A cancel leaves some targets unsent. In the same step, the script removes these targets from their users' frequency
+-- cap counters and badges.
+-- KEYS 1 slice, 2 unsealed targets of this claim, 3 retry, and to cancel 4 ledger, 5 targets, 6 pressure, 7 users
 -- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules for frequency caps and badges ('' for none;
 --      see `grant.lua`), and with variants 5 number of languages: a target's values begin with the number variant times
 --      languages plus language
@@ -39,10 +41,10 @@ local function variant_of(index)
   return variant
 end
 
--- Targets that were counted for their users and ended unsent.
+-- Targets that were counted in their users' frequency caps and then ended unsent.
 local unsent = {}
 
--- Returns how many targets without an outcome a cancel makes `unknown`, and a table with this number for each variant.
+-- Returns the number of targets that a cancel ends as `unknown`, and a table with this number for each variant.
 local function count_unknown()
   -- If no target is waiting or withheld and there are no variants, the number of targets in doubt is the answer.
   if waiting == 0 and (doubt == 0 or not ARGV[5] and not slice[7]) then return doubt, {} end

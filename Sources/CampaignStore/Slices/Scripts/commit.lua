@@ -1,67 +1,73 @@
 #!lua flags=allow-oom
 -- commit: merges outcomes into the ledger, prunes devices that the outcomes report as gone, and grants more targets.
--- Invariant: records only rise, and the counters move with them. Within an attempt granted < waiting; a later attempt
--- is above an earlier one; a terminal outcome is above all others. The first terminal outcome stays, unless `overrule`
--- replaces it with an acceptance.
--- The ambiguous bit of a history is never cleared. A target with this bit never ends with an outcome which says that
--- the push was not delivered. A stale owner can't end any target with such an outcome, because the new owner may have
--- sent the push since.
--- Only the owner of the claim is granted targets. A granted target is in doubt until its answer is recorded. The other
--- outcomes of a stale owner count, but it is granted nothing. Before the seal there is nothing to merge or grant, and
+-- Invariant: a record changes only in one direction, and the counters change in the same step. The order is: granted,
+-- waiting for a retry, the same two states of the next attempt, terminal outcome. The first terminal outcome stays,
+-- unless `overrule` replaces it with `accepted`.
+-- The history of a record has a bit for "an attempt was sent and not answered" (see `outcome.lua`). This bit is never
+-- cleared. A target with this bit never ends with an outcome that says "not delivered".
+-- The script also refuses such an outcome from a worker that has lost its claim, because the new owner may have sent
+-- the push.
+-- The script grants targets only to the owner of the claim. A granted target is in doubt until its answer is recorded.
+-- A worker that has lost its claim can still report all other outcomes. Before the list of targets is sealed (final),
 -- the script only renews the lease.
--- If targets have their own send times (see `seal`), the script grants only those whose time has come by Redis' clock.
--- A target is sent only if its user still has the device and is on no list that applies. The worker names the next
--- targets that must be checked. In the same step it learns which users have departed since ARGV 13 (`departures.lua`),
--- and it checks their targets with `regrant` before it sends them. A prune makes no other target of this slice invalid.
--- In a campaign that counts pushes for its users, a target is withheld if its user has reached a cap. The record of a
--- withheld target has the outcome as its status and a bit in its history. The owner, or the next one, records that
--- outcome. A target that ends without a push gives back in the same step what was counted for it.
--- If the user of a target was erased (`blank.lua`), the outcome counts and nothing else is stored.
--- A worker is also granted nothing if its sequence and number of replays differ from the stored ones: Redis has lost
--- commits, or another worker has replayed lost commits. A replay repeats what Redis had acknowledged; the script
--- accepts it from a stale owner too. Outcomes under another seal belong to another list of targets and are dropped.
--- The script runs when memory is full: the sealed targets bound what it adds.
+-- If targets have their own send times (see `seal`), the script grants a target only after its time, by Redis' clock. A
+-- target is sent only if its user still has the device and is on no suppression list that applies. The worker names the
+-- next targets that the script must check.
+-- The reply has the users who departed since ARGV 13: users who lost a device or opted out (`departures.lua`). The
+-- worker checks the targets of these users with `regrant` before it sends them. A device that this script prunes needs
+-- no such check, because its target in this slice has ended. In a campaign with frequency caps, the script withholds a
+-- target if its user has reached a cap. The record of a withheld target has the outcome as its status and a bit in its
+-- history. The current or the next owner records that outcome.
+-- If a target ends without a push, the script removes it from the user's counters in the same step.
+-- If the user of a target was erased (`blank.lua`), the script counts the outcome and stores nothing else.
+-- The script compares the worker's sequence number and number of replays with the stored ones. If they differ, Redis
+-- has lost commits, or another worker has replayed commits. The script then grants nothing.
+-- A replay repeats everything that Redis had acknowledged. The script accepts a replay also from a worker that has lost
+-- its claim. It drops outcomes with another seal id, because they belong to another list of targets. The script also
+-- runs when Redis has no free memory, because the number of sealed targets limits what it adds.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
 -- ARGV 1 claim id
 --      2 lease ms
---      3 credit; in a replay the known decisions about the targets below the high-water mark, u32 each ('' for none)
+--      3 maximum number of targets to grant; in a replay the decisions about the granted targets, u32 each ('' for
+--      none)
 --      4 number of targets in doubt that are sent again
 --      5 seal
 --      6 'sequence replays' as last acknowledged ('' for a replay)
---      7 in a replay the high-water mark as last acknowledged, else 0
+--      7 in a replay the number of granted targets as last acknowledged, else 0
 --      8 names of service, app and campaign, each u8 length and text
 --      9 heads of stretches
 --      10 details
 --      11 app
 --      12 rules for frequency caps and badges ('' for none; see `grant.lua`)
---      13 number of departures that the worker has handled ('' for the slice's own)
+--      13 number of departures that the worker has handled ('': the number that the slice has stored)
 --      14 number of targets to check
 --      15... targets to check, three each: index, token, user
 --      then the records of each stretch
 --      then the result lines in the order of their records, two each: token's text, line
--- A stretch is a run of records with consecutive indexes. Stretches are sorted by index. The records of a stretch are
--- either all terminal, or none is. The head of a stretch is:
+-- A stretch is a run of records with consecutive indexes. Stretches are sorted by index. Either all records of a
+-- stretch are terminal, or none. The head of a stretch is:
 --      u32 index of its first record
 --      u16 number of records
 --      u16 number of records with details
 --      u8 records that have a result line: 0 none, 1 all, 2 all but accepted ones
 --      u8 number of different outcomes; 0 if the records are not terminal
 --      for each outcome u8 state and u16 number
--- Outcomes are counted under their states. Outcomes of variant v are also counted under 16 v more, and the head lists
--- these numbers next to the states.
+-- The number of an outcome is in the slice's field of its state. In a campaign with variants, the head also has the
+-- numbers of each variant: the state plus 16 v for variant v.
 -- A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8, history u8 (see `outcome.lua`),
--- variant u4 (0 for none), at u44 (ms). In a waiting record `at` is its delay in ms.
+-- variant u4 (0 for none), time u44 (ms). In a waiting record, the time is the delay in ms.
 -- Details are in the order of their records. Each is: u32 index, u32 fingerprint of the user (0 for no user, see
 -- `departures.lua`), and a notice. A notice is:
---      u8 action: 0 prune, 1 quarantine, 2 pruned here. In details 2 prunes a user's device here, and 3 does nothing
+--      u8 action. In ARGV 10: 0 prune, 1 quarantine, 2 prune a user's device in this script, 3 nothing.
+--        In the outbox: 0 to prune, 1 quarantined, 2 already pruned
 --      u8 code of the reason
 --      u48 timestamp (ms)
 --      u8 length and text of a reason without a code
 --      u16 length and token
 --      u16 length and user ('' for a raw token of a job)
 -- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. The value of a quarantined token has the same
--- form with one notice, but without the token, which is its field.
+-- form with one notice. This notice has no token, because the token is the name of the field.
 -- Returns an array:
 --      1 if the caller owns the claim, else 0
 --      phase of the slice; 'foreign' under another seal
@@ -69,18 +75,17 @@
 --      ms to the next retry or send time (-1: none)
 --      retries, each u32 index, u8 attempt, u8 history
 --      sequence and replays that were stored before
---      u32 indexes of targets with an acceptance here and another outcome in the ledger; `overrule` replaces that
---        outcome
+--      u32 indexes of targets that this call reports as accepted and the ledger has with another outcome (`overrule`)
 --      number of targets whose send time has not come
 --      decisions about the targets granted for the first time, and about the retries (each '' if all are 0)
---      number of departures that is handled now (-1: unchanged)
---      fingerprints of the users who have departed since ARGV 13 (false: not all are known)
+--      number of departures that the worker has handled after this call (-1: unchanged)
+--      fingerprints of the users who departed since ARGV 13 (false: too many to list)
 --      checked targets that must not be sent, each u32 index, u8 outcome
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
   'deaths', 'bisected', 'replays', '16', 'ready', 'readyAt', 'departed', 'blanked')
--- Adding zero converts a text to a number at a fifth of the cost of `tonumber`.
+-- Adding zero to a text converts it to a number five times as fast as `tonumber`.
 local phase, seq, replays = slice[2], (slice[8] or 0) + 0, (slice[11] or 0) + 0
 local count, granted = (slice[3] or 0) + 0, (slice[4] or 0) + 0
 local doubt, waiting = (slice[5] or 0) + 0, (slice[6] or 0) + 0
@@ -93,10 +98,10 @@ end
 local moved, settled, restored, overruling = {}, false, replay, {}
 local counts = ARGV[12] ~= '' and counting()
 local rules = counts and counts.read_rules(ARGV[12])
--- Targets that ended unsent after they were counted for their users, and fingerprints of users who have lost a device.
+-- Targets that were counted in frequency caps and ended unsent. Fingerprints of users who lost a device.
 local unsent, pruned = {}, {}
 
--- Targets of erased users: the script writes neither a result line nor a notice for them, whatever the worker sends.
+-- Targets of erased users. The script ignores the result lines and notices that the worker sends for them.
 local blanked = slice[16] and {}
 for at = 1, blanked and #slice[16] or 0, 4 do blanked[struct.unpack('>I4', slice[16], at)] = true end
 local function has_blanked(first, last)
@@ -108,14 +113,14 @@ end
 
 local function count_by(field, n) moved[field] = (moved[field] or 0) + n end
 
--- Collects the result lines of records that have become terminal, which are nearly always all lines. Adjacent ARGV
--- entries go into the hash in one call. (At most 500 records: `unpack` takes 8,000 values.)
+-- Writes the result lines of records that have become terminal. Lines that are adjacent in ARGV are written in one
+-- call. A call has at most 500 records, because `unpack` takes 8,000 values.
 local lines_from, lines_to = 1, 0
 local function write_lines()
   local number = (lines_to - lines_from + 1) / 2
   if number > 0 then
-    -- A hash of many lines becomes a table anyway; until then Redis searches it from end to end for each line. A value
-    -- that is too long for the compact encoding converts the hash immediately.
+    -- Redis converts a large hash from a list to a table. Until then it searches the list for each new line, which is
+    -- slow. The long value that is added here forces the conversion immediately.
     local grows = number >= 64 and count > 128 and redis.call('EXISTS', KEYS[4]) == 0
     if grows then redis.call('HSET', KEYS[4], '', ('-'):rep(128)) end
     redis.call('HSET', KEYS[4], unpack(ARGV, lines_from, lines_to))
@@ -157,8 +162,8 @@ if sealed and details ~= '' then
     if word ~= '' then redis.call('HSET', KEYS[5], index, word) end
     if action == 3 or blanked and blanked[index] then return end
     if user == '' then
-      -- A raw token is in its own partition, which has its owner. The worker that empties the outbox edits the
-      -- device. As with a user's device: a device that registered after the answer is a new one and stays.
+      -- A raw token has no user. The owner index of its partition names its owner, and the worker that empties the
+      -- outbox edits the device. A device that registered after the answer is a new one, and stays.
       local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
       if not owner or tonumber(registered) > instant then return end
       outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #owner) .. owner
@@ -182,11 +187,11 @@ do
     local first, number, its_details, has_lines, outcomes, tally = struct.unpack('>I4I2I2BB', heads, at)
     at = tally + outcomes * 3
     stretch_count = stretch_count + 1
-    -- The table gets all members when it is created: a growing table costs more than all other work on it.
+    -- The table is created with all members, because adding members later costs more than all other work on it.
     local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
       records = ARGV[behind_suspects + stretch_count], line = lines, lines = has_lines > 0 and number or 0,
       detail = detail, behind_details = detail + its_details,
-      -- An index at or above the count belongs to another slice, or to a seal that Redis lost: it gets no record.
+      -- An index at or above the count gets no record. It belongs to another slice, or to a list that Redis lost.
       is_whole = outcomes > 0 and first + number <= count, is_refused = false, gives_back = false}
     for place = tally, at - 1, 3 do
       local state, its_number = struct.unpack('>BI2', heads, place)
@@ -207,7 +212,7 @@ local counted_to = 0
 if replay and sealed then
   local known = math.min(tonumber(ARGV[7]), count)
   if known > granted then
-    -- With the grants Redis lost the decisions and what they counted for users.
+    -- Redis lost these grants, and with them the decisions and the users' counters. They are restored here.
     for first = granted, known - 1, 512 do
       local indexes, told = {}, {}
       for index = first, math.min(first + 512, known) - 1 do
@@ -216,7 +221,7 @@ if replay and sealed then
           redis.call('HSET', KEYS[1], 'withheld', 1)
           withhold(KEYS[2], index, ('\0'):rep(12), decision)
         end
-        -- Targets of departed users were counted for nothing.
+        -- Targets of users who departed were not counted.
         if rules and (decision < withheld_from or decision == withheld_from + 26) then
           indexes[#indexes + 1] = index
           told[#told + 1] = decision
@@ -234,8 +239,8 @@ end
 -- Targets from here on have not been counted yet.
 counted_to = granted
 
--- Redis' Lua hashes every byte of each string that it creates. A stretch of only new records is therefore written
--- unchanged.
+-- Redis' Lua hashes every byte of each new string. If a stretch has only new records, its bytes are therefore written
+-- without a copy.
 local mixed = {}
 for i = 1, sealed and #stretches or 0 do
   local stretch = stretches[i]
@@ -245,7 +250,7 @@ for i = 1, sealed and #stretches or 0 do
     sent = sent - 1
   end
   if sent >= first and sent >= granted then
-    -- Redis lost a grant that it had acknowledged: a target that was sent had been granted.
+    -- The worker sent this target, so Redis had granted it. Redis lost that grant.
     doubt = doubt + sent + 1 - granted
     granted = sent + 1
     restored = restored or not owner
@@ -253,7 +258,7 @@ for i = 1, sealed and #stretches or 0 do
   if stretch.is_whole and not stretch.is_refused and not (blanked and has_blanked(first, last))
     and redis.call('BITPOS', KEYS[2], '1', decimal('%d', first * 12), decimal('%d', last * 12 + 11)) < 0 then
     redis.call('SETRANGE', KEYS[2], decimal('%d', first * 12), stretch.records)
-    -- All are first attempts in doubt that have ended, like nearly every push.
+    -- All records are outcomes of first attempts. This is the case for nearly every push.
     doubt = doubt - (last + 1 - first)
     settled = true
     for state, number in pairs(stretch.tally) do count_by(state, number) end
@@ -273,8 +278,8 @@ if #mixed > 0 then
   local function merge(records, base, index, old)
     local state, attempt = records:byte(base, base + 1)
     local old_state, old_attempt = old:byte(1, 2)
-    -- A stale owner may report how a target ended, but not request another attempt: the new owner may be sending the
-    -- target, and so may another worker since the replayed commits. A target that stays in doubt is safe.
+    -- A worker that has lost its claim may report an outcome, but not request another attempt: the new owner may be
+    -- sending the target. After a replay by another worker, the same applies. The target stays in doubt, which is safe.
     if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
     if old_state >= 16 then
       if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
@@ -341,7 +346,7 @@ if #mixed > 0 then
 
   local i = 1
   while i <= #mixed do
-    -- Stretches that are close together are read and written in one call. To copy a gap of up to 16 records is cheaper
+    -- Stretches that are close together are read and written in one call. Copying a gap of up to 16 records is cheaper
     -- than a second call.
     local first, last, j = mixed[i].first, mixed[i].last, i
     while j < #mixed and mixed[j + 1].first > last and mixed[j + 1].first - last <= 17 do
@@ -362,7 +367,8 @@ if #mixed > 0 then
 end
 write_lines()
 if head then write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10]) end
--- Number of departures, if it was read; the slice's own number; the number that the worker has handled.
+-- Number of departures now (nil until it is read); the number that the slice has stored; the number that the worker has
+-- handled.
 local departures, departed = nil, (slice[15] or -1) + 0
 local known = ARGV[13] == '' and departed or ARGV[13] + 0
 local news, departed_users = -1, ''
@@ -380,7 +386,7 @@ for first = 1, #unsent, 512 do
 end
 if #outgoing > 0 then redis.call('RPUSH', KEYS[8], head .. table.concat(outgoing)) end
 
--- Targets below `ready` may be granted. The next of the others may be granted at `ready_at`.
+-- The send times of the targets below `ready` have come. `ready_at` is the next send time.
 local ready, ready_at = count, nil
 if sealed and slice[14] then
   ready, ready_at = slice[13] + 0, slice[14] + 0
@@ -409,7 +415,7 @@ local retries, fresh_decisions, retry_decisions, withheld = {}, {}, {}, {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
   local credit = tonumber(ARGV[3])
-  -- Counting a target for its user costs more than granting it.
+  -- Updating a user's frequency cap counters costs more than the grant itself.
   if rules then credit = math.min(credit, 512) end
   local again, records = {}, {}
   if credit > 0 and waiting > 0 then
@@ -417,7 +423,8 @@ if expected then
       local index = tonumber(member)
       if not (index >= 0 and index < granted and index % 1 == 0) then return damaged() end
       local record = redis.call('GETRANGE', KEYS[2], index * 12, index * 12 + 11)
-      -- A target that is held for days may reach the limit of a byte. It is still granted and answered like any other.
+      -- After many days, the number of attempts may reach the limit of its byte. The target is still granted and
+      -- answered.
       local attempt = math.min(record:byte(2) + 1, 255)
       record = '\0' .. string.char(attempt) .. record:sub(3)
       redis.call('SETRANGE', KEYS[2], index * 12, record)
@@ -449,7 +456,7 @@ if expected then
   end
 
   if rules then
-    -- Counts targets for their users. Marks a target as withheld if its user has reached a cap.
+    -- Adds targets to their users' counters. Marks a target as withheld if its user has reached a cap.
     local function decide(indexes, is_fresh, decisions)
       if #indexes == 0 then return end
       local names = counts.users_of(KEYS[14], indexes)
@@ -478,7 +485,7 @@ if sealed then
   if owner and not replay then set('seq', seq + 1) end
   if owner then set('lease', lease) end
   if departed ~= (slice[15] or -1) + 0 then set('departed', departed) end
-  -- Nearly every commit has acceptances, so their count was read with the other fields.
+  -- Nearly every commit has accepted pushes. Their counter was therefore read with the other fields.
   if moved[16] then
     set('16', (slice[12] or 0) + moved[16])
     moved[16] = nil
@@ -490,14 +497,14 @@ if sealed then
     for i = 1, #fields do set(fields[i], (before[i] or 0) + moved[fields[i]]) end
   end
   redis.call('HSET', KEYS[1], unpack(values))
-  -- The owner must not treat targets as granted to itself if another worker reported their grants. The raised number of
-  -- replays makes the owner's next request differ.
+  -- Another worker has reported grants that Redis lost. The owner must not treat these targets as its own. The script
+  -- therefore raises the number of replays, and the owner's next request does not match.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
--- A slice that makes progress does not kill its workers, unless it is being bisected.
+-- Progress shows that the slice does not kill its workers. During a search for a poison target it does not show that.
 if settled and slice[9] and not slice[10] then redis.call('HDEL', KEYS[1], 'deaths') end
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
--- `resent` is not counted a second time if the first reply was lost, nor after the slice has been counted.
+-- `resent` is counted once, even if the first reply was lost. It is not counted after the slice has been counted.
 if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 local due = -1
 if waiting > 0 then

@@ -1,25 +1,26 @@
 #!lua flags=allow-oom
 -- dequeue: moves references to open slices of one campaign to a worker's processing list.
 -- Invariant: a reference is in one list at a time. It is only a hint, because `claim` decides who owns a slice. A
--- worker with a reference is listed, so that others notice when its heartbeats end. No reference is handed out before
--- the campaign's partitions are fixed (`narrow`).
--- Registration events that are on their list when this script first sees the active campaign are applied before the
--- first reference is handed out. Until then the field `awaits` is 'registrations', or MARK DEADLINE while the campaign
--- waits. `takeoff` counts the events that leave the list, and MARK is the count to wait for. After DEADLINE the
--- campaign begins without the remaining events, and the field `overtook` has their number.
+-- worker with a reference is in the list of workers, so other workers notice when its heartbeats stop. The script
+-- returns no reference before the campaign's partitions are fixed (`narrow`).
+-- The campaign waits for the registration events that are on their list when this script first reads the active
+-- campaign. The field `awaits` is first 'registrations'. While the campaign waits, it is MARK DEADLINE. `takeoff`
+-- counts the events that leave the list.
+-- The campaign begins when this count reaches MARK. After DEADLINE it begins without the remaining events, and the
+-- field `overtook` has their number.
 -- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers, 6 registrations, 7 housekeeping,
 --      8 wake channel
 -- ARGV 1 id, 2 worker, 3 partitions of the store, 4 maximum number of slices (limit 500), 5 ms to wait for events
 -- Returns the partitions, or one of:
---      -1 if only invalid partitions were dropped and there may be more
+--      -1 if it dropped only invalid partitions; call it again
 --      -2 if there is no such campaign
 --      -3 if its partitions are not fixed yet
 --      false if it has no open slice
 --      'waits MS' if it waits for events for at most MS more
---      'overtakes N' if it begins without N events; the next call hands out references
+--      'overtakes N' if it begins without N events; the next call returns references
 -- A campaign that does not exist or has no open slice leaves the lane.
 
--- Returns the answer while the campaign must wait, else nil. A list or hash of another type delays no campaign.
+-- Returns the answer while the campaign must wait, else nil. A key of another type delays no campaign.
 local function wait_for_events(awaits)
   local queued = redis.pcall('LLEN', KEYS[6])
   local taken = redis.pcall('HGET', KEYS[7], 'taken:registrations')

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- dequeueleft: moves the first still-open slice among the given slices of one campaign to a worker's processing list.
--- Invariant: a reference is in one list at a time, as with `dequeue`. Slices that other workers have taken stay with
--- them.
+-- dequeueleft: moves the first slice of the given ones that is still open to a worker's processing list.
+-- Invariant: a reference is in one list at a time, as with `dequeue`. The script leaves slices that other workers have
+-- taken.
 -- KEYS 1 campaign, 2 open slices, 3 worker's processing list, 4 workers
 -- ARGV 1 id, 2 worker, 3... partitions, at most 64
 -- Returns the partition, or false if none of them is open

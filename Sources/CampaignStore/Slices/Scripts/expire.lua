@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- expire: ends the lease of a slice whose owner's process has died.
--- Invariant: the claim stays until another worker takes the slice. If the owner is alive after all, it still records
--- its outcomes, and it is granted more only until then. Pushes that it sent in the meantime may be sent twice: at most
--- its window.
+-- Invariant: the claim stays valid until another worker claims the slice. If the owner is alive after all, it can
+-- record outcomes at any time. It gets grants only until another worker claims the slice. Pushes that the owner sent
+-- without a recorded answer may then be sent twice: at most one window.
 -- KEYS 1 slice
 -- ARGV 1 worker that has died
 -- Returns 1, or 0 if the worker does not own the slice

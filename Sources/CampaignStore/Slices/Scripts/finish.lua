@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
--- Invariant: a slice counts once, however often this script runs: its bit is set when it has counted. A partition that
--- was left out when the campaign began has the bit too. A slice that ends in such a partition counts as well: Redis
--- lost the slice, a worker brought it back, and the campaign began again in between.
--- A campaign has failed if pushes were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and none was, or
--- may have been, accepted (16, 24). It has also failed if one of its slices was taken out, whatever the other slices'
--- outcomes.
--- A slice that a worker holds is not open, so the list of open slices, which may be long, is not searched for it. If it
--- is in that list after all, the worker that takes it finds it closed and calls this script again.
--- The campaign stays in the list of ended campaigns until all of its keys have an expiry. A worker that dies in between
--- therefore leaves no keys forever.
+-- Invariant: a slice counts once, however often this script runs. Its bit in the bitmap is set when it has counted. A
+-- partition without a slice has the bit too.
+-- A slice in such a partition still counts if Redis lost the slice, the campaign began again without it, and a worker
+-- then restored it.
+-- A campaign has failed if pushes were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and no push was
+-- accepted (16) or unknown (24). It has also failed if one of its slices was taken out.
+-- The script does not search the list of open slices, which may be long, because a slice that a worker holds is not in
+-- it. If the slice is there after all, the next worker finds it closed and calls this script again.
+-- The campaign stays in the list of ended campaigns until all of its keys have an expiry. If a worker dies before that,
+-- another worker sets the missing expiries.
 -- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns, 8 running
 --      campaigns, 9 changes
 -- ARGV 1 partition, 2 id, 3... counters and their values
@@ -35,7 +35,8 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
--- `endpart` reports the end of a part together with that of its campaign. `control` has reported a cancelled campaign.
+-- This script writes no change for a part, because `endpart` writes one for the whole campaign. It writes none for a
+-- cancelled campaign, because `control` has written it.
 if not campaign[2] and state ~= campaign[1] then
   redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[2], 'state', state)
 end

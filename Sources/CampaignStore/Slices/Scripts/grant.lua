@@ -1,8 +1,10 @@
 -- Functions shared by the scripts that grant or end targets. The loader puts this file in front of them, behind
 -- `device.lua`, `pressure.lua` and `outcome.lua`.
--- A target may become invalid between its seal and its grant: its user opts out or no longer has the device. With each
--- grant a worker learns which users have departed (`depart.lua`), and it checks their targets with `regrant`.
--- A decision about a target is u32: 0, the badge of its push, or 0xFFFFFF00 plus the outcome with which it is withheld.
+-- A target may become invalid after its list was sealed: its user opts out or loses the device. Such a user has
+-- departed (`departures.lua`). Each grant reports to the worker which users have departed. The worker checks their
+-- targets with `regrant`.
+-- A decision about a target is a u32. It is 0, or the badge of the push, or 0xFFFFFF00 plus an outcome. A target with
+-- an outcome is withheld.
 local withheld_from = 4294967040
 
 -- Returns whether a user has a device with this token and app. A device without an app belongs to every app.
@@ -43,8 +45,8 @@ local function withheld_of(devices, from_list, to_list, app, users, tokens)
   return outcomes
 end
 
--- Returns the functions that count targets for their users: `users_of`, `read_rules`, `take` and `give_back`. Each call
--- of a script creates its functions again, so these are created only if a campaign has rules.
+-- Returns the functions that count targets in their users' frequency caps and badges: `users_of`, `read_rules`, `take`
+-- and `give_back`. They are created only if the campaign has rules, because each call of a script creates them again.
 local function counting()
   -- Sealed targets by page.
   local target_pages, targets_of_page = {}, 128
@@ -93,7 +95,8 @@ local function counting()
     return rules
   end
 
-  -- Category of a campaign that counts for no cap. It is kept only so that its badge is not raised twice.
+  -- Category of a campaign that counts for no cap. The script stores this campaign so that it raises the badge only
+  -- once.
   local uncounted = '\255\255\255\255'
 
   -- Reads the frequency cap counters and badges of users. `write_counted` writes the changes.
@@ -153,8 +156,8 @@ local function counting()
     if #gone > 0 then redis.call('HDEL', pressure, unpack(gone)) end
   end
 
-  -- Records the campaign for a user: the time, the category, the number of targets that hold it, and the badge that
-  -- they show.
+  -- Records the campaign for a user: the time, the category, the number of granted targets, and the badge in their
+  -- pushes.
   local function note_campaign(user, rules, now, holders, shown)
     local category = holders > 0 and #rules.caps > 0 and rules.category or uncounted
     if not user.place then
@@ -176,9 +179,9 @@ local function counting()
     return rules.step > 0 and user.badge or 0
   end
 
-  -- Counts at most 512 granted targets for their users, and returns a decision about each. The first target of a user
-  -- decides for all of them: they show the same badge. `is_fresh`: the targets are granted for the first time. `told`:
-  -- earlier decisions about them that Redis has lost, so no cap applies.
+  -- Counts at most 512 granted targets for their users, and returns a decision about each. All targets of a user get
+  -- the decision and the badge of the first one. `is_fresh`: the targets are granted for the first time. `told`:
+  -- earlier decisions that Redis has lost; no cap applies to them.
   local function take(pressure, listed, rules, app, now, names, is_fresh, told)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
     local decisions = {}
@@ -212,8 +215,8 @@ local function counting()
     return decisions
   end
 
-  -- Takes back the counts of at most 512 targets that ended unsent. With the last of a user's targets the
-  -- campaign no longer counts, and the badge is as if the campaign had never been counted.
+  -- Removes at most 512 targets that ended unsent from their users' counters. After the last target of a user, the
+  -- campaign no longer counts for the user, and the badge is as before the campaign.
   local function give_back(pressure, listed, rules, app, now, names)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
     for i = 1, #names do

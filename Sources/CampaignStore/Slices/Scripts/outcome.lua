@@ -2,15 +2,15 @@
 -- It is the counterpart of `PushCore/Ledger/LedgerRecord.outcome(in:isGranted:)`, and `OutcomeTableTests` compares the
 -- two.
 -- The sixth byte of a record is the history of the target's attempts. Bits 0 to 5 count attempts. Bit 7 is set if an
--- attempt was ambiguous: sent and not answered. Bit 6 is set if the granted attempt is withheld: the target ends
--- without it.
+-- attempt was sent and not answered. Bit 6 is set if the granted attempt is withheld, so the target ends without a
+-- push.
 
--- Outcomes of targets whose push was not delivered, although no push service has refused the target for good: failed,
+-- Outcomes that say that no push was delivered, although no push service refused the target permanently: failed,
 -- expired, cancelled, capped, optedOut, deviceGone.
 local says_undelivered = {[22] = true, [23] = true, [25] = true, [26] = true, [27] = true, [28] = true}
 
--- Returns whether a target with this outcome gives back what it counted for its user: all but accepted and unknown
--- ones.
+-- Returns whether a target with this outcome is removed from its user's counters. This is the case for all outcomes
+-- except `accepted` and `unknown`.
 local function gives_back(state) return state >= 16 and state ~= 16 and state ~= 24 end
 
 local function is_ambiguous(history) return history >= 128 end

@@ -2,8 +2,8 @@
 -- overrule: replaces other terminal outcomes with acceptances.
 -- Invariant: `accepted` wins over any other terminal outcome, whichever worker reports it and however late. Counters,
 -- results and reasons move with the record, and so do the counters of its variant.
--- `commit` leaves this step to its caller. The result line of the old outcome has the text of the token as its field,
--- and only the push service can write that text.
+-- The caller of `commit` calls this script, because the script must replace the result line. The text of the token is
+-- the field of that line, and only the push service can write this text.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
 -- ARGV 1 seal, 2... four each: index, the 12 bytes of the record, token's text, result line ('' for none)
 -- Returns the number of outcomes that were replaced

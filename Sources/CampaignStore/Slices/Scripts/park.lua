@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- park: sets a slice aside until its next retry is due, or until another worker's lease on it would expire.
--- Invariant: a parked slice is in no worker's list, and `requeue` brings it back. A slice of a cancelled campaign is
--- not parked unless another worker holds it. Every unfinished slice has a reference somewhere.
+-- park: moves a slice to the parked slices until its next retry is due or until another worker's lease expires.
+-- Invariant: a parked slice is in no worker's list, and `requeue` brings it back. The script parks a slice of a
+-- cancelled campaign only if another worker holds it. Every unfinished slice has a reference in a list.
 -- KEYS 1 processing list, 2 parked, 3 campaign
--- ARGV 1 reference, 2 ms from now, 3 1 if another claim holds it, else 0
+-- ARGV 1 reference, 2 ms from now, 3 '1' if another worker has claimed it, else '0'
 -- Returns 1, or 0 if the campaign was cancelled
 if ARGV[3] == '0' and redis.call('HGET', KEYS[3], 'state') == 'cancelled' then return 0 end
 local time = redis.call('TIME')

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- prune: removes references to missing campaigns from the head of a lane, a batch at a time.
--- Invariant: every existing campaign stays in the ring, once. If the ring has changed since it was read, the script
--- stops at the first difference.
+-- Invariant: every existing campaign stays in the lane once. If the lane has changed since the caller read it, the
+-- script stops at the first difference.
 -- KEYS 1 lane, 2... campaigns in the order of the lane
 -- ARGV ids of these campaigns
 -- Returns the number of removed references

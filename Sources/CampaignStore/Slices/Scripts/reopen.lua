@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- reopen: opens slices of a campaign that are in no list, and puts the campaign back on its lane.
--- Invariant: an unfinished slice is open, held or parked, even if two workers of one name or a defect lost its
--- reference. A campaign with open slices is on its lane, unless it is paused.
--- The caller has checked that no worker holds these slices. A slice that is open and held at the same time does no
--- harm, because its lease decides.
--- A slice that is parked for more than a year counts as not parked, because no retry takes as long.
+-- Invariant: an unfinished slice is open, held or parked. A slice can lose its reference if two workers have the same
+-- name, or by a defect. A campaign with open slices is on its lane, unless it is paused.
+-- The caller has checked that no worker holds these slices. If a slice is open and held at the same time, nothing is
+-- sent twice, because only the owner of the lease sends.
+-- The script ignores a parked time of more than a year, because no retry waits that long.
 -- KEYS 1 campaign, 2 finished slices, 3 open slices, 4 parked, 5 lane, 6 running campaigns, 7 wake channel
 -- ARGV 1 id, 2... partitions that no worker holds (at most 500)
 -- Returns the number of slices opened

@@ -1,14 +1,14 @@
 #!lua
--- seal: makes the list that was built under a claim the slice's final list of targets.
--- Invariant: only the owner of the claim seals, and only its own list. Sealed targets are immutable, and the slice's
--- count is their number. The list is named after the claim that sealed it: if Redis loses the seal, the next list may
--- have another order.
--- The script stores the version of targets and ledger; a worker that can't read that version does not touch the slice.
--- If targets have their own send times, none is ready until the first of these times (see `commit`).
--- The slice also stores the number of departures from before the expansion. `commit` compares with it to find out
--- whether targets may have become invalid since.
--- In the same step the control group is sealed and counted. Its users are not targets.
--- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group
+-- seal: makes the targets that a worker has listed the slice's final list of targets.
+-- Invariant: only the owner of the claim can seal its list. Sealed targets never change, and the slice's count is their
+-- number. The id of the claim is the seal id of the list. If Redis loses the sealed list, the next list has another
+-- seal id, because its targets may be in another order.
+-- The script stores the version of the targets and the ledger. A worker that can't read that version does not claim the
+-- slice. If targets have their own send times, `commit` grants none before the first of these times.
+-- The slice also stores the number of departures before the expansion (`departures.lua`). `commit` compares this number
+-- with the current one. If they differ, some targets may have become invalid.
+-- The script also seals and counts the control group. Its users are not targets.
+-- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 control group, of this claim, 5 control group
 -- ARGV 1 claim id
 --      2 number of targets
 --      3 number of their pages
@@ -18,9 +18,9 @@
 --      7 number of their pages
 --      8 send times of the targets (`SendTimes`; '' for immediately)
 --      9 number of departures before the expansion (-1: unknown)
---      10... fields and values of counts: the targets of each variant, the users who are reached, and the users who are
---        left out, by reason (`AudienceCount`)
--- Returns 1, or -1 if the claim is stale or the list is not as its builder expects
+--      10... fields and values of counts: targets of each variant, users reached, and users left out by reason
+--        (`AudienceCount`)
+-- Returns 1, or -1 if the worker has lost the claim or if the list does not have the length of ARGV 2 and 3
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
 if slice[1] ~= ARGV[1] then return -1 end
 local count = tonumber(ARGV[2])

@@ -1,7 +1,8 @@
 
--- Returns whether a slice's phase and numbers can be right: targets, granted, in doubt and waiting.
--- Carillon did not write any other values. The script then answers DAMAGED, and the caller inspects the slice. A value
--- that is not a number fails every comparison. A string in Redis has at most 512 MiB, which also limits a ledger.
+-- Returns whether a slice's phase and numbers (targets, granted, in doubt, waiting) are possible.
+-- Carillon writes only possible values. For other values the calling script answers DAMAGED, and the worker inspects
+-- the slice. A value that is not a number fails every comparison. The largest count is that of a ledger of 512 MiB, the
+-- limit of a string in Redis.
 local function is_sound(phase, count, granted, doubt, waiting)
   return (not phase or phase == 'expanding' or phase == 'sealed' or phase == 'done' or phase == 'cancelled')
     and count >= 0 and count <= 44739242 and granted >= 0 and granted <= count and doubt >= 0 and doubt <= count

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- unclaim: releases a claim before its lease expires, so that the next worker need not wait.
--- Invariant: only the claim's owner can release it. The owner is alive, so the bisected targets have not killed it.
+-- unclaim: releases a claim before its lease expires, so that the next worker does not wait.
+-- Invariant: only the claim's owner can release it. The owner is alive, so the targets that it sent alone (`bisect`)
+-- have not killed it.
 -- KEYS 1 slice
 -- ARGV 1 claim id
 -- Returns 1, or 0 if the claim was stale
