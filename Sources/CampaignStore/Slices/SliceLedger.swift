@@ -1,37 +1,39 @@
 public import PushCore
 import Redis
 
-/// The ledger of one slice under one claim. The claim is the fencing token that every step carries.
+/// The ledger of one slice: the records of its targets. Every change names the claim id as a fencing token, so Redis
+/// refuses changes by a worker that has lost its claim.
 public struct SliceLedger: Sendable {
   /// The slice.
   public let slice: SliceReference
   /// Duration of a lease in ms.
   public let lease: Int
-  /// Claim id: 128 random bits as text. A counter is not safe here: a number that Redis lost would be issued twice.
+  /// Claim id: 128 random bits as text. A counter would not be safe, because Redis could lose a number and issue it
+  /// again.
   public let claim: [UInt8]
   let store: CampaignStore
   /// Push service of the campaign.
   let service: any PushService
-  /// First bytes of the slice's notices.
+  /// First bytes of the slice's notices (see `commit.lua`): the names of service, app and campaign.
   private let names: [UInt8]
 
   let sliceKey: [UInt8]
   let building: [UInt8]
   let targets: [UInt8]
-  /// Keys of the control group: the list of this claim, and the sealed list.
+  /// Keys of the control group: the list that this claim writes, and the final (sealed) list.
   private let controls: (building: [UInt8], sealed: [UInt8])
   let departures: [UInt8]
   let rules: PackedGrantRules
   let commitKeys: [[UInt8]]
 
-  /// Creates a ledger under a new claim id, which ``claim(worker:gracePeriod:)`` must then establish.
+  /// Creates a ledger with a new claim id. The caller must then claim the slice with ``claim(worker:gracePeriod:)``.
   ///
   /// - Parameters:
   ///   - store: the store that has the slice.
   ///   - slice: the slice.
   ///   - lease: the duration of a lease in ms. A worker that does not commit for longer may lose the slice.
   ///   - app: the app of the campaign.
-  ///   - rules: the rules for granting the slice's targets; `nil` if a target needs nothing but its device.
+  ///   - rules: the rules for granting the slice's targets; `nil` if the only rule is that the device exists.
   public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String, rules: GrantRules? = nil) {
     service = store.services.service(ofApp: app)
     names = DeviceNotice.Head.names(service: service.name, app: app, campaign: CampaignID(slice.campaign).whole)
@@ -68,7 +70,7 @@ public struct SliceLedger: Sendable {
     [sliceKey, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
   }
 
-  /// Records which targets of a slice that kills its workers are sent alone; `nil` ends the search.
+  /// Records which targets the worker sends alone to find a poison target; `nil` ends the search.
   ///
   /// - Returns: false if the claim is stale.
   public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {
@@ -80,10 +82,10 @@ public struct SliceLedger: Sendable {
     return try await store.run(pipeline)[0].integer == 1
   }
 
-  /// Writes a step of the expansion: adds pages of targets to the list that is being built, several in a command.
+  /// Writes a step of the expansion: adds pages of targets to the unsealed list, several in a command.
   ///
-  /// The list is named after the claim, and only that claim can seal it, so this step needs no fence. `claim.lua`
-  /// creates the list, because RPUSHX adds nothing to a missing list.
+  /// This step needs no fencing token. The list is named after the claim, and only the owner of that claim can seal it.
+  /// `claim.lua` creates the list, because RPUSHX adds nothing to a missing list.
   func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
     for start in stride(from: first, to: targets.ends.count, by: Self.pagesAtOnce) {
       pipeline.command("RPUSHX") { arguments in
@@ -104,13 +106,14 @@ public struct SliceLedger: Sendable {
     write(OutcomeBatch(), request, to: &pipeline)
   }
 
-  /// Returns whether a step of an expansion was refused because the list or the claim is gone.
+  /// Returns whether Redis refused a step of an expansion because the list has expired or the worker has lost the
+  /// claim.
   static func isRefused(_ reply: RedisReply) -> Bool {
     reply.kind == .array ? reply.first?.integer == 0 : reply.integer == 0
   }
 
-  /// Writes the control group, which becomes valid with the seal. The list is named after the claim, so this step needs
-  /// no fence.
+  /// Writes the control group. ``seal(count:pages:control:times:departures:variants:audience:to:)`` makes it valid.
+  /// This step needs no fencing token, because the list is named after the claim.
   func append(_ control: ControlUsers, to pipeline: inout RedisPipeline) {
     let pages = control.pages
     guard !pages.isEmpty else { return }
@@ -124,14 +127,15 @@ public struct SliceLedger: Sendable {
     pipeline.append("EXPIRE", controls.building, Self.buildingLifetime)
   }
 
-  /// Writes the seal, which ends the expansion.
+  /// Writes the command that seals the list of targets: the list is final, and the expansion ends.
   ///
   /// - Parameters:
   ///   - count: the number of targets.
   ///   - pages: the number of their pages.
   ///   - control: the control group, which must have been written before.
   ///   - times: the send times of the targets; `nil` if all may be sent immediately.
-  ///   - departures: the number of departures from the partition before the expansion began; `nil` if unknown.
+  ///   - departures: the number of users of the partition who had lost a device or opted out before the expansion began
+  ///     (`departures.lua`); `nil` if unknown.
   ///   - variants: the number of targets of each variant, by place; empty if there are no variants.
   ///   - audience: the breakdown of the audience's users.
   func seal(
@@ -159,7 +163,7 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// Reads sealed targets; fewer than requested at the end of the list.
+  /// Reads sealed targets. At the end of the list, it returns fewer than requested.
   public func targets(from first: Int, count: Int) async throws -> TargetChunk {
     var pipeline = RedisPipeline()
     let pages = TargetPage.pages(of: first..<(first + count))
@@ -170,19 +174,19 @@ public struct SliceLedger: Sendable {
     return chunk
   }
 
-  /// Reads sealed targets, none of which may be missing.
+  /// Reads sealed targets, and throws an error if any of them is missing.
   ///
   /// - Parameters:
   ///   - first: the index of the first target.
   ///   - count: the number of targets to read.
-  ///   - sealed: the number of targets of the slice.
-  ///   - seal: the name of the slice's list.
-  /// - Throws: ``StoreError`` `damaged` if targets are missing although Redis has this seal and number; `mismatch` if
-  ///   Redis has lost them.
+  ///   - sealed: the number of targets in the whole slice.
+  ///   - seal: the seal id of the list, which is the id of the claim that sealed it.
+  /// - Throws: ``StoreError`` `damaged` if targets are missing although Redis has this seal id and number; `mismatch`
+  ///   if Redis has lost the sealed list.
   public func targets(from first: Int, count: Int, of sealed: Int, seal: [UInt8]) async throws -> TargetChunk {
     let chunk = try await targets(from: first, count: count)
     guard chunk.count < min(count, sealed - first) else { return chunk }
-    // Read the list again after the hash: if the list was ever sealed, it exists by then.
+    // Read the list again after the hash. If the hash says that the list is sealed, the list must exist now.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", sliceKey, "phase", "seal", "count")
     let slice = try await store.run(pipeline)[0]
@@ -199,11 +203,11 @@ public struct SliceLedger: Sendable {
         + "\(first + again.count) is not a target")
   }
 
-  /// Reads records. A record that was never written reads as zero bytes: the target is untouched or has just been
-  /// granted.
+  /// Reads records of the ledger. A record that was never written has zero bytes: the target is not granted or has just
+  /// been granted.
   ///
-  /// - Returns: the records, and whether the claim was valid when they were read. Only then do granted records belong
-  ///   to the caller, and not to a worker that has taken over.
+  /// - Returns: the records, and whether the worker still owned the claim when they were read. If not, another worker
+  ///   may have granted these targets to itself.
   public func records(from first: Int, count: Int) async throws -> (records: [LedgerRecord], isOwner: Bool) {
     let size = LedgerRecord.size
     var pipeline = RedisPipeline()
@@ -224,11 +228,11 @@ public struct SliceLedger: Sendable {
     return (records, replies[1].withBytes { $0.elementsEqual(claim) })
   }
 
-  /// Merges outcomes and requests credit. Renews the lease even if there is neither.
+  /// Merges outcomes into the ledger, requests grants for more targets, and renews the lease. Both may be empty.
   ///
   /// - Parameters:
   ///   - outcomes: at most 500 outcomes.
-  ///   - request: the requested credit and the state that the worker expects in Redis.
+  ///   - request: the number of grants that the worker requests, and the state that it expects in Redis.
   public func commit(_ outcomes: inout OutcomeBatch, _ request: CommitRequest) async throws -> CommitAnswer {
     outcomes.sort()
     var pipeline = RedisPipeline(reserving: 1024 + outcomes.estimatedBytes)
@@ -236,7 +240,8 @@ public struct SliceLedger: Sendable {
     return try await answer(toCommit: try await store.run(pipeline)[0], of: outcomes, request)
   }
 
-  /// Reads the answer to a commit. If Redis has another outcome for an acceptance, also replaces that outcome.
+  /// Reads the answer to a commit. If the ledger has another outcome for a push that was accepted, it replaces that
+  /// outcome.
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
@@ -270,7 +275,7 @@ public struct SliceLedger: Sendable {
       withheld: Self.withheld(reply[15]), departures: DepartureNews(number: reply[13], users: reply[14]))
   }
 
-  /// Reads which checked targets are withheld.
+  /// Reads the checked targets that must not be sent.
   private static func withheld(_ reply: RedisReply) -> [(index: Int, decision: GrantDecision)] {
     reply.withBytes { bytes in
       stride(from: 0, to: bytes.count - 4, by: 5).map { at in
@@ -280,7 +285,8 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// Longest valid wait of a target in ms: a year. No `Retry-After` of a service and no expiration of a job is as long.
+  /// Longest valid wait of a target in ms: a year. Every `Retry-After` of a service and every expiration of a job is
+  /// shorter.
   private static let longestRetry = 366 * 86_400_000
 
   /// Writes a commit. The outcomes must be sorted.
@@ -306,17 +312,17 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// Releases the claim before its lease expires, so that another worker need not wait.
+  /// Releases the claim before its lease expires, so that another worker does not wait.
   public func unclaim() async throws {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.unclaim, keys: [sliceKey]) { $0.append(claim) }
     _ = try await store.run(pipeline)
   }
 
-  /// Closes the slice, and writes the result lines that a cancel leaves out.
+  /// Closes the slice. After a cancel, it also writes the result lines of the targets that were not sent.
   ///
   /// - Parameters:
-  ///   - closing: the way of closing.
+  ///   - closing: whether the slice is finished or cancelled.
   ///   - variantLanguages: the number of languages in the content of a campaign with variants; `nil` without variants.
   ///   - results: which result lines the campaign keeps.
   public func close(
@@ -326,7 +332,7 @@ public struct SliceLedger: Sendable {
     close(closing, variantLanguages: variantLanguages, to: &pipeline)
     let reply = try await store.run(pipeline)[0]
     let answer = try answer(toClose: reply)
-    // This also applies to a slice that was closed before: its worker may have died in between.
+    // A slice that was closed before also needs its lines: its worker may have died after it closed the slice.
     if case .closed(let counters) = answer, results != .none,
       try StoredFields(.slice(slice, store.keys), all: reply).text("phase") == SlicePhase.cancelled.rawValue
     {
@@ -337,7 +343,7 @@ public struct SliceLedger: Sendable {
 
   /// Writes the command that closes the slice.
   func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
-    // Only a cancelled slice has anything left to count.
+    // Only a cancel ends targets here and needs the keys of their records.
     let keys = [sliceKey, building, commitKeys[2]]
     let more = [commitKeys[1], targets, commitKeys[11], commitKeys[6]]
     pipeline.script(StoreScripts.close, keys: closing == .cancel ? keys + more : keys) {

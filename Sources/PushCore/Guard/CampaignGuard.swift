@@ -1,22 +1,24 @@
-/// State machine that keeps one wrong setting from erasing the device base. It watches the push service's answers about
-/// a campaign's tokens. Pure.
+/// State machine that protects the registered devices from a wrong setting, such as the wrong environment of an app. It
+/// counts the push service's answers about the tokens of a campaign. Too many bad answers pause the campaign before its
+/// devices are removed. The type does no I/O.
 ///
 ///   undecided ─ the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
 ///
-/// While the guard is undecided, the worker must hold back prunes and quarantines. Once the guard is open, the worker
-/// carries them out. Once it is tripped, the worker drops them and pauses the campaign or leaves it to other workers. A
-/// guard never leaves `tripped`: a resume of the campaign starts a new guard, or one that is open and stays open.
+/// While the guard is undecided, the worker must hold back prunes and quarantines. When the guard is open, the worker
+/// carries them out. When the guard has tripped, the worker drops them. It then pauses the campaign or leaves it to
+/// other workers. A tripped guard stays tripped. A resume of the campaign starts a new guard, or a guard that is off.
 ///
-/// While the guard is undecided, the answers to all workers decide. Once it is open, a worker uses its own answers and
-/// the fleet's latest answers (``watch(_:)``). The window slides by halving: when it has twice ``GuardPolicy/minimum``
-/// answers, all counts are halved. So a share always covers the latest `minimum` to `2 × minimum` answers, with less
-/// weight for older ones, in three integers. If a worker has fewer answers because it joined late, it counts the
-/// missing ones as good. The guard trips immediately if there are more bad answers than the missing ones can outweigh.
+/// An undecided guard decides by the answers to all workers. An open guard uses the worker's own answers and the
+/// fleet's latest answers (``watch(_:)``). When it has counted twice ``GuardPolicy/minimum`` answers, it halves all
+/// counts. The counts therefore cover the latest `minimum` to `2 × minimum` answers, and older answers have less
+/// weight.
+/// If a worker has fewer answers than `minimum` because it joined late, the guard counts the missing answers as good.
+/// It trips as soon as the bad answers exceed the bound even so.
 ///
-/// In a fleet, a worker with mostly bad answers first asks whether it is the only one, because its own settings may be
-/// wrong. Until the reply arrives, the guard is *suspended*: the worker holds back prunes and quarantines, and its own
-/// answers trip nothing.
+/// The settings of one worker may be wrong. A worker with mostly bad answers therefore first asks the other workers for
+/// their answers. Until it has the reply, its guard is *suspended*: the worker holds back prunes and quarantines, and
+/// its own answers don't trip the guard.
 public struct CampaignGuard: Sendable, Equatable {
   /// Decision about prunes and quarantines.
   public enum State: Sendable, Equatable {
@@ -31,25 +33,25 @@ public struct CampaignGuard: Sendable, Equatable {
   public private(set) var state = State.undecided
   /// Answers that this worker has counted: all of them while undecided, then those of the window.
   public private(set) var counts = GuardCounts()
-  /// The bounds.
+  /// The bounds for the shares of bad answers.
   public let policy: GuardPolicy
   private let app: String
-  /// Whether the guard is off: the worker carries out everything, regardless of the share.
+  /// Whether the guard is off. The worker then carries out all prunes and quarantines, however many answers are bad.
   public let isOff: Bool
-  /// Whether the worker must ask the others if their answers are as bad.
+  /// Whether the worker waits for the other workers' answers, to find out whether only its own answers are bad.
   public private(set) var isSuspended = false
-  /// Number of bad answers before the worker asks the others.
+  /// Number of bad answers at which the worker asks the other workers.
   private var patience: Int
 
   /// - Parameters:
-  ///   - policy: the bounds.
+  ///   - policy: the bounds for the shares of bad answers.
   ///   - app: the app's name, for the reason.
-  ///   - isOff: whether the worker carries out everything, regardless of the share.
+  ///   - isOff: whether the guard is off.
   public init(_ policy: GuardPolicy, app: String, isOff: Bool = false) {
     self.policy = policy
     self.app = app
     self.isOff = isOff
-    // Fewer bad answers may be chance. The number is at most the one that trips the guard.
+    // A smaller number of bad answers may be chance. A larger one would trip the guard before the worker asks.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
     patience = max(1, min(5, Int(trips)))
     if isOff { state = .open }
@@ -81,8 +83,8 @@ public struct CampaignGuard: Sendable, Equatable {
     return bad >= patience && 2 * bad > counts.answers && tripReason == nil && !isOff
   }
 
-  /// Continues on the worker's own counts, because the other workers' answers are as bad or there is no other worker.
-  /// The worker asks again when it has twice as many bad answers.
+  /// Ends the suspension, because the other workers' answers are as bad or there is no other worker. The worker's own
+  /// answers count again. The worker asks again when it has twice as many bad answers.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func goOn() -> Bool {
@@ -120,11 +122,11 @@ public struct CampaignGuard: Sendable, Equatable {
     return decide(on: fleet)
   }
 
-  /// Trips an undecided guard if the campaign's shares and those of the app's latest campaigns are both out of bounds.
-  /// A campaign that is too small for a decision of its own may be one of many.
+  /// Trips an undecided guard if two shares are out of bounds: the campaign's own, and that of the latest campaigns of
+  /// its app. The campaign may be one of many that are each too small for a decision.
   ///
   /// - Parameters:
-  ///   - own: the answers to the campaign, however few.
+  ///   - own: the answers to the campaign; they may be few.
   ///   - app: the answers to the latest campaigns of its app.
   /// - Returns: whether ``state`` changed.
   public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
@@ -135,8 +137,8 @@ public struct CampaignGuard: Sendable, Equatable {
     return true
   }
 
-  /// Trips an open guard if the fleet's latest answers are out of bounds. Answers that are missing to the minimum count
-  /// as good.
+  /// Trips an open guard if the fleet's latest answers are out of bounds. If there are fewer than the minimum, the
+  /// missing answers count as good.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func watch(_ fleet: GuardCounts) -> Bool {
@@ -146,8 +148,8 @@ public struct CampaignGuard: Sendable, Equatable {
     return decide(on: fleet)
   }
 
-  /// Decides on the present answers, even if there are fewer than the minimum. Used when the worker can't hold back
-  /// more.
+  /// Decides by these answers, even if there are fewer than the minimum. A worker calls this when it can't hold back
+  /// more prunes and quarantines.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func decide(on counts: GuardCounts) -> Bool {
@@ -162,12 +164,13 @@ public struct CampaignGuard: Sendable, Equatable {
     return true
   }
 
-  /// Returns the problem with the shares and its remedy, even for few answers; `nil` if there is none.
+  /// Returns the problem with the shares and its remedy; `nil` if the shares are in bounds. The number of answers may
+  /// be small.
   public func objection(to counts: GuardCounts) -> String? {
     complaint(of: counts).map { $0 + Self.remedy }
   }
 
-  /// Remedy for a guard that has tripped on all workers.
+  /// Advice for the operator when the guard has tripped on all workers.
   public static let remedy = "; fix the cause and resume, or resume with --unguarded if the answers are right"
 
   private func complaint(of counts: GuardCounts) -> String? {

@@ -1,11 +1,13 @@
-/// Pushes with a common request, in contiguous storage: nothing is allocated per push.
+/// Pushes with a common request, in contiguous storage. The batch allocates no memory for each push.
 public struct PushBatch: Sendable {
   /// Request that all pushes of the batch use.
   public var request: PushRequest
-  /// Whether the service is likely to reject these pushes. They use a connection of their own, so that other pushes do
-  /// not suffer. After a rejection, a service such as APNs may allow only one stream at a time on a connection.
+  /// Whether the service is likely to reject these pushes, for example because their campaign is in its guard trial.
+  /// They use a separate connection. After a rejection, a service such as APNs may allow only one stream at a time on a
+  /// connection. Other pushes must not wait for that.
   public var isUnproven: Bool
-  /// Flow of these pushes. Batches of one flow wait for each other; flows of a lane take turns.
+  /// Flow of these pushes, such as a campaign. Batches of one flow are sent one after the other. The flows of a lane
+  /// take turns.
   public var flow = 0
   /// Raw tokens and payloads. The ranges of ``Push`` refer to these bytes.
   public var bytes: [UInt8]

@@ -2,47 +2,49 @@ internal import EventLoop
 public import PushCore
 internal import Synchronization
 
-/// Pool of connections to the service with one credential in one environment, and the backlog of pushes for them.
+/// Pool of connections to a push service, for one credential and one environment. It has a backlog of pushes.
 ///
-/// Batches wait here by lane, and connections take pushes when they have room. Pushes that were not taken can still be
-/// taken back. Connections take pushes only as long as the caller may send (``mayTake(until:)``). Unproven batches have
-/// a separate connection, see ``PushBatch/isUnproven``. While the service answers almost everything with 503, only
-/// occasional trial pushes are taken, see ``CircuitBreaker``.
+/// The pool has a queue of batches for each lane. A connection takes pushes from the queues when it has a free stream.
+/// The caller can cancel pushes that no connection has taken. Connections take pushes only while the caller may send
+/// (``mayTake(until:)``).
+/// Pushes of a campaign in its guard trial are *unproven* and have a connection of their own, see
+/// ``PushBatch/isUnproven``. While the service answers almost every push with 503, connections take only a few trial
+/// pushes, see ``CircuitBreaker``.
 ///
 /// Every submitted push either completes exactly once or is returned by ``cancelBacklog(where:)`` or
-/// ``drain(deadline:)``. Safe to use from any thread. Drain a pool before releasing it: until then, it keeps itself
-/// alive.
+/// ``drain(deadline:)``. The pool may be used from any thread. Call ``drain(deadline:)`` at the end: until then, the
+/// pool stays in memory.
 public final class ConnectionPool: Sendable {
   /// Configuration of a pool.
   public struct Configuration: Sendable {
     /// Endpoint of the service.
     public var endpoint: PushEndpoint
-    /// Push service: reads answers and returns their consequences for a connection.
+    /// Push service. It parses answers and returns their consequences for a connection.
     public var service: any PushService
-    /// Maximum number of connections, without the one for unproven pushes; at least 1.
+    /// Maximum number of connections, not counting the one for unproven pushes; at least 1.
     public var connections: Int
     /// Maximum number of streams on one connection. APNs allows 1000 once it trusts a connection.
     public var maximumStreams: Int
-    /// Maximum number of streams on the connection for unproven pushes, which must carry all of them.
+    /// Maximum number of streams on the connection for unproven pushes. There is only one such connection.
     public var unprovenStreams: Int
-    /// Constant number of streams instead of an adaptive one; the benchmark uses it for comparison.
+    /// Fixed number of streams, for comparison in the benchmark; `nil` to adapt the number.
     package var fixedStreams: Int?
-    /// Nanoseconds from the start of a push to its answer; after that, the result is ambiguous.
+    /// Maximum time from the start of a push to its answer, in ns. After that, the result of the push is unknown.
     public var requestTimeout: UInt64
-    /// Nanoseconds for lookup, connection and TLS handshake.
+    /// Maximum time for name lookup, connection and TLS handshake, in ns.
     public var connectTimeout: UInt64
-    /// Nanoseconds without a push after which a connection is replaced instead of being used. Apple recommends a PING
-    /// after an hour to check whether the connection still works. libcurl can't do this; the native engine does, and
-    /// ignores this value.
+    /// Time without a push, in ns, after which the libcurl engine replaces a connection. Apple recommends a PING after
+    /// an hour to check whether the connection still works. The native engine sends this PING and ignores the value.
+    /// libcurl can't send it.
     public var idleLimit: UInt64
     /// Limits for opening connections.
     public var reconnect: ReconnectBudget.Limits
-    /// Waits between trial pushes while the service answers 503.
+    /// Limits of the circuit breaker: waits between trial pushes while the service answers 503.
     public var breaker: CircuitBreaker.Limits
     /// Transport that carries pushes.
     public var engine: PushEngineKind
 
-    /// Memberwise, with defaults for APNs.
+    /// Creates a configuration. The defaults are for APNs.
     public init(
       endpoint: PushEndpoint, service: any PushService, connections: Int = 2, maximumStreams: Int = 1000,
       unprovenStreams: Int = 1000,
@@ -63,29 +65,29 @@ public final class ConnectionPool: Sendable {
       self.engine = engine
     }
 
-    /// Number of the connection for unproven pushes; the others come before it.
+    /// Number of the connection for unproven pushes. It is the last number.
     var unprovenNumber: Int { connections }
   }
 
   struct State {
-    /// Pushes that wait for the connection for unproven pushes, and pushes that wait for the others.
+    /// Unproven pushes, and all other pushes, that no connection has taken.
     var unproven = Backlog()
     var backlog = Backlog()
     var budget: ReconnectBudget
     var breaker: CircuitBreaker
     var addresses = AddressSpread()
     var engines: [any PushEngine] = []
-    /// Whether each engine found no work and must be woken when there is some.
+    /// For each engine, whether it found no pushes. The pool must wake such an engine when it has some.
     var isIdle: [Bool] = []
     var connections: [ConnectionState] = []
     var isDraining = false
     var lastError: String?
     var times = AnswerTimes()
-    /// Time until which pushes may be taken, in monotonic ns; `nil` for no limit.
+    /// Time until which connections may take pushes, in monotonic ns; `nil` for no limit.
     var mayTakeUntil: UInt64?
     /// Time when the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
-    /// Time when connections began to fail, and the last error; `nil` after an answer.
+    /// Time of the first failure since the last answer, and the error of the latest failure; `nil` if there is none.
     var failure: (since: UInt64, reason: String)?
   }
 
@@ -137,10 +139,10 @@ public final class ConnectionPool: Sendable {
     credential.observe { [weak self] in self?.wakeAll() }
   }
 
-  /// Appends pushes to those of their lane.
+  /// Appends pushes to the queue of their lane.
   ///
-  /// - Parameter lane: 0 is served first; a few lanes are expected, not thousands.
-  /// - Returns: `false` if the pool is draining; then no push was accepted.
+  /// - Parameter lane: the priority; 0 is sent first. The pool is made for a few lanes.
+  /// - Returns: `false` if the pool is draining and has not accepted the pushes.
   @discardableResult
   public func submit(_ batch: PushBatch, lane: Int) -> Bool {
     let idle = state.withLock { state -> [any PushEngine]? in
@@ -157,12 +159,12 @@ public final class ConnectionPool: Sendable {
     return true
   }
 
-  /// Allows connections to take pushes until `deadline`. A later call can extend the time. Without any call, there is
-  /// no limit.
+  /// Allows connections to take pushes until `deadline`. A later call can extend the time. If this function is never
+  /// called, there is no limit.
   ///
-  /// This is for a caller that sends under a lease. When a stopped process continues (SIGSTOP, a suspended machine),
-  /// other workers may have sent the pushes that wait here. The connections continue before the worker can check
-  /// whether it still owns these pushes.
+  /// A caller that sends under a lease needs this limit. A process may be stopped for a time (SIGSTOP, a suspended
+  /// machine). Meanwhile, other workers may have sent the pushes in this backlog. After the stop, the connections
+  /// continue before the worker can check whether it still owns these pushes.
   ///
   /// - Parameter deadline: monotonic nanoseconds; an earlier deadline than before has no effect.
   public func mayTake(until deadline: UInt64) {
@@ -174,19 +176,19 @@ public final class ConnectionPool: Sendable {
     for engine in woken { engine.wake() }
   }
 
-  /// Takes back pushes that no connection has taken, for example of a campaign that was paused.
+  /// Removes pushes that no connection has taken, for example the pushes of a paused campaign.
   ///
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
-  /// - Returns: the tags that were taken back; they never complete.
+  /// - Returns: the tags of the removed pushes; they never complete.
   public func cancelBacklog(where isUnwanted: (UInt64) -> Bool) -> [UInt64] {
     state.withLock { $0.backlog.remove(where: isUnwanted) + $0.unproven.remove(where: isUnwanted) }
   }
 
-  /// Takes back at most `limit` pushes that no connection has taken, because other pushes need their places. It begins
-  /// with the lowest lane, and in a lane with the pushes that were submitted last.
+  /// Removes at most `limit` pushes that no connection has taken, to make room for other pushes. It begins with the
+  /// lane of the lowest priority. In a lane, it begins with the pushes that were submitted last.
   ///
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
-  /// - Returns: the tags that were taken back, in that order; they never complete.
+  /// - Returns: the tags of the removed pushes, in that order; they never complete.
   public func cancelBacklog(limit: Int, where isUnwanted: (UInt64) -> Bool = { _ in true }) -> [UInt64] {
     state.withLock { state in
       var removed: [UInt64] = []
@@ -198,11 +200,11 @@ public final class ConnectionPool: Sendable {
     }
   }
 
-  /// Returns whether the pool can send at the moment. Cheap enough for a call every few milliseconds.
+  /// Returns whether the pool can send now. The call is cheap and may be made every few milliseconds.
   ///
   /// - Parameters:
   ///   - now: monotonic nanoseconds.
-  ///   - patience: nanoseconds without an answer after which the pool counts as unable to send.
+  ///   - patience: time without an answer, in ns, after which the pool counts as unable to send.
   public func health(now: UInt64, patience: UInt64 = PoolHealth.patience) -> PoolHealth {
     let stopped = credential.stopped
     return state.withLock { state in
@@ -214,8 +216,8 @@ public final class ConnectionPool: Sendable {
     }
   }
 
-  /// Whether the breaker is open or half-open: the service answers almost everything with 503, and only trial pushes
-  /// are sent.
+  /// Whether the circuit breaker is open or half-open. The service then answers almost every push with 503, and the
+  /// pool sends only trial pushes.
   public var isBreakerOpen: Bool { state.withLock { $0.breaker.state != .closed } }
 
   /// Present state of the pool.
@@ -225,13 +227,12 @@ public final class ConnectionPool: Sendable {
 
   /// Waits for answers to the pushes in flight, and closes the connections.
   ///
-  /// It returns regardless of the engines. An engine that hangs is abandoned, and its pushes never complete
-  /// (``PoolState/lastError`` reports this).
+  /// The function returns even if an engine hangs. The pushes in flight on that engine never complete, and
+  /// ``PoolState/lastError`` reports this.
   ///
   /// - Parameters:
-  ///   - deadline: nanoseconds; pushes without an answer after that complete as ambiguous.
-  ///   - patience: nanoseconds after the deadline in which engines must end. Closing takes ms; an overloaded machine
-  ///     needs more.
+  ///   - deadline: time to wait for answers, in ns. Pushes without an answer then complete with an unknown result.
+  ///   - patience: time after the deadline, in ns, in which engines must end. Usually they need a few ms.
   /// - Returns: the tags of pushes that no connection had taken; they never complete.
   public func drain(deadline: UInt64, patience: UInt64 = 10_000_000_000) async -> [UInt64] {
     let (engines, left) = state.withLock { state in
@@ -253,7 +254,7 @@ public final class ConnectionPool: Sendable {
     return left
   }
 
-  /// Nanoseconds of a year, so that no sum overflows.
+  /// A year in ns. Longer times are limited to it, so that no sum overflows.
   private static let longestTime: UInt64 = 365 * 86_400 * 1_000_000_000
 
   private static func textOfMissing(_ missing: Int, of count: Int) -> String {
