@@ -7,8 +7,8 @@ struct Carillon: AsyncParsableCommand {
     commandName: "carillon",
     abstract: "Send push campaigns to Apple devices from a queue in Redis.",
     discussion: """
-      The configuration file is that of --config, then that of the environment variable CARILLON_CONFIG, then \
-      Config/carillon.yaml. An environment variable can override any key: CARILLON_REDIS_URL overrides redis.url.
+      The configuration file is --config, else the environment variable CARILLON_CONFIG, else Config/carillon.yaml. An \
+      environment variable can override any key: CARILLON_REDIS_URL overrides redis.url.
 
       Examples:
         carillon devices import devices.csv

@@ -11,9 +11,9 @@ extension CampaignCommand {
       abstract:
         "Cancel a campaign. Unsent targets are recorded as cancelled. This can't be undone.",
       discussion: """
-        Returns when every worker has stopped sending the campaign. All its stages and companions end too; of a recurring \
-        campaign, the latest run ends too. Users that are not expanded yet never become targets. A scheduled campaign never \
-        starts. A job that is still in the queue is removed from the queue, and its id is free again.
+        Returns when every worker has stopped sending the campaign. All stages and companions of the campaign end. The \
+        latest run of a recurring campaign ends. Users that have no targets yet get none. A scheduled campaign never \
+        starts. If the job is still in the queue, the command removes it, and the id can be used again.
         """)
 
     @OptionGroup var global: GlobalOptions

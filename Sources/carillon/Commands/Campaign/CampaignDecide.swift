@@ -9,8 +9,8 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Choose the winning variant. This can't be changed later.",
       discussion: """
-        After the stage with "winner", the campaign chooses the variant for the later stages. Use this command to choose it \
-        earlier, or if the campaign paused itself because its counts were too low. The campaign then continues. \
+        After the stage with "winner", Carillon chooses the variant for the later stages. Use this command to choose \
+        it earlier, or if Carillon paused the campaign because the counts were too low. The campaign then continues. \
         `campaign show` prints the counts.
 
         Example:

@@ -9,10 +9,11 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the record of a campaign: audience, content, times and operators' actions.",
       discussion: """
-        The manifest is one JSON object. It contains users, tokens and texts only as digests. The digest of the audience \
-        does not depend on the order of users; the digest of the payload is that of the job's bytes without white space. The \
-        last member is the SHA-256 of all bytes before it. With --check the command compares a copy with this digest and with \
-        the campaign in Redis. It exits with 1 if the copy was changed or the campaign differs.
+        The manifest is one JSON object. It contains users, tokens and texts only as digests. The digest of the \
+        audience does not depend on the order of users. The digest of the payload is computed from the job's bytes \
+        without white space. The last member is the SHA-256 of all bytes before it. With --check the command compares \
+        a copy with this digest and with the campaign in Redis. It exits with 1 if the copy was changed or the \
+        campaign differs.
 
         Examples:
           carillon campaign manifest spring-sale-2026 > spring-sale-2026.json

@@ -10,9 +10,10 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the push of a campaign for each device of a user.",
       discussion: """
-        Headers and body are the same bytes that the worker sends. The command sends and changes nothing. It does not check \
-        whether the user is in the audience, only which of the user's devices match. For an expanded campaign it prints the \
-        stored content. It exits with 1 if no device matches.
+        Headers and body are the same bytes that the worker sends. The command sends no push and changes no data. It \
+        does not check whether the user is in the audience. It prints only devices that match the job. If workers have \
+        already stored the content for the user, the command prints the stored content. It exits with 1 if no device \
+        matches.
 
         Examples:
           carillon campaign preview job.json --user ada

@@ -8,14 +8,15 @@ extension CampaignCommand {
   /// `carillon campaign resume`.
   struct Resume: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Resume a paused campaign. If its start time is still ahead, schedule it again.",
+      abstract: "Resume a paused campaign. If its start time is in the future, schedule it again.",
       discussion: """
-        A campaign that paused after a stage continues with the next stage. Any other pause does not affect the order of \
-        stages.
+        A campaign that Carillon paused after a stage continues with the next stage. After any other pause, the \
+        campaign continues in the same stage.
 
-        Targets that were refused before the campaign paused itself are sent again. If the answers are still as bad, the \
-        campaign pauses itself again. With --unguarded it does not: until the campaign ends or is resumed again, Carillon \
-        removes all unregistered devices and quarantines all bad tokens, whatever their share.
+        If Carillon paused the campaign because of bad answers, it sends the refused targets again. If the answers are \
+        still as bad, it pauses the campaign again. With --unguarded it does not pause the campaign. Until the \
+        campaign ends or is resumed again, Carillon then removes all unregistered devices and quarantines all bad \
+        tokens, however many there are.
 
         Examples:
           carillon campaign show spring-sale
@@ -24,7 +25,7 @@ extension CampaignCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Flag(help: "Remove unregistered devices and quarantine bad tokens, whatever their share.") var unguarded = false
+    @Flag(help: "Remove all unregistered devices and quarantine all bad tokens, however many.") var unguarded = false
     @OptionGroup var who: Who
 
     func run() async throws { try await control(id, .resume, unguarded: unguarded, by: who) }

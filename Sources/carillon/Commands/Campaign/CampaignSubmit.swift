@@ -10,11 +10,11 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Submit a job. Prints the campaign id.",
       discussion: """
-        Warnings of `carillon lint` go to standard error, or into the result with --json; the job is submitted anyway. \
-        The same job again has no effect. Another job with a used id is a conflict (exit 65). With --replicas, the \
-        command exits with 69 if too few replicas confirm the job; the job is enqueued in any case. Submit it again to \
-        wait again. With --estimate, nothing is submitted: the command checks the job and counts the users and devices \
-        that it would reach now.
+        The command prints the warnings of `carillon lint` to standard error, or as a part of the result with --json. \
+        Warnings do not prevent the submission. If you submit the same job again, nothing changes. A different job \
+        with an id that is in use is refused (exit 65). With --replicas, the command exits with 69 if too few replicas \
+        confirm the job. The job is in the queue even then. Submit it again to wait again. With --estimate, the \
+        command submits nothing. It checks the job and counts the users and devices that the job would reach now.
 
         Examples:
           carillon campaign submit job.json
@@ -30,7 +30,7 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The job in JSON; - is standard input.", completion: .file(extensions: ["json"]))
     var file: String
-    @Option(help: ArgumentHelp("Wait until this number of Redis replicas have the job.", valueName: "number"))
+    @Option(help: ArgumentHelp("Wait until this number of Redis replicas have stored the job.", valueName: "number"))
     var replicas: Int?
 
     @Option(help: "The submitter. If approval is required, another person must approve.") var by: String?

@@ -9,12 +9,12 @@ extension CampaignCommand {
   /// `carillon campaign watch`.
   struct Watch: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show a campaign's progress until it ends or pauses itself. Exits with 1 if it did not complete.",
+      abstract: "Show a campaign's progress until it ends or Carillon pauses it. Exits with 1 if it did not complete.",
       discussion: """
-        The command keeps watching a campaign that an operator paused. It ends if the campaign paused itself: the reason says \
-        what must be fixed first.
+        If an operator pauses the campaign, the command continues. If Carillon pauses the campaign, the command ends \
+        and prints the reason. Fix the cause first.
 
-        On a terminal it shows a progress bar. Otherwise it prints a line for every second in which something changed. With \
+        On a terminal it shows a progress bar. Otherwise it prints a line each second if something has changed. With \
         --json each line is the output of `campaign show --json`.
 
         Example:

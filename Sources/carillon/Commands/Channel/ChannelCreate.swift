@@ -11,8 +11,8 @@ extension ChannelCommand {
     @Option(help: "The app, by its name in the configuration.") var app: String
     @Flag(
       help: """
-        Keep the latest message for up to eight hours for devices that are offline; this can't be changed later. Without \
-        this option APNs keeps no message, and allows more frequent pushes to the channel.
+        Let APNs store the latest message for devices that are offline, for up to eight hours. This can't be changed \
+        later. Without this option, APNs stores no message and allows more pushes per hour to the channel.
         """)
     var store = false
 

@@ -6,7 +6,8 @@ extension ChannelCommand {
   /// `carillon channel delete`.
   struct Delete: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Delete a channel permanently. APNs may still send a kept message. Exits with 1 if there is none.")
+      abstract:
+        "Delete a channel permanently. APNs may still send a message that it stored. Exits with 1 if there is none.")
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The app, by its name in the configuration.") var app: String

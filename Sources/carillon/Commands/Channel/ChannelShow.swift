@@ -6,7 +6,7 @@ extension ChannelCommand {
   /// `carillon channel show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show if a channel keeps its latest message. Exits with 1 if there is no such channel.")
+      abstract: "Show if APNs stores the channel's latest message. Exits with 1 if there is no such channel.")
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The app, by its name in the configuration.") var app: String

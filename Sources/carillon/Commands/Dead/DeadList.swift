@@ -7,7 +7,7 @@ extension DeadCommand {
   /// `carillon dead list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List the jobs that could not be run, newest first, with the reasons.",
+      abstract: "List the jobs and events that workers could not read or run, newest first, with the reasons.",
       discussion: """
         Examples:
           carillon dead list

@@ -9,9 +9,9 @@ extension DeadCommand {
     static let configuration = CommandConfiguration(
       abstract: "Move jobs from the dead list back to the queue.",
       discussion: """
-        The command checks a job like `campaign submit` and moves it to the queue. It checks an event like a worker and moves \
-        it to the event's list. An entry that would fail again stays on the dead list: the command prints the reason on \
-        standard error and exits with 1.
+        The command checks a job as `campaign submit` does and moves it to the queue. It checks an event as a worker \
+        does and moves it to the list of events. An entry that would fail again stays on the dead list: the command \
+        prints the reason on standard error and exits with 1.
 
         Examples:
           carillon dead retry 1763719200000-0

@@ -11,11 +11,12 @@ struct LintCommand: CarillonCommand {
     commandName: "lint",
     abstract: "Check a payload or a job before it is sent.",
     discussion: """
-      A job is checked with its push type, priority and other fields. A payload is checked as --type, or as the type that \
-      its keys suggest. With a configuration, the apps are checked too, and templates, segments and attributes of a job \
-      are looked up in its store. If Redis can't be reached, one line lists the checks that were skipped. If another file \
-      has traces of Apple's binary interface (gateway, port 2195, limit of 2 kB), the findings name the replacements. For \
-      a recurring job, the next five runs are shown in its time zone. --rules prints every rule.
+      For a job, the command checks all fields. For a payload, --type is the push type; the default depends on the \
+      payload's keys. With a configuration, the command also checks the apps. It looks up the templates, segments and \
+      attributes of a job in Redis. If Redis can't be reached, one line lists the skipped checks. If a file was \
+      written for Apple's old binary interface (gateway, port 2195, limit of 2 kB), the findings name the \
+      replacements. For a recurring job, the command shows the next five runs in the job's time zone. --rules prints \
+      every rule.
 
       Exits with 0 if there are no errors (a warning is not an error), 1 if there are errors, and 65 if the file is not \
       JSON.

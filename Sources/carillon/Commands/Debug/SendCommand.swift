@@ -12,8 +12,9 @@ struct SendCommand: CarillonCommand {
     commandName: "send",
     abstract: "Send one push and show the request and the answer.",
     discussion: """
-      A push that breaks a rule is not sent (exit 65); --unchecked sends it anyway, to show the answer of APNs. Warnings \
-      are only printed. `carillon lint --rules` lists the rules. Nothing is written to Redis.
+      The command does not send a push that breaks a rule (exit 65). With --unchecked it sends such a push and shows \
+      the answer of APNs. A push with warnings is sent. `carillon lint --rules` lists the rules. The command writes \
+      nothing to Redis.
 
       Exits with 0 if APNs accepts the push, 1 if APNs refuses it, and 69 if APNs can't be reached.
 
@@ -31,7 +32,7 @@ struct SendCommand: CarillonCommand {
   @Option(help: "The expiration: 0, a duration such as 4h, or RFC 3339 (default: 0 for voip, pushtotalk).")
   var expiration: String?
   @Option(name: .customLong("collapse-id"), help: "The collapse id, at most 64 bytes.") var collapseID: String?
-  @Option(help: "The complete apns-topic (default: the app's topic with the suffix of the push type).")
+  @Option(help: "The apns-topic (default: the app's topic and the suffix of the push type).")
   var topic: String?
   @Option(name: .customLong("apns-id"), help: "The apns-id, a UUID (default: a random one).") var apnsID: String?
   @Flag(help: "Check and print the push; open no connection.") var dryRun = false

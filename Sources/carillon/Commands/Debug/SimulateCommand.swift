@@ -26,10 +26,10 @@ struct SimulateCommand: LongRunningCommand {
   @Option(help: "The port of the control API; 0 selects a free port.") var controlPort = SimulatorFolder.port + 1
   @Option(help: "The delay of every answer, such as 20ms.") var latency = "0ms"
   @Option(help: "The number of event loops; each can use one core.") var threads = 1
-  @Option(help: "The answer for tokens that are not loaded: accept, or bad (BadDeviceToken).")
+  @Option(help: "The answer for unknown tokens: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
-  @Option(help: "A file that gets one line for every received push.", completion: .file()) var log: String?
-  @Flag(help: "With --log: end each line with the payload.") var logBodies = false
+  @Option(help: "A file to which the simulator adds a line for every push.", completion: .file()) var log: String?
+  @Flag(help: "With --log: add the payload to each line.") var logBodies = false
   @OptionGroup(title: "Behaviour") var options: SimulatorOptions
 
   func validate() throws {

@@ -6,11 +6,10 @@ enum SimulateHelp {
     object per line: at the start its address, at the end its counters. SIGTERM or \
     SIGINT ends it.
 
-    --log appends a line for every completely received push, before its answer is \
-    sent: milliseconds since 1970, connection, stream, device token, apns-id, status \
-    (a dash for a missing value). With --log-bodies the line ends with the payload; \
-    line feeds become blanks. If the file can't be written, the simulator stops \
-    answering, and the command fails.
+    --log adds a line for every push before the simulator sends the answer. The line has: milliseconds since 1970, \
+    connection, stream, device token, apns-id, status (a dash for a missing value). With --log-bodies the line ends \
+    with the payload; line feeds become spaces. If the file can't be written, the simulator stops answering, and the \
+    command fails.
 
     Any sender can push to https://127.0.0.1:PORT/3/device/TOKEN. It must trust ca.pem \
     and either sign with AuthKey_SIMULATOR1.p8 (key id SIMULATOR1, team SIMULATION, \
@@ -18,10 +17,10 @@ enum SimulateHelp {
     push-sandbox.pem (wrong environment) and push-expired.pem (expired) to test the \
     errors. Broadcasts and channels are served on the same port.
 
-    By default the simulator behaves like APNs: one stream until the first accepted \
-    push and then 1000, and one again after an expired provider token. The provider \
-    token may change once at any time and then every 20 minutes. The topic must match \
-    the push type. All devices are registered until you load a list of devices.
+    By default the simulator behaves like APNs. A connection has one stream until the first push is accepted, and then \
+    1000 streams. After an expired provider token it has one stream again. The provider token may change once at any \
+    time, and after that at most every 20 minutes. The topic must match the push type. All devices are registered \
+    until you load a list of devices.
 
     A knob configures each kind of fault. Set knobs with --knob, --knobs or the \
     control API, or over time with --timeline. Shares are from 0 to 1; 0 turns a knob \

@@ -4,20 +4,21 @@ import CommandSupport
 
 /// Options of `carillon simulate` for the behaviour of the simulator and for the keys that it accepts.
 struct SimulatorOptions: ParsableArguments {
-  @Option(help: "The environment: production or sandbox. Tokens, keys and certificates of the other one are refused.")
+  @Option(help: "production or sandbox. The simulator refuses tokens, keys and certificates of the other environment.")
   var environment = SimulatorEnvironment.production
 
   @Option(help: "A file with more signing keys: a JSON list of keyID, teamID, file, topics, environment, related.")
   var keys: String?
 
-  @Option(help: "A file with a JSON object of knobs, such as {\"refusedShare\":0.05}.", completion: .file())
+  @Option(help: "A file with settings (knobs) as a JSON object, such as {\"refusedShare\":0.05}.", completion: .file())
   var knobs: String?
 
   @Option(name: .customLong("knob"), help: "NAME=VALUE with a JSON value; overrides the file. Can be repeated.")
   var assignments: [String] = []
 
   @Option(
-    help: "A file with knobs that change over time: a JSON list of at, every, knobs, action.", completion: .file())
+    help: "A file with knobs that change over time: a JSON list of objects with at, every, knobs, action.",
+    completion: .file())
   var timeline: String?
 
   @Option(help: "The seed of all random values; the same seed gives the same identifiers and delays.")

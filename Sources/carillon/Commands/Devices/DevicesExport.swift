@@ -9,7 +9,7 @@ extension DevicesCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write all devices to standard output, in the format of devices import.",
       discussion: """
-        Quarantined devices are omitted. --json means --format ndjson.
+        The output has no quarantined devices. --json is the same as --format ndjson.
 
         Examples:
           carillon devices export > devices.csv

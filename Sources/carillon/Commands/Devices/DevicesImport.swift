@@ -9,31 +9,35 @@ extension DevicesCommand {
     static let configuration = CommandConfiguration(
       abstract: "Import devices from CSV or NDJSON.",
       discussion: """
-        Required columns: user, token. Optional columns: service, kind, app, environment, locale, timezone, appVersion, \
-        osVersion, registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of the user. A token \
-        belongs to one user: importing it for another user moves it. These are errors: a column whose name is nearly a known \
-        name, an app that is not in the configuration, and an invalid locale. A time zone is an IANA name or an offset such \
-        as GMT+0530. An abbreviation such as PST or an unknown name is refused: the device is stored without a time zone, its \
-        line is reported, and the exit status is 65.
+        Required columns: user, token. Optional columns: service, kind, app, environment, locale, timezone, \
+        appVersion, osVersion, registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of \
+        the user. A token belongs to one user. If you import it for another user, the token moves to that user. These \
+        are errors: a column whose name is similar to a known name, an app that is not in the configuration, and an \
+        invalid locale. A time zone is an IANA name or an offset such as GMT+0530. The command refuses an abbreviation \
+        such as PST and an unknown name. It then stores the device without a time zone, reports the line, and exits \
+        with 65.
 
         The default service is apns. The kind is the purpose of the token (default: alert): \
         \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign is sent to tokens of the kind that its \
         push type needs.
 
         A device without an app gets the campaigns of every app. A device without an environment belongs to the app's \
-        environment. A device without registeredAt is removed on any answer that the token is unregistered.
+        environment. A device without registeredAt is removed when APNs answers that its token is unregistered, even \
+        if that answer is about an older registration.
 
-        A bad row is reported with its line number and skipped: the good rows are imported, and the exit status is 65.
+        The command reports and skips a bad row, imports the good rows, and exits with 65.
 
-        --resume continues an import that was interrupted by SIGINT, by SIGKILL or by an outage of Redis. It works for a \
-        week, if the file is unchanged and --format and --app are the same. Importing a row twice does no harm. If no import \
+        --resume continues an import that was interrupted by SIGINT, by SIGKILL or by an outage of Redis. This is \
+        possible for a week if the file, --format and --app are unchanged. Importing a row twice is safe. If no import \
         of the file was interrupted, the import starts at the first row.
 
-        --from reads the export of another system and maps its columns. Devices of other vendors than Apple are omitted and \
-        counted by reason. An unknown column is reported and omitted, unless --allow-attribute names it. --dry-run shows the \
-        result and stores nothing; it needs no Redis. If the export has no app or environment per device, use --app.
+        --from reads the export of another system and maps its columns. The command leaves out devices of vendors \
+        other than Apple and counts them by reason. It reports and leaves out an unknown column, unless \
+        --allow-attribute names the column. --dry-run shows the result, stores nothing and needs no Redis. If the \
+        export has no app for each device, use --app.
 
-        A user has at most redis.devicesPerUser devices: one more device replaces the one that was seen longest ago.
+        A user can have at most redis.devicesPerUser devices. A further device replaces the one that was seen longest \
+        ago.
 
         Examples:
           carillon devices import devices.csv
@@ -48,7 +52,7 @@ extension DevicesCommand {
     var file: String
     @Option(help: "csv or ndjson (default: by the file's extension).")
     var format: DeviceRowReader.Format?
-    @Option(help: "The app of rows without an app.")
+    @Option(help: "The app for rows that name no app.")
     var app: String?
     @Option(
       help: ArgumentHelp(
@@ -57,12 +61,12 @@ extension DevicesCommand {
     var from: ForeignSystem?
     @Option(
       help: ArgumentHelp(
-        "Accept this column as an attribute, although its name is nearly a known name.", valueName: "name"))
+        "Accept this column as an attribute, although its name is similar to a known column.", valueName: "name"))
     var allowAttribute: [String] = []
 
     @Flag(help: "Continue an interrupted import of the same file.")
     var resume = false
-    @Flag(help: "Show what would be imported and store nothing.")
+    @Flag(help: "Show the result of the import, but store nothing.")
     var dryRun = false
 
     func validate() throws {

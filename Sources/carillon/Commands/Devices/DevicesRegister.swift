@@ -10,8 +10,8 @@ extension DevicesCommand {
     static let configuration = CommandConfiguration(
       abstract: "Register a device, or move it to another user.",
       discussion: """
-        Exits with 1 if another user has a newer registration of the token. Given attributes replace all attributes of the \
-        user; without --attribute the user's attributes do not change.
+        Exits with 1 if another user has a newer registration of the token. With --attribute, the new attributes \
+        replace all attributes of the user. Without it, the attributes do not change.
 
         Example:
           carillon devices register --user 4711 --token 0f2c… --locale de --attribute name=Ada
@@ -19,12 +19,13 @@ extension DevicesCommand {
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The user's id.") var user: String
-    @Option(help: "The device token, as its push service writes it.") var token: String
-    @Option(help: "The push service (default: that of the app, or apns).") var service: String?
+    @Option(help: "The device token, in the form of its push service.") var token: String
+    @Option(help: "The push service (default: the app's service, or apns).") var service: String?
     @Option(help: "The purpose of the token, such as voip (default: alert).") var kind: String?
-    @Option(help: "The app's name for the Live Activity; only for kind liveactivity.") var activity: String?
+    @Option(help: "The Live Activity, by the name that the app gave it; only for kind liveactivity.") var activity:
+      String?
     @Option(help: "The app (default: all apps).") var app: String?
-    @Option(help: "production or sandbox (default: that of the app).") var environment: String?
+    @Option(help: "production or sandbox (default: the app's environment).") var environment: String?
     @Option(help: "The locale, such as en or zh-Hans-CN.") var locale: String?
     @Option(help: "The time zone: an IANA name such as Europe/Berlin, or an offset such as GMT+0530.") var timezone:
       String?
@@ -33,7 +34,7 @@ extension DevicesCommand {
     @Option(help: "The time of registration, RFC 3339 or milliseconds (default: now).") var registeredAt: String?
     @Option(help: ArgumentHelp("An attribute of the user.", valueName: "name=value")) var attribute: [String] = []
     @Option(
-      help: ArgumentHelp("Accept this attribute, although its name is nearly that of an option.", valueName: "name"))
+      help: ArgumentHelp("Accept this attribute, although its name is similar to an option.", valueName: "name"))
     var allowAttribute: [String] = []
 
     func run() async throws {

@@ -9,12 +9,12 @@ extension DevicesCommand {
   struct Sweep: CarillonCommand {
     static let configuration = CommandConfiguration(
       abstract:
-        "Find and remove devices without the app: send a silent push to all devices of an app at a low rate.",
+        "Find and remove devices without the app. Sends a silent push to all devices of the app at a low rate.",
       discussion: """
-        A sweep is a campaign of the lane bulk: you can show, pause and cancel it. If APNs answers that a device is \
-        unregistered, the device is removed as usual. APNs gives this answer some time after the app was removed, and it may \
-        throttle silent pushes. At 50 pushes a second, a million devices take five and a half hours. The app gets \
-        {"aps":{"content-available":1}}.
+        A sweep is a campaign with the priority bulk. You can show, pause and cancel it. If APNs answers that a token \
+        is unregistered, Carillon removes the device. APNs gives this answer only some time after the user removed the \
+        app. It may also throttle silent pushes. At 50 pushes a second, a million devices take five and a half hours. \
+        The payload is {"aps":{"content-available":1}}.
 
         Examples:
           carillon devices sweep news

@@ -14,7 +14,7 @@ extension DevicesCommand {
         """)
 
     @OptionGroup var global: GlobalOptions
-    @Option(help: "The device token, as its push service writes it.") var token: String
+    @Option(help: "The device token, in the form of its push service.") var token: String
     @Option(help: "The push service (default: apns).") var service: String?
 
     func run() async throws {

@@ -7,10 +7,11 @@ extension QuarantineCommand {
   /// `carillon quarantine list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List the devices in quarantine, in no order. Campaigns skip these devices.",
+      abstract: "List the devices in quarantine, in any order. Campaigns skip these devices.",
       discussion: """
-        The push service rejected their tokens: as invalid (BadDeviceToken, usually a token of the other environment) or as \
-        tokens of another topic (DeviceTokenNotForTopic). A device that registers again leaves quarantine.
+        The push service rejected the tokens of these devices. BadDeviceToken usually means a token of the other \
+        environment. DeviceTokenNotForTopic means a token of another app. A device that registers again leaves \
+        quarantine.
 
         Examples:
           carillon quarantine list --campaign spring-sale

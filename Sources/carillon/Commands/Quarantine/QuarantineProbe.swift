@@ -12,15 +12,15 @@ extension QuarantineCommand {
   /// `carillon quarantine probe`.
   struct Probe: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Send a test push to a few bad tokens, to check if they belong to APNs' other environment.",
+      abstract: "Send a test push to a few bad tokens, to check if they are tokens of APNs' other environment.",
       discussion: """
-        Production calls the tokens of a development build bad, and the sandbox calls those of a store build bad. The \
-        push shows nothing: background, priority 1, expiration 0. It is still a push to a user's device, so the command \
-        asks for confirmation; --yes skips the question.
+        APNs' production environment rejects tokens of a development build, and the sandbox rejects tokens of an App \
+        Store build. The test push is not visible to the user (background, priority 1, expiration 0). It reaches a \
+        user's device, so the command asks for confirmation unless --yes is given.
 
-        --campaign also selects tokens that the guard held back when it paused the campaign: see carillon campaign show. \
-        The command writes nothing to Redis and changes nothing. The last line recommends an action. Exits with 0 if the \
-        answers show the environment, else with 1.
+        --campaign also selects tokens that APNs rejected before the guard paused the campaign: see carillon campaign \
+        show. The command writes nothing to Redis and changes nothing. The last line recommends an action. Exits with \
+        0 if the answers show the environment, else with 1.
 
         Examples:
           carillon quarantine probe --campaign spring-sale

@@ -8,8 +8,8 @@ extension QuarantineCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove devices in quarantine and add their tokens to the feedback list. This can't be undone.",
       discussion: """
-        A device that registered again since then is not removed. With --all the command asks for confirmation, unless --yes \
-        is given.
+        If a device has registered again in the meantime, it is not removed. With --all the command asks for \
+        confirmation, unless --yes is given.
 
         Examples:
           carillon quarantine purge --campaign spring-sale

@@ -9,8 +9,9 @@ extension ResultsCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write one line per token to standard output.",
       discussion: """
-        Until a campaign has ended, a token may have no outcome. --json means --format ndjson. With --control the command \
-        writes the users of the control groups instead, who got no push: one per line, as `segment import` reads them.
+        While a campaign runs, some tokens have no outcome yet. --json is the same as --format ndjson. With --control \
+        the command writes the users of the control groups, who got no push. It writes one user per line, and `segment \
+        import` can read this file.
 
         Examples:
           carillon results export spring-sale-2026 > results.ndjson
@@ -26,7 +27,7 @@ extension ResultsCommand {
         "Only tokens with this outcome: " + Outcome.allCases.map(\.name).joined(separator: ", ") + ".",
         valueName: "outcome"))
     var only: Outcome?
-    @Flag(help: "Put an apostrophe before cells that a spreadsheet would read as a formula.")
+    @Flag(help: "Put an apostrophe before cells that a spreadsheet would execute as a formula.")
     var spreadsheetSafe = false
     @Flag(help: "Write the users of the control groups instead.")
     var control = false

@@ -7,9 +7,10 @@ extension ResultsCommand {
   /// `carillon results show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show the outcome of a token or of all tokens of a user. Exits with 1 if there was no such target.",
+      abstract:
+        "Show the outcome of a token or of all tokens of a user. Exits with 1 if the campaign has no such target.",
       discussion: """
-        With --json each line is a line of results export.
+        With --json, the lines have the format of `carillon results export`.
 
         Examples:
           carillon results show spring-sale-2026 --token 0f2c…
@@ -18,8 +19,8 @@ extension ResultsCommand {
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
-    @Option(help: "The device token, as its push service writes it.") var token: String?
-    @Option(help: "The user, for all tokens of the user that were targets.") var user: String?
+    @Option(help: "The device token, in the form of its push service.") var token: String?
+    @Option(help: "The user whose tokens are shown.") var user: String?
 
     func validate() throws {
       if (token == nil) == (user == nil) { throw ValidationError("Give either --token or --user.") }

@@ -7,11 +7,12 @@ extension SegmentCommand {
   /// `carillon segment count`.
   struct Count: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Count the users and devices that an expression matches.",
+      abstract: "Count the users and devices that match an expression.",
       discussion: """
         & is and, | is or, ! is not, * is all users; ! binds most tightly, then &. Quote the expression, because these \
-        characters are special in the shell. The count includes the devices of all apps, without quarantined devices. --where \
-        is a condition like in the audience of a job: only matching devices count, and only users with a matching device.
+        characters are special in the shell. The count includes the devices of all apps, except quarantined devices. \
+        --where is a condition as in the audience of a job. With --where, the command counts only devices that match, \
+        and only users with such a device.
 
         Examples:
           carillon segment count 'vip & (sports | news) & !churned'

@@ -9,9 +9,10 @@ extension SegmentCommand {
     static let configuration = CommandConfiguration(
       abstract: "Define a segment by an expression and an optional condition.",
       discussion: """
-        The segment contains the users that match the expression and have a device that matches --where. It is evaluated when \
-        a campaign starts or when it is counted. You can use it wherever a segment is allowed, also in other definitions, up \
-        to 8 levels deep. A new definition replaces the old one; running campaigns keep the old one.
+        The segment contains the users that match the expression and have a device that matches --where. Carillon \
+        evaluates the definition when a campaign starts and when you count the segment. You can use the segment \
+        wherever a segment is allowed. Definitions can use other definitions, up to 8 levels deep. A new definition \
+        replaces the old one, but running campaigns use the old one.
 
         Examples:
           carillon segment define fans 'sports & !churned'

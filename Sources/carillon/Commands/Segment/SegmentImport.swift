@@ -9,15 +9,15 @@ extension SegmentCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add users to a segment from a file with one user id per line.",
       discussion: """
-        The file is CSV with one column. White space and quotes around an id are ignored, and a first line `user` is a header. \
-        A line of HTML or JSON, and a line with semicolons or tabs, is a bad line. The first import creates the segment, even \
-        from an empty file. Users without a device are allowed; the command prints their number. A bad line is reported and \
-        skipped: the good lines are imported, and the exit status is 65.
+        The file is CSV with one column. White space and quotes around an id are ignored, and a first line `user` is a \
+        header. Lines of HTML or JSON and lines with semicolons or tabs are bad lines. The first import creates the \
+        segment, even from an empty file. Users without a device are allowed; the command prints their number. The \
+        command reports and skips a bad line, imports the good lines, and exits with 65.
 
-        --replace replaces the whole segment with the file. The old segment stays in force until the last line is read. A bad \
-        line prevents the replacement, because its user would leave the segment. An empty file, and a file with fewer than \
-        half of the users, need --allow-shrink. Changes of single users after the file was written stay in force: --as-of is \
-        the time at which the file was written.
+        With --replace, the segment gets exactly the users of the file. Carillon uses the old segment until the last \
+        line is read. A bad line prevents the replacement, because its user would be missing. If the file is empty or \
+        has less than half of the users, --allow-shrink is needed. --as-of is the time at which the file was written. \
+        Changes of single users after that time are not overwritten.
 
         Examples:
           carillon segment import vip vip.txt

@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment list`.
   struct List: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List segments with their numbers of users or their definitions. Users without devices count too.")
+      abstract: "List segments with their number of users (also users without devices) or their definition.")
 
     @OptionGroup var global: GlobalOptions
 

@@ -7,10 +7,9 @@ extension SegmentCommand {
   /// `carillon segment remove`.
   struct Remove: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove a segment or a definition; its users stay. Exits with 1 if there is no such segment.",
+      abstract: "Remove a segment. Its users and devices are not removed. Exits with 1 if there is no such segment.",
       discussion: """
-        The command fails while a queued job or a campaign that has not ended uses the segment, or while another definition \
-        uses it.
+        The command fails if a queued job, a campaign that has not ended, or another definition uses the segment.
         """)
 
     @OptionGroup var global: GlobalOptions

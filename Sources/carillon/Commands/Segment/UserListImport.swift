@@ -130,7 +130,7 @@ struct ReplaceOptions: ParsableArguments {
 
   @Flag(help: "Replace the list with the users of the file.")
   var replace = false
-  @Flag(help: "Replace the list even if the file is empty or has fewer than half of its users.")
+  @Flag(help: "Replace the list even if the new list is empty or less than half as long.")
   var allowShrink = false
   @Option(
     help: ArgumentHelp(

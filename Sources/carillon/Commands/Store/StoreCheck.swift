@@ -8,9 +8,9 @@ extension StoreCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check the consistency of all keys in Redis. Exits with 1 if a problem remains.",
       discussion: """
-        The check can run while workers and imports run. It reads every key once, page by page. Each line describes a problem: \
-        the place, the problem and the remedy. The last line contains the numbers of checked keys. With --json every line is \
-        an object; the last object has no `kind`.
+        The check can run while workers and imports run. It reads every key once, page by page. Each line of the \
+        output has a place, a problem and a remedy. The last line has the numbers of checked keys. With --json every \
+        line is an object; the last object has no `kind`.
 
         The check scans all keys. Its Redis user therefore needs the rights of carillon-maintainer in \
         Config/redis.acl.example.

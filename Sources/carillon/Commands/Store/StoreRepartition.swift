@@ -10,15 +10,15 @@ extension StoreCommand {
     static let configuration = CommandConfiguration(
       abstract: "Change the number of partitions of the store.",
       discussion: """
-        A campaign has one slice per partition. Choose one partition per 20,000 users.
+        A campaign has one slice (unit of work) per partition. Choose one partition per 20,000 users.
 
-        First the command stops new campaigns: jobs stay in the queue, and scheduled campaigns wait. Running campaigns end, \
-        and workers leave the store. Then users, tokens and segments move, and the store gets the new number. Workers return \
-        automatically and start with the waiting jobs. Devices and segments can't be changed during the move. If \
-        redis.partitions is in the configuration of workers and commands, remove it or set the new number.
+        First the command stops new campaigns: jobs stay in the queue, and scheduled campaigns wait. Running campaigns \
+        end, and workers stop using Redis. Then the command moves users, tokens and segments and sets the new number. \
+        Workers continue automatically with the waiting jobs. Devices and segments can't be changed during the move. \
+        If redis.partitions is in a configuration, remove it or set the new number.
 
-        You can interrupt the command at any time: no data is lost, and the store stays locked. Run it again to continue. \
-        With the present number of partitions, it moves everything back.
+        You can interrupt the command at any time. No data is lost, but no campaign can start. Run the command again \
+        to continue, or run it with the old number to undo the change.
 
         Examples:
           carillon store repartition 1024
@@ -31,7 +31,7 @@ extension StoreCommand {
     private static let gracePeriod = Duration.seconds(5)
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The new number of partitions: 1 to 16384, and at least the present number.") var count: Int
+    @Argument(help: "The new number of partitions, up to 16384. It can't be lower than now.") var count: Int
     @Flag(help: "Don't ask for confirmation.") var yes = false
 
     func validate() throws {

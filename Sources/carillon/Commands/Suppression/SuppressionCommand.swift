@@ -8,10 +8,10 @@ struct SuppressionCommand: AsyncParsableCommand {
     commandName: "suppression",
     abstract: "Manage suppression lists: users who opted out of an app or of one category.",
     discussion: """
-      A list belongs to an app and applies to every campaign of the app; a job does not have to name it. With --category it \
-      applies only to campaigns with this value in the field category. A campaign with "transactional": true ignores the \
-      lists; workers log this. A list is evaluated when a slice is expanded: a user added during a campaign may still get \
-      its push. Lists do not apply to campaigns that target device tokens, because tokens have no users.
+      A list applies to every campaign of its app without being named in the job. A list with --category applies only \
+      to campaigns with this value in the field category. A campaign with "transactional": true ignores the lists, and \
+      workers log this. A user whom you add while a campaign runs may still get its push. Lists do not apply to \
+      campaigns that target device tokens, because tokens have no users.
       """,
     subcommands: [Import.self, Add.self, Remove.self, List.self, Export.self])
 }

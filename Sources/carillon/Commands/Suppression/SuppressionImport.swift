@@ -9,11 +9,11 @@ extension SuppressionCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add users to a suppression list from a file with one user id per line.",
       discussion: """
-        The file has the format of `carillon segment import`: CSV with one column. A bad line is reported and skipped, and the \
-        exit status is 65. --replace replaces the whole list with the file. The old list stays in force until the last line \
-        is read. A bad line prevents the replacement. An empty file, and a file with fewer than half of the users, need \
-        --allow-shrink. An opt-out or opt-in after the file was written stays in force: --as-of is the time at which the file \
-        was written.
+        The file has the format of `carillon segment import`: CSV with one column. The command reports and skips a bad \
+        line and exits with 65. With --replace, the list gets exactly the users of the file. Carillon uses the old \
+        list until the last line is read. A bad line prevents the replacement. If the file is empty or has less than \
+        half of the users, --allow-shrink is needed. --as-of is the time at which the file was written. Opt-outs and \
+        opt-ins after that time are not overwritten.
 
         Examples:
           carillon suppression import news optedout.csv --replace

@@ -7,7 +7,8 @@ extension TemplateCommand {
   /// `carillon template put`.
   struct Put: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Store a new version of a template and print NAME@VERSION. The same content again changes nothing.")
+      abstract:
+        "Store a new version of a template and print NAME@VERSION. Storing the same content again changes nothing.")
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The template's name.") var name: String

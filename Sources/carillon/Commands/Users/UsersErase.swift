@@ -7,12 +7,13 @@ extension UsersCommand {
   /// `carillon users erase`.
   struct Erase: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Erase all data of a user. Exits with 1 if there was none.",
+      abstract: "Erase all data of a user. Exits with 1 if the user has no data.",
       discussion: """
-        Removes the user's devices, attributes, entries in segments and suppression lists, receipts, results and entries of \
-        the feedback list. Also removes the user's targets in running and ended campaigns. Counters do not change. If a worker \
-        is expanding a campaign at the same time, a housekeeping task completes the erasure; the output contains the time. \
-        This can't be undone; repeating it is safe.
+        Removes the user's devices, attributes, entries in segments and suppression lists, receipts, results and \
+        entries of the feedback list. Also removes the user's targets in running and ended campaigns. Counters do not \
+        change. If a worker is reading the user for a campaign at the same time, a housekeeping task completes the \
+        erasure later. The output has the time of that task. The erasure can't be undone. Repeating the command is \
+        safe.
 
         Example:
           carillon users erase 4711 --yes

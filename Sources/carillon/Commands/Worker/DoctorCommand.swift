@@ -11,11 +11,11 @@ import ServiceTools
 struct DoctorCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Check everything that sending depends on and print how to fix problems.",
+    abstract: "Check the configuration, Redis, credentials and push services, and print how to fix problems.",
     discussion: """
-      Checks the configuration, Redis and its content, credentials, the connection to each push service, this machine and \
-      versions. It sends no push and writes nothing. Exit status: 0 if there is no problem; 1 if there is one. A line with \
-      an exclamation mark is a problem; the line below it is the remedy.
+      Checks the configuration, Redis and its content, credentials, the connection to each push service, this machine \
+      and versions. The command sends no push and changes no data. A line with an exclamation mark is a problem, and \
+      the line below it is the remedy. Exits with 0 if there is no problem, else with 1.
 
       Examples:
         carillon doctor
@@ -23,7 +23,7 @@ struct DoctorCommand: CarillonCommand {
       """)
 
   @OptionGroup var global: GlobalOptions
-  @Option(help: "The role whose rights the Redis user needs: worker, admin, reader or producer.")
+  @Option(help: "Check the rights of the Redis user for this role: worker, admin, reader or producer.")
   var role = AccessRole.worker
 
   func run() async throws {

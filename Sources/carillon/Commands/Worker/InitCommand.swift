@@ -9,7 +9,7 @@ import ServiceTools
 struct InitCommand: CarillonCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
-    abstract: "Write a configuration from options or a few questions, then check it.",
+    abstract: "Write a configuration file from options or from answers to questions, then check it.",
     discussion: """
       On a terminal the command asks for missing options; otherwise all options are required. It never replaces a file. At \
       the end it runs `carillon doctor` with the new configuration and exits with the same status.
@@ -24,7 +24,7 @@ struct InitCommand: CarillonCommand {
 
   @OptionGroup var global: GlobalOptions
   @Option(
-    help: ArgumentHelp("The file to write (default: that of --config or CARILLON_CONFIG).", valueName: "file"))
+    help: ArgumentHelp("The file to write (default: --config or CARILLON_CONFIG).", valueName: "file"))
   var output: String?
   @Option(help: ArgumentHelp("The URL of Redis (default: CARILLON_REDIS_URL).", valueName: "url"))
   var redis: String?

@@ -9,8 +9,9 @@ struct StatusCommand: CarillonCommand {
     commandName: "status",
     abstract: "Show the state of the fleet: workers, queues, campaigns and open alarms.",
     discussion: """
-      The command only reads, and its cost in Redis does not depend on the amount of data. Exit status for scripts: 0 no \
-      alarm is open; 1 an alarm is open, and the first lines contain the alarms with their remedies; 69 Redis is unreachable.
+      The command only reads, and its cost in Redis does not depend on the amount of data. If alarms are open, the \
+      first lines list them with their remedies. Exit status: 0 if no alarm is open, 1 if an alarm is open, 69 if \
+      Redis is unreachable.
 
       Examples:
         carillon status

@@ -17,11 +17,11 @@ struct WorkerCommand: LongRunningCommand {
     commandName: "worker",
     abstract: "Run a worker that takes campaigns from the queue and sends them.",
     discussion: """
-      Any number of workers can run, on any number of machines. On SIGTERM or SIGINT the worker takes no new work, waits for \
-      the answers to pushes in flight, records them and exits with 0 within worker.deadline. A second signal ends it \
-      immediately. If a worker is killed, nothing is lost: another worker takes over its work. On SIGHUP, or if the \
-      configuration file changes, the worker reads the file, finishes pushes in flight and continues with the new apps, \
-      credentials and limits. It ignores an invalid configuration.
+      Any number of workers can run, on any number of machines. On SIGTERM or SIGINT the worker takes no new work. It \
+      waits for the answers to its pushes in flight, records them, and exits with 0 within worker.deadline. A second \
+      signal ends it immediately. If a worker is killed, nothing is lost: another worker takes over its work. On \
+      SIGHUP, or if the configuration file changes, the worker reads the file and finishes its pushes in flight. It \
+      then continues with the new apps, credentials and limits. It ignores an invalid configuration.
 
       With admin.listen or --listen the worker serves /livez, /readyz and /metrics. Under systemd (Type=notify) it reports \
       when it is ready and when it stops, and sends watchdog notifications.
@@ -38,7 +38,7 @@ struct WorkerCommand: LongRunningCommand {
 
   @OptionGroup var global: GlobalOptions
 
-  @Flag(help: "Exit when no campaign is left, except scheduled campaigns.")
+  @Flag(help: "Exit when all campaigns except scheduled ones have ended.")
   var drain = false
 
   @Option(
