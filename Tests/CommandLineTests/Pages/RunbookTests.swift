@@ -3,7 +3,8 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The commands of the runbook, run in one world with a campaign that paused itself and an entry of the dead list.
+/// The commands of the runbook and of the page about campaigns that do not send. They run in one world with a campaign that
+/// paused itself and an entry of the dead list.
 struct RunbookTests {
   /// Commands that only read. They run at the same time.
   private static let reading = [
@@ -20,8 +21,8 @@ struct RunbookTests {
   private static let unattended = ["quarantine probe", "send", "store repartition"]
 
   private func commands() throws -> [String] {
-    let page = try Pages.text(of: "deploy/operations/runbook.md")
-    return Set(PageCommand.all(in: page).map(\.arguments)).map { $0.joined(separator: " ") }.sorted()
+    let pages = try ["runbook", "campaigns"].map { try Pages.text(of: "deploy/operations/\($0).md") }
+    return Set(pages.flatMap { PageCommand.all(in: $0).map(\.arguments) }).map { $0.joined(separator: " ") }.sorted()
   }
 
   @Test func everyCommandOfTheRunbookIsClassified() throws {
