@@ -1,21 +1,21 @@
 public import PushCore
 import Redis
 
-/// Decision about a target when it was granted, as `grant.lua` writes it.
+/// Decision about a granted target, in the form of `grant.lua`.
 public struct GrantDecision: Sendable, Equatable {
   fileprivate let code: UInt32
 
-  /// The target is sent, without a badge of its own.
+  /// The target is sent, and Carillon sets no badge.
   public static let send = GrantDecision(code: 0)
 
   private static let firstWithheld: UInt32 = 0xffff_ff00
 
   fileprivate init(code: UInt32) { self.code = code }
 
-  /// The target is not sent, and ends with this outcome.
+  /// Creates a decision to withhold the target: it ends with this outcome without a push.
   public init(withheldAs outcome: Outcome) { code = Self.firstWithheld + UInt32(outcome.rawValue) }
 
-  /// The outcome with which the target ends without being sent; `nil` if it is sent.
+  /// The outcome of a target that is not sent; `nil` if the target is sent.
   public var withheld: Outcome? {
     code < Self.firstWithheld ? nil : Outcome(rawValue: UInt8(truncatingIfNeeded: code)) ?? .cancelled
   }
@@ -38,7 +38,7 @@ public struct GrantDecision: Sendable, Equatable {
   }
 }
 
-/// The rules of ``GrantRules`` as scripts read them, with the keys of one partition.
+/// The rules of ``GrantRules`` in the form that scripts read, with the keys of one partition.
 struct PackedGrantRules: Sendable {
   let app: [UInt8]
   /// Rules for frequency caps and badges; empty for none.
@@ -79,12 +79,12 @@ extension SliceLedger {
   /// Maximum number of targets in one call of `regrant.lua`.
   private static let decisionsAtOnce = 256
 
-  /// Decides again about granted targets whose users may have departed, and about targets in doubt.
+  /// Checks granted targets again if their users may have departed (`departures.lua`), and targets in doubt.
   ///
   /// - Parameters:
   ///   - targets: the sealed targets.
-  ///   - seal: the name of their list.
-  /// - Returns: a decision about each; `nil` if the slice is not sealed under that name.
+  ///   - seal: the seal id of their list.
+  /// - Returns: a decision about each target; `nil` if the slice has another seal id.
   public func regrant(_ targets: [SealedTarget], seal: [UInt8]) async throws -> [GrantDecision]? {
     var pipeline = RedisPipeline()
     for page in targets.batches(of: Self.decisionsAtOnce) {
@@ -133,8 +133,8 @@ extension TargetChunk {
   }
 }
 
-/// A digest of a name, for values that Redis stores by the million. It has 64 bits, so that two campaigns of one user
-/// practically never have the same digest.
+/// A digest of a name, for values that Redis stores by the million. It has 64 bits, so two campaigns of one user almost
+/// never have the same digest.
 enum NameDigest {
   /// FNV-1a.
   static func bytes(_ name: String) -> [UInt8] {

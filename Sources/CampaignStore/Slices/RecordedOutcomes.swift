@@ -1,8 +1,9 @@
 import PushCore
 
-/// The outcomes of a committed batch, in a few bytes a target. Tokens and users are read from the sealed targets.
+/// The outcomes of a committed batch, with a few bytes for each target. Tokens and users are not stored; they are read
+/// from the sealed targets.
 public struct RecordedOutcomes: Sendable {
-  /// Consecutive targets with the same record, including its time. They come from one read of the connection.
+  /// Consecutive targets with the same record, including its time. The answers came in one read of the connection.
   private struct Stretch {
     var first: UInt32
     var count: UInt32
@@ -56,7 +57,8 @@ public struct RecordedOutcomes: Sendable {
           batch.append(stretch.record, at: index)
           continue
         }
-        // An index that the list does not have belongs to another slice, or to a seal that Redis lost.
+        // If the list does not have this index, the index belongs to another slice, or to a sealed list that Redis
+        // lost.
         guard let (token, user) = try await targets.target(index) else { continue }
         batch.append(
           stretch.record, at: index, action: effect?.action ?? .none, token: token, user: user,

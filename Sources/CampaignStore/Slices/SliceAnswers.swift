@@ -6,17 +6,17 @@ public enum ClaimAnswer: Sendable {
   case claimed(SliceStanding)
   /// Another worker's lease has this much time left, in ms.
   case held(milliseconds: Int)
-  /// The slice has ended. Its campaign still has to count it.
+  /// The slice has ended. The worker must still add its counters to the campaign (`finish.lua`).
   case finished
 }
 
 /// Progress of a slice at the time of its claim.
 public struct SliceStanding: Sendable {
-  /// Whether the targets are fixed. Before the seal there are none.
+  /// Whether the list of targets is sealed (final). Before that, the slice has no targets.
   public var isSealed: Bool
   /// Number of sealed targets.
   public var count: Int
-  /// High-water mark: targets below it may have been sent.
+  /// Number of targets that were granted so far. The targets with a lower index may have been sent.
   public var granted: Int
   /// Number of targets that are granted without a recorded answer.
   public var inDoubt: Int
@@ -24,20 +24,22 @@ public struct SliceStanding: Sendable {
   public var waiting: Int
   /// Number of claims of the slice, including this one.
   public var claims: Int
-  /// Name of the list of targets; empty before the seal.
+  /// Seal id: the id of the claim that sealed the list of targets. Empty before the list is sealed.
   public var seal: [UInt8]
   /// Number of writes to the slice since its seal.
   public var version: SliceVersion
-  /// Number of consecutive claims that expired with targets in doubt and without a new outcome. After several of them
-  /// the slice is considered to kill its workers.
+  /// Number of consecutive claims that expired with targets in doubt and without a new outcome. Several such claims
+  /// mean that a target of the slice kills its workers.
   public var deaths: Int
-  /// First and last of the targets that were bisected when the last worker died; `nil` if there were none.
+  /// First and last index of the targets that the last worker sent alone (`bisect.lua`) when it died; `nil` if there
+  /// were none.
   public var bisected: ClosedRange<Int>?
   /// Number of targets whose own send time has not come.
   public var later = 0
   /// Send times of the targets; `nil` if all may be sent immediately.
   public var times: SendTimes?
-  /// Number of departures from the partition when the slice was claimed, see `departures.lua`.
+  /// Number of users of the partition who had departed (lost a device or opted out) when the slice was claimed, see
+  /// `departures.lua`.
   public var departures = 0
 }
 
@@ -50,7 +52,7 @@ public struct GrantedTarget: Equatable, Sendable {
   /// History of those attempts.
   public var history: AttemptHistory
 
-  /// Memberwise. Default: a first attempt.
+  /// Creates a granted target. The defaults are those of a first attempt.
   public init(index: Int, attempt: UInt8 = 0, history: AttemptHistory = AttemptHistory()) {
     self.index = index
     self.attempt = attempt
@@ -65,7 +67,7 @@ public struct SliceVersion: Equatable, Sendable {
   /// Number of failover replays.
   public var replays: Int
 
-  /// Memberwise. Default: the version of a newly sealed slice.
+  /// Creates a version. The default is the version of a newly sealed slice.
   public init(sequence: Int = 0, replays: Int = 0) {
     self.sequence = sequence
     self.replays = replays
@@ -75,31 +77,32 @@ public struct SliceVersion: Equatable, Sendable {
   public var next: SliceVersion { SliceVersion(sequence: sequence + 1, replays: replays) }
 }
 
-/// Request of a commit, apart from its outcomes.
+/// Request that a commit makes in addition to its outcomes.
 public struct CommitRequest: Sendable {
   /// State that the worker expects in Redis.
   public enum Standing: Sendable {
-    /// Redis should have all commits up to this version, which is the version after the last acknowledged commit.
+    /// Redis is expected to have this version: the version after the last acknowledged commit.
     case acknowledged(SliceVersion)
-    /// Redis may have lost commits that it had acknowledged. This commit replays them: up to this high-water mark, with
-    /// the decisions about the targets below it, from the first target on. It grants nothing.
+    /// Redis may have lost commits that it had acknowledged, and this commit replays them. The values are the number of
+    /// granted targets and the decisions about these targets. A replay grants nothing.
     case replay(granted: Int, decisions: [GrantDecision] = [])
   }
 
-  /// Name of the list of targets.
+  /// Seal id of the list of targets.
   public var seal: [UInt8]
   /// State that the worker expects in Redis.
   public var standing: Standing
-  /// Number of further targets that may be granted.
+  /// Maximum number of further targets to grant.
   public var credit: Int
-  /// Number of targets in doubt that the worker sends again because of this claim.
+  /// Number of targets in doubt that the worker sends again after it has taken over the slice.
   public var resent: Int
-  /// Number of departures that the worker has handled; `nil` for the number from before the expansion.
+  /// Number of departures that the worker has handled (`departures.lua`); `nil` for the number before the expansion.
   public var departures: Int?
-  /// Targets among the next ones whose users may have departed. `commit.lua` checks them when it grants them.
+  /// Targets that `commit.lua` may grant next and whose users may have departed. It checks these targets when it grants
+  /// them.
   public var suspects: [SealedTarget] = []
 
-  /// Memberwise.
+  /// Creates a request.
   public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0, departures: Int? = nil) {
     self.seal = seal
     self.standing = standing
@@ -113,17 +116,17 @@ public struct CommitRequest: Sendable {
 public struct CommitAnswer: Sendable {
   /// Whether the claim is still valid. If not, nothing was granted.
   public var isOwner: Bool
-  /// Whether the slice is sealed under the seal of the commit. If not, its outcomes were dropped.
+  /// Whether the sealed list has the seal id of the commit. If not, Redis has dropped the outcomes.
   public var isSealed: Bool
-  /// The version that was stored before. If it differs from the acknowledged version, nothing was granted.
+  /// The version before this commit. If it differs from the acknowledged version, nothing was granted.
   public var version: SliceVersion
-  /// The present high-water mark: first attempts below it may be sent.
+  /// Number of targets that were granted so far. First attempts of the targets with a lower index may be sent.
   public var granted: Int
   /// Number of targets that are granted without a recorded answer.
   public var inDoubt: Int
   /// Number of targets that wait for a retry.
   public var waiting: Int
-  /// Number of targets whose own send time has not come. They were never granted.
+  /// Number of targets whose own send time has not come. Redis has not granted them.
   public var later: Int
   /// ms until the next retry or send time; `nil` if no target waits.
   public var nextRetry: Int?
@@ -133,16 +136,16 @@ public struct CommitAnswer: Sendable {
   public var firstDecisions: [GrantDecision] = []
   /// Decisions about the retries, in order; empty if all of them are sent without a badge.
   public var retryDecisions: [GrantDecision] = []
-  /// Checked targets that were granted and must not be sent.
+  /// Checked targets that the worker must not send, with the decisions.
   public var withheld: [(index: Int, decision: GrantDecision)] = []
-  /// The users who have departed since the number of departures in the request; `nil` if nothing has changed.
+  /// The users who have departed after the number of departures in the request; `nil` if there are none.
   ///
-  /// The worker must check their targets by ``SliceLedger/regrant(_:seal:)`` before it sends them, unless they were
-  /// among the suspects of the request.
+  /// Before the worker sends targets of these users, it must check them with ``SliceLedger/regrant(_:seal:)``. Suspects
+  /// of the request need no further check.
   public var departures: DepartureNews?
 }
 
-/// Way of closing a slice.
+/// Reason for closing a slice.
 public enum Closing: String, Sendable {
   /// Every target has an outcome.
   case finish
@@ -156,6 +159,6 @@ public enum CloseAnswer: Sendable {
   case closed(SliceCounters)
   /// Another worker has the claim.
   case stale
-  /// Some targets are granted without an answer, wait, or were never granted.
+  /// Some targets have no outcome: they are in doubt, wait for a retry, or were never granted.
   case unfinished
 }

@@ -53,7 +53,8 @@ public struct SliceBunch: Sendable {
     }
   }
 
-  /// Claims the slices and reads the first part of their audience. The reads need no claim, so both share a round trip.
+  /// Claims the slices and reads the first part of their audience, in one round trip. This is possible because the
+  /// reads need no claim.
   ///
   /// - Returns: for each slice the answer of ``SliceLedger/claim(worker:gracePeriod:)``.
   public mutating func claim(
@@ -80,10 +81,10 @@ public struct SliceBunch: Sendable {
     return answers
   }
 
-  /// Reads the rest of the audience of the slices at some positions.
+  /// Reads the rest of the audience of the slices at these positions.
   ///
-  /// - Returns: for each slice the number of its targets, in the order of the positions; `nil` for a slice that has too
-  ///   many members for a batch. Nothing was written for such a slice.
+  /// - Returns: the number of targets of each slice, in the order of the positions. `nil` means that the slice has too
+  ///   many members for a batch, and that nothing was written for it.
   public mutating func expand(_ positions: [Int]) async throws -> [Result<Int?, any Error>] {
     var failures: [Int: any Error] = [:]
     while true {
@@ -113,9 +114,10 @@ public struct SliceBunch: Sendable {
   /// Returns the targets of the slice at a position after its expansion.
   public func targets(of position: Int) -> SealedTargets { members[position].builder.targets }
 
-  /// Seals slices that are expanded. Each gets credit in the same round trip, and a slice without targets ends in it.
+  /// Seals the targets of slices that are expanded. In the same round trip, Redis grants targets of each slice and ends
+  /// slices without targets.
   ///
-  /// - Parameter credits: for each position how many targets may be granted; 0 for no commit.
+  /// - Parameter credits: the maximum number of targets to grant, for each position; 0 for no commit.
   /// - Returns: the result for each slice, in the order of `credits`.
   public mutating func seal(
     _ credits: [(position: Int, credit: Int)]
@@ -179,7 +181,7 @@ public struct SliceBunch: Sendable {
   /// Replies to the commands of one slice.
   private struct Part {
     var replies: ArraySlice<Result<RedisReply, StoreError>>
-    /// Number of replies at the end that belong to reads of the audience.
+    /// Number of replies to reads of the audience. They are the last replies.
     var reads: Int
   }
 
@@ -187,7 +189,8 @@ public struct SliceBunch: Sendable {
   ///
   /// - Parameters:
   ///   - positions: the positions of the slices; `nil` for all.
-  ///   - write: writes the commands of one slice. Returns how many commands at the end read the audience.
+  ///   - write: writes the commands of one slice, and returns the number of commands that read the audience. These are
+  ///     the last commands.
   private mutating func run(
     _ positions: Set<Int>? = nil, _ write: (inout Member, inout RedisPipeline) -> Int
   ) async throws -> [Part] {
@@ -207,7 +210,7 @@ public struct SliceBunch: Sendable {
   }
 }
 
-/// A commit to a slice, and a close of the slice after it. Both are optional.
+/// A commit to a slice, followed by a close of the slice. Both are optional.
 public struct SliceCommit: Sendable {
   /// The slice and its claim.
   public let ledger: SliceLedger
@@ -218,7 +221,7 @@ public struct SliceCommit: Sendable {
   /// Whether to close the slice if no target is left.
   public let closes: Bool
 
-  /// Memberwise.
+  /// Creates a commit.
   public init(ledger: SliceLedger, outcomes: OutcomeBatch, request: CommitRequest?, closes: Bool) {
     self.ledger = ledger
     self.outcomes = outcomes

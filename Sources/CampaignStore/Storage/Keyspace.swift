@@ -2,8 +2,8 @@ import PushCore
 
 /// The names of all Redis keys of the store.
 ///
-/// There are two kinds of slot: *control* keys have the hash tag `{namespace}`, *slice* keys have
-/// `{namespace:partition}`. A script uses keys of one tag only, so the store also runs on a cluster.
+/// *Control* keys have the hash tag `{namespace}`, and *slice* keys have the hash tag `{namespace:partition}`. A script
+/// uses keys of one hash tag only, so the store also runs on a cluster.
 public struct Keyspace: Sendable {
   /// The prefix of all keys: one or more of `A-Za-z0-9_-`. A brace would break the hash tags.
   public let namespace: String
@@ -22,7 +22,7 @@ public struct Keyspace: Sendable {
       default: false
       }
     }
-    // A cluster has 16,384 slots, so more partitions could not be spread further.
+    // A cluster has 16,384 slots. More partitions would share slots.
     guard allowed, !namespace.isEmpty, (1...16384).contains(partitions) else { return nil }
     self.namespace = namespace
     self.partitions = partitions
@@ -66,7 +66,7 @@ public struct Keyspace: Sendable {
   func answers(app: String) -> String { control + "answers:" + app }
   /// Hash: partition → histogram of its users by last seen, for a campaign with a limit, see `rank.lua`.
   func ranking(_ id: String) -> String { control + "ranking:" + id }
-  /// Hash: worker → since when and why it can't send a campaign, see `Waiting.swift`.
+  /// Hash: worker → the reason why it can't send a campaign, and the start of the wait, see `Waiting.swift`.
   func waiting(_ id: String) -> String { control + "waiting:" + id }
 
   /// Sorted set: workers that decline a campaign, by the time of their last decline, see `decline.lua`.
@@ -99,7 +99,7 @@ public struct Keyspace: Sendable {
   public var schedule: String { control + "schedule" }
   /// Sorted set: campaigns with a stage that has not begun, by the time of the next check of its gate.
   var gates: String { control + "gates" }
-  /// Sorted set: campaigns that wait for approval, by the time at which they begin once approved.
+  /// Sorted set: campaigns that wait for approval, by their start time.
   var approvals: String { control + "approvals" }
   /// Number: the control epoch. Every pause, resume and cancel raises it.
   var epoch: String { control + "epoch" }
@@ -109,7 +109,7 @@ public struct Keyspace: Sendable {
   var applied: String { control + "applied" }
   /// Sorted set: ended campaigns whose keys have no expiry yet, by their end.
   var ended: String { control + "ended" }
-  /// Sorted set: ended campaigns, by the time when their record has certainly expired.
+  /// Sorted set: ended campaigns, by a time after which their record has expired.
   var expiring: String { control + "expiring" }
   /// Sorted set: campaigns by creation time.
   var all: String { control + "all" }
@@ -121,7 +121,7 @@ public struct Keyspace: Sendable {
   var changes: String { control + "changes" }
   /// Hash: webhook → its delivery position, see `WebhookStanding`.
   var webhooks: String { control + "webhooks" }
-  /// Hash: app → health of its own backend, see `Backends`.
+  /// Hash: app → health of its backend, see `Backends`.
   var backends: String { control + "backends" }
   /// Hash: kind and subject of an active alarm → its text.
   var alarms: String { control + "alarms" }
@@ -171,14 +171,14 @@ public struct Keyspace: Sendable {
   func pressure(_ partition: Int) -> String { slice(partition, "pressure") }
   /// Hash: quarantined token → reason and time, see `DeviceNotice`.
   func quarantine(_ partition: Int) -> String { slice(partition, "quarantine") }
-  /// Hash: token → `at:user`. The partition is the token's, not the user's.
+  /// Hash: token → `at:user`. `partition` is the partition of the token, not of the user.
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
-  /// Hash: notes of registrations in progress, see `bind.lua`. The partition is the token's.
+  /// Hash: notes of registrations in progress, see `bind.lua`. `partition` is the partition of the token.
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
   /// Number: how many tokens of the partition were taken from users, see `settle.lua`.
   func taken(_ partition: Int) -> String { slice(partition, "taken") }
-  /// String: number of departures (a user lost a device or entered a suppression list), and the fingerprints of the
-  /// last departed users, see `departures.lua`.
+  /// String: number of departures (a user lost a device or opted out), and the fingerprints of the users who departed
+  /// last, see `departures.lua`.
   func departures(_ partition: Int) -> String { slice(partition, "departures") }
   /// Sorted set: digests of removed devices and tokens, by time of removal (ms), see `marks.lua`.
   func removals(_ partition: Int) -> String { slice(partition, "removals") }
@@ -186,16 +186,16 @@ public struct Keyspace: Sendable {
   func erased(_ partition: Int) -> String { slice(partition, "erased") }
   /// Sorted set: users without a device whose attributes or badges are retained, by the start of the retention (ms).
   func retained(_ partition: Int) -> String { slice(partition, "retained") }
-  /// Sorted set: users by the latest statement about their membership in a segment (ms); '' for the whole segment.
+  /// Sorted set: users by the time (ms) of the last change of their membership in a segment; '' for the whole segment.
   func stated(_ partition: Int, _ name: String) -> String { slice(partition, "stated:" + name) }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
-  /// Set: users of a segment that is being imported to replace the one in force.
+  /// Set: users of an import that will replace a segment.
   func importing(_ partition: Int, _ name: String, id: String) -> String {
     slice(partition, "importing:" + name + ":" + id)
   }
-  /// Sorted set: users whose opt-outs arrived during the import of a replacement of the list, by time (ms); '' for the
-  /// replacement itself.
+  /// Sorted set, during an import that replaces a suppression list: users whose opt-outs arrived since its start, by
+  /// time (ms); '' for the import itself.
   func arrivals(_ partition: Int, _ name: String) -> String { slice(partition, "arrivals:" + name) }
   /// Set: users with a receipt of a kind for a campaign's push.
   func receipts(_ partition: Int, _ kind: ReceiptEvent.Kind, _ id: String) -> String {
@@ -209,11 +209,11 @@ public struct Keyspace: Sendable {
   func values(_ partition: Int, _ id: String) -> String { slice(partition, "values:" + id) }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
-  /// List: pages of targets that a claim has built so far, after an empty page that `claim.lua` writes.
+  /// List: pages of unsealed targets of a claim. The first page is empty and comes from `claim.lua`.
   func building(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim)")
   }
-  /// List: the control group under a claim that has not sealed, see `ControlUsers`.
+  /// List: the unsealed control group of a claim, see `ControlUsers`.
   func buildingControl(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim):control")
   }

@@ -10,7 +10,7 @@ struct SuppressionCommand: AsyncParsableCommand {
     discussion: """
       A list applies to every campaign of its app without being named in the job. A list with --category applies only \
       to campaigns with this value in the field category. A campaign with "transactional": true ignores the lists, and \
-      workers log this. A user whom you add while a campaign runs may still get its push. Lists do not apply to \
+      workers log this. If you add a user while a campaign runs, the user may still get its push. Lists do not apply to \
       campaigns that target device tokens, because tokens have no users.
       """,
     subcommands: [Import.self, Add.self, Remove.self, List.self, Export.self])
