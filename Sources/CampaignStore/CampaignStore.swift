@@ -8,8 +8,8 @@ import Synchronization
 /// The store: all data that Carillon keeps in Redis. Only this module knows the keys and the scripts.
 ///
 /// This type opens and closes the store. Every other operation belongs to a room (``queue``, ``campaigns``, …), which
-/// has a type and a folder of its own. The store is a value over a client; copies share the connection. Callers with
-/// different latency requirements use different clients.
+/// has its own type and folder. The store is a value that uses a Redis client; copies share its connection. Callers
+/// with different latency requirements use different clients.
 public struct CampaignStore: Sendable {
   /// Names of the keys, for output to other programs.
   public private(set) var keys: Keyspace
@@ -26,17 +26,18 @@ public struct CampaignStore: Sendable {
   let redis: RedisClient
   /// Maximum number of members in one command, so that no command blocks Redis for long.
   static let batch = 500
-  /// Connections that may be used; `nil` for any.
+  /// Connections that the store may use; `nil` for any.
   private var fence: ConnectionFence?
-  /// Whether damaged keys that can be rebuilt from others are set aside. Workers do that; commands change nothing.
+  /// Whether the store moves a damaged key aside if the key can be rebuilt from other keys. Workers do this; commands
+  /// do not.
   private(set) var setsAside = false
-  /// The only connections that may be used; `nil` for those of the fence.
+  /// The only connections that the store may use; `nil` for the connections of the fence.
   private var pin: RedisConnections?
 
-  /// Oldest server that has all commands that Carillon uses (`LMOVE`, `LPOS`: 6.2).
+  /// Oldest version of Redis with all commands that Carillon uses (`LMOVE` and `LPOS` came with 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
-  /// Version of the keys and of all formats without a version of their own, see `README.md`. A store of another version
-  /// is refused.
+  /// Version of the keys and of all formats that have no own version, see `README.md`. Carillon refuses a store of
+  /// another version.
   static let layoutVersion = announcedLayout ?? 13
 
   /// Value of `CARILLON_FAULT_LAYOUT`: the version that a debug build pretends to have, to test that it refuses a
@@ -53,15 +54,15 @@ public struct CampaignStore: Sendable {
   ///
   /// - Parameters:
   ///   - redis: the client for every call.
-  ///   - keys: namespace and number of partitions. ``open(creating:adopting:holding:)`` compares them with the stored
-  ///     ones.
+  ///   - keys: the namespace and the number of partitions. ``open(creating:adopting:holding:)`` compares the number
+  ///     with the stored one.
   ///   - services: the push services that the program knows, and the service of each app.
   ///   - zones: the known time zones.
-  ///   - feedbackLength: the maximum number of tokens in the feedback list. A backend that reads it daily should not
-  ///     see a million prunes in a day.
+  ///   - feedbackLength: the maximum number of tokens in the feedback list. A million is enough for a backend that
+  ///     reads the list once a day.
   ///   - streamLength: the maximum number of outcomes and prunes in the event stream; 0 for no stream.
-  ///   - devicesPerUser: the maximum number of devices of a user. People have a handful. A larger number indicates an
-  ///     id that many people share, and every registration writes the whole record.
+  ///   - devicesPerUser: the maximum number of devices of a user. Most people have a few. A much larger number means
+  ///     that many people share an id. Every registration then writes a large record.
   public init(
     redis: RedisClient, keys: Keyspace, services: PushServices, zones: ZoneDatabase = .system,
     feedbackLength: Int = 1_000_000, streamLength: Int = 0, devicesPerUser: Int = 100
@@ -78,8 +79,8 @@ public struct CampaignStore: Sendable {
   /// Checks that the server is suitable and that the store has this program's version.
   ///
   /// - Parameters:
-  ///   - creating: whether a missing store is initialised. A caller that only reads or changes existing data passes
-  ///     false: a mistyped namespace would otherwise create a store that stays.
+  ///   - creating: whether to create the store if it does not exist. A caller that only reads or changes existing data
+  ///     passes false. Otherwise a mistyped namespace would create a store.
   ///   - adopting: whether the store may have another number of partitions than ``keys``.
   ///   - holding: whether a held store is accepted. A caller that writes data of a partition passes false.
   /// - Returns: this store with the stored number of partitions.
@@ -189,24 +190,24 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// Returns the servers that answer, and the identity of each. If an identity has changed, the server may have lost
-  /// the last writes that it had acknowledged.
+  /// Returns the servers that answer, and the identity of each. If the identity of a server has changed, the server may
+  /// have lost its last acknowledged writes.
   ///
-  /// A restart changes the run id. A failover changes the replication id, and so does a primary that was a replica for
-  /// a while.
+  /// A restart changes the run id. A failover changes the replication id. A primary that was a replica for some time
+  /// also has another replication id.
   ///
   /// - Returns: at least one server; in a cluster each server that has slots and answers.
   public func identify() async throws -> [ServerIdentity] {
     try await redis.sights(["server", "replication"]).map { ServerIdentity($0, keys: keys) }
   }
 
-  /// Allows calls on the connections on which these servers identified themselves, and on no others to these servers.
-  /// Connections to other servers stay as they are.
+  /// Allows calls to these servers only on the connections on which they identified themselves. The rule for other
+  /// servers does not change.
   public func admit(_ servers: [ServerIdentity]) {
     fence?.admit(servers)
   }
 
-  /// Returns whether the present connections are those that were admitted, and none is missing.
+  /// Returns whether all present connections are admitted and no admitted one is missing.
   public func isAdmitted() async -> Bool {
     guard let fence else { return true }
     return await redis.isConnected(by: fence.admitted)

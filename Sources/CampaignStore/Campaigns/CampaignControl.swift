@@ -18,7 +18,7 @@ public struct ControlView: Sendable {
   public var epoch: Int
   /// Whether campaigns may begin.
   public var hold: StoreHold
-  /// The states of the campaigns, in the requested order; `nil` for a campaign that is gone.
+  /// The states of the campaigns, in the requested order; `nil` for a campaign that does not exist.
   public var states: [CampaignState?]
   /// The number of resumes of each campaign.
   public var rounds: [Int]
@@ -50,17 +50,19 @@ public struct TimelineEntry: Sendable, Equatable {
 
 /// Campaign control: pauses, resumes and cancels campaigns, and confirms that every worker has applied the change.
 ///
-/// Every call raises the control epoch. A worker reads epoch and states in one step, applies the states, and then
-/// reports the epoch up to which it has applied control.
+/// Every call raises the control epoch. A worker reads the epoch and the states in one step, applies the states, and
+/// then reports this epoch.
 extension Campaigns {
-  /// Pauses, resumes or cancels a campaign on behalf of a worker. Workers apply the change within moments. A campaign
-  /// that is paused in this way counts as having paused itself.
+  /// Pauses, resumes or cancels a campaign on behalf of a worker. Workers apply the change within moments. Such a pause
+  /// is shown as "paused itself".
   ///
   /// - Parameters:
-  ///   - unguarded: for a resume: prunes and quarantines are carried out, whatever their share.
-  ///   - round: nothing changes if the campaign has been resumed more often than this; `nil` for no such condition.
-  ///   - gate: the place of the stage whose gate pauses it, and whether that needs approval; `nil` for none.
-  /// - Returns: the new state: unchanged if the verb does not apply to it.
+  ///   - unguarded: for a resume, whether all prunes and quarantines are carried out, however many there are.
+  ///   - round: the number of resumes that the worker knows. If the campaign has been resumed more often, nothing
+  ///     changes. `nil` for no such condition.
+  ///   - gate: the place of the stage whose gate pauses the campaign, and whether the gate needs approval; `nil` for
+  ///     none.
+  /// - Returns: the new state. It is unchanged if the verb does not apply to the old state.
   /// - Throws: ``StoreError`` `notFound`.
   @discardableResult
   public func control(
@@ -70,8 +72,8 @@ extension Campaigns {
     try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate).0
   }
 
-  /// Pauses, resumes or cancels a campaign on behalf of a person, and waits until every live worker has applied it. By
-  /// then a worker has sent at most the content of its window of a paused or cancelled campaign.
+  /// Pauses, resumes or cancels a campaign on behalf of a person, and waits until every live worker has applied the
+  /// change. After a pause or cancel, a worker has sent at most one window of further pushes by then.
   ///
   /// - Parameters:
   ///   - person: the person; empty if unknown.
@@ -93,7 +95,7 @@ extension Campaigns {
   /// Resumes a campaign on behalf of a person.
   ///
   /// - Parameters:
-  ///   - unguarded: prunes and quarantines are carried out, whatever their share.
+  ///   - unguarded: whether all prunes and quarantines are carried out, however many there are.
   ///   - person: the person; empty if unknown.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval.
   public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
@@ -105,8 +107,8 @@ extension Campaigns {
     return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person).0
   }
 
-  /// Approves a campaign that waits for approval: it begins, goes into the schedule, or its next stage begins. For a
-  /// recurring campaign this approves its last run.
+  /// Approves a campaign that waits for approval. The campaign begins or is scheduled, or its next stage begins. For a
+  /// recurring campaign, this approves the last run.
   ///
   /// - Parameter person: the approver.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs no approval or the person has submitted
@@ -137,7 +139,7 @@ extension Campaigns {
     return try await run(pipeline)[0].compactMap { TimelineEntry($0.string ?? "") }
   }
 
-  /// Interval between checks of which workers have applied an epoch. Workers are notified by a message.
+  /// Interval between checks whether workers have applied an epoch. A message notifies the workers.
   private static let confirmationInterval = Duration.milliseconds(20)
 
   /// Changes the state of a campaign with its parts, and of a recurring campaign with its last run, in one step. Raises
@@ -198,7 +200,7 @@ extension Campaigns {
   /// - Parameters:
   ///   - ids: the campaigns.
   ///   - worker: the worker's name.
-  ///   - applied: the epoch up to which it has applied control; `nil` before the first.
+  ///   - applied: the latest epoch that the worker has applied; `nil` if it has applied none.
   public func syncControl(_ ids: [String], worker: String, applied: Int?) async throws -> ControlView {
     var pipeline = RedisPipeline()
     pipeline.script(
@@ -216,7 +218,7 @@ extension Campaigns {
     return ControlView(
       epoch: epoch, hold: reply[1].integer.flatMap(StoreHold.init(rawValue:)) ?? .none,
       states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
-      // A number that can't be right reads as 0 here. The worker that takes a slice of the campaign detects it.
+      // An impossible number reads as 0 here. The worker that takes a slice of the campaign detects the damage.
       rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.mostCounted ~= $0 ? $0 : nil } ?? 0 })
   }
 
@@ -231,7 +233,7 @@ extension Campaigns {
     return try await run(pipeline)[0].compactMap(\.string)
   }
 
-  /// Opens the parked slices of a campaign. If this is interrupted, the other slices return when they are due.
+  /// Opens the parked slices of a campaign. If the call is interrupted, the other slices open when they are due.
   ///
   /// - Parameter isReady: whether the event has occurred for which the slices of an active campaign have waited. If
   ///   not, only slices of a cancelled campaign are opened.

@@ -12,7 +12,7 @@ public enum CampaignState: String, Sendable {
   public var isFinal: Bool { self == .cancelled || self == .completed || self == .failed }
 }
 
-/// Status of a campaign that can change after its job is known.
+/// The parts of a campaign's status that can change after its job was read.
 public struct CampaignStanding: Sendable {
   public var state: CampaignState
   public var lane: Lane
@@ -48,14 +48,14 @@ struct OpenSlice: Sendable {
   var readyAt: Int?
 }
 
-/// A campaign without its job, which may have 1 MB: see ``Campaigns/findWithJob(_:)``. It has, in groups, the fields of
-/// a campaign's hash that are shown to people.
+/// A campaign without its job, which may have 1 MB (see ``Campaigns/findWithJob(_:)``). The record has the fields of
+/// the campaign's hash that commands show, in groups.
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState
   /// Reason why it is paused or failed.
   public var reason: String?
-  /// Whether a worker has paused it. Something must be fixed before it is resumed.
+  /// Whether a worker has paused the campaign. An operator must fix the cause before a resume.
   public var pausedItself: Bool
   public var app: String
   /// Name of its push service.
@@ -64,7 +64,7 @@ public struct CampaignRecord: Sendable {
   public var delivery = Delivery()
   public var resumes = Resumes()
   public var approval = Approval()
-  /// Totals of the finished slices; with `show`, of the open ones too.
+  /// Totals of the finished slices; for `show`, also of the unfinished ones.
   public var counters: SliceCounters
   public var slices = Slices()
   public internal(set) var placement = Placement()
@@ -76,7 +76,7 @@ public struct CampaignRecord: Sendable {
   public internal(set) var staging = Staging()
   /// Its parts, if it was read by ``Campaigns/find(_:)`` or with its parts.
   public internal(set) var parts: [CampaignRecord] = []
-  /// With `show`: the reason why it is active but not being sent; `nil` if it is being sent.
+  /// For `show`: the reason why an active campaign is not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?
 
   /// Whether the campaign is paused until a person approves it.
@@ -93,14 +93,14 @@ public struct CampaignRecord: Sendable {
   /// Past or future start in ms since the epoch.
   public var start: Int { staging.begunAt ?? max(times.createdAt, times.sendAt ?? 0) }
 
-  /// Its parts that are stages, or the campaign itself if it has no parts. Together they are all that the campaign has
-  /// sent.
+  /// The parts that are stages, or the campaign itself if it has no parts. They contain everything that the campaign
+  /// has sent, except companions.
   public var stages: [CampaignRecord] {
     staging.partIDs.isEmpty ? [self] : parts.filter { CampaignID($0.id).part?.isStage == true }
   }
 
-  /// Reason for people why it has no target; `nil` if it has some, or may still get some.
-  public var noUserReason: String? {
+  /// Text about why the campaign has no target; `nil` if it has targets or may still get some.
+  public var whyNobody: String? {
     guard state == .completed, counters.targets == 0 else { return nil }
     var causes = counters.audience.left > 0 ? [counters.audience.text] : []
     if counters.control > 0 { causes.append("\(counters.control) in a control group") }
@@ -126,7 +126,8 @@ public struct CampaignRecord: Sendable {
     if slice.isSealed { slices.sealed += 1 }
   }
 
-  /// Sets its parts. Its totals are those of its stages; companions are reported separately.
+  /// Sets the parts of the campaign. The totals of the campaign are the sums of its stages. Companions are reported
+  /// separately.
   mutating func take(_ parts: [CampaignRecord]) {
     self.parts = parts
     counters = SliceCounters()

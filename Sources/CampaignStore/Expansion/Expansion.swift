@@ -5,8 +5,8 @@ import Redis
 public struct Expansion: StoreRoom {
   let store: CampaignStore
 
-  /// Seals targets again under the claim that had sealed them, because Redis has lost the seal. Redis may have lost
-  /// departures as well.
+  /// Writes and seals targets again, under the claim that had sealed them, because Redis has lost the sealed list.
+  /// Redis may also have lost departures (`departures.lua`).
   ///
   /// - Returns: whether the targets are sealed now; false if another worker has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
@@ -22,10 +22,10 @@ public struct Expansion: StoreRoom {
   /// Expands a slice that is not sealed.
   ///
   /// - Parameters:
-  ///   - quota: the maximum number of users, those seen last; `nil` for all.
+  ///   - quota: the maximum number of users, who are the users seen last; `nil` for all users.
   ///   - now: approximate time in ms since the epoch, for quiet hours.
-  ///   - departures: the number of departures from the partition that the claim returned.
-  /// - Returns: the targets, or `nil` if the claim was lost during the expansion.
+  ///   - departures: the number of departures that the claim returned (see `departures.lua`).
+  /// - Returns: the targets, or `nil` if the worker lost the claim during the expansion.
   public func expand(
     _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0,
     departures: Int = 0
@@ -58,8 +58,8 @@ public struct Expansion: StoreRoom {
     _ = try await walk(.users(search), in: partition, reading: reads) { page, _ in try body(page) }
   }
 
-  /// Calls `body` with the members of an audience. A page takes one round trip, because the commands of `body` share it
-  /// with the next reads.
+  /// Calls `body` with the members of an audience, page by page. The commands of `body` and the reads of the next page
+  /// share a round trip.
   ///
   /// - Parameters:
   ///   - source: the source of the members.

@@ -18,8 +18,8 @@ struct UserReads: Sendable {
   var isNothing: Bool { !attributes && valuesOf == nil }
 }
 
-/// A page of an audience's members, each with its device records: null for a user without devices, and nothing for
-/// tokens.
+/// A page of an audience's members with their device records. The record of a user without devices is null. Tokens have
+/// no records.
 struct MemberPage {
   var members: ArraySlice<RedisReply> = []
   var records: ArraySlice<RedisReply> = []

@@ -30,13 +30,13 @@ public struct AudienceQuotas: Sendable, Equatable {
 /// Ranking: selects the users seen last over all partitions. Before the expansion each slice counts its users by the
 /// time they were last seen. The worker that counts the last slice computes the quota of each partition.
 ///
-/// Every step can be repeated, and the quotas never change after they are written. So the death of a worker and new
-/// registrations do no harm: no slice takes more users than its quota.
+/// Every step can be repeated, and the quotas never change after they are written. No slice takes more users than its
+/// quota, even if a worker dies or users register in between.
 extension Expansion {
   /// Returns the number of users that each partition takes for a campaign with a limit.
   ///
-  /// Counts the users of the slice if that was not done before. The first call after all slices are counted opens the
-  /// slices that wait for the quotas.
+  /// If the users of the slice are not counted yet, the function counts them. The first call after all slices are
+  /// counted opens the slices that wait for the quotas.
   ///
   /// - Parameters:
   ///   - slice: a slice that is held under a claim and not expanded.
@@ -158,13 +158,14 @@ extension RecencyHistogram {
   fileprivate static let nobody: [UInt8] = [UInt8(ascii: "-")]
 }
 
-/// The best users of a partition with their targets: as many as the quota allows, last seen first. A hash decides ties,
-/// so every run selects the same users.
+/// The users of a partition who were seen last, with their targets: as many as the quota allows. If users were seen at
+/// the same time, a hash decides, so every run selects the same users.
 struct BestUsers {
   private struct User {
     var seenAt: UInt64
     var tie: UInt64
-    /// Range of its targets in `ends`. A user of the control group has one entry, which contains the user's name.
+    /// Range of the user's targets in `ends`. A user of the control group has one entry, which contains the user's
+    /// name.
     var targets: Range<Int>
     /// Whether the user is in the control group.
     var isControl: Bool
@@ -173,7 +174,7 @@ struct BestUsers {
   private let quota: Int
   private let draw: UserDraw
   private var users: [User] = []
-  /// The consecutive bytes of the targets, and the end of each.
+  /// The bytes of all targets, one after the other, and the end of each target.
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
   /// Mark of each target.
@@ -216,8 +217,8 @@ struct BestUsers {
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 
-  /// Calls `body` with the targets of each selected user and their marks. For a user of the control group it gets the
-  /// user's name instead.
+  /// Calls `body` with the targets of each selected user and their marks. For a user of the control group, `body` gets
+  /// the user's name instead.
   ///
   /// - Parameter body: also gets whether the user is in the control group.
   mutating func forEachUser(_ body: (_ targets: [(bytes: ArraySlice<UInt8>, mark: Int)], _ isControl: Bool) -> Void) {

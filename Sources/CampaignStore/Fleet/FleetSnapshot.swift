@@ -3,8 +3,9 @@ public import PushCore
 /// A snapshot of the whole system: workers, queues, running campaigns, waiting work, Redis.
 ///
 /// ``Fleet/snapshot(lease:)`` reads it for all commands and services: `carillon status`, metrics, the API, alarms. The
-/// reading writes nothing and is bounded for any size of the system; the number of items that were not read is counted
-/// (`unseen…`). The parts may be from slightly different moments. All times are ms since the epoch by Redis' clock.
+/// snapshot writes nothing. Its cost is bounded for any size of the system, and the `unseen…` numbers count the items
+/// that were not read. The parts may be from slightly different times. All times are ms since the epoch by Redis'
+/// clock.
 public struct FleetSnapshot: Sendable {
   /// A listed worker.
   public struct Worker: Sendable {
@@ -22,7 +23,7 @@ public struct FleetSnapshot: Sendable {
   public struct Backlog: Sendable, Equatable {
     /// Number of entries.
     public var count = 0
-    /// Since when the next entry waits; `nil` if unknown or if the list is empty.
+    /// Time since which the next entry waits; `nil` if unknown or if the list is empty.
     public var since: Int?
 
     /// Creates a backlog.
@@ -37,9 +38,9 @@ public struct FleetSnapshot: Sendable {
     public var lane: Lane
     /// Campaigns on the lane, whose slices wait for a worker.
     public var campaigns = 0
-    /// These slices, of the campaigns in the snapshot.
+    /// Number of these slices, for the campaigns in the snapshot.
     public var slices = 0
-    /// Since when the oldest of these campaigns could be sent: its creation or its start time.
+    /// Time since which the oldest of these campaigns could be sent: its creation or its start time.
     public var since: Int?
 
     /// Creates the backlog of a lane.
@@ -82,7 +83,8 @@ public struct FleetSnapshot: Sendable {
 
   /// The workers.
   public struct Presence: Sendable {
-    /// Workers by name, live ones first. If there are more than ``mostWorkers``, those with the latest heartbeats.
+    /// Workers by name, live ones first. If there are more than ``mostWorkers``, only the workers with the latest
+    /// heartbeats.
     public var workers: [Worker] = []
     /// Number of live workers.
     public var live = 0
@@ -134,11 +136,11 @@ public struct FleetSnapshot: Sendable {
   public var running = Running()
   public var leftovers = Leftovers()
 
-  /// Number of statements in events without effect because a newer one is in force, by the present workers since their
-  /// start.
+  /// Number of events that had no effect because a newer event exists. The present workers have counted them since
+  /// their start.
   public var superseded: Int { presence.workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
 
-  /// The health of apps' own backends with a current check, by app.
+  /// The health of the apps' backends that were checked recently, by app.
   public var backends: [BackendStanding] = []
 
   /// The delivery status of webhooks, by name.
@@ -154,7 +156,7 @@ public struct FleetSnapshot: Sendable {
   public static let mostWorkers = 1000
   /// Largest number of campaigns that are read.
   public static let mostCampaigns = 250
-  /// Largest number of campaigns with missing approval that are read, the ones that begin first.
+  /// Largest number of campaigns waiting for approval that are read: the campaigns that begin first.
   public static let mostAwaiting = 100
 
   /// Largest number of webhooks that are read.
@@ -168,7 +170,7 @@ public struct FleetSnapshot: Sendable {
     running.campaigns.filter { $0.record.state == state }
   }
 
-  /// Campaigns of the snapshot that could be sent, and are not.
+  /// Campaigns of the snapshot that are active but not being sent.
   public var waiting: [RunningCampaign] { running.campaigns.filter { $0.record.waiting != nil } }
 
   /// Campaigns that wait for approval; a campaign with parts counts once.
@@ -179,6 +181,6 @@ public struct FleetSnapshot: Sendable {
     Set(presence.workers.lazy.filter(\.isAlive).compactMap { $0.report?.version }.filter { !$0.isEmpty }).sorted()
   }
 
-  /// Outcomes and retries that all live workers recorded a second, lately.
+  /// Outcomes and retries that all live workers together have recently recorded per second.
   public var perSecond: Int { presence.workers.reduce(0) { $0 + ($1.isAlive ? $1.report?.perSecond ?? 0 : 0) } }
 }

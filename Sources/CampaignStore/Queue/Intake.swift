@@ -11,7 +11,7 @@ public enum Admission: String, Sendable {
   case conflict
 }
 
-/// Intake: the way of a job from the producers' list to an active campaign.
+/// Intake: the steps from a job on the producers' list to an active campaign.
 extension Queue {
   /// Time for which an id stays reserved for its job, in seconds: 90 days.
   static let idMemory = 90 * 86400
@@ -23,8 +23,8 @@ extension Queue {
   ///   - campaign: the campaign that the job describes.
   ///   - person: the person who submits it; `nil` if unknown.
   ///   - key: the job's key in the dead list, which it then leaves; `nil` if the job is not from there.
-  ///   - untimely: the error of a job that is wrong only at the present time. A job that is already known counts as
-  ///     known despite this error.
+  ///   - untimely: the error of a job that is invalid only now, for example because its time has passed. A job that is
+  ///     already known is accepted despite this error.
   /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
   ///   `full` if Redis has no room for it. `notFound` if the job is no longer in the dead list.
   public func submit(
@@ -62,7 +62,8 @@ extension Queue {
     return try await run(pipeline)[0].integer
   }
 
-  /// Waits for a job and moves it to the worker's own list. It stays there until `activate` or `deadLetter` removes it.
+  /// Waits for a job and moves it to the worker's own list. The job stays there until `activate` or `deadLetter`
+  /// removes it.
   ///
   /// - Parameters:
   ///   - worker: the worker's name.
@@ -70,11 +71,12 @@ extension Queue {
   ///   - now: approximate time in ms since the epoch, by Redis' clock.
   public func awaitJob(worker: String, seconds: Int, now: Int) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
-    // The worker may hold a job from now on. It is listed, so that others notice when its heartbeats end.
+    // The worker may hold a job from now on. It is added to the list of workers, so that others notice when its
+    // heartbeats stop.
     pipeline.append("ZADD", keys.workers, "NX", now, worker)
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
     let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
-    // The server has become a replica. The client leaves it as soon as a reply says so.
+    // The server has become a replica. The client closes the connection when a reply shows this.
     if replies[1].error?.code == .unblocked { return nil }
     return try await store.checked(replies, of: pipeline)[1].bytes.map(Array.init)
   }
@@ -86,8 +88,8 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// Returns the oldest job on a worker's list that the worker is not taking in: an earlier process of the worker or an
-  /// error left it there.
+  /// Returns the oldest job on a worker's list that the worker is not taking in. An earlier process of the worker, or
+  /// an error, left such a job there.
   ///
   /// - Parameter inHand: the jobs of the list that are being taken in.
   public func unfinishedJob(worker: String, besides inHand: [[UInt8]] = []) async throws -> [UInt8]? {
@@ -96,7 +98,7 @@ extension Queue {
     return try await run(pipeline)[0].compactMap { $0.bytes.map(Array.init) }.last { !inHand.contains($0) }
   }
 
-  /// Makes a campaign of a job: reserves its id, writes the audience that it lists, and opens its slices.
+  /// Turns a job into a campaign: reserves its id, writes the listed users or tokens, and opens its slices.
   ///
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
@@ -104,15 +106,17 @@ extension Queue {
   ///   - resolved: the job with the content of its template, if it names one.
   ///   - request: the entry of the worker's list: a run's request (``RunRequest``), or the job as its producer wrote it
   ///     if an erasure has changed the job.
-  ///   - original: the job as its producer wrote it if an erasure has changed it. The id's digest is of this text.
-  ///   - narrowed: whether the campaign keeps a slice in every partition and already has its definitions. This is so
+  ///   - original: the job as its producer wrote it, if an erasure has changed it. The stored digest is that of this
+  ///     text.
+  ///   - narrowed: whether the campaign needs a slice in every partition and already has its definitions. This is true
   ///     for a campaign that Redis has lost, because workers may hold slices in any partition.
   ///   - approval: the reason why it needs approval; `nil` if it needs none.
   ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
-  ///   - untimely: the error of a job that is wrong only at the present time. A job from the command line or the API
-  ///     was checked when it was submitted, and is known. A job that a producer pushed raw is new, and is refused.
-  /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new. A
-  ///   conflict is returned, and leaves the job on its list.
+  ///   - untimely: the error of a job that is invalid only now, for example because its time has passed. A job from the
+  ///     command line or the API was checked when it was submitted; it is known and accepted. A job that a producer
+  ///     pushed on the list is new, and is refused.
+  /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
+  ///   After a conflict, the job stays on its list.
   public func activate(
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
     worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil
@@ -165,8 +169,8 @@ extension Queue {
       reached: reached)
   }
 
-  /// Returns who submitted a job. Only the call that submitted it decides this, and never the text of a raw job. A run
-  /// has the submitter of its recurring campaign.
+  /// Returns the submitter of a job. Only the submitting call records the submitter; a name in the text of a raw job is
+  /// ignored. A run has the submitter of its recurring campaign.
   ///
   /// - Parameters:
   ///   - text: the value that `submit.lua` wrote.
@@ -181,8 +185,8 @@ extension Queue {
     return String(text.dropFirst(digest.utf8.count + 1))
   }
 
-  /// Returns the job as the campaign stores it. Times that count from the campaign's start are written out, so that
-  /// every push has the same values. In a campaign with parts they count from the start of each part
+  /// Returns the job as the campaign stores it. Relative times are replaced by absolute times, so that every push has
+  /// the same values. In a campaign with parts, they are relative to the start of each part
   /// (``PushCore/CampaignJob/part(_:of:_:start:variant:)``).
   private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
     guard campaign.parts.isEmpty else { return job }

@@ -5,18 +5,20 @@ import Redis
 ///
 /// A registration takes five steps in up to three slots:
 ///
-/// - (a) The owner index gets the user, and a note with all data that is needed to complete the registration.
-/// - (b) The device leaves the record of its former user.
-/// - (c) The device enters the record of its new user.
-/// - (d) If a token of the partition was taken from its user since step (a), the index is read again. A device whose
-///   token belongs to another user leaves.
+/// - (a) The script writes the user into the owner index, and a note with all data that is needed to complete the
+///   registration.
+/// - (b) The device is removed from the record of its former user.
+/// - (c) The device is added to the record of its new user.
+/// - (d) If a token of the partition was taken from its user since step (a), the index is read again. If a token now
+///   belongs to another user, its device is removed from the record.
 /// - (e) The note is removed.
 ///
-/// So a token is in two records only while a registration is in progress. If the process dies, this lasts until
+/// A token is therefore in two records only while a registration is in progress. If the process dies, this lasts until
 /// ``redoMoves(in:)`` finds the note.
 ///
-/// Every step is one call of a script for many devices. Several batches may be in progress if each step is done in
-/// their order. But a batch must wait if an earlier batch in progress has one of its tokens for another user.
+/// Every step is one call of a script for many devices. Several batches may be in progress at the same time if each
+/// step is done in the order of the batches. A batch must wait for an earlier batch that registers the same token for
+/// another user.
 extension Registry {
   /// A batch after step (a).
   public struct BoundRegistrations: Sendable {
@@ -30,7 +32,7 @@ extension Registry {
     /// Rows whose token belonged to another user.
     var moved: [(row: Int, old: String)] = []
 
-    /// Rows of users who lose a token to a later row.
+    /// Rows of users who lose a token because of a later row.
     var rowsBeforeTheirUsersLose: Set<Int> {
       var last: [String: Int] = [:]
       for (row, old) in moved { last[old] = max(row, last[old] ?? 0) }
@@ -48,18 +50,19 @@ extension Registry {
   /// A batch after step (c).
   public struct EnteredRegistrations: Sendable {
     let bound: BoundRegistrations
-    /// Rows that were not written: the device was removed since, or its user was erased.
+    /// Rows that were not written, because the device was removed or the user was erased later.
     var void: [Int] = []
-    /// Rows that changed nothing, because a newer registration of the device for the user is in force.
+    /// Rows that changed nothing, because the user has a newer registration of the device.
     var older: [Int] = []
     /// Rows whose attributes must be merged with the stored ones.
     var unmerged: [Int] = []
-    /// Devices that left their users, mostly because the users had too many. The index still has their tokens.
+    /// Devices that were removed from their users, mostly because the users had too many. The owner index still has
+    /// their tokens.
     var crowdedOut: [DeviceEdit]
     /// The notes of these devices, see `upsert.lua`.
     var notes: [(partition: Int, name: [UInt8])] = []
 
-    /// Adds the devices that left in another step.
+    /// Adds the devices that were removed in another step.
     mutating func addLeft(_ other: EnteredRegistrations) {
       crowdedOut += other.crowdedOut
       notes += other.notes
@@ -68,11 +71,11 @@ extension Registry {
 
   /// The result of registrations.
   public struct RegistrationOutcome: Sendable {
-    /// For each registration whether it is in force; false if its token is registered for another user.
+    /// For each registration, whether it is valid; false if its token is registered for another user.
     public var stands: [Bool]
-    /// Number of devices that left, mostly because their users had too many. They may be from the same batch.
+    /// Number of devices that were removed, mostly because their users had too many. They may be from the same batch.
     public var crowdedOut: Int
-    /// Number of registrations without effect, because a newer statement is in force.
+    /// Number of registrations without effect, because a newer registration or removal exists.
     public var superseded = 0
   }
 
@@ -91,7 +94,7 @@ extension Registry {
 
   /// Registers devices, and returns the result.
   ///
-  /// - Parameter exclusively: whether the user's other devices of the same app leave, unless they are newer.
+  /// - Parameter exclusively: whether the user's other devices of the same app are removed, unless they are newer.
   func enroll(_ registrations: [DeviceRegistration], exclusively: Bool = false) async throws -> RegistrationOutcome {
     var batch = registrationBatch()
     batch.reserve(registrations.count)
@@ -101,7 +104,7 @@ extension Registry {
     return try await settle(enter(bound))
   }
 
-  /// Runs step (a). Times ahead of Redis' clock are set to its time.
+  /// Runs step (a). A time later than Redis' clock is replaced by the time of that clock.
   public func bind(_ batch: RegistrationBatch) async throws -> BoundRegistrations {
     var bound = BoundRegistrations(batch: batch)
     guard !batch.isEmpty else { return bound }
@@ -202,7 +205,7 @@ extension Registry {
     // already.
     try await unbind(batch.removals(of: entered.void))
     outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
-    // Attributes have their own order: they may be the latest ones of a user who has lost the device.
+    // Attributes are compared by their own times: they may be the latest ones of a user who has lost the device.
     try await state(bound.refused + entered.unmerged, of: batch)
     return outcome
   }
@@ -232,7 +235,8 @@ extension Registry {
         (users[$0], batch.owned(rows[$0]), Int(batch.rows[rows[$0]].registeredAt))
       })
     try await clear(notes.map { ($0.part.partition, $0.note) })
-    // The token was unregistered in between, and an older registration of it arrived: the index is behind the record.
+    // The token was unregistered in the meantime, and an older registration of it arrived. The index is then older than
+    // the record.
     let behind = rows.indices.filter { index in
       stands[index] && owners[index].map { $0.registeredAt < batch.rows[rows[index]].registeredAt } ?? false
     }
@@ -255,7 +259,7 @@ extension Registry {
     let notes = stride(from: 0, to: pairs.count - 1, by: 2).map {
       RegistrationNote(name: pairs[$0].bytes.map(Array.init) ?? [], value: pairs[$0 + 1])
     }
-    // Devices that left their users while the index still has their tokens.
+    // Devices that were removed from their users while the index still has their tokens.
     let left = notes.flatMap(\.left).map { user, device in
       DeviceEdit(user: user, token: device.owned, action: .prune, instant: Int(device.registeredAt))
     }
@@ -293,8 +297,8 @@ extension Registry {
   /// Largest number of notes that one call reads; each has up to 96 registrations.
   static let notesAtOnce = 8
 
-  /// Runs step (b). It skips a user who owns the token again: without registration times, only the index knows the
-  /// latest registration.
+  /// Runs step (b). It skips a user who owns the token again. If registrations have no times, only the index knows the
+  /// latest one.
   private func leaveOldUsers(_ devices: [(old: String, token: OwnedToken, instant: Int)]) async throws {
     guard !devices.isEmpty else { return }
     let owners = try await owners(of: devices.map(\.token))
@@ -313,7 +317,7 @@ extension Registry {
 
   /// Runs step (c).
   ///
-  /// - Parameter writing: whether the devices are written; if not, only other devices of their users leave.
+  /// - Parameter writing: whether the devices are written; if not, only other devices of their users are removed.
   private func upsert(
     _ rows: some Collection<Int>, of bound: BoundRegistrations, writing: Bool = true
   ) async throws -> EnteredRegistrations {
@@ -363,7 +367,7 @@ extension Registry {
     return entered
   }
 
-  /// Removes the tokens of devices that have left from the index, unless the devices have been registered again.
+  /// Removes the tokens of removed devices from the index, unless the devices have been registered again.
   private func forget(_ devices: [DeviceEdit]) async throws {
     guard !devices.isEmpty else { return }
     try await unbind(zip(devices, store.results.areRegistered(devices)).filter { !$1 }.map(\.0))
@@ -385,7 +389,7 @@ extension RegistrationBatch {
     return rows.indices[(row + 1)...].contains { rows[$0].end > rows[$0].attributes && self.user(of: $0) == user }
   }
 
-  /// Returns edits that remove the tokens of rows from the index of owners.
+  /// Returns edits that remove the tokens of rows from the owner index.
   fileprivate func removals(of rows: [Int]) -> [Registry.DeviceEdit] {
     rows.map {
       Registry.DeviceEdit(

@@ -5,7 +5,7 @@ import Redis
 public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   /// The campaign's id.
   public var campaign: String
-  /// The partition: 0 to the number of partitions, exclusive.
+  /// The partition: from 0 to one less than the number of partitions.
   public var partition: Int
 
   /// Memberwise.
@@ -37,7 +37,8 @@ extension Slices {
     try await dequeueSlices(worker: worker, lanes: lanes).first
   }
 
-  /// Fixes the partitions of a campaign, so that its expansion can begin. Checks no preconditions.
+  /// Fixes the partitions of a campaign, so that its expansion can begin. The caller must have checked the
+  /// preconditions.
   ///
   /// - Returns: false if the campaign is gone.
   private func begin(_ id: String) async throws -> Bool {
@@ -54,10 +55,9 @@ extension Slices {
   ///   - excluded: campaigns to skip.
   ///   - number: the maximum number of slices to take from a campaign.
   ///   - begin: called for a campaign whose partitions are not fixed yet. It fixes them (``narrow(_:)``) and returns
-  ///     true, or returns false if the campaign can't be expanded now and is to be skipped. `nil` fixes the partitions
-  ///     immediately.
+  ///     true. It returns false to skip a campaign that can't be expanded now. `nil` fixes the partitions immediately.
   ///   - report: called for each campaign that waits for registration events, and for each that begins without them.
-  ///   - mayGoOn: whether to try another campaign; called after each campaign that had no slice to give.
+  ///   - mayGoOn: whether to try another campaign; called after each campaign without an available slice.
   public func dequeueSlices(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
     atMost number: (String) -> Int = { _ in 1 }, beginning begin: ((String) async throws -> Bool)? = nil,
@@ -65,7 +65,7 @@ extension Slices {
   ) async throws -> [SliceReference] {
     var excluded = excluded
     for lane in lanes {
-      // A campaign without an open slice leaves its ring, so this loop ends.
+      // The script removes a campaign without an open slice from the lane, so this loop ends.
       while mayGoOn(), let id = try await nextCampaign(of: lane, excluding: excluded) {
         var pipeline = RedisPipeline()
         pipeline.script(
@@ -90,7 +90,8 @@ extension Slices {
         let partitions = reply.compactMap(\.integer)
         if !partitions.isEmpty { return partitions.map { SliceReference(campaign: id, partition: $0) } }
         switch reply.integer {
-        // If the lane has one reference to a missing campaign it may have many. Each would cost as much as a slice.
+        // If a lane has one reference to a missing campaign, it may have many. Each of them would cost as much as a
+        // slice.
         case -2: while mayGoOn(), try await prune(lane) > 0 {}
         case -3:
           let hasBegun = if let begin { try await begin(id) } else { try await self.begin(id) }
@@ -102,7 +103,7 @@ extension Slices {
     return []
   }
 
-  /// Dequeues a reference to the first of some slices that is still open.
+  /// Dequeues a reference to the first of these slices that is still open.
   ///
   /// - Parameter slices: slices of one campaign, at most 64.
   public func dequeueFirst(of slices: [SliceReference], worker: String) async throws -> SliceReference? {
@@ -137,7 +138,7 @@ extension Slices {
   /// Number of campaigns to read from the head of a lane, in addition to the number of excluded campaigns.
   private static let lookedAhead = 64
 
-  /// Returns the next campaign of a lane. Skipping excluded campaigns does not rotate the ring.
+  /// Returns the next campaign of a lane. Excluded campaigns are skipped and do not move to the end of the lane.
   private func nextCampaign(of lane: Lane, excluding excluded: Set<String>) async throws -> String? {
     let ring = keys.lane(lane.rawValue)
     var pipeline = RedisPipeline()
@@ -183,9 +184,9 @@ extension Slices {
     try await setAside(slice, for: milliseconds, worker: worker, isHeld: false)
   }
 
-  /// Parks a reference to a slice that another claim holds, until the lease of that claim would expire.
+  /// Parks a reference to a slice that another worker has claimed, until the lease of that claim ends.
   ///
-  /// The reference is not removed: it may be the only one, and the holder may die.
+  /// The reference is not removed, because it may be the only one and the other worker may die.
   public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
     _ = try await setAside(slice, for: milliseconds, worker: worker, isHeld: true)
   }

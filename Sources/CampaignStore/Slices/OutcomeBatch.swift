@@ -18,7 +18,7 @@ public struct OutcomeBatch: Sendable {
     }
   }
 
-  /// Statements about which outcomes of a stretch have a result line. A stretch is a run of outcomes with consecutive
+  /// Rules about the result lines of a stretch that are true for it. A stretch is a run of outcomes with consecutive
   /// indexes.
   fileprivate struct Lines: OptionSet {
     let rawValue: UInt8
@@ -43,7 +43,7 @@ public struct OutcomeBatch: Sendable {
 
     fileprivate var isTerminal: Bool { record.state.code >= Outcome.accepted.rawValue }
 
-    /// Statements that are true for this outcome. Those that are true for a whole stretch are the intersection.
+    /// Rules that are true for this outcome. The rules of a stretch are the intersection of the rules of its outcomes.
     fileprivate var lines: Lines {
       let isAccepted = record.state == .terminal(.accepted)
       if tokenLength > 0 { return isAccepted ? .all : [.all, .allButAccepted] }
@@ -112,7 +112,7 @@ public struct OutcomeBatch: Sendable {
   ///   - action: the effect on the device.
   ///   - token: the token of the target.
   ///   - user: the user's id in UTF-8; empty for a raw token of a job.
-  ///   - timestamp: for `prune`: a device that registered after this time stays.
+  ///   - timestamp: for `prune`, a time; a device that registered later stays.
   ///   - keepsResult: whether the results hash gets a line.
   ///   - unknownReason: the service's text for a reason that has no code. At most 255 bytes are stored.
   public mutating func append(
@@ -201,11 +201,12 @@ public struct OutcomeBatch: Sendable {
   /// One more than the largest state code.
   private static let states = Int(Outcome.allCases.map(\.rawValue).max() ?? 0) + 1
 
-  /// Divides the entries into stretches. Returns their heads as `commit.lua` reads them, and the range of each.
+  /// Divides the entries into stretches. Returns the heads in the form that `commit.lua` reads, and the range of each
+  /// stretch.
   private func stretches() -> (heads: [UInt8], ranges: [Range<Int>]) {
     var heads: [UInt8] = []
     var ranges: [Range<Int>] = []
-    // An outcome of a variant also counts under the variant's own number of that state.
+    // An outcome of a variant is also counted in the variant's field for that state.
     var tallies = [Int](repeating: 0, count: hasVariants ? VariantCounts.numbers : Self.states)
     var start = 0
     while start < entries.count {
@@ -238,7 +239,8 @@ public struct OutcomeBatch: Sendable {
     return (heads, ranges)
   }
 
-  /// Returns the details as `commit.lua` reads them: for each the target's index, its user's fingerprint, and a notice.
+  /// Returns the details in the form that `commit.lua` reads. Each has the index of the target, the fingerprint of the
+  /// user, and a notice.
   private func packedDetails() -> [UInt8] {
     guard !details.isEmpty else { return [] }
     var packed: [UInt8] = []
