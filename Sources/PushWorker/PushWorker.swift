@@ -7,8 +7,8 @@ public import EventLoop
 
 /// Worker that takes campaigns from the store, sends their pushes, and records the outcomes.
 ///
-/// Any number of identical workers share the work; none is special. The actor runs on a queue of its own. It handles
-/// the pushes as plain values in batches, and suspends only once for each slice and commit.
+/// Any number of identical workers share the work. The actor runs on its own queue. It handles pushes as plain values
+/// in batches, and suspends only once for each slice and commit.
 ///
 /// The actor starts and ends its parts, and does nothing else. Each part owns its state and is confined to the actor's
 /// loop. ``WorkerParts`` connects the parts, and `README.md` lists them.
@@ -96,8 +96,8 @@ public actor PushWorker: WorkerLoopHost {
     }
   }
 
-  /// Finishes the pushes in flight, records them, gives the rest back, and returns when ``run()`` is about to return.
-  /// Idempotent.
+  /// Waits for the answers to pushes in flight, records them, releases all other work, and returns when ``run()`` is
+  /// about to return. It may be called several times.
   ///
   /// - Parameter deadline: Seconds to wait for answers. Targets that are unanswered after that stay in doubt in the
   ///   ledger.

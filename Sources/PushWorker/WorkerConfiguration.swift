@@ -5,11 +5,11 @@ public import PushCore
 public struct WorkerConfiguration: Sendable {
   /// The worker's name. Another worker may use it after this worker has ended.
   public var name: String
-  /// Whether an operator chose the name. Then a second worker with this name does not start; otherwise it picks another
-  /// name.
+  /// Whether an operator chose the name. If so, a second worker with this name does not start. Otherwise the second
+  /// worker chooses another name.
   public var isNameGiven = true
-  /// Maximum number of targets in doubt, over all held slices. Bounds the targets that are sent twice if the worker
-  /// dies.
+  /// Maximum number of targets in doubt, over all held slices. If the worker dies, at most this many targets are sent
+  /// twice.
   public var window: Int
   /// Version of the program, shown in the state of the fleet.
   public var version = ""
@@ -19,15 +19,15 @@ public struct WorkerConfiguration: Sendable {
   public var engine = PushEngineKind.native
   /// Times and limits of retries.
   public var retry: RetryPolicy
-  /// Limits at which a campaign's answers stop the campaign and its prunes.
+  /// Limits for bad answers. Above a limit, the guard pauses the campaign and drops its prunes.
   public var `guard`: GuardPolicy
   /// Whether the worker exits when no campaign is left.
   public var drains: Bool
-  /// Time in ms for which a slice belongs to this worker without a renewal. After it, other workers take over a dead
-  /// worker's slices, so it bounds the delay. A live worker renews three times per lease.
+  /// Time in ms for which a claim is valid without a renewal. After this time, other workers take over the slices of a
+  /// dead worker. A live worker renews its claims three times per lease.
   public var lease: Int
-  /// Time in ms from the start of a push to its answer. After it, the push is in doubt, and its connection is
-  /// abandoned.
+  /// Maximum time in ms from the start of a push to its answer. After this time, the push is in doubt, and its
+  /// connection is abandoned.
   public var answerTimeout = 30_000
   /// ``lease`` of every worker that `carillon worker` starts. Commands that wait for workers use this value.
   public static let standardLease = 6000
@@ -104,13 +104,14 @@ public struct AppChannel: Sendable {
   }
 }
 
-/// An app's own backend, which bears the load that users cause after a push.
+/// The backend of an app. Users who open a push cause load on it.
 public struct AppBackend: Sendable, Equatable {
   /// The health check of the backend.
   public var check: HealthCheck
   /// Time between two checks, in ms.
   public var interval: Int
-  /// Pushes per second that a healthy backend bears. While it is unhealthy, the app's campaigns are slower than that.
+  /// Pushes per second that a healthy backend can handle. While the backend is unhealthy, the app's campaigns are
+  /// slower.
   public var rate: Double
   /// Minimum share of ``rate`` that its campaigns get: above 0, at most 1.
   public var leastShare: Double

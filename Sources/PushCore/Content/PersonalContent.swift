@@ -1,7 +1,7 @@
 /// Content of a campaign's pushes that differs between targets: the variant, the language and the values.
 ///
-/// The worker that expands a target decides its variant, language and values once, and seals them with the target
-/// (``TargetValues``). The worker that sends the push renders its payload from them.
+/// The worker that expands a slice chooses the variant, language and values of each target once. It stores them in the
+/// sealed list of targets (``TargetValues``). The worker that sends the push renders the payload from them.
 public struct PersonalContent: Sendable, Equatable {
   /// Payload in one form.
   struct Form: Sendable, Equatable {
@@ -74,7 +74,7 @@ public struct PersonalContent: Sendable, Equatable {
     self.variants = variants
   }
 
-  /// Whether the content depends on the target, and not only on the push.
+  /// Whether the content depends on the target.
   public var needsTarget: Bool { forms.count > 1 || !values.isEmpty || variants != nil }
 
   /// Returns the position of the variant that is sealed with a target, in ``CampaignVariants/places``. `nil` if the
@@ -85,8 +85,7 @@ public struct PersonalContent: Sendable, Equatable {
     return CampaignVariants.places.contains(place) ? place : 0
   }
 
-  /// Number of languages of all variants together, which the numbers of the targets' forms depend on; `nil` without
-  /// variants.
+  /// Number of languages of all variants together; `nil` without variants. The number of a target's form depends on it.
   public var variantLanguages: Int? { variants?.languages.count }
 
   /// Writes the payload of one push.
@@ -100,7 +99,7 @@ public struct PersonalContent: Sendable, Equatable {
   public func write(
     _ values: TargetValues, id: (high: UInt64, low: UInt64), most: Int, to payload: inout [UInt8]
   ) -> Bool {
-    // A number that Carillon did not write counts as none.
+    // A number that Carillon has not written counts as missing.
     let number = variants?.form(values) ?? values.form
     return forms[forms.indices.contains(number) ? number : 0].template.write(values, id: id, most: most, to: &payload)
   }
@@ -149,7 +148,7 @@ public struct PersonalContent: Sendable, Equatable {
     bytes.append(UInt8(form & 0xff))
     for place in values.indices {
       let start = bytes.count
-      // No value is as long as the length that marks a missing value.
+      // This length marks a missing value. No real value is as long.
       bytes.append(UInt8(TargetValues.missing >> 8))
       bytes.append(UInt8(TargetValues.missing & 0xff))
       guard let value = user.found[sources[place]], value.count < TargetValues.missing else { continue }

@@ -16,7 +16,8 @@ public struct DeviceRowReader: Sendable {
     public var line: Int
     /// Description of the error.
     public var message: String
-    /// Whether the device is stored: the row itself is before this error in the list, and only a detail was refused.
+    /// Whether the device is stored. Only a detail of the row was refused, and the row comes before this error in the
+    /// list.
     public var isKept = false
   }
 
@@ -28,8 +29,8 @@ public struct DeviceRowReader: Sendable {
     public var hint: String
   }
 
-  /// Maximum length of a record in bytes. It is twice the size of a usual row within the limits of ``DeviceRowDraft``.
-  /// It is also small enough to read the record again if a quote is never closed.
+  /// Maximum length of a record in bytes. It is twice the size of a typical large row. If a quote is never closed, the
+  /// reader reads the record again, so the limit must be small.
   public static let maximumRecord = 16384
 
   /// Maximum length of a record in another system's export, which may contain all data of a user.
@@ -39,7 +40,7 @@ public struct DeviceRowReader: Sendable {
   public struct Mark: Equatable, Sendable {
     /// Number of bytes before it in the file.
     public var offset: Int
-    /// Number of the line that begins at this position or contains the row's beginning, from 1.
+    /// Number of the line of this position, from 1.
     public var line: Int
 
     /// Memberwise.
@@ -104,8 +105,8 @@ public struct DeviceRowReader: Sendable {
     return rows
   }
 
-  /// Position after the returned rows. `nil` before a header and inside a row that is being dropped, because reading
-  /// can't resume there.
+  /// Position after the returned rows. `nil` before the header and inside a row that is being skipped, because an
+  /// import can't resume there.
   public var mark: Mark? {
     skipping || atStart || (format == .csv && header == nil) ? nil : Mark(offset: origin + position, line: line)
   }

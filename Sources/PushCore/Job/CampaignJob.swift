@@ -1,5 +1,5 @@
-/// Reader of the JSON that producers push. It checks every rule that needs no store, in one place for the CLI and for
-/// the workers.
+/// Parser of jobs: the JSON that producers write. It checks every rule that needs no store. Commands and workers use
+/// the same parser.
 public enum CampaignJob {
   /// Maximum size of a job in bytes. It has room for 15,000 tokens, and a worker parses it in some milliseconds. A
   /// larger audience belongs in a segment.
@@ -187,11 +187,11 @@ public enum CampaignJob {
     }
   }
 
-  /// Start of a campaign that has not begun, for a check without the present time. Any value is suitable.
+  /// Start of a campaign that has not begun, for a check without the present time. Any value would do.
   private static let someStart = 1_800_000_000
 
-  /// Returns a job in which relative push times are replaced by absolute times, as if it began at its `sendAt`, or
-  /// otherwise now. `nil` if it has no relative time. An activated job contains only absolute times.
+  /// Returns a job in which absolute times replace relative push times; `nil` if it has no relative time. The start is
+  /// `sendAt`, or now if the job has no `sendAt`. An activated job contains only absolute times.
   ///
   /// - Parameter now: UNIX seconds; `nil` for any time.
   /// - Throws: an error if one of these times is invalid on its own.

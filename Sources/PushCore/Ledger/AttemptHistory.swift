@@ -1,7 +1,7 @@
 /// Facts about the earlier attempts of a target: one byte of its ledger record.
 ///
-/// Bits 0 to 5 are the number of attempts that count against the limit. Bit 7 means that one of them was ambiguous. Bit
-/// 6 means that the present attempt is withheld.
+/// Bits 0 to 5 are the number of attempts that count against the limit. Bit 7 means that an attempt was ambiguous: sent
+/// and not answered. Bit 6 means that the present attempt is withheld.
 public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// Byte as stored in Redis.
   public var rawValue: UInt8
@@ -16,17 +16,17 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// Reads the stored byte.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Creates the history of a first attempt, unless the arguments differ.
+  /// Creates a history. The defaults are those of a first attempt.
   public init(counted: Int = 0, isAmbiguous: Bool = false) {
     rawValue = UInt8(min(max(0, counted), Self.mostCounted))
     self.isAmbiguous = isAmbiguous
   }
 
-  /// Number of attempts that count against the limit. An attempt does not count if nothing was sent, or if it failed
-  /// through no fault of the target.
+  /// Number of attempts that count against the limit. An attempt does not count if nothing was sent, or if the target
+  /// was not the cause of the failure.
   public var counted: Int { Int(rawValue & Self.countedBits) }
 
-  /// Whether an earlier attempt was sent without an answer, so the target may have been delivered.
+  /// Whether an earlier attempt was sent and not answered. The push may then have been delivered.
   public var isAmbiguous: Bool {
     get { rawValue & Self.ambiguousBit != 0 }
     set { rawValue = newValue ? rawValue | Self.ambiguousBit : rawValue & ~Self.ambiguousBit }

@@ -1,18 +1,18 @@
-/// Ledger record of one target: twelve bytes, big-endian: state, attempt, status, reason, history, time. The highest
-/// four bits of the time, which no time uses before the year 2527, contain the variant.
+/// Ledger record of one target. It has twelve bytes, big-endian: state, attempt, status, reason, history, time. The
+/// highest four bits of the time contain the variant; the time itself does not need them before the year 2527.
 ///
-/// States are ordered, and a record only ever rises. Within an attempt `granted < waiting`; a later attempt is above an
-/// earlier one; every terminal outcome is above all others. An absent record reads as twelve zero bytes. They mean the
-/// first attempt: granted if the slice's high-water mark has passed it, otherwise untouched.
+/// A record changes only in one direction: granted, waiting, then the same states of the next attempt, and at last a
+/// terminal outcome. A record that was never written reads as twelve zero bytes, which mean the first attempt. Its
+/// target is granted if its index is lower than the slice's number of granted targets.
 public struct LedgerRecord: Equatable, Sendable {
   /// Length of one record in bytes.
   public static let size = 12
 
   /// State of a target in its delivery.
   public enum State: Equatable, Sendable {
-    /// May be sent, and may have been sent: in doubt until a commit merges an answer.
+    /// The worker may send the target, and may have sent it. The target is in doubt until a commit records an answer.
     case granted
-    /// Answered, and a retry may change the answer; not in doubt.
+    /// The target has an answer and waits for a retry. It is not in doubt.
     case waiting
     /// Finished.
     case terminal(Outcome)
@@ -47,8 +47,8 @@ public struct LedgerRecord: Equatable, Sendable {
   public var status: UInt16
   /// The last reason, in the codes of the campaign's push service.
   public var reason: ReasonCode
-  /// Final variant of its user: the variant's position (``CampaignVariants``) plus one. 0 if there is none, and before
-  /// the end. Counters by variant move with the record.
+  /// Variant of the user: the variant's position (``CampaignVariants``) plus one. 0 if there is none, and before the
+  /// target is finished. Counters by variant change together with the record.
   public var variant: UInt8
   /// Time when the state was reached, in ms since the epoch. In a commit, a waiting record has its delay here instead.
   public var at: UInt64
@@ -67,8 +67,8 @@ public struct LedgerRecord: Equatable, Sendable {
     self.at = at
   }
 
-  /// Finishes the target. If an earlier attempt was ambiguous, an outcome that means "not sent" becomes
-  /// ``Outcome/unknown``.
+  /// Finishes the target. If an earlier attempt was ambiguous (sent and not answered), an outcome that means "not
+  /// delivered" becomes ``Outcome/unknown``.
   ///
   /// - Parameter now: ms since the epoch.
   public mutating func finish(_ outcome: Outcome, at now: UInt64) {
@@ -76,7 +76,7 @@ public struct LedgerRecord: Equatable, Sendable {
     at = now
   }
 
-  /// Outcome with which a granted target ends without being sent; `nil` if the target is not withheld.
+  /// Outcome of a granted target that must not be sent; `nil` if the target is not withheld.
   public var withheld: Outcome? {
     guard state == .granted, history.isWithheld else { return nil }
     return Outcome(rawValue: UInt8(truncatingIfNeeded: status))
@@ -84,12 +84,12 @@ public struct LedgerRecord: Equatable, Sendable {
 
   /// Returns the outcome of the target in its slice; `nil` while it has none.
   ///
-  /// This is the only derivation of an outcome: every reader calls it, or its counterpart in `outcome.lua`. Closing a
-  /// cancelled slice writes no records, so there the outcome of an unfinished target follows from the slice's phase.
+  /// Every reader uses this function, or its counterpart in `outcome.lua`. A cancel writes no records. In a cancelled
+  /// slice, the outcome of an unfinished target therefore depends on the slice's phase.
   ///
   /// - Parameters:
   ///   - phase: the slice's phase.
-  ///   - isGranted: whether the target is below the slice's high-water mark.
+  ///   - isGranted: whether the target's index is lower than the slice's number of granted targets.
   public func outcome(in phase: SlicePhase, isGranted: Bool) -> Outcome? {
     if case .terminal(let outcome) = state { return outcome }
     guard phase == .cancelled else { return nil }

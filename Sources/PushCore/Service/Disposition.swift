@@ -10,7 +10,7 @@ public struct Disposition: Sendable, Equatable {
     case resendNow
   }
 
-  /// Decision about the device token, subject to the guard.
+  /// Decision about the device token. The worker carries it out only if the campaign's guard permits it.
   public enum TokenFate: Sendable, Equatable {
     case keep
     /// The token is removed, unless the device registered after the answer's timestamp.
@@ -22,12 +22,12 @@ public struct Disposition: Sendable, Equatable {
   /// Effect of the answer on more than this target.
   public enum Effect: Sendable, Equatable {
     case none
-    /// Every push of the campaign would fail the same way on every worker.
+    /// Every push of the campaign would fail in the same way on every worker.
     case pauseCampaign(ReasonCode)
-    /// Every push of the campaign would fail the same way on this worker. Its settings or its network path to the
-    /// service may be at fault.
+    /// Every push of the campaign would fail in the same way on this worker. The cause may be the settings of the
+    /// worker or its network path to the service.
     case leaveCampaign(ReasonCode)
-    /// Every push with the credential would fail the same way. The credential stops
+    /// Every push with the credential would fail in the same way. The credential stops
     /// (``PushService/refusal(of:generation:)``), and an alarm reports it.
     case stopCredential(ReasonCode)
   }
@@ -35,7 +35,8 @@ public struct Disposition: Sendable, Equatable {
   public var target: Target
   public var token: TokenFate
   public var effect: Effect
-  /// Whether the next send counts as a new attempt. It does not count if the push was provably not processed.
+  /// Whether the next send counts as a new attempt. It does not count if the service has certainly not processed the
+  /// push.
   public var countsAttempt: Bool
 
   /// Memberwise.
@@ -46,19 +47,19 @@ public struct Disposition: Sendable, Equatable {
     self.countsAttempt = countsAttempt
   }
 
-  /// Decides the consequences of an attempt. Pure.
+  /// Returns the consequences of an attempt. The function does no I/O.
   ///
-  /// The service interprets an answer that refuses a push. The rest is the same for all services.
+  /// The push service decides about an answer that refuses a push. All other decisions are the same for all services.
   ///
   /// - Parameters:
   ///   - answer: the result of the attempt.
   ///   - attempt: its number, from 1.
   ///   - service: the service that answered.
   ///   - policy: delays and the number of attempts.
-  ///   - ambiguity: the campaign's choice if it is unknown whether the service accepted the push.
+  ///   - ambiguity: what the campaign requests if it is unknown whether the service accepted the push.
   ///   - jitter: random, 0 to 1; spreads retries.
-  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost everything with 503. A
-  ///     quick retry is useless then.
+  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with 503. A
+  ///     quick retry would then fail.
   public static func decide(
     _ answer: PushAnswer, attempt: Int, of service: any PushService, policy: RetryPolicy, ambiguity: Ambiguity,
     jitter: Double, isBreakerOpen: Bool = false
@@ -76,7 +77,8 @@ public struct Disposition: Sendable, Equatable {
     case .ambiguous:
       let effect = answer.reason == .none ? Effect.none : .stopCredential(answer.reason)
       guard ambiguity == .resend else { return Disposition(.finish(.unknown), effect: effect) }
-      // A second ambiguous attempt in a row indicates a network problem. An immediate retry would make it worse.
+      // A second attempt in a row without an answer indicates a network problem. An immediate retry would make the
+      // problem worse.
       let target: Target =
         attempt <= 1
         ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, chance: jitter))
@@ -116,8 +118,8 @@ public struct Disposition: Sendable, Equatable {
     held(policy, jitter, .stopCredential(reason))
   }
 
-  /// Holds a target, but no longer than a pause of the campaign needs to reach all workers. After a resume, nothing
-  /// prevents sending.
+  /// Holds a target for the time that a pause of the campaign needs to reach all workers. After a resume, the target
+  /// can be sent immediately.
   private static func held(_ policy: RetryPolicy, _ jitter: Double, _ effect: Effect) -> Disposition {
     Disposition(
       .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: 1, chance: jitter)), effect: effect,

@@ -1,8 +1,8 @@
-/// Push service as configured for an app: everything specific to one service. Pure: it does no I/O.
+/// Push service with the settings of an app: everything that is specific to one service. It does no I/O.
 ///
-/// The store asks it about tokens and reasons. The job asks it about the rules for its push. The worker asks it for the
-/// pushes of a campaign and for the consequences of an answer. A connection asks it about the consequences of an answer
-/// for the connection.
+/// The store uses it for tokens and reasons, and the job for the rules of its push. The worker uses it to compose
+/// pushes and to decide the consequences of an answer. A connection uses it to decide the consequences of an answer for
+/// the connection.
 public protocol PushService: Sendable {
   // MARK: Tokens and reasons
 
@@ -18,8 +18,8 @@ public protocol PushService: Sendable {
 
   /// Writes a token's canonical text. Other programs find the token by this form, and its partition depends on it.
   ///
-  /// Called for every push of a campaign that stores all results, so it allocates nothing. It must accept any bytes:
-  /// the only target of a campaign to a channel is not a token.
+  /// It is called for every push of a campaign that stores all results, so it must not allocate memory. It must accept
+  /// any bytes, because the target of a campaign to a channel is not a token.
   ///
   /// - Parameters:
   ///   - token: 1 to ``DeviceToken/maximumLength`` bytes.
@@ -38,7 +38,7 @@ public protocol PushService: Sendable {
 
   // MARK: Jobs
 
-  /// Returns why a text can't be the id of a broadcast channel; `nil` if it can.
+  /// Returns the reason why a text can't be the id of a broadcast channel; `nil` if it can.
   func problem(ofChannel id: String) -> String?
 
   /// Returns the options of a job's push, with all defaults filled in.
@@ -64,7 +64,7 @@ public protocol PushService: Sendable {
   ///   - now: UNIX seconds; `nil` skips the rules that depend on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
 
-  /// Types of push that show nothing on their own and only notify the app of new content.
+  /// Types of push that show nothing and only notify the app of new content.
   var refreshTypes: [String] { get }
 
   /// Returns the payload of such a push; `nil` for any other type.
@@ -80,7 +80,8 @@ public protocol PushService: Sendable {
 
   // MARK: Answers
 
-  /// Reads an answer. The caller skips an empty answer with status 200: it is an acceptance for every service.
+  /// Parses an answer. It is not called for an empty answer with status 200, which every service uses for an accepted
+  /// push.
   ///
   /// - Parameters:
   ///   - status: 200 to 599.
@@ -106,15 +107,15 @@ public protocol PushService: Sendable {
   ///   - answer: a refusal with its own status; not an acceptance.
   ///   - attempt: its number, from 1. This function does not check whether another attempt is left.
   ///   - policy: delays.
-  ///   - jitter: random, 0 to 1; spreads retries.
-  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost everything with 503. A
-  ///     quick retry is useless then.
+  ///   - jitter: a random number from 0 to 1, which spreads retries.
+  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with 503. A
+  ///     quick retry would then fail.
   func disposition(
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition
 
-  /// Returns whether a refusal is the token's own fault. The next push to such a token will probably fail too, so it
-  /// uses the connection for unproven pushes.
+  /// Returns whether the token is the cause of a refusal. The next push to such a token will probably fail too. It
+  /// therefore uses the connection for unproven pushes (``PushBatch/isUnproven``).
   func blamesToken(_ answer: PushAnswer) -> Bool
 }
 

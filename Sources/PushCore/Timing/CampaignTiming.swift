@@ -1,14 +1,13 @@
-/// Rules for the times of a campaign's pushes that do not follow from its start alone.
+/// Rules for the send times of a campaign's pushes, in addition to its start time.
 public struct CampaignTiming: Sendable, Equatable {
   /// Local time at which each device gets the push; `nil` to send it when the campaign begins.
   public var localTime: LocalTime?
   /// Time zone for devices with an unknown one.
   public var defaultZone = CampaignTiming.utc
-  /// Maximum lateness in seconds. Without local time, `sendAt` may have passed by this much when the job is submitted.
-  /// With local time, a device's time may have passed by this much when the campaign begins; a later device gets
-  /// nothing.
+  /// Maximum lateness in seconds. Without local time: a job is accepted if `sendAt` is at most this long ago. With
+  /// local time: when the campaign begins, a device still gets the push if its local time is at most this long ago.
   public var late = CampaignTiming.defaultLate
-  /// Quiet hours, in which devices get nothing.
+  /// Quiet hours, in which devices get no pushes.
   public var quietHours: QuietHours?
   /// Seconds after which nothing more is sent, counted from the start or from each device's own time.
   public var maxDuration: Int?
@@ -39,7 +38,7 @@ public struct CampaignTiming: Sendable, Equatable {
   }
 }
 
-/// Local time: a time by each device's own clock.
+/// Local time: a time on each device's own clock.
 public struct LocalTime: Sendable, Equatable {
   /// Wall time, in the unit of ``ZoneRules``.
   public var wall: Int
@@ -61,13 +60,13 @@ public struct LocalTime: Sendable, Equatable {
   /// Midnight before ``wall``, as a wall time.
   private var midnight: Int { wall.floorDivided(by: 86400).quotient * 86400 }
 
-  /// UNIX seconds before which no clock shows this time.
+  /// UNIX seconds at which the first clocks show this time.
   public var beginning: Int { (attribute == nil ? wall : midnight) - Self.furthestAhead }
 
-  /// UNIX seconds from which on every clock has shown this time.
+  /// UNIX seconds at which the last clocks show this time.
   var ending: Int { (attribute == nil ? wall : midnight + 86400) + Self.furthestBehind }
 
-  /// Returns the same time of day on the first day for which no clock has shown it at a given time.
+  /// Returns the same time of day on the first day on which no clock has reached it at a given time.
   ///
   /// - Parameter instant: UNIX seconds.
   func onFirstDay(notBefore instant: Int) -> LocalTime {
@@ -92,8 +91,8 @@ public struct LocalTime: Sendable, Equatable {
   }
 }
 
-/// Decision about the time at which a device gets a push. It is made when a worker expands the slice, and again when it
-/// sends the push. Pure.
+/// Decision about the time at which a device gets a push. The worker decides when it expands the slice, and again when
+/// it sends the push. The type does no I/O.
 public struct TargetTiming: Sendable, Equatable {
   /// Time slot of a device.
   public struct Slot: Sendable, Hashable {

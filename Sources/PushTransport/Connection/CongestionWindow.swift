@@ -1,24 +1,26 @@
 internal import PushCore
 
-/// Congestion window: the number of pushes that may be in flight on one connection. Pure: time is an argument.
+/// Congestion window: the number of pushes that may be in flight on one connection. The type does no I/O, and time is
+/// an argument.
 ///
 /// The window starts at one, as APNs requires of a connection with a provider token (Apple, "Establishing a token-based
-/// connection to APNs"). After the first acceptance it is ``first``. Then it is evaluated once per round. A round ends
-/// when a push that was sent after its beginning is answered, so it takes one round trip, regardless of the window's
-/// width.
+/// connection to APNs"). After the first accepted push it is ``first``. Then it changes once per round. A round ends
+/// with the answer to a push that was sent after the round began. A round therefore takes one round trip, whatever the
+/// width of the window.
 ///
-/// The idea is the gradient of Netflix' concurrency-limits and of TCP Vegas. Answers that take longer than on an empty
-/// connection wait in a queue, and a wider window only makes the queue longer. A round widens the window by a share.
-/// The share doubles from round to round while nothing prevents growth. It is smaller when the latency is closer to the
-/// limit of ``LatencyGauge``; beyond the limit, the window does not grow.
+/// The algorithm is similar to the gradient of Netflix' concurrency-limits and to TCP Vegas. If answers take longer
+/// than on an empty connection, pushes wait in a queue, and a wider window makes the queue longer. Each round widens
+/// the window by a share. The share doubles with each round while answers are fast. It is smaller if the latency is
+/// near the limit of ``LatencyGauge``. Above this limit, the window does not grow.
 ///
-/// If answers remain late, the cause may be a queue or a longer path, and the latencies alone can't distinguish these.
-/// So, as in BBR, the window is narrowed for two round trips. The latency during that time is the path's, and the
-/// window then becomes as wide as this path allows. Errors narrow the window by half their share, as in DCTCP: if all
-/// pushes fail, it halves each round trip, while a few errors are noise (``ErrorShares``).
+/// If answers stay late, the cause may be a queue or a longer network path. Latencies alone do not show which. As in
+/// BBR, the window is therefore narrow for two round trips. The latency in this time is the latency of the path, and
+/// the window then becomes as wide as this path allows.
+/// Errors narrow the window by half of their share, as in DCTCP. If all pushes fail, the window halves each round trip.
+/// A few errors have no effect (``ErrorShares``).
 ///
-/// Only the time after the connection began to send a push counts. A push that waits in this process, for the peer's
-/// stream limit or for a turn, says nothing about the server.
+/// The latency is measured from the time when the connection began to send the push. Waiting in this process, for a
+/// free stream or for a turn, does not depend on the server.
 public struct CongestionWindow: Sendable, Equatable {
   /// Meaning of an answer, or of a missing answer, for the connection.
   public enum Signal: Sendable, Equatable {
@@ -26,7 +28,7 @@ public struct CongestionWindow: Sendable, Equatable {
     case accepted
     /// A rejection that concerns the push alone.
     case rejected
-    /// 429: one concerns a single device; many mean that the service is overloaded.
+    /// 429. A single one concerns one device; many of them mean that the service is overloaded.
     case throttled
     /// 5xx: the server has a problem.
     case busy
@@ -49,7 +51,7 @@ public struct CongestionWindow: Sendable, Equatable {
     var width: Double
     /// Latency before the measurement, in nanoseconds.
     var latency: UInt64
-    /// Whether the first round is over, which only waits for the pushes that were in flight.
+    /// Whether the first round is over. In this round, the connection waits for the pushes that were in flight.
     var isSettled = false
   }
 
@@ -71,22 +73,22 @@ public struct CongestionWindow: Sendable, Equatable {
   private var errors = ErrorShares()
   private var measurement: Measurement?
 
-  /// Width after the first acceptance. Any path can carry this many (RFC 6928 also begins with ten packets), and it
-  /// saves four round trips on the way to a thousand.
+  /// Width after the first accepted push. Every path can carry this many pushes (RFC 6928 also begins with ten
+  /// packets). It saves four round trips on the way to a thousand.
   private static let first = 16.0
   /// Growth after a sign of congestion.
   private static let leastPace = 1.0 / 16
-  /// Share of the width during a measurement. A quarter empties the queue that ``LatencyGauge`` tolerates, and its
-  /// latency differs clearly from that of a full queue.
+  /// Share of the width during a measurement. With a quarter of the width, the queue that ``LatencyGauge`` tolerates
+  /// becomes empty. The latency then differs clearly from the latency with a full queue.
   private static let measurementShare = 0.25
-  /// Threshold between a quarter, which indicates a queue, and one, which indicates the path. It is nearer to the
-  /// quarter, because the queue may have emptied.
+  /// Threshold for the ratio of the two latencies. A ratio near a quarter means a queue, and a ratio near one means a
+  /// longer path. The threshold is nearer to a quarter, because the queue may have become empty.
   private static let queueShare = 0.4
   /// Minimum number of pushes that wait in the connection: with one stream, the next push is ready when an answer
   /// arrives.
   private static let leastWaiting = 4
-  /// Maximum number of pushes that wait in the connection. When the limit rises, this many begin immediately, and the
-  /// next follow in the same turn.
+  /// Maximum number of pushes that wait in the connection. When the stream limit rises, these pushes begin immediately,
+  /// and the next ones follow in the same turn.
   private static let mostWaiting = 32
 
   /// - Parameter maximum: at least 1.
@@ -101,10 +103,10 @@ public struct CongestionWindow: Sendable, Equatable {
     minimum = Double(maximum)
   }
 
-  /// Returns the number of further pushes to hand over.
+  /// Returns the number of further pushes that the connection may get.
   ///
-  /// libcurl keeps pushes that the peer's stream limit holds back. There, no other push can overtake them and no other
-  /// connection can take them. So libcurl gets only as many as it sends immediately when there is room.
+  /// If there is no free stream, libcurl keeps pushes in a queue. In this queue, no other push can overtake them, and
+  /// no other connection can take them. libcurl therefore gets only as many pushes as it can send immediately.
   ///
   /// - Parameters:
   ///   - inFlight: pushes handed over and not answered.
@@ -130,8 +132,8 @@ public struct CongestionWindow: Sendable, Equatable {
     if sentAt >= round.began { finishRound(now) }
   }
 
-  /// Resets the window for a new connection: one push until it is accepted, then half the width of the last connection.
-  /// The new path may differ.
+  /// Resets the window for a new connection: one push until it is accepted, then half the width of the last connection,
+  /// because the new path may differ.
   public mutating func reset() {
     if isTrusted { before = measurement?.width ?? width }
     width = 1
@@ -171,7 +173,7 @@ public struct CongestionWindow: Sendable, Equatable {
   }
 
   private mutating func grow(_ headroom: Double) {
-    // A width that was not used was not tested.
+    // If the connection did not use the full width, the round says nothing about it.
     guard round.accepted > 0, round.peak * 4 >= limit * 3 else { return }
     resize(width + max(1, width * pace) * headroom)
     pace = headroom >= 0.5 ? min(1, pace * 2) : max(Self.leastPace, pace / 2)
@@ -184,7 +186,7 @@ public struct CongestionWindow: Sendable, Equatable {
       return
     }
     measurement = nil
-    // If there was a queue, a quarter of the pushes takes a quarter of the time.
+    // If there was a queue, a quarter of the pushes needs a quarter of the time.
     let isQueue = Double(latency) < Double(ended.latency) * Self.queueShare
     gauge.measured(isQueue ? nil : latency, now: now)
     // Little's law: the new width keeps the rate with no more pushes in flight than necessary.

@@ -1,7 +1,7 @@
 internal import PushCore
 
-/// Life cycle of the connections of one engine: which connection takes pushes and how many, and when it is replaced.
-/// Pure: no sockets, and time is an argument.
+/// Life cycle of the connections of one engine. The driver decides which connection takes pushes, how many it takes,
+/// and when it is replaced. The type has no sockets, and time is an argument.
 ///
 ///     closed ──mayOpen: open──► opening ──first acceptance──► established
 ///       ▲                          │                              │
@@ -9,8 +9,8 @@ internal import PushCore
 ///                     │
 ///                     └► ending: takes no more pushes; finished when the last of its own has ended
 ///
-/// The engine executes the actions of ``next(_:credential:now:)`` until there is nothing to do, and reports events.
-/// Facts that only a transport can know arrive unchanged: ``Loss``, ``ConnectionCondition``, ``StreamRoom``.
+/// The engine executes the actions of ``next(_:credential:now:)`` until there is nothing to do, and reports events. The
+/// transport supplies the facts: ``Loss``, ``ConnectionCondition``, ``StreamRoom``.
 struct ConnectionDriver {
   /// Action for the engine.
   enum Action: Equatable {
@@ -25,7 +25,7 @@ struct ConnectionDriver {
     /// Take at most this number of pushes from the supply for the current connection; ``took(_:now:)`` gets the actual
     /// number.
     case take(upTo: Int)
-    /// Give no more pushes to the connection with this serial number, and report the reason to the supply.
+    /// Replace the connection with this serial number: give it no more pushes, and report the reason to the supply.
     case replace(Int, ConnectionEvent)
     /// Keep the connection, and report the error.
     case report(String)
@@ -58,11 +58,12 @@ struct ConnectionDriver {
   private var credential = 0
   private var accepted = 0
   private var handedAt: UInt64 = 0
-  /// Number of remaining pushes for each connection that only waits for its last pushes to end.
+  /// Number of remaining pushes for each connection that takes no new pushes and waits for its last ones to end.
   private var ending: [Int: Int] = [:]
   private var verdict = ConnectionVerdict()
 
-  /// Maximum number of pushes in one take from the supply. Pushes in the supply can still be taken back and overtaken.
+  /// Maximum number of pushes that are taken from the supply at a time. Pushes in the supply can still be cancelled or
+  /// overtaken.
   static let largestShare = 128
 
   init(window: CongestionWindow, idleLimit: UInt64?) {
@@ -85,8 +86,8 @@ struct ConnectionDriver {
   mutating func next(_ room: StreamRoom, credential: Int, now: UInt64) -> Action {
     guard !isDraining else { return .rest }
     guard phase != .closed else { return .askToOpen }
-    // The connection has an older key or certificate. Or it had no push for so long that devices on the path may have
-    // dropped its state.
+    // The connection has an older key or certificate, or it was idle for so long that a firewall may have dropped its
+    // state.
     if self.credential != credential || isStale(now) { return replace(.closed(accepted: accepted)) }
     let count = count(room)
     return count > 0 ? .take(upTo: count) : .rest
@@ -165,7 +166,7 @@ struct ConnectionDriver {
 
   /// Decides about the current connection from its condition and from the pushes that have ended since the last call.
   ///
-  /// - Parameter trouble: text about why the first push was lost; `nil` if none was lost.
+  /// - Parameter trouble: the reason why the first push was lost; `nil` if none was lost.
   mutating func settle(_ condition: ConnectionCondition, trouble: @autoclosure () -> String?) -> Action {
     guard phase != .closed else { return .rest }
     switch verdict.conclude(
@@ -218,7 +219,7 @@ struct ConnectionDriver {
   }
 }
 
-/// Room of a connection, as far as its transport knows it.
+/// Number of pushes that a connection can take, as far as its transport knows it.
 enum StreamRoom: Equatable {
   /// The connection can begin this number of pushes immediately.
   case streams(Int)

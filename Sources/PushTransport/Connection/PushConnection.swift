@@ -1,8 +1,8 @@
 internal import EventLoop
 internal import PushCore
 
-/// One connection to the service over one transport. It carries pushes and reports facts; the ``ConnectionDriver``
-/// draws the conclusions. Confined to the loop of its engine, which is its only caller.
+/// One connection to the service over one transport. It sends pushes and reports facts; the ``ConnectionDriver`` makes
+/// the decisions. It is confined to the loop of its engine, which is its only caller.
 protocol PushConnection: AnyObject {
   /// Event from outside that only this connection handles.
   associatedtype Event: Sendable
@@ -41,9 +41,9 @@ protocol PushConnection: AnyObject {
   /// Appends the pushes that have ended to both lists, each once. It handles many pushes together, so that no push
   /// costs a dispatch.
   func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64)
-  /// Returns text about why the first push was lost since the last call; `nil` if none was lost.
+  /// Returns the reason why the first push since the last call was lost; `nil` if none was lost.
   func takeTrouble() -> String?
-  /// Stops the connection from getting more pushes. Pushes that it can take back are returned unsent.
+  /// Stops taking pushes. The connection returns pushes that it has not begun to send.
   func retire()
   /// Ends all pushes in their present state.
   func abandon()
@@ -61,7 +61,7 @@ protocol PushConnector: Sendable {
   var findsDeadConnections: Bool { get }
   /// Begins to open a connection.
   ///
-  /// - Throws: an error if trying is useless because of a local problem; not for a problem of the network.
+  /// - Throws: an error if a local problem makes a connection impossible. It does not throw for a network problem.
   mutating func connect(
     _ authorization: PushAuthorization, _ surroundings: ConnectionSurroundings<Connection.Event>, now: UInt64
   ) throws -> Connection
@@ -73,13 +73,13 @@ struct ConnectionSurroundings<Event: Sendable> {
   let loop: EventLoop
   /// Callback for events, called on the loop and never during a call of the engine.
   let happened: @Sendable (Event) -> Void
-  /// Callback for statements of the service about the credential.
+  /// Callback for answers of the service about the credential.
   let learned: (CredentialEvent) -> Void
-  /// Callback that returns whether to connect to a numeric address; if not, the next one is tried.
+  /// Callback that returns whether to connect to a numeric address. If it returns false, the next address is tried.
   let mayConnect: (_ address: String) -> Bool
 }
 
-/// Facts about the end of a push that concern its connection. Small and plain, because each push has one.
+/// Facts about the end of a push that concern its connection. The type is small, because each push has one.
 struct EndedPush {
   /// Time when the connection began to send the push, or otherwise when it was handed over; in monotonic nanoseconds.
   var sentAt: UInt64

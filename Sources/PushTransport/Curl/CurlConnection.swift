@@ -5,10 +5,11 @@ internal import TLS
 
 /// One connection to the service: a multi handle of libcurl, its socket and its transfers.
 ///
-/// It is thin: it carries pushes and reports events. Confined to the engine's loop, as libcurl's handles require
-/// (libcurl-thread(3)): only the engine, and libcurl's callbacks within the engine's own calls, use it.
-/// ``ConnectionDriver`` decides about the life of a connection. The many properties here are libcurl's handles with
-/// their memory, the transfers, and facts about the connection that libcurl reports piece by piece.
+/// The type sends pushes and reports events; ``ConnectionDriver`` makes the decisions. It is confined to the engine's
+/// loop, because a libcurl handle must not be used by two threads (libcurl-thread(3)). Only the engine uses it, and
+/// libcurl's callbacks during calls of the engine.
+/// It has many properties: libcurl's handles with their memory, the transfers, and facts about the connection that
+/// libcurl reports one by one.
 final class CurlConnection: PushConnection {
   enum Event: Sendable {
     /// A socket of libcurl is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
@@ -36,20 +37,20 @@ final class CurlConnection: PushConnection {
   /// Whether ALPN selected HTTP/2, and the reason why the connection is not used if it did not.
   private var isAgreed = false
   private var refusal: ProtocolRefusal?
-  /// Whether the service ended the connection before processing any stream (GOAWAY with last stream 0). Known only with
-  /// a certificate.
+  /// Whether the service ended the connection before it processed any stream (GOAWAY with last stream 0). This is known
+  /// only for a connection with a certificate.
   private var wasTurnedAway = false
   private var isRetired = false
   private let multi: UnsafeMutableRawPointer
   private let identity: CurlIdentity?
   private let configuration: ConnectionPool.Configuration
   private let surroundings: ConnectionSurroundings<Event>
-  /// Lives as long as the connection, and therefore longer than libcurl's TLS contexts.
+  /// This object lives as long as the connection, and therefore longer than libcurl's TLS contexts.
   private lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
-  /// Pushes that ended in another way than through libcurl.
+  /// Pushes that ended without a message of libcurl.
   private var returned: [PushCompletion] = []
   /// Reason why the first push was lost since the last query.
   private var trouble: String?
@@ -83,7 +84,7 @@ final class CurlConnection: PushConnection {
     let own = Unmanaged.passUnretained(self).toOpaque()
     _ = carillon_multi_set_socket(multi, socketChanged, own)
     _ = carillon_multi_set_timer(multi, timerChanged, own)
-    // One connection only. Otherwise libcurl would open more as soon as the peer allows too few streams.
+    // Only one connection. Otherwise libcurl would open another one as soon as the peer allows too few streams.
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1)
     // libcurl's own limit is 100 streams, regardless of the peer's (CURLMOPT_MAX_CONCURRENT_STREAMS).
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
@@ -135,8 +136,8 @@ final class CurlConnection: PushConnection {
         carillon_easy_set_headers(easy, transfer.headerList)
       )
     }
-    // A GOAWAY is visible only in the verbose text, which costs more than a push. So it is on only until the first
-    // acceptance, while one push is sent at a time.
+    // libcurl shows a GOAWAY only in its verbose text, which costs more than a push. The verbose text is therefore on
+    // only until the first accepted push. Until then, one push is sent at a time.
     if identity != nil { _ = carillon_easy_set_long(easy, CURLOPT_VERBOSE, isEstablished ? 0 : 1) }
     guard codes == (CURLE_OK, CURLE_OK, CURLE_OK), curl_multi_add_handle(multi, easy) == CURLM_OK else {
       recycle(transfer, isPoisoned: true)

@@ -6,10 +6,10 @@ internal import TLS
 
 /// One connection to the service: its socket, TLS and HTTP/2.
 ///
-/// It is thin: it carries bytes, checks timeouts and reports events. Confined to the engine's loop.
-/// ``ConnectionDriver`` decides about the life of a connection. The many properties here are of four kinds: the setup,
-/// the socket while it is being opened, the pushes that wait for a stream, and the times when the peer last sent
-/// something.
+/// The type reads and writes bytes, checks timeouts and reports events; ``ConnectionDriver`` makes the decisions. It is
+/// confined to the engine's loop.
+/// It has many properties of four kinds: the setup, the socket while it is being opened, the pushes that wait for a
+/// stream, and the times when the peer last sent data.
 final class NativeConnection: PushConnection {
   /// Phase of the connection.
   private enum Phase {
@@ -19,7 +19,7 @@ final class NativeConnection: PushConnection {
   let authorization: PushAuthorization
   var isEstablished = false
   private(set) var isDue = false
-  /// Reason why the connection is of no more use; set once.
+  /// Reason why the connection can no longer be used. It is set once.
   private(set) var failure: NativeFailure?
 
   private let setup: Setup
@@ -31,7 +31,7 @@ final class NativeConnection: PushConnection {
   private var template: PushTemplate?
   /// Time when the last answer to a push arrived.
   private var answeredAt: UInt64 = 0
-  /// Whether the connection's certificate was refused before anything on it was processed.
+  /// Whether the service refused the certificate before it processed any push of the connection.
   private var wasRefused = false
   private var isRetired = false
   /// Reason why the first push was lost since the last query.
@@ -88,8 +88,7 @@ final class NativeConnection: PushConnection {
   var waitingCount: Int { waiting?.range.count ?? 0 }
 
   var room: StreamRoom {
-    // One push may be taken before the connection is open, as on every connection. Its result shows whether the
-    // connection works.
+    // The connection may take one push before it is open. The result of this push shows whether the connection works.
     guard phase == .open, let session else { return .streams(waiting == nil && phase != .closed ? 1 : 0) }
     guard waiting == nil, canSend(payloadCount: 0) else { return .streams(0) }
     return .streams(session.peerMaxConcurrentStreams - session.unfinishedCount)
@@ -163,16 +162,16 @@ final class NativeConnection: PushConnection {
     }
   }
 
-  /// - Parameter isKnown: whether the push was provably not processed.
+  /// - Parameter isKnown: whether it is certain that the service did not process the push.
   private func loss(of push: RequestSession.Ended, isKnown: Bool) -> Loss {
     if let failure {
-      // On a working connection, this push was not sent completely because the connection was closed. Nothing was lost.
+      // The connection worked. It was closed before this push was sent completely, so the push is not lost.
       if isEstablished, isKnown { return [] }
       if trouble == nil { trouble = failure.description }
       return .ofPush
     }
     if trouble == nil { trouble = NativeAnswer.trouble(push.error) }
-    // If no other push was answered since this one was sent, the connection may be dead.
+    // If no other push was answered after this push was sent, the connection may be dead.
     return push.error == .cancel && answeredAt <= push.startedAt ? .silence : .ofPush
   }
 
@@ -245,7 +244,7 @@ final class NativeConnection: PushConnection {
       link?.wantsWrite = isBlocked
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
     } catch {
-      // The service's last message, an alert or a GOAWAY, says more than the error of the write.
+      // The service's last message (an alert or a GOAWAY) explains more than the error of the write.
       do { try read(heardAt) } catch { fail(error) }
       fail(error)
     }
@@ -371,7 +370,7 @@ final class NativeConnection: PushConnection {
     let failure = NativeFailure(error)
     self.failure = failure
     session?.abandon()
-    // There is an event to report, even if the error occurred while writing.
+    // There is an event to report, even if a write caused the error.
     isDue = true
     guard let alert = failure.alert, authorization.identity != nil else { return }
     wasRefused = !isEstablished

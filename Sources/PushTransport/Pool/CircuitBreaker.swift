@@ -73,14 +73,14 @@ public struct CircuitBreaker: Sendable, Equatable {
   /// Number of 503 among the latest 64 answers that opens the breaker. With fewer than half, retries succeed, and the
   /// congestion window slows down enough.
   static let unavailableToOpen = 32
-  /// Minimum number of answers before the breaker opens, because a few answers prove little.
+  /// Minimum number of answers before the breaker opens. Fewer answers may be chance.
   static let leastAnswers = 20
 
-  /// Settings in force.
+  /// Settings.
   public let limits: Limits
   /// Present state.
   public private(set) var state = State.closed
-  /// Number of times that the breaker has opened, without failed trial pushes.
+  /// Number of times that the breaker has opened, not counting failed trial pushes.
   public private(set) var openings = 0
   /// Latest 64 answers, the newest in the lowest bit; a bit is set for a 503.
   private var history: UInt64 = 0
@@ -97,8 +97,8 @@ public struct CircuitBreaker: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - signal: the meaning of the result.
-  ///   - tag: the tag of the push. While the breaker is not closed, only the trial push counts; the others were sent
-  ///     before.
+  ///   - tag: the tag of the push. While the breaker is not closed, only the trial push counts, because all others were
+  ///     sent earlier.
   ///   - jitter: random, 0 to 1; half of a wait is random, so that a fleet does not return at the same moment.
   /// - Returns: whether the state changed.
   public mutating func note(_ signal: Signal, tag: UInt64, now: UInt64, jitter: Double) -> Bool {

@@ -2,7 +2,7 @@ internal import EventLoop
 internal import PushCore
 
 extension ConnectionPool.State {
-  /// Returns whether the time in which pushes may be taken is over.
+  /// Returns whether the time in which connections may take pushes is over.
   func isOver(_ now: UInt64) -> Bool { mayTakeUntil.map { $0 < now } ?? false }
 
   func hasWork(for engine: Int) -> Bool {
@@ -23,7 +23,7 @@ extension ConnectionPool.State {
   }
 
   mutating func noteAnswer(on engine: Int, now: UInt64) {
-    // An answer of a connection that takes no more pushes says nothing about the present one.
+    // An answer on a connection that takes no more pushes does not show that the present connection works.
     if connections[engine].phase != .closed { connections[engine].answeredAt = now }
     failure = nil
   }

@@ -1,6 +1,6 @@
 public import PushCore
 
-/// Whether a pool can send, and if not, why and since when (monotonic nanoseconds). Pure.
+/// Whether a pool can send. If not: the reason, and the time since when (monotonic nanoseconds).
 ///
 /// Workers use it to grant credit to pools and to report why a campaign waits. A pool is ``ready`` if one connection
 /// gets answers, or if it has had nothing to do.
@@ -9,18 +9,18 @@ public enum PoolHealth: Sendable, Equatable {
   case ready
   /// The first connection is being opened, or its first push is not answered yet.
   case connecting(since: UInt64)
-  /// Since this time, no connection could be opened, or the connection broke; the text is for people.
+  /// Connections can't be opened, or break, since this time. `reason` is a text for people.
   case unreachable(since: UInt64, reason: String)
   /// Connections are open and have pushes in flight, but no answer has arrived since this time.
   case unresponsive(since: UInt64)
-  /// The service answers almost everything with 503; single trial pushes detect when that is over.
+  /// The service answers almost every push with 503. Trial pushes show when this has ended.
   case breakerOpen(since: UInt64)
   /// The service refuses the credential, or it has expired.
   case credentialStopped(ReasonCode)
 
   /// Nanoseconds without an answer or a connection after which a pool counts as unable to send. APNs answers within
-  /// half a second, and TCP repeats lost segments after 0.2, 0.6 and 1.4 s (RFC 6298). So two seconds are more than an
-  /// accident. They are far less than the timeout of an answer, which ends the pushes concerned.
+  /// half a second, and TCP repeats lost segments after 0.2, 0.6 and 1.4 s (RFC 6298). Two seconds without an answer
+  /// are therefore not chance. They are far less than the timeout of an answer, after which a push ends.
   public static let patience: UInt64 = 2_000_000_000
 
   /// Facts that determine a pool's health.

@@ -6,7 +6,7 @@ public struct PoolState: Sendable, Equatable {
   public var backlog = 0
   /// Latencies of answers since the start.
   public var times = AnswerTimes()
-  /// Last error, in the engine's words.
+  /// Last error, as text of the engine.
   public var lastError: String?
   /// State of the circuit breaker.
   public var breaker = CircuitBreaker.State.closed
@@ -57,7 +57,7 @@ public struct ConnectionState: Sendable, Equatable {
   var openedAt: UInt64?
   /// Time of its last answer in monotonic nanoseconds; `nil` if none has arrived since it was opened.
   var answeredAt: UInt64?
-  /// Time when it got pushes after having none in flight, in monotonic nanoseconds.
+  /// Time when the connection got pushes while it had none in flight, in monotonic nanoseconds.
   var busySince: UInt64 = 0
 
   /// Creates the state of a connection that was never opened.

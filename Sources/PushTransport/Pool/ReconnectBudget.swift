@@ -1,24 +1,24 @@
-/// Limits for opening connections: with a minimum spacing and jitter, with longer pauses after failures, and few
-/// openings for little success.
+/// Limits for opening connections: a minimum time between openings, jitter, and longer pauses after failures.
+/// Connections that accepted few pushes allow only few new openings.
 ///
 /// APNs may interpret rapid connecting as an attack and block the sender (Apple, "Sending notification requests to
-/// APNs"). All connections of a pool share one budget. Pure: time and chance are arguments.
+/// APNs"). All connections of a pool share one budget. The type does no I/O; time and random numbers are arguments.
 public struct ReconnectBudget: Sendable, Equatable {
   /// Settings of a budget, in nanoseconds.
   public struct Limits: Sendable, Equatable {
-    /// Time between two openings, before jitter. An answer on the newest connection ends it early.
+    /// Time between two openings, before jitter. An accepted push on the newest connection ends the wait early.
     public var spacing: UInt64
     /// Pause after the first failure; doubles with each further one.
     public var firstBackoff: UInt64
     /// Maximum pause after failures.
     public var longestBackoff: UInt64
-    /// Number of openings that may follow each other as fast as answers allow.
+    /// Number of openings that may follow each other without a wait for `refill`.
     public var burst: Int
     /// Time until one more opening is allowed after a burst.
     public var refill: UInt64
 
-    /// Memberwise, with defaults: openings some seconds apart, as Apple's engineers recommend, and at most twelve per
-    /// minute in the long run. So a server that ends each connection early does not get too many of them.
+    /// Creates limits. By default, openings are some seconds apart, as Apple's engineers recommend, and in the long run
+    /// there are at most twelve per minute. This also limits openings to a server that ends each connection early.
     public init(
       spacing: UInt64 = 2_000_000_000, firstBackoff: UInt64 = 1_000_000_000, longestBackoff: UInt64 = 60_000_000_000,
       burst: Int = 8, refill: UInt64 = 5_000_000_000
@@ -38,15 +38,16 @@ public struct ReconnectBudget: Sendable, Equatable {
     case wait(UInt64)
   }
 
-  /// Number of accepted pushes that earn one opening. If a server or proxy ends every connection in order after some
-  /// hundred requests, a new one is opened each time. If it ends them earlier, openings become rare.
+  /// Number of accepted pushes that allow one further opening. Some servers and proxies close every connection after a
+  /// few hundred requests. A new connection is then opened each time. If a server closes connections earlier, openings
+  /// become rare.
   static let acceptedPerOpening = 250
 
-  /// Settings in force.
+  /// Settings.
   public let limits: Limits
   /// Number of failures since the last answer.
   public private(set) var failures = 0
-  /// Number of accepted pushes that have not earned an opening yet.
+  /// Number of accepted pushes that do not yet allow another opening.
   private var achieved = 0
   private var nextOpening: UInt64 = 0
   private var tokens: Int
@@ -61,12 +62,12 @@ public struct ReconnectBudget: Sendable, Equatable {
     refilledAt = now
   }
 
-  /// Requests one opening; `.open` uses it up.
+  /// Requests one opening. The decision `.open` reduces the budget by one.
   ///
   /// - Parameters:
   ///   - jitter: random, 0 to 1.
-  ///   - isMinor: whether the request must leave half of a burst to others. Used for the connection that rejections may
-  ///     end often.
+  ///   - isMinor: whether the request may use only half of a burst. This is for the connection for unproven pushes,
+  ///     which the service may close often.
   public mutating func request(now: UInt64, jitter: Double, isMinor: Bool = false) -> Decision {
     refill(now)
     if now < nextOpening { return .wait(nextOpening - now) }
@@ -77,14 +78,14 @@ public struct ReconnectBudget: Sendable, Equatable {
     return .open
   }
 
-  /// Records that the service accepted a push on a new connection. The next opening need not wait for the spacing.
+  /// Records that the service accepted a push on a new connection. The next opening does not wait for `spacing`.
   public mutating func established(now: UInt64) {
     failures = 0
     nextOpening = min(nextOpening, now)
   }
 
-  /// Records that a connection has ended after a number of accepted pushes, which may earn the opening of its
-  /// successor.
+  /// Records that a connection has ended after a number of accepted pushes. If there were enough, the budget allows one
+  /// more opening.
   public mutating func ended(accepted: Int) {
     achieved += accepted
     tokens = min(limits.burst, tokens + achieved / Self.acceptedPerOpening)

@@ -1,11 +1,11 @@
 import PushCore
 
-/// Decides which slice is served next, and with how much credit. Pure.
+/// Decides which slice gets credit next, and how much. The type does no I/O.
 ///
 /// Higher lanes come first. While a slice of a higher lane could use credit, a lower lane gets only credit that the
-/// higher lane's pool may not have. Within a lane and a pool, campaigns take turns by pushes: the campaign that was
-/// served least goes first (start-time fair queueing: Goyal, Vin and Cheng, 1996). So a single target never waits
-/// behind a million targets of another campaign.
+/// pool of the higher lane must not use. Within a lane and a pool, campaigns take turns: the campaign with the smallest
+/// number of sent pushes goes first (start-time fair queueing: Goyal, Vin and Cheng, 1996). A single target therefore
+/// never waits for a million targets of another campaign.
 enum Scheduler {
   /// The facts that the scheduler needs about a held slice.
   struct Entry {
@@ -16,17 +16,17 @@ enum Scheduler {
     /// Number of pushes of its campaign that were passed to the pool, counted from ``start(of:among:)``.
     var served: Int
     var targets: Targets
-    /// Whether it counts in numbers of slices. In a batch of slices, only one counts.
+    /// Whether the slice counts in the number of held slices. Of a batch of slices, only one counts.
     var counts = true
   }
 
-  /// State of a slice, as far as it decides about credit.
+  /// The parts of a slice's state that affect its credit.
   struct Condition {
     /// Whether its pool can't send now.
     var isStuck: Bool
     /// Whether its targets are known.
     var isReady: Bool
-    /// Whether it is held to send, not to be given back or closed.
+    /// Whether the worker holds the slice to send it, and not to release or close it.
     var isSending: Bool
     /// Whether it waits only for its campaign's guard.
     var isOnlyDeferred: Bool
@@ -44,8 +44,8 @@ enum Scheduler {
     var unanswered: Int
     /// Credit that its next commit returns.
     var returning: Int
-    /// Number of held targets that are enough for its campaign, if a rate limits the campaign. Such a slice does not
-    /// keep the worker busy.
+    /// For a campaign with a rate limit: the number of targets that are enough for the rate. Such a slice does not keep
+    /// the worker busy.
     var enough: Int?
 
     /// Ungranted targets that keep this worker busy.
@@ -98,7 +98,7 @@ enum Scheduler {
       guard entry.condition.isSending, allowance > 0 else { return 0 }
       // One push at a time is enough to find out when the pool can send again.
       if entry.condition.isStuck { return entry.targets.unanswered == 0 ? 1 : 0 }
-      // Two simultaneous searches would each count the deaths of the other.
+      // If two searches ran at the same time, each would count a death of the worker that the other caused.
       if entry.condition.isBisecting, let bisecting, bisecting < entry.slot { return 0 }
       var reserved = 0
       for other in campaigns {
@@ -111,8 +111,8 @@ enum Scheduler {
           reserved += other.wants
         }
       }
-      // At most half is reserved: the campaign that was served least may be waiting for something else, and must not
-      // block the others.
+      // At most half is reserved. The campaign that goes first may be waiting for another reason, and must not block
+      // the others.
       return allowance - min(reserved, allowance / 2)
     }
   }
@@ -126,18 +126,20 @@ enum Scheduler {
     Demand(entries).credit(for: entry, budget)
   }
 
-  /// Returns the initial service count of a campaign: the lowest count in its lane and pool. So it is served next,
-  /// without blocking the others until it has caught up.
+  /// Returns the initial number of sent pushes of a campaign: the lowest number in its lane and pool. The campaign then
+  /// goes next, but does not block the others until it has sent as many pushes.
   static func start(of account: CreditBudget.Account, among entries: [Entry]) -> Int {
     entries.lazy.filter { $0.account == account && $0.targets.wants > 0 }.map(\.served).min() ?? 0
   }
 
   // MARK: Giving back
 
-  /// Returns the slices whose waiting pushes are taken back, and how many pushes each slice may keep.
+  /// Returns the slices whose waiting pushes are removed from the pool, and the number of pushes that each slice may
+  /// keep there.
   ///
-  /// Pushes that wait for a stuck pool are useless. A slice that can't get its rightful credit has priority over two
-  /// kinds of waiting pushes: those of a lower lane, and those beyond their pool's equal part of the window.
+  /// Pushes that wait for a stuck pool only use up credit. If a slice can't get the credit to which it is entitled, it
+  /// has priority over two kinds of waiting pushes: pushes of a lower lane, and pushes beyond their pool's equal part
+  /// of the window.
   static func reclaims(_ entries: [Entry], _ budget: CreditBudget) -> [(slot: Int, keeping: Int)] {
     var reclaims: [(slot: Int, keeping: Int)] = []
     let pools = Set(

@@ -10,24 +10,24 @@ final class SliceSelection {
     var excluded: Set<String>
   }
 
-  /// Number of slices that may be prepared at the same time. Depends on the rest of the campaign whose slice was
-  /// claimed last.
+  /// Number of slices that may be prepared at the same time. It depends on the number of remaining slices of the
+  /// campaign whose slice was claimed last.
   private(set) var preparable = 1
 
-  /// Maximum number of slices that one worker prepares at the same time: enough to have the next slice when one is
-  /// sent.
+  /// Maximum number of slices that one worker prepares at the same time. With four, the next slice is ready when a
+  /// slice is finished.
   static let maximumPreparable = 4
   /// Maximum number of held slices of a pool, in a lane and the higher lanes. Enough to keep the window busy at the end
   /// of a slice; few enough to limit memory.
   static let maximumSlices = 16
   /// Maximum number of held slices, whatever they wait for: enough for several pools.
   static let maximumInHand = 4 * maximumSlices
-  /// Maximum number of additional held slices that wait for their rates. Each keeps its campaign's pushes going and
-  /// costs almost nothing.
+  /// Maximum number of additional held slices of campaigns with a rate limit. Such a slice costs almost nothing, and
+  /// without it its campaign would stop.
   static let maximumLimited = maximumInHand
 
-  /// Records how much of a campaign is left. A worker prepares half of its share of the rest at a time: all workers
-  /// share the end of a campaign, and a fleet with few slices per worker has work for each.
+  /// Records the number of remaining slices of a campaign. A worker prepares half of its share of them at a time. All
+  /// workers therefore share the end of a campaign, and each gets work even if there are few slices per worker.
   ///
   /// - Returns: Whether more slices may be prepared than before.
   func note(unfinished: Int, fleet: Int) -> Bool {
@@ -50,7 +50,7 @@ final class SliceSelection {
   func opening(_ entries: [Scheduler.Entry], beginning: [String], window: Int) -> Opening {
     let counted = entries.lazy.filter(\.counts)
     let preparing = beginning.count + counted.count { !$0.condition.isReady }
-    // A campaign without a held slice may join those in preparation, but only up to a limit.
+    // A slice of a campaign without a held slice may also be prepared, but only up to a limit.
     let busy = counted.count { $0.targets.enough == nil }
     guard busy + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])
@@ -96,8 +96,8 @@ final class SliceSelection {
   /// Maximum average number of targets of a slice in a batch. With more targets, round trips are not the main cost.
   static let fewTargets = 32
 
-  /// Returns how many slices of a campaign to take with one call: one, unless they have few targets. At most half of
-  /// the worker's share of the rest, because all workers share the end of a campaign.
+  /// Returns the number of slices of a campaign to take with one call. It is one, unless the slices have few targets.
+  /// It is at most half of the worker's share of the remaining slices, because all workers share the end of a campaign.
   ///
   /// - Parameters:
   ///   - targets: Estimated targets of a slice of the campaign; `nil` if unknown.

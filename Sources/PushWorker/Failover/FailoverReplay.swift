@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// A slice that this worker has released. It is stored for as long as Redis may lose writes of the slice.
+/// A slice that this worker has released. The worker stores it while Redis may still lose writes of the slice.
 struct FormerSlice {
   let ledger: SliceLedger
   let context: CampaignContext
@@ -31,32 +31,33 @@ struct FormerSlice {
   }
 }
 
-/// Stores the writes that Redis may lose: a crash, or a failover to a replica that was behind, undoes acknowledged
-/// writes. Pure: time is an argument.
+/// The writes that Redis may still lose. A crash, or a failover to a replica with a delay, undoes acknowledged writes.
+/// The type does no I/O, and time is an argument.
 struct FailoverReplay {
-  /// The result of a check of the servers, by their places. In the first check, a server is neither the same nor
-  /// changed.
+  /// The result of a check of the servers. A server is identified by its place in the store. In the first check, no
+  /// server counts as the same or as changed.
   struct Finding: Equatable {
     /// Whether no server was known before.
     var isFirst = false
     /// Servers that are the same as before.
     var same: Set<String> = []
-    /// Servers that differ from before, or have lost their memory: they need a replay. An unknown server is one of
-    /// them, because it may have been a replica.
+    /// Servers that have changed or lost data, and therefore need a replay. An unknown server is one of them, because
+    /// it may have been a replica.
     var changed: Set<String> = []
   }
 
   /// Slices released in the last seconds.
   private(set) var former: [FormerSlice] = []
-  /// The last server of each place: its run and its replication history.
+  /// The last known server of each place: its run id and its replication ids.
   private var servers: [String: String] = [:]
   /// The connections of each place on which its server last answered.
   private var connections: [String: [UInt64]] = [:]
   /// `EventLoop.now` of the last check of the servers.
   var lookedAt: UInt64 = 0
-  /// `EventLoop.now` from which slices are taken, after a possible loss of writes.
+  /// `EventLoop.now` at which the worker takes slices again, after a possible loss of writes.
   private(set) var claimsResume: UInt64 = 0
-  /// `EventLoop.now` from which slices are taken over whose owners could not renew their leases during the outage.
+  /// `EventLoop.now` at which the worker takes over slices again whose owners could not renew their leases during the
+  /// outage.
   private var takeoversResume: UInt64 = 0
   /// Last time at which the server of the shared keys was known and accepted writes, in ms since the epoch.
   private(set) var seenDurableAt: UInt64 = 0
@@ -72,14 +73,16 @@ struct FailoverReplay {
   /// Whether a replay of released slices is due or running.
   var isPending: Bool { isDue || isRunning }
 
-  /// Grace period in ns after a possible loss of writes. Nothing new is taken or sent in it, so that other workers can
-  /// replay their writes. They try to connect at least once a second; the check and the replay take about 100 ms.
+  /// Grace period in ns after a possible loss of writes. During this period the worker takes and sends nothing new, so
+  /// that other workers can replay their writes. Workers try to connect at least once a second, and the check and the
+  /// replay take about 100 ms.
   static let grace: UInt64 = 3_000_000_000
-  /// Time in ms without any heartbeat after which there was no worker, or Redis was away. An idle worker sends one
-  /// every 2.5 s.
+  /// Time in ms. If the fleet has had no heartbeat for this time, no worker was running or Redis was unreachable. An
+  /// idle worker sends a heartbeat every 2.5 s.
   static let silence = 4000
-  /// Age in ms, at the last check of its server, up to which a missing campaign is activated again. Redis may have lost
-  /// it only with the end of its log. An older campaign is really lost, and workers must not begin it again.
+  /// Maximum age in ms of a missing campaign that is activated again, at the last check of its server. Redis loses only
+  /// the end of its log. If the campaign is older, it is missing for another reason, and workers must not begin it
+  /// again.
   private static let forgettable = 2 * Int(SliceJournal.memory / 1_000_000)
 
   // MARK: Checking servers
@@ -90,7 +93,7 @@ struct FailoverReplay {
     for place in Set(first.keys).union(second.keys) {
       let names = Set([first[place], second[place]].compactMap(\.self))
       if !finding.isFirst {
-        // Two different answers mean that the server is just changing. The next check finds the result.
+        // If the two answers differ, the server is changing at this moment. The next check decides.
         if names == [servers[place] ?? ""] { finding.same.insert(place) } else { finding.changed.insert(place) }
       }
       servers[place] = names.count == 1 ? names.first : "changing"
@@ -120,7 +123,7 @@ struct FailoverReplay {
   /// Returns whether other workers may still be replaying their writes.
   func isInGrace(_ now: UInt64) -> Bool { now < claimsResume }
 
-  /// Returns the time in ms for which expired claims stay with their owners.
+  /// Returns the time in ms for which expired claims are still valid.
   func takeoverGrace(_ now: UInt64) -> Int { Int(takeoversResume - min(takeoversResume, now)) / 1_000_000 }
 
   /// Records that this worker runs. The calls must be more frequent than ``SliceJournal/memory``.
@@ -131,10 +134,10 @@ struct FailoverReplay {
 
   /// Returns the time in ns to wait before a replay; 0 for none.
   ///
-  /// The data of a worker that was stopped (a stopped process, a suspended machine) is out of date. Other workers may
-  /// have had its slices since then, and Redis may have lost that too. If this worker restored its targets first, the
-  /// replays of the others would be useless. So the others replay first. This worker replays before the grace period
-  /// ends, because it may be the only one with the data.
+  /// If a worker was stopped (a stopped process, a suspended machine), its data is out of date. Other workers may have
+  /// had its slices since then, and Redis may have lost their writes. If this worker replayed its old data first, Redis
+  /// would refuse the newer replays of the others. The others therefore replay first. This worker still replays before
+  /// the grace period ends, because it may be the only one with the data.
   func delay(_ now: UInt64) -> UInt64 {
     guard wentOnAt > 0, now - wentOnAt < Self.grace else { return 0 }
     let begin = claimsResume - min(claimsResume, Self.grace / 2)
@@ -151,8 +154,8 @@ struct FailoverReplay {
     if session.claim.mustReplay { isDue = true }
   }
 
-  /// Removes writes that servers have had the time to make durable, for servers that are still there. Removes nothing
-  /// for a server that is away: it loses its last writes before its death, even if it died long ago.
+  /// Removes writes that are old enough to be durable, for servers that are still the same. Keeps all writes for a
+  /// server that does not answer: it may have lost its last writes, even if it stopped long ago.
   ///
   /// - Parameters:
   ///   - clock: In ms since the epoch; `nil` if the server of the shared keys is not the same as before.
@@ -212,13 +215,13 @@ struct FailoverReplay {
     former.removeAll(where: \.isOver)
   }
 
-  /// Returns whether this worker must replay a slice. Until then it must not take the slice, however long the replay
-  /// takes: it would send targets again that it has sent.
+  /// Returns whether this worker must replay a slice. Before the replay, it must not take the slice. Otherwise it would
+  /// send targets a second time.
   func mustTell(of slice: SliceReference) -> Bool {
     isPending && former.contains { $0.isDue && $0.ledger.slice == slice }
   }
 
-  /// Removes campaigns that Redis has really lost. They are not replayed.
+  /// Removes campaigns that no longer exist and can't be restored. They are not replayed.
   mutating func drop(_ campaigns: Set<String>) { former.removeAll { campaigns.contains($0.context.campaign.id) } }
 
   /// Returns whether a campaign may be missing only because Redis lost its last writes.

@@ -2,8 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Detects that Redis may have lost writes. Then replays the writes of the last seconds before anything new is taken or
-/// sent.
+/// Detects that Redis may have lost writes. It then replays the writes of the last seconds before the worker takes or
+/// sends anything new.
 final class FailoverService: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -25,11 +25,11 @@ final class FailoverService: WorkerPart {
     self.damage = damage
   }
 
-  /// Whether no write is stored that Redis may lose.
+  /// Whether the worker stores no writes that Redis may lose.
   var isIdle: Bool { failover.former.isEmpty }
-  /// `EventLoop.now` from which slices are taken, after a possible loss of writes.
+  /// `EventLoop.now` at which the worker takes slices again, after a possible loss of writes.
   var claimsResume: UInt64 { failover.claimsResume }
-  /// Time in ms for which expired claims stay with their owners.
+  /// Time in ms for which expired claims are still valid.
   var takeoverGrace: Int { failover.takeoverGrace(EventLoop.now) }
   /// Time in ns to wait before a replay; 0 for none.
   var delay: UInt64 { failover.delay(EventLoop.now) }
@@ -50,8 +50,8 @@ final class FailoverService: WorkerPart {
     return await isAdmitted()
   }
 
-  /// Runs the first calls of a worker, which may find several damaged lists. The call that finds a damaged list sets it
-  /// aside. If another server has taken over, this checks the server and repeats the calls.
+  /// Runs the first calls of a worker. They may find several damaged lists; each call moves a damaged list aside. If
+  /// another server has taken over, the function checks this server and repeats the calls.
   func begin<Result>(_ first: () async throws -> Result) async throws -> Result {
     while true {
       do {
@@ -60,7 +60,7 @@ final class FailoverService: WorkerPart {
         guard case .list(let key)? = error.damage, try await sharedStore.repair.isGone(key) else { throw error }
         log.report("a list is damaged", error)
       } catch {
-        // An admitted server refuses, or does not answer. The operator who started the worker gets the error.
+        // The error comes from an admitted server. The operator who started the worker gets the error.
         guard await !isAdmitted() else { throw error }
         await checkServer()
         guard await isAdmitted() else { throw error }
@@ -79,7 +79,7 @@ final class FailoverService: WorkerPart {
     return await sharedStore.isAdmitted()
   }
 
-  /// The error if a cluster's server of the shared keys, which has the list of workers, is missing.
+  /// Error for a cluster in which the server with the shared keys does not answer. It has the list of workers.
   private struct SharedServerMissing: Error, CustomStringConvertible {
     var description: String { "the server of the shared keys does not answer" }
   }
@@ -109,7 +109,7 @@ final class FailoverService: WorkerPart {
       } else if isReconnected {
         log.tell(.reconnected)
       }
-      // Only primaries count: a replica may still copy its primary's data and lose its own.
+      // Only primaries count. A replica may still replace its data with the data of its primary.
       forgetWhatIsDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
       store.admit(first)
       sharedStore.admit(second)
@@ -182,7 +182,8 @@ final class FailoverService: WorkerPart {
 
   // MARK: Released slices
 
-  /// Replays lost writes before the worker ends, for as long as the stop allows. No other worker may have them.
+  /// Replays lost writes before the worker ends, within the time of the stop. Possibly no other worker has these
+  /// writes.
   func replayBeforeEnd() async {
     while failover.isPending, !life.isAbandoning {
       await checkServer()
@@ -190,8 +191,8 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  /// Number of slices that are replayed at the same time: each takes about ten sequential round trips, and the grace
-  /// period is short.
+  /// Number of slices that are replayed at the same time. A replay takes about ten sequential round trips, and the
+  /// grace period is short.
   private static let replays = 16
 
   /// Replays released slices. Slices that are released during this may need another replay.
@@ -217,7 +218,7 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  /// - Returns: The error of a slice that could not be replayed; `nil` for none.
+  /// - Returns: The error of a slice that could not be replayed; `nil` if all were replayed.
   private func replay(_ places: [Int], since losses: Int) async -> (any Error)? {
     for place in places {
       let former = failover.former[place]
@@ -248,14 +249,15 @@ final class FailoverService: WorkerPart {
         try await slice.ledger.unclaim()
       }
     } else {
-      // The next owner of the reference then need not wait for this worker's lease.
+      // The next owner then does not wait until this worker's lease ends.
       try await slice.ledger.unclaim()
-      // Another worker may have the claim but not the targets.
+      // Another worker may have the claim but no list of targets.
       if !isSealed, slice.journal.targets != nil, isInGrace {
         slice.isDue = true
         failover.mustRunAgain()
       }
-      // Other workers continue with their own target list. This worker's list must not return if Redis loses theirs.
+      // Other workers continue with their own list of targets. If Redis loses that list, this worker must not restore
+      // its older list.
       guard isSealed || isInGrace else { return nil }
     }
     slice.journal.renew(at: EventLoop.now)
@@ -286,7 +288,7 @@ final class FailoverService: WorkerPart {
           _ = try await sharedStore.queue.activate(
             campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
         }
-        // A stage that reached some of its users goes to all of them.
+        // If a stage reached some of its users, it must continue for all of them.
         try await sharedStore.campaigns.restoreStage(
           of: context.campaign, job: context.facts.job, start: context.schedule.start)
       } catch let error as StoreError where error.code == .invalid {
@@ -302,7 +304,7 @@ final class FailoverService: WorkerPart {
     return gone
   }
 
-  /// - Returns: whether the slice is sealed under this seal.
+  /// - Returns: whether the slice has the sealed list with this seal id.
   func replay(
     _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal,
     _ decisions: GrantDecisions

@@ -6,13 +6,13 @@ import CampaignStore
 final class HousekeepingLease {
   /// Time in ms between two signals while a campaign runs, and between two runs of the tasks.
   static let beat = 250
-  /// Minimum and maximum number of runs for each signal while no campaign runs. Then nothing can be lost, and a signal
-  /// costs Redis a write for each worker. So signals are rarer in a larger fleet, whose heartbeats detect an expired
-  /// lease sooner.
+  /// Minimum and maximum number of runs for each signal while no campaign runs. A signal costs Redis a write for each
+  /// worker, and a late signal can't delay a campaign. Signals are therefore rarer in a larger fleet, whose heartbeats
+  /// detect an expired lease sooner.
   private static let idleBeats = 4...16
   /// Number of workers in the fleet for each of these runs.
   private static let workersPerLook = 4
-  /// Time in ms by which a signal may be late.
+  /// Time in ms that a worker waits for a late signal.
   private static let patience = 200
   /// Time in ms between two checks of a leader that sends no signal.
   static let look = 200
@@ -25,9 +25,9 @@ final class HousekeepingLease {
   private var nextSweep: UInt64 = 0
   /// Number of runs so far.
   private var beats = 0
-  /// Whether the next run checks the other workers. Every second run does, and two checks declare a worker dead, so
-  /// this takes less than a second. The first run of a leader does too: only this worker can detect who died before,
-  /// above all the former leader.
+  /// Whether the next run checks the other workers. Every second run has such a check, and after two checks a worker
+  /// counts as dead, so this takes less than a second. The first run of a leader also has a check, because no other
+  /// worker detects that the former leader has died.
   private var looksNext = true
   /// The run with the next signal to a fleet without campaigns.
   private var nextIdleBeat = 0
@@ -52,12 +52,12 @@ final class HousekeepingLease {
   func untilMissing(_ now: UInt64) -> Int {
     guard let lastBeat else { return 0 }
     var end = Self.end(of: interval, after: lastBeat)
-    // While a campaign runs, an announcement for a fleet without campaigns does not count.
+    // While a campaign runs, a time that was announced for a fleet without campaigns does not count.
     if let busySince { end = min(end, Self.end(of: Self.beat, after: max(lastBeat, busySince))) }
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
 
-  /// - Returns: The time from which a signal counts as missing that was due `interval` ms after `moment`.
+  /// - Returns: The time after which a signal counts as missing, if it was due `interval` ms after `moment`.
   private static func end(of interval: Int, after moment: UInt64) -> UInt64 {
     moment + UInt64(2 * interval + patience) * 1_000_000
   }
@@ -74,7 +74,7 @@ final class HousekeepingLease {
   /// Records that the worker holds no slice.
   func noteIdle() { busySince = nil }
 
-  /// Records that a heartbeat found no leader, so that this worker does not wait for a signal.
+  /// Records that a heartbeat found no leader. This worker then does not wait for a signal.
   func heardOfNone() { lastBeat = nil }
 
   /// Returns the time in ms from this run's signal to the next one, in a fleet without campaigns; `nil` if this run has

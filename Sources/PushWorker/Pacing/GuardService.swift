@@ -2,13 +2,14 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Protects the device base from a faulty campaign: prunes and quarantines wait until the campaign's answers look sane.
+/// Protects the registered devices from a campaign with wrong settings: prunes and quarantines wait until the guard has
+/// decided that the campaign's answers are good.
 ///
-/// An operator must fix what trips the guard. So the targets of dropped answers are not lost: they wait, and are sent
-/// again after a resume.
+/// If the guard trips, an operator must fix the cause. The targets of dropped answers are not lost: they wait, and are
+/// sent again after a resume.
 ///
-/// A deferred answer counts as answered. But its target stays in flight and keeps its credit until it is recorded, so
-/// it is in doubt if the worker dies.
+/// A *deferred* answer waits for the decision of the guard. It counts as an answer, but its target stays in flight and
+/// keeps its credit until the answer is recorded. If the worker dies before that, the target is in doubt.
 final class GuardService: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -145,8 +146,8 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  /// Ends the suspension of a guard. The answers of the other workers are as bad, as far as Redis knows, or there are
-  /// no other workers.
+  /// Ends the suspension of a guard, because the answers of the other workers are as bad, or there are no other
+  /// workers.
   private func goOn(_ context: CampaignContext) {
     if context.guard.goOn() { note(decided: context) }
     applyDecisions()
@@ -205,7 +206,7 @@ final class GuardService: WorkerPart {
     loop.start { await self.ask(question, context) }
   }
 
-  /// Decides for a slice whose campaign has too few answers for a decision, because no more answers will come.
+  /// Decides about a campaign that has too few answers, because no more answers will come.
   func flush(_ session: SliceSession) {
     let context = session.context
     let app = context.trial.answer?.app ?? GuardCounts()
@@ -239,10 +240,11 @@ final class GuardService: WorkerPart {
   }
 
   /// Records the deferred answers of a slice, with their effects on devices. Drops them instead in two cases: the guard
-  /// has tripped, or the slice is given back before the guard has decided. In the second case, the operator who paused
-  /// the campaign may know why. A stopping worker uses the answers that it has.
+  /// has tripped, or an operator paused the campaign before the guard had decided. In the second case, the operator may
+  /// know about a problem. A worker that stops decides by the answers that it has.
   ///
-  /// - Parameter report: Limits the answers that wait for a report: only those up to this report are handled.
+  /// - Parameter report: Number of a report to the fleet. Only answers that wait for this report or an earlier one are
+  ///   handled.
   func carryOut(_ session: SliceSession, reportedUpTo report: Int = .max) {
     let guarding = session.context.guard
     if guarding.isSuspended, session.intent == .send { return }
@@ -268,7 +270,7 @@ final class GuardService: WorkerPart {
   func drop(_ answer: DeferredAnswer, of session: SliceSession) {
     switch session.intent {
     case .cancel: return recorder.append(answer, to: session, fate: .keep)
-    // For the new owner, the target is in doubt and must stay so: with an outcome, it would not be sent again.
+    // The target is in doubt for the new owner, and must stay in doubt. With an outcome, it would not be sent again.
     case .lost: return credit.giveBack(1, of: session)
     case .send, .leave: break
     }
@@ -284,8 +286,8 @@ final class GuardService: WorkerPart {
     return own.answers > fleet.answers ? own : fleet
   }
 
-  /// Gives back the slices of a campaign that was resumed after they were claimed. The cause of their answers may have
-  /// been fixed before the resume.
+  /// Releases the slices of a campaign that was resumed after they were claimed. Their bad answers may have a cause
+  /// that was fixed before the resume.
   func withdrawOutdated(_ context: CampaignContext) {
     context.progress.isOutdated = true
     campaigns.drop(context)

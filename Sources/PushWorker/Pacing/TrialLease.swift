@@ -1,7 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// Sends that this worker may make for a campaign with an undecided guard.
+/// Number of pushes that this worker may send for a campaign in its guard trial. The worker leases these sends from
+/// Redis.
 struct TrialLease {
   /// Sends that were leased and not spent.
   private(set) var allowance = 0
@@ -20,9 +21,9 @@ struct TrialLease {
   private var told = GuardCounts()
   private var returned = 0
 
-  /// Answers of all workers, as Redis knows them. If Redis has lost some of them, the answers that this worker has
-  /// reported. Otherwise a worker with the maximum number of answers would wait for other workers, which may have
-  /// nothing left to send.
+  /// Answers of all workers that Redis has counted. If Redis has lost some of them, these are the answers that this
+  /// worker has reported. Otherwise a worker with enough answers would wait for other workers that may have no more
+  /// targets.
   var fleetCounts: GuardCounts {
     guard let counts = answer?.counts, counts.answers >= told.answers else { return told }
     return counts
@@ -37,18 +38,18 @@ struct TrialLease {
 
   /// Minimum time between two requests that are not urgent, in ns.
   private static let pace: UInt64 = 20_000_000
-  /// The same for a campaign whose rate makes its trial long.
+  /// The same time for a campaign with a low rate, whose trial takes long.
   private static let slowPace: UInt64 = 200_000_000
   /// Time in ns without changes after which no more answers are expected, if nothing is in flight.
   private static let silence: UInt64 = 500_000_000
 
-  /// Spends sends on credit that is being requested.
+  /// Uses sends for credit that is being requested.
   mutating func spend(_ count: Int) {
     allowance -= count
     reserved += count
   }
 
-  /// Records the result of that credit. The rest of the sends is available again.
+  /// Records how many of these sends were used. The others are available again.
   mutating func reconcile(spent count: Int, sent: Int) {
     reserved -= count
     allowance += count - sent
@@ -59,10 +60,10 @@ struct TrialLease {
   /// - Parameters:
   ///   - wanted: Sends that slices could make immediately.
   ///   - unanswered: Sends in flight.
-  ///   - isHolding: Whether answers are deferred.
+  ///   - isHolding: Whether answers wait for the decision of the guard.
   ///   - counts: Answers of this worker so far.
-  ///   - isAlone: Whether there are no other workers. Among others, a worker takes at most half of the fleet's sends.
-  ///     If only this worker gets bad answers, the other half is left.
+  ///   - isAlone: Whether there are no other workers. If there are others, a worker takes at most half of the fleet's
+  ///     sends. If only this worker gets bad answers, the others can use the other half.
   ///   - isSlow: Whether the campaign's rate permits only few sends.
   mutating func question(
     wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, isAlone: Bool = true,
@@ -87,8 +88,8 @@ struct TrialLease {
       wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
 
-  /// Returns what Redis knows of this worker, for the question whether the worker should withdraw; `nil` while another
-  /// request is in flight or too recent.
+  /// Returns the counts that Redis has of this worker, for the question whether the worker should decline the campaign;
+  /// `nil` while another request is in flight or too recent.
   mutating func withdrawal(now: UInt64) -> (told: GuardCounts, leased: Int)? {
     guard !isAsking, now - askedAt >= Self.pace else { return nil }
     isAsking = true
@@ -99,8 +100,8 @@ struct TrialLease {
   /// Records that the question was answered or has failed.
   mutating func endWithdrawal() { isAsking = false }
 
-  /// Returns the last report after the worker released its last slice; `nil` for nothing. Leased sends without an
-  /// answer are returned, so that other workers need not wait until Redis considers them lost.
+  /// Returns the last report after the worker released its last slice; `nil` if there is nothing to report. The report
+  /// returns leased sends without an answer, so that other workers can use them immediately.
   ///
   /// - Parameters:
   ///   - counts: Answers of this worker so far.
@@ -135,8 +136,8 @@ struct TrialLease {
   /// Returns whether no more answers are expected from any worker.
   ///
   /// - Parameter lease: Time in ns without changes after which Redis considers the sends in flight lost. Redis then
-  ///   leases them again, so more answers may come. After a second lease, no worker wants to send: by then, another
-  ///   worker has the slices of a dead one.
+  ///   leases them again, so more answers may come. After twice this time, no more answers come, because other workers
+  ///   have taken over the slices of a dead worker.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
     guard let answer, now - heardAt <= Self.memory(lease) else { return false }
     return now - quietSince > (answer.underWay > 0 ? 2 * lease : Self.silence)

@@ -15,7 +15,7 @@ final class AnswerHandler: WorkerPart {
   private let pauses: CampaignPauses
   private let declined: DeclinedCampaigns
   private let figures: WorkerFigures
-  /// Pushes that came back unsent in the present batch of answers.
+  /// Pushes that the pool returned unsent in the present batch of answers.
   private var unsent: [(session: SliceSession, index: Int)] = []
 
   init(
@@ -51,7 +51,7 @@ final class AnswerHandler: WorkerPart {
       }
       let index = SliceTag.index(completion.tag)
       guard session.targets.underWay.contains(index) else { continue }
-      // After the deadline of a stop, the count is 0 already. A late answer still counts for its target.
+      // After the deadline of a stop, the count is already 0. A late answer is still recorded for its target.
       session.pending.unanswered = max(0, session.pending.unanswered - 1)
       if completion.answer.isAccepted {
         crashPoint(.answered)
@@ -134,8 +134,8 @@ final class AnswerHandler: WorkerPart {
       }
     case .resendNow: record.at = 0
     }
-    // A finished target does not count the attempt: the guard may have it sent again, and then this attempt must not
-    // count.
+    // For a finished target, the attempt is not counted. The guard may drop the answer. The target is then sent again,
+    // and this attempt must not count.
     if record.state == .waiting, decision.countsAttempt { record.history.count() }
     switch (record.state, session.intent) {
     case (.waiting, .lost):
@@ -179,7 +179,8 @@ final class AnswerHandler: WorkerPart {
     let id = context.campaign.id
     switch effect {
     case .none: return
-    // The campaign is paused already, or was resumed after this push: the cause of the refusal may have been fixed.
+    // The campaign is already paused, or was resumed after this push. In the second case, the cause of the refusal may
+    // have been fixed.
     case .pauseCampaign where context.progress.isPaused || context.progress.isOutdated: return
     case .pauseCampaign:
       pauses.pause(id, round: context.facts.round, refusal(completion, of: context) + ", then resume")

@@ -29,7 +29,7 @@ final class PushSender: WorkerPart {
     do {
       try await session.load(targets.map(\.index))
     } catch {
-      // The targets are granted. The next search for targets in doubt finds them.
+      // The targets stay granted. The next search for targets in doubt finds them.
       credit.giveBack(targets.count, of: session)
       throw error
     }
@@ -49,7 +49,7 @@ final class PushSender: WorkerPart {
   /// Records a token that the service has just rejected.
   func noteRejected(_ token: ArraySlice<UInt8>) { rejected.insert(token) }
 
-  /// Settles those targets in flight that must not be sent now.
+  /// Records outcomes or retries for targets that must not be sent now.
   ///
   /// - Returns: The other targets.
   func admit(_ session: SliceSession, _ indexes: [Int]) -> [Int] {
@@ -163,10 +163,10 @@ final class PushSender: WorkerPart {
     }
   }
 
-  /// Returns whether a push uses the connection for unproven pushes. That is so in three cases: the token is not
-  /// registered (a job lists it), it was rejected recently, or an earlier attempt was not accepted. The last case also
-  /// moves a retry after a 5xx or an unknown result to another connection. The worker does not know whether a
-  /// registered device ever got a push.
+  /// Returns whether a push uses the connection for unproven pushes (``PushBatch/isUnproven``). This is true in three
+  /// cases: a job lists the token, the token was rejected recently, or an earlier attempt was not accepted. In the last
+  /// case, a retry after a 5xx or without an answer also gets another connection. The worker does not know whether a
+  /// registered device has ever got a push.
   private func isUnproven(
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {
@@ -174,7 +174,7 @@ final class PushSender: WorkerPart {
     return session.targets.underWay.attempt(of: index).history.counted > 0 || rejected.contains(token)
   }
 
-  /// Takes back waiting pushes whose deadline has passed, or for which a quiet time has begun.
+  /// Removes waiting pushes from the pools if their deadline has passed or their quiet hours have begun.
   func expireBacklogs() {
     let now = Int(now)
     for session in slices.sessions where session.pending.unanswered > 0 {
@@ -193,7 +193,7 @@ final class PushSender: WorkerPart {
     }
   }
 
-  /// Records pushes as accepted that were only passed to the pool. For a test.
+  /// For a test: records pushes as accepted that were only passed to the pool.
   private func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
     for index in indexes where session.targets.underWay.contains(index) {
       session.pending.unanswered -= 1

@@ -108,8 +108,8 @@ struct SliceCommitter: WorkerPart {
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       credit.giveBack(lent, of: session)
-      // Targets granted in a lost reply were never sent. Remaining targets in doubt of an earlier owner may have been
-      // sent.
+      // If a reply was lost, the targets that it granted were never sent. Targets in doubt of an earlier owner may have
+      // been sent.
       session.doubt.isInherited = session.doubt.isInherited && !(session.doubt.isEmpty)
       try await reconcile(session)
     } else {
@@ -131,7 +131,7 @@ struct SliceCommitter: WorkerPart {
       do {
         try await session.check(targets, except: commit.request.suspects)
       } catch {
-        // The targets are granted. The next search for targets in doubt finds them, and checks them again.
+        // The targets stay granted. The next search for targets in doubt finds them and checks them again.
         credit.giveBack(targets.count, of: session)
         throw error
       }
@@ -142,7 +142,7 @@ struct SliceCommitter: WorkerPart {
   /// Handles a claim that is no longer valid.
   private func noteLostClaim(_ session: SliceSession) async {
     session.doubt.drop()
-    // Redis may have lost a recent claim, and a seal with it.
+    // Redis may have lost a recent claim, and the sealed list with it.
     await failover.checkServer()
     if failover.isInGrace, session.intent != .lost {
       session.claim.mustReplay = true
@@ -162,7 +162,7 @@ struct SliceCommitter: WorkerPart {
     if !isOurs { await noteLostClaim(session) }
   }
 
-  /// Finds the targets that are granted, unanswered and not in flight on this worker.
+  /// Finds targets that are granted, have no answer and are not in flight on this worker.
   ///
   /// - Returns: `false` if the claim was lost. The new owner may then be sending the granted targets.
   private func findDoubt(_ session: SliceSession) async throws -> Bool {
@@ -174,7 +174,8 @@ struct SliceCommitter: WorkerPart {
       guard isOwner || breaks(.fenceIgnored) else { return false }
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
-        // A target that was answered while Redis was away is not in doubt, although the ledger has no outcome yet.
+        // A target that was answered while Redis was unreachable is not in doubt, although the ledger has no outcome
+        // yet.
         let isUnrecorded = session.pending.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
         if session.targets.underWay.contains(index) {
           var history = record.history
@@ -195,7 +196,7 @@ struct SliceCommitter: WorkerPart {
     return true
   }
 
-  /// Sends targets in doubt again, or records them as unknown, as the campaign's `ambiguity` says.
+  /// Sends targets in doubt again, or records them as unknown. The field `ambiguity` of the campaign decides.
   func resend(_ session: SliceSession, _ count: Int) async throws {
     let targets = Array(session.doubt.targets.prefix(count))
     let resends = session.context.campaign.delivery.ambiguity == .resend
@@ -231,8 +232,8 @@ struct SliceCommitter: WorkerPart {
     try await sender.send(session, sent)
   }
 
-  /// Returns a target in doubt that is sent again. It is marked as ambiguous unless it was withheld: its earlier owner
-  /// may have sent it.
+  /// Returns a target in doubt in the form in which it is sent again. It is marked as ambiguous (sent and not
+  /// answered), because its earlier owner may have sent it. A withheld target is not marked.
   private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
     var target = target
     if session.targets.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }
@@ -251,13 +252,13 @@ struct SliceCommitter: WorkerPart {
 
   // MARK: Passing over
 
-  /// Queues outcomes for the next targets that can't be sent now: their deadline has passed, or it is a quiet time.
-  /// Redis treats an outcome of an ungranted target as a lost grant. So no grant is needed, and no rate, guard trial or
-  /// window is checked.
+  /// Queues outcomes for the next targets that can't be sent, because their deadline has passed or they are in quiet
+  /// hours. If Redis gets an outcome of a target that is not granted, it records the grant too. This step therefore
+  /// needs no grant, and ignores rate, guard trial and window.
   func passOver(_ session: SliceSession, _ count: Int) async throws {
     let indexes = session.claim.granted..<session.claim.granted + count
     try await session.load(indexes)
-    // While the targets were read, an answer may have come, or the slice was lost or paused. Then a later step tries
+    // While the targets were read, an answer may have arrived, or the slice was lost or paused. A later step then tries
     // again.
     guard session.intent == .send, session.pending.outcomes.count == 0, !session.claim.mustReconcile,
       !session.claim.mustReplay
@@ -293,7 +294,7 @@ struct SliceCommitter: WorkerPart {
     }
   }
 
-  /// Ends the search. The targets that it had set aside are then handled like all targets in doubt.
+  /// Ends the search. The targets that were not part of the last step are then handled like all targets in doubt.
   private func endBisection(_ session: SliceSession) async throws {
     guard try await session.ledger.bisect(nil) else { return recorder.withdraw(session, .lost) }
     session.doubt.endBisection()
@@ -317,8 +318,8 @@ struct SliceCommitter: WorkerPart {
     return payload
   }
 
-  /// Puts a target on the dead list, as a job of its own. This happens before its outcome is recorded: if this worker
-  /// dies in between, the target is on the list twice instead of missing.
+  /// Puts a target on the dead list, as a separate job. This happens before its outcome is recorded. If this worker
+  /// dies in between, the target is therefore on the list twice, and not missing.
   private func deadLetter(_ session: SliceSession, _ target: GrantedTarget) async throws {
     try await session.load([target.index])
     guard let (chunk, position) = session.targets.underWay.place(of: target.index) else { return }

@@ -19,7 +19,7 @@ struct SliceDriver: WorkerPart {
       do {
         if try await perform(dispatcher.nextStep(of: session), session) { return }
       } catch let error where !life.isAbandoning && !isFinal(error) {
-        // Pushes in flight still get answers, which this worker must record. So it keeps the slice.
+        // The worker keeps the slice, because it must record the answers to its pushes in flight.
         session.claim.mustReconcile = true
         log.report("slice", of: session.slice, error)
         await failover.checkServer()
@@ -69,7 +69,7 @@ struct SliceDriver: WorkerPart {
     return false
   }
 
-  /// Ends a slice whose targets are all answered, as far as this worker knows.
+  /// Closes a slice in which this worker has no more targets without an outcome.
   ///
   /// - Returns: `false` if Redis has remaining targets.
   private func finish(_ session: SliceSession) async throws -> Bool {

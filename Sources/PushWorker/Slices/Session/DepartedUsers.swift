@@ -1,16 +1,15 @@
 import CampaignStore
 
-/// Users who departed after a slice was expanded: they lost a device or entered a suppression list. Their targets are
-/// checked before they are sent.
+/// Users who departed after a slice was expanded: they lost a device or opted out. The worker checks the targets of
+/// these users before it sends them.
 struct DepartedUsers {
   /// Number of departures that the fingerprints below cover; `nil` for the number from before the expansion.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
-  /// Whether every user counts as departed: there were more departures than the store remembers, or than this type
-  /// stores.
+  /// Whether every user counts as departed, because there were more departures than the store or this type can list.
   private var isAnybody = false
 
-  /// Maximum number of fingerprints, about 100 kB. Beyond it, every target of the slice is checked.
+  /// Maximum number of fingerprints, about 100 kB. If there are more, every target of the slice is checked.
   static let most = 8_192
 
   /// Whether no user has departed.

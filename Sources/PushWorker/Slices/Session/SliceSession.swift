@@ -11,12 +11,12 @@ final class SliceSession {
   let tag: SliceTag
   let ledger: SliceLedger
   let context: CampaignContext
-  /// The store for the expansion: the calls stay on the connection on which the slice was claimed.
+  /// The store for the expansion. It uses only the connection on which the slice was claimed.
   let expanding: CampaignStore
   private(set) var intent = SliceSituation.Intent.send
   /// Credit of the worker's window that this slice holds.
   private(set) var credit = 0
-  /// The state of the slice as Redis last reported it.
+  /// The last state of the slice that Redis reported.
   var claim = SliceClaim()
   /// The targets in doubt.
   var doubt = SliceDoubt()
@@ -43,7 +43,7 @@ final class SliceSession {
   /// Number of targets that were never granted and can be granted.
   var ungranted: Int { max(0, (targets.count ?? 0) - claim.later - claim.granted) }
 
-  /// Records the targets after the seal.
+  /// Records the targets after their list was sealed.
   ///
   /// - Parameter times: Send times of the targets; `nil` if all can be sent immediately.
   func seal(
@@ -62,7 +62,7 @@ final class SliceSession {
   /// Applies the answer to a claim.
   ///
   /// - Parameters:
-  ///   - claimedAt: Monotonic time in ns at which the claim was requested. The lease begins no earlier.
+  ///   - claimedAt: Monotonic time in ns of the request for the claim. The lease begins at or after this time.
   ///   - lease: In ns.
   func adopt(_ standing: SliceStanding, at claimedAt: UInt64, lease: UInt64) {
     claim.renewAt = claimedAt + Self.renewal(of: lease)
@@ -80,7 +80,7 @@ final class SliceSession {
     }
   }
 
-  /// Returns the decision about a target that could be sent now.
+  /// Returns whether a target is sent now, held or dropped.
   ///
   /// - Parameter now: ms since the epoch.
   func fate(of index: Int, now: Int) -> SliceTimes.Fate {
@@ -88,10 +88,10 @@ final class SliceSession {
     return context.schedule.deadline.map { $0 * 1000 <= now } ?? false ? .expire : .send
   }
 
-  /// Returns the time after which a target is not sent any more, in UNIX seconds; `nil` for no limit.
+  /// Returns the time after which a target is no longer sent, in UNIX seconds; `nil` for no limit.
   func deadline(of index: Int) -> Int? { targets.times.map { $0.deadline(of: index) } ?? context.schedule.deadline }
 
-  /// Stops sending, and sets the purpose for which the slice is held from now on.
+  /// Stops sending, and sets the purpose for which the worker holds the slice from now on.
   ///
   /// - Returns: `false` if the slice has this intent already, or its intent is final.
   func withdraw(_ intent: SliceSituation.Intent) -> Bool {
@@ -149,7 +149,7 @@ final class SliceSession {
     return credit == 0 || targets.underWay.missing(next) == nil
   }
 
-  /// Returns whether no work is left after a batch, taken from its queue, is recorded.
+  /// Returns whether the slice is finished when this batch, which was taken from its queue, is recorded.
   func ends(with batch: OutcomeBatch) -> Bool {
     intent == .send && isReady && ungranted == 0 && pending.unanswered == 0 && pending.deferred.isEmpty
       && pending.outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0
@@ -191,11 +191,11 @@ final class SliceSession {
     pending.outcomes.markUntold(index)
   }
 
-  /// Loads the tokens of those targets that are not loaded. The journal still has targets that this worker sealed
-  /// recently, so they need no read.
+  /// Loads the tokens of targets that are not loaded. It reads only targets that the journal does not have: the journal
+  /// has the targets that this worker sealed recently.
   func load(_ indexes: some Collection<Int>) async throws {
     let size = TargetsUnderWay.chunkSize
-    // A loaded chunk may be released while another one is read, so the loop repeats until none is missing.
+    // A loaded chunk may be released while another chunk is read. The loop therefore repeats until no chunk is missing.
     while let number = targets.underWay.missing(indexes) {
       if let sealed = journal.targets, sealed.count == targets.count {
         targets.underWay.keep(sealed.chunk(from: number * size, count: size), number: number)
@@ -212,8 +212,8 @@ final class SliceSession {
     var description: String { "its granted targets could not be checked: Redis lost its seal" }
   }
 
-  /// Returns the targets that a commit may grant and whose users may have departed; empty if not all targets are
-  /// loaded.
+  /// Returns the targets that a commit may grant and whose users may have departed (``DepartedUsers``); an empty list
+  /// if some targets are not loaded.
   func suspects(within credit: Int) -> [SealedTarget] {
     let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
     guard !targets.departed.isEmpty, !next.isEmpty, targets.underWay.missing(next) == nil else { return [] }
@@ -252,7 +252,8 @@ final class SliceSession {
     try await regrant(suspects(among: indexes).filter { !known.contains($0) })
   }
 
-  /// Asks again for decisions about granted targets. A target that was withheld when it was granted stays withheld.
+  /// Asks Redis again for decisions about granted targets. A target that was withheld when it was granted stays
+  /// withheld.
   func regrant(
     _ indexes: [Int]
   ) async throws {

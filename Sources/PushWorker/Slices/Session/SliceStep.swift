@@ -6,17 +6,18 @@ enum SliceStep: Equatable {
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
-  /// Record outcomes for this many of the next targets, which can't be sent now and were not granted.
+  /// Record outcomes for this many of the next targets. They can't be sent, and were not granted.
   case passOver(Int)
-  /// Try the next part of the targets in doubt, because a target of the slice kills its workers.
+  /// Send the next part of the targets in doubt, to find the target that kills its workers.
   case bisect
-  /// Record the answers that the guard defers: no more answers will come.
+  /// Record the answers that wait for the guard, because no more answers will come.
   case flush
   /// Close the slice: every target has its outcome.
   case finish
   /// Close the slice: the campaign was cancelled, and nothing is in flight.
   case cancel
-  /// Park the slice: only retries and targets with a later send time are left. The earliest is due in this many ms.
+  /// Park the slice, because only retries and targets with a later send time are left. The first of them is due in this
+  /// many ms.
   case park(Int)
   /// Give the slice back: the campaign is paused, or the worker stops.
   case leave
@@ -49,7 +50,7 @@ struct SliceSituation: Equatable {
     var blocked = 0
     /// Targets that wait for a retry, or for their own send time.
     var waiting = 0
-    /// ms until the earliest of them is due; `nil` for none.
+    /// Time in ms until the first of them is due; `nil` for none.
     var nextRetry: Int?
   }
 
@@ -63,7 +64,7 @@ struct SliceSituation: Equatable {
     var returning = 0
     /// Pushes without an answer.
     var unanswered = 0
-    /// Answers that the guard defers.
+    /// Answers that wait for the decision of the guard.
     var deferred = 0
   }
 
@@ -73,7 +74,8 @@ struct SliceSituation: Equatable {
     var amount = 0
     /// The part of the window that its pool could reach.
     var reach = 1000
-    /// Whether small amounts count: the guard is undecided, the pool can't send, or the campaign has a rate.
+    /// Whether a commit is useful even for little credit: the guard is undecided, the pool can't send, or the campaign
+    /// has a rate.
     var isScarce = false
   }
 
