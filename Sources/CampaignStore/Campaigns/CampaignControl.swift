@@ -57,7 +57,7 @@ extension Campaigns {
   /// is shown as "paused itself".
   ///
   /// - Parameters:
-  ///   - unguarded: for a resume, whether all prunes and quarantines are carried out, however many there are.
+  ///   - unguarded: for a resume, whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - round: the number of resumes that the worker knows. If the campaign has been resumed more often, nothing
   ///     changes. `nil` for no such condition.
   ///   - gate: the place of the stage whose gate pauses the campaign, and whether the gate needs approval; `nil` for
@@ -95,7 +95,7 @@ extension Campaigns {
   /// Resumes a campaign on behalf of a person.
   ///
   /// - Parameters:
-  ///   - unguarded: whether all prunes and quarantines are carried out, however many there are.
+  ///   - unguarded: whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - person: the person; empty if unknown.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval.
   public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {

@@ -187,7 +187,7 @@ public enum CampaignJob {
     }
   }
 
-  /// Start of a campaign that has not begun, for a check without the present time. Any value would do.
+  /// Start of a campaign that has not begun, for a check without the present time. Any value is suitable.
   private static let someStart = 1_800_000_000
 
   /// Returns a job in which absolute times replace relative push times; `nil` if it has no relative time. The start is

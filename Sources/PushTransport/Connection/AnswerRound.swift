@@ -15,7 +15,7 @@ struct AnswerRound: Sendable, Equatable {
   /// Number of answers to skip until the next sample.
   private var passing = 0
 
-  /// Number of latencies that are kept of a round. With this many, the median of the same answers varies by a tenth.
+  /// Maximum number of latencies that are stored for a round. With this number, the median is accurate to a tenth.
   private static let sampleCount = 32
 
   /// Clears all counts and begins a new round.

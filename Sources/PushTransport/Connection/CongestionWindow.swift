@@ -105,8 +105,8 @@ public struct CongestionWindow: Sendable, Equatable {
 
   /// Returns the number of further pushes that the connection may get.
   ///
-  /// If there is no free stream, libcurl keeps pushes in a queue. In this queue, no other push can overtake them, and
-  /// no other connection can take them. libcurl therefore gets only as many pushes as it can send immediately.
+  /// If no stream is free, libcurl keeps pushes in a queue. In this queue, no other push can overtake them, and no
+  /// other connection can take them. libcurl therefore gets only as many pushes as it can send immediately.
   ///
   /// - Parameters:
   ///   - inFlight: pushes handed over and not answered.

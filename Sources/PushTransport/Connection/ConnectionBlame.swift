@@ -1,13 +1,13 @@
 internal import PushCore
 
-/// Count of the errors that speak against a connection. Pure.
+/// Count of errors of which a connection may be the cause.
 struct ConnectionBlame {
   /// Number of answers and losses in a row that count as errors.
   private var faults = 0
-  /// Whether an answer means that the connection is of no more use, regardless of later answers.
+  /// Whether an answer means that the connection can no longer be used, even if later answers are good.
   private(set) var isSpent = false
 
-  /// Number of errors in a row that replace the connection. A single error may be accidental.
+  /// Number of errors in a row after which the connection is replaced. A single error may be chance.
   private static let faultsToReplace = 3
 
   /// Whether too many errors in a row occurred on the connection.

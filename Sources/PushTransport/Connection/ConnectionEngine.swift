@@ -2,13 +2,14 @@ internal import Dispatch
 internal import EventLoop
 internal import PushCore
 
-/// Engine for one connection after the other, on its own serial queue. It executes the actions of a
+/// Engine that has one connection at a time, on its own serial queue. It executes the actions of a
 /// ``ConnectionDriver``.
 ///
-/// The engine works in turns. In a turn, the connection does what it can, the engine records the pushes that have
-/// ended, and fills free room from the supply. Then it delivers all completions together. Pushes move between engine
-/// and connection in batches, so no push costs a dispatch. The stored properties are the connection, the driver, and
-/// the state between them: timers, the supply, undelivered completions, and the tasks that wait for the end.
+/// The engine works in turns. In a turn, the connection does all possible work. The engine then records the pushes that
+/// have ended, takes new pushes from the supply for free streams, and delivers all completions together. Pushes move
+/// between engine and connection in batches, so no push costs a dispatch. The stored properties are the connection, the
+/// driver, and the state between them: timers, the supply, undelivered completions, and the tasks that wait for the
+/// end.
 actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private let loop: EventLoop
   private let number: Int
@@ -16,7 +17,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private let service: any PushService
   private var driver: ConnectionDriver
   private var current: Connector.Connection?
-  /// Connections that only wait for their last answers.
+  /// Connections that take no more pushes and wait for their last answers.
   private var ending: [Int: Connector.Connection] = [:]
   private var ended: [EndedPush] = []
   private var completions: [PushCompletion] = []
@@ -168,8 +169,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       } else {
         driver.ended(on: serial)
       }
-      // If the certificate is refused, a push without an answer carries the reason why it is not sent again soon.
-      // Tokens are refused by answers.
+      // If the certificate is refused, a push without an answer gets this reason, so that it is not sent again soon. If
+      // a provider token is refused, every push has an answer.
       if let stopped, answer.kind != .answered { completions[first + index].answer.reason = stopped }
     }
     ended.removeAll(keepingCapacity: true)

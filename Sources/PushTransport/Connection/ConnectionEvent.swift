@@ -10,8 +10,8 @@ enum ConnectionEvent: Sendable, Equatable {
   case trouble(String)
   /// The connection could not be opened or broke, after this number of accepted pushes; the text is for logs.
   case failed(String, accepted: Int)
-  /// The connection was closed in order or replaced on purpose, after this number of accepted pushes.
+  /// The connection was closed without an error or replaced on purpose, after this number of accepted pushes.
   case closed(accepted: Int)
-  /// Statement of the service about the credential.
+  /// Answer of the service that concerns the credential.
   case credential(CredentialEvent)
 }

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Errors on a connection since the last conclusion, and their meaning for it. Pure.
+/// Errors on a connection since the last conclusion, and the decision about the connection.
 struct ConnectionVerdict {
   /// Decision about the connection.
   enum Conclusion: Equatable {
@@ -33,7 +33,7 @@ struct ConnectionVerdict {
   /// Returns the conclusion and clears the losses.
   ///
   /// - Parameters:
-  ///   - trouble: text about why the first push was lost; `nil` if none was lost. Later losses on the same connection
+  ///   - trouble: the reason why the first push was lost; `nil` if none was lost. Later losses on the same connection
   ///     are consequences.
   ///   - isEstablished: whether a push was accepted on the connection.
   ///   - isNarrow: whether the window is one push.
@@ -53,8 +53,8 @@ struct ConnectionVerdict {
     }
     guard !loss.isEmpty else { return blame.isSpent || blame.isFaulty ? .ended : nil }
     let trouble = trouble() ?? "a push was lost"
-    // Before the first acceptance, and with a window of one push, a loss that may concern the connection does concern
-    // it.
+    // Before the first accepted push, and with a window of one push, a loss that may concern the connection counts as
+    // an error of the connection.
     if loss.contains(.silence) || loss.contains(.ofConnection) && (!isEstablished || isNarrow) {
       return .broken(trouble)
     }

@@ -1,13 +1,13 @@
-/// Shares of errors in about sixty recent pushes of a connection. They show which errors are more than noise. Pure.
+/// Shares of errors in about sixty recent pushes of a connection. They distinguish real problems from single errors.
 struct ErrorShares: Sendable, Equatable {
   private var throttled = 0.0
   private var busy = 0.0
   private var failed = 0.0
 
-  /// Number of pushes from which on a round counts alone.
+  /// Number of pushes in a round above which earlier rounds no longer count.
   private static let memory = 64.0
-  /// Shares that count as noise. A 429 may be a single overloaded device, and a 5xx a single request. Pushes without an
-  /// answer may have any cause, and no window is narrow enough to prevent them.
+  /// Shares of errors that are ignored. A 429 may concern a single device, and a 5xx a single request. A missing answer
+  /// may have any cause, and a narrower window would not always prevent it.
   private static let noise = (throttled: 0.25, busy: 0.03, failed: 0.1)
 
   /// Returns the share of the round's pushes with errors that are more than noise, 0 to 1.

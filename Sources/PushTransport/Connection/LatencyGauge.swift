@@ -1,18 +1,18 @@
-/// Gauge that decides whether answers take longer than the round trip to the service explains. Pure.
+/// Gauge that decides whether answers take longer than a round trip to the service.
 struct LatencyGauge: Sendable, Equatable {
   enum Verdict: Sendable, Equatable {
     /// They do not take longer. `headroom` is the unused part of the tolerance, 0 to 1.
     case flat(headroom: Double)
     /// They take longer at the moment.
     case late
-    /// They have taken longer for so long, or the last measurement of the round trip is so old, that it should be
-    /// repeated: see ``measured(_:now:)``.
+    /// The round trip should be measured again, because answers have been late for a long time or the last measurement
+    /// is old: see ``measured(_:now:)``.
     case doubtful
   }
 
   /// Round-trip time in nanoseconds: the shortest latency of a round since the last measurement.
   private var base: UInt64
-  /// Time when a round last took no longer than that, in monotonic nanoseconds.
+  /// Time of the last round that took no longer than `base`, in monotonic nanoseconds.
   private var seenAt: UInt64
   private var measuredAt: UInt64?
   private var lateSince: UInt64?
@@ -24,22 +24,21 @@ struct LatencyGauge: Sendable, Equatable {
   /// Tolerated latency relative to the round-trip time: half of it may be queueing time. Netflix' limiter tolerates the
   /// same.
   private static let tolerance = 1.5
-  /// Share of the tolerance that counts as chance. At the lower end, the latency still counts as the round-trip time;
-  /// at the upper end, growth stops before answers are late.
+  /// Share of the tolerance that may be chance. A latency in the lowest tenth still counts as the round-trip time. In
+  /// the highest tenth, the window stops growing before answers are late.
   private static let margin = 0.1
-  /// Minimum number of late rounds for doubt. One stall makes the round late in which it ends, and the next one, so two
-  /// rounds prove nothing.
+  /// Minimum number of late rounds before a new measurement. One delay can make two rounds late, so two are not enough.
   private static let doubtfulRounds = 3
-  /// Minimum duration of late rounds in nanoseconds. Shorter periods end before the machine has scheduled other
-  /// processes.
+  /// Minimum duration of late rounds before a new measurement, in nanoseconds. In a shorter time, other processes on
+  /// the machine may be the cause.
   private static let doubtfulTime: UInt64 = 200_000_000
-  /// Duration of late rounds in nanoseconds after which the number of rounds does not matter.
+  /// Duration of late rounds, in nanoseconds, after which a new measurement needs no minimum number of rounds.
   private static let unbearableTime: UInt64 = 5_000_000_000
   /// Minimum interval between measurements, in nanoseconds and in round trips. A measurement costs up to three round
   /// trips at a quarter of the rate, so it uses at most a twentieth of the time.
   private static let leastInterval: UInt64 = 10_000_000_000
   private static let leastTrips: UInt64 = 45
-  /// Nanoseconds after which a round-trip time that was not seen again may have changed.
+  /// Nanoseconds after which the round-trip time may have changed, if no round has confirmed it.
   private static let longestUnseen: UInt64 = 30_000_000_000
 
   /// Tolerated latency in nanoseconds. Above it, the window does not grow.
@@ -53,7 +52,7 @@ struct LatencyGauge: Sendable, Equatable {
 
   /// Records a measurement of the round-trip time.
   ///
-  /// - Parameter way: round-trip time in nanoseconds; `nil` if it is not longer than the known one.
+  /// - Parameter way: round-trip time in nanoseconds; `nil` if the measured time is not longer than the known one.
   mutating func measured(_ way: UInt64?, now: UInt64) {
     if let way { base = way }
     seenAt = now

@@ -1,7 +1,7 @@
 /// Reason why a connection is not used: its server did not agree to HTTP/2.
 ///
 /// HTTP/2 over TLS requires that ALPN selects `h2` (RFC 9113 section 3.2). Otherwise both engines send nothing, because
-/// it is unknown how another protocol's server handles a push.
+/// a server for another protocol may handle a push in an unexpected way.
 struct ProtocolRefusal: Error, Equatable, CustomStringConvertible {
   /// Place of the connection: the endpoint's URL, or its host and port.
   var place: String

@@ -1,17 +1,16 @@
-/// Engine: one connection to the service at a time and everything on it, on its own serial queue.
+/// Engine: one connection to the service at a time, with all its pushes, on its own serial queue.
 ///
-/// This is the boundary between the pool and a transport. An engine manages its stream limit: it takes work from its
-/// ``PushSupply`` when it has room. So no push waits inside an engine, and pushes that were not taken can still be
-/// taken back.
+/// This is the boundary between the pool and a transport. An engine takes pushes from its ``PushSupply`` when it has
+/// free streams. No push therefore waits inside an engine, and the pool can still cancel pushes that no engine has
+/// taken.
 public protocol PushEngine: AnyObject, Sendable {
-  /// Notifies the engine that the supply has work again, after it had none or refused. Cheap; may be called from any
-  /// thread.
+  /// Notifies the engine that the supply has pushes again. The call is cheap and may come from any thread.
   func wake()
   /// Notifies the engine that the whole service has a problem: the stream limit begins at one again. May be called from
   /// any thread.
   func startSmall()
-  /// Stops taking pushes, waits for answers to the pushes in flight, and closes the connections. Pushes without an
-  /// answer after `deadline` nanoseconds complete as ambiguous. Idempotent; returns when nothing is left and every
-  /// completion was delivered.
+  /// Stops taking pushes, waits for answers to the pushes in flight, and closes the connections. After `deadline`
+  /// nanoseconds, pushes without an answer complete with an unknown result. The function returns when all completions
+  /// were delivered. It may be called several times.
   func drain(deadline: UInt64) async
 }

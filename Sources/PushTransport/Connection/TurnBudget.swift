@@ -1,7 +1,7 @@
-/// Limit for the data that is read in one turn of an engine whose transport reads until nothing is left. Pure.
+/// Limit for the data that an engine reads in one turn, if its transport reads until the socket is empty.
 ///
-/// libcurl 7.88.1 reads as long as the socket has data and the transfer gets none of it (`cf_h2_recv` in lib/http2.c).
-/// So a server that sends faster than frames are read would occupy the engine's thread forever.
+/// libcurl 7.88.1 reads as long as the socket has data and the transfer gets none of this data (`cf_h2_recv` in
+/// lib/http2.c). A fast server could therefore block the engine's thread forever.
 struct TurnBudget {
   private var records = 0
   private var bytes = 0

@@ -19,7 +19,7 @@ struct CurlAnswer {
     }
     let body = transfer.responseBody
     guard status != 200 || !body.isEmpty else {
-      // Every service means an acceptance by this; most pushes end with it.
+      // For every service, this means that the push was accepted. Most pushes end in this way.
       reply = PushReply(.accepted)
       return
     }
@@ -36,11 +36,11 @@ struct CurlAnswer {
 
   /// Returns the result of a transfer without a complete answer.
   ///
-  /// Every error is ambiguous unless libcurl never asked for the body: libcurl reports REFUSED_STREAM with a code that
-  /// other errors share. A truncated answer is ambiguous too, regardless of its status: see the module's README,
-  /// "Truncated answers".
+  /// After an error, the result of the push is unknown, unless libcurl has not requested the body. libcurl reports
+  /// REFUSED_STREAM with an error code that it also uses for other errors. The result is also unknown after a truncated
+  /// answer, whatever its status: see the module's README, "Truncated answers".
   ///
-  /// - Parameter wasRefused: whether the connection was ended before anything on it was processed.
+  /// - Parameter wasRefused: whether the service ended the connection before it processed any push of the connection.
   static func failure(_ transfer: CurlTransfer, wasRefused: Bool = false) -> PushCompletion {
     let kind = transfer.wasRead && !wasRefused ? PushAnswer.Kind.ambiguous : .notSent
     return PushCompletion(tag: transfer.tag, answer: PushAnswer(kind: kind))

@@ -163,8 +163,8 @@ public final class ConnectionPool: Sendable {
   /// called, there is no limit.
   ///
   /// A caller that sends under a lease needs this limit. A process may be stopped for a time (SIGSTOP, a suspended
-  /// machine). Meanwhile, other workers may have sent the pushes in this backlog. After the stop, the connections
-  /// continue before the worker can check whether it still owns these pushes.
+  /// machine). Other workers may send the pushes of this backlog in that time. After the stop, the connections continue
+  /// before the worker can check whether it still owns these pushes.
   ///
   /// - Parameter deadline: monotonic nanoseconds; an earlier deadline than before has no effect.
   public func mayTake(until deadline: UInt64) {

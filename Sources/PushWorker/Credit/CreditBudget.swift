@@ -1,15 +1,15 @@
 /// The worker's window, divided by pool and lane: how many targets may be granted without a recorded answer.
 ///
-/// Credit returns only when an answer is recorded. So the number of targets in doubt after a death never exceeds the
-/// window.
+/// Credit is free again only after the answer is recorded. After a death, the number of targets in doubt therefore
+/// never exceeds the window.
 ///
-/// If a push service is dead, frozen or slow, its credit returns late or never. With more than one pool, no pool may
-/// therefore take everything: a pool gets more only while it has less than ``share`` times the free credit. One busy
-/// pool gets three quarters of the window, two get three sevenths each, and the next pool always finds some. (Dynamic
-/// thresholds: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998.) The
-/// credit of lower lanes does not limit a higher lane. Pure.
+/// If a push service does not answer or is slow, the credit of its pool is free late or never. If there are several
+/// pools, no pool may therefore take the whole window. A pool gets more only while it has less than ``share`` times the
+/// free credit. One busy pool gets three quarters of the window, two busy pools get three sevenths each, and some
+/// credit is always free for the next pool. (Dynamic thresholds: Choudhury and Hahne, "Dynamic queue length thresholds
+/// for shared-memory packet switches", 1998.) The credit of lower lanes does not limit a higher lane.
 struct CreditBudget: Equatable {
-  /// A pool and a lane with credit of their own.
+  /// A pool and a lane. Each such pair has its own credit.
   struct Account: Hashable {
     /// The pool's number.
     var pool: Int
@@ -45,12 +45,12 @@ struct CreditBudget: Equatable {
     own -= returning
     all -= returning
     let more = (Self.share * (window - all) - own) / (1 + Self.share)
-    // An account without credit gets one, however small the window.
+    // An account without credit gets at least one, even if the window is small.
     return min(free, max(more, own == 0 ? 1 : 0))
   }
 
-  /// Returns the credit that an account could have if no other account changed. A request for less than a good part of
-  /// it does not justify a round trip.
+  /// Returns the credit that an account could have if no other account changed. A worker requests credit only if it
+  /// gets a large part of this number, because a request costs a round trip.
   func reach(_ account: Account) -> Int {
     isShared ? held(inLanesUpTo: account).own + allowance(account) : window
   }

@@ -4,8 +4,8 @@ import Dispatch
 import EventLoop
 import PushCore
 
-/// Allocates the window to slices, in the order in which they are served. Takes credit back if other slices have a
-/// right to it.
+/// Allocates the window to slices, in the order of the ``Scheduler``. Takes credit back if other slices are entitled to
+/// it.
 final class CreditDispatcher: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -64,8 +64,8 @@ final class CreditDispatcher: WorkerPart {
 
   /// Wakes the slices that have a next step, in the order in which they are served.
   ///
-  /// - Parameter takingMore: Whether to take further slices if there is room. Needs a reason, because the worker also
-  ///   takes slices regularly.
+  /// - Parameter takingMore: Whether to take further slices if there is room. Callers need a reason, because the worker
+  ///   also takes slices regularly.
   func dispatch(takingMore: Bool) {
     let now = EventLoop.now
     guards.askToStandDown(now)
@@ -75,7 +75,7 @@ final class CreditDispatcher: WorkerPart {
     let entries = entries(now)
     let demand = Scheduler.Demand(entries)
     var ungranted = 0
-    // For slices that wait for their rates, ``RateService`` wakes the claim loop when their targets run short.
+    // If slices wait for their rates, ``RateService`` wakes the claim loop before their targets run out.
     let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.targets.enough != nil }
     for entry in Scheduler.order(entries) where entry.condition.isReady {
       guard let session = slices.session(in: entry.slot) else { continue }
@@ -152,7 +152,7 @@ final class CreditDispatcher: WorkerPart {
         returning: session.pending.outcomes.nextCount, enough: rates.enough(of: context)))
   }
 
-  /// Takes back pushes that no connection has taken, if other slices have a right to their credit.
+  /// Removes pushes that no connection has taken, if other slices are entitled to their credit.
   private func reclaim(_ now: UInt64) {
     for reclaim in Scheduler.reclaims(entries(now), credit.budget) {
       guard let session = slices.session(in: reclaim.slot) else { continue }

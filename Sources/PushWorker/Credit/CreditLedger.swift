@@ -23,8 +23,8 @@ final class CreditLedger {
     session.note(credit: -amount)
   }
 
-  /// Releases a slice. Its pushes in flight keep their credit until they are answered, because no other slice may use
-  /// it before.
+  /// Releases a slice. Its pushes in flight keep their credit until they are answered. Until then no other slice may
+  /// use this credit.
   func release(_ session: SliceSession, underWay count: Int) {
     if count > 0 { orphans[session.tag] = (session.context.facts.account, count) }
     giveBack(session.credit - count, of: session)

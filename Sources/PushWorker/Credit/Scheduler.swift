@@ -16,7 +16,7 @@ enum Scheduler {
     /// Number of pushes of its campaign that were passed to the pool, counted from ``start(of:among:)``.
     var served: Int
     var targets: Targets
-    /// Whether the slice counts in the number of held slices. Of a batch of slices, only one counts.
+    /// Whether the slice counts in the number of held slices. A batch of slices counts as one slice.
     var counts = true
   }
 

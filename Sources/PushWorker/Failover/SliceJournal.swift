@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// Recent writes of a slice that Redis has acknowledged and may still lose. A crash that loses the end of the log, or a
-/// failover to a replica that was behind, undoes them. After a replay, it is as if nothing had been lost.
+/// Recent writes of a slice that Redis has acknowledged and may still lose: by a crash that loses the end of its log,
+/// or by a failover to a replica with a delay. A replay restores these writes.
 struct SliceJournal {
   private struct Entry {
     /// `EventLoop.now` of the acknowledgement.
@@ -18,8 +18,8 @@ struct SliceJournal {
   private var sealedAt: UInt64 = 0
 
   /// Time in ns for which Redis may still lose an acknowledged write. Redis syncs its log every second (`appendfsync
-  /// everysec`), and may delay a write for a second more on a slow disk ("Redis persistence"). A replica must not be
-  /// further behind.
+  /// everysec`), and may delay a write for another second on a slow disk ("Redis persistence"). A replica must not have
+  /// a longer delay.
   static let memory: UInt64 = 3_000_000_000
 
   /// Records a target list that was sealed.
@@ -36,23 +36,23 @@ struct SliceJournal {
       Entry(at: now, outcomes: outcomes.isEmpty ? nil : RecordedOutcomes(outcomes), retries: retries))
   }
 
-  /// Removes writes that Redis has had the time to make durable.
+  /// Removes writes that are old enough to be durable in Redis.
   mutating func forget(before now: UInt64) {
     if targets != nil, now - sealedAt > Self.memory { targets = nil }
     guard let first = entries.first, now - first.at > Self.memory else { return }
     entries.removeFirst(entries.firstIndex { now - $0.at <= Self.memory } ?? entries.count)
   }
 
-  /// Records that everything was replayed at this time, and may be lost again.
+  /// Records that everything was replayed at this time. Redis may lose it again.
   mutating func renew(at now: UInt64) {
     if targets != nil { sealedAt = now }
     for index in entries.indices { entries[index].at = now }
   }
 
-  /// Replays everything in the order of the acknowledgements. The retries of a commit were granted after its outcomes.
+  /// Replays everything in the order of the acknowledgements. In a commit, the outcomes come before the retries.
   ///
   /// - Parameters:
-  ///   - ledger: The ledger of the slice, with the same seal.
+  ///   - ledger: The ledger of the slice. It must have the same seal id.
   ///   - tell: Records one batch; called for one batch after the other.
   func replay(to ledger: SliceLedger, _ tell: (inout OutcomeBatch) async throws -> Void) async throws {
     for entry in entries {

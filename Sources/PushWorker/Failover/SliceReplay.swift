@@ -9,7 +9,7 @@ struct SliceReplay: WorkerPart {
   let committer: SliceCommitter
   let recorder: TargetRecorder
 
-  /// The error while the worker that can restore the targets may still do so.
+  /// Error while another worker may still restore the targets.
   private struct NotRestoredYet: Error, CustomStringConvertible {
     var description: String { "Redis lost its targets; waiting for the worker that sealed them" }
   }
@@ -29,8 +29,8 @@ struct SliceReplay: WorkerPart {
       try await tellAgain(session)
       claimedAt = EventLoop.now
       answer = try await session.ledger.claim(worker: environment.configuration.name)
-      // Granted targets without an answer may have been sent: by another worker, or by this worker before its journal
-      // begins.
+      // Granted targets without an answer may have been sent, by another worker or by this worker at an earlier time
+      // than its journal covers.
       session.doubt.isInherited = true
     }
     session.claim.mustReplay = false
@@ -46,7 +46,7 @@ struct SliceReplay: WorkerPart {
     do {
       try await committer.reconcile(session)
     } catch {
-      // Starts from the beginning: otherwise the slice would not know whose targets are in doubt.
+      // Starts again from the beginning. Otherwise the slice would not know which worker has sent its targets in doubt.
       session.claim.mustReplay = true
       throw error
     }
@@ -69,7 +69,7 @@ struct SliceReplay: WorkerPart {
       try await session.ledger.unclaim()
       throw NotRestoredYet()
     }
-    // It is too late for a replay, as with released slices.
+    // It is too late for a replay. The same rule applies to released slices.
     if !isSealed { session.journal = SliceJournal() }
     session.journal.renew(at: EventLoop.now)
   }

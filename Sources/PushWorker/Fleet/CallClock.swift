@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The start time of a call in flight. Other threads than the worker's can read it, also while the worker's thread is
-/// stuck.
+/// The start time of a call in flight. Other threads can read it, even while the worker's thread is blocked.
 public final class CallClock: Sendable {
   /// 0 while no call is in flight.
   private let began = Atomic<UInt64>(0)

@@ -3,14 +3,14 @@ import CampaignStore
 /// A worker's membership in the fleet: its instance, its subscription, and its last heartbeat. Times are
 /// `EventLoop.now`. Confined to the worker's loop.
 final class FleetMembership {
-  /// The name of the worker, and the present life of this name.
+  /// The name of the worker, and the random id of this process.
   var instance: WorkerInstance
   /// The subscription to the wake-up channel.
   var listener: WakeListener?
   var isListening = false
   /// Whether other workers know that this worker listens.
   var hasJoined = false
-  /// Time from which a missing subscription again proves that another worker is dead.
+  /// Time after which a missing subscription again means that another worker is dead.
   private var othersBackAt: UInt64 = 0
   /// Time of the last heartbeat that Redis accepted.
   private var heartbeatAt: UInt64?
@@ -21,11 +21,11 @@ final class FleetMembership {
     self.instance = instance
   }
 
-  /// Ignores missing subscriptions until a moment. After an outage or a restart of Redis, all workers subscribe again,
-  /// which takes time.
+  /// Ignores missing subscriptions until this time. After an outage or a restart of Redis, all workers must subscribe
+  /// again, which takes time.
   func expectOthers(by moment: UInt64) { othersBackAt = moment }
 
-  /// Returns whether a missing subscription proves that a worker is dead.
+  /// Returns whether a missing subscription means that a worker is dead.
   func canTellTheDead(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
 
   func noteHeartbeat(at now: UInt64) {

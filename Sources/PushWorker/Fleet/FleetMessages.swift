@@ -1,8 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// Receives the messages of the fleet, and lists this worker under its name. A worker that gets no messages learns the
-/// same later, from the answers to its heartbeats.
+/// Receives the messages of the fleet, and adds this worker to the list of workers. If a worker gets no messages, it
+/// gets the same information later from the answers to its heartbeats.
 final class FleetMessages: WorkerPart {
   let environment: WorkerEnvironment
   private let membership: FleetMembership
@@ -35,7 +35,7 @@ final class FleetMessages: WorkerPart {
     switch event {
     case .listening:
       membership.isListening = true
-      // The answer to a heartbeat repeats what the missed messages said.
+      // The answer to a heartbeat has the information of the missed messages.
       signals.heartbeat.ring()
     case .deaf(let error):
       membership.isListening = false
@@ -66,12 +66,12 @@ final class FleetMessages: WorkerPart {
     slices > 0 && WakeRule.looks(for: slices, fleet: environment.fleet)
   }
 
-  /// Lists this worker under its name, unless a live worker has the name.
+  /// Adds this worker to the list of workers, unless a live worker has the same name.
   ///
   /// - Throws: ``StoreError`` `conflict` if the name was given.
   func join() async throws {
-    // Without a subscription, only its heartbeats show that a worker is alive. This holds for an earlier life of its
-    // name too.
+    // If a worker has no subscription, only its heartbeats show that it is alive. This is also true for an earlier
+    // process with the same name.
     guard membership.isListening else { return }
     while true {
       let former = try await sharedStore.fleet.sight(of: membership.instance.name)
@@ -90,8 +90,8 @@ final class FleetMessages: WorkerPart {
   }
 
   private func isAlive(_ sight: PresenceSight) async throws -> Bool {
-    // A busy Redis may not have noticed a recent death. A live worker that lost its connection sends a heartbeat in
-    // this time.
+    // A busy Redis may not have noticed a recent death. If the other worker is alive and lost only its connection, it
+    // sends a heartbeat in this time.
     await pause(milliseconds: HousekeepingLease.look)
     return try await sharedStore.fleet.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
   }

@@ -1,7 +1,7 @@
 import CampaignStore
 import EventLoop
 
-/// Sends the worker's heartbeat, and passes on its answer: events that were missed, and the size of the fleet.
+/// Sends the worker's heartbeat, and passes the answer to other parts: missed events, and the size of the fleet.
 struct Heartbeat: WorkerPart {
   let environment: WorkerEnvironment
   let membership: FleetMembership

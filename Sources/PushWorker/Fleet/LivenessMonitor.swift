@@ -1,10 +1,10 @@
 import CampaignStore
 
-/// Detects workers whose process has ended: two checks found no connection of the worker, and it sent no heartbeat in
-/// between. Pure.
+/// Detects workers whose process has ended: two checks in a row found no connection of the worker, and it sent no
+/// heartbeat in between. The type does no I/O.
 ///
-/// A live worker that lost its connection sends a heartbeat immediately. If that is too late, it is considered dead.
-/// Then its claims are fenced, and its window bounds what it sends in that time.
+/// A live worker that lost its connection sends a heartbeat immediately. If the heartbeat is too late, the worker
+/// counts as dead. Its claims are then invalid, and it can send at most one window of further pushes.
 struct LivenessMonitor {
   /// Workers that were absent at the last check, with their last heartbeats.
   private var absent: [WorkerInstance: Int] = [:]

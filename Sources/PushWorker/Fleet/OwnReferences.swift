@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// The references to slices in this worker's own list in Redis, as of the last checks. Confined to the worker's loop.
+/// The references to slices in this worker's own list in Redis, from the last checks. Confined to the worker's loop.
 final class OwnReferences {
   /// References of the last check that no task of this worker handles.
   private var unaccounted: Set<SliceReference> = []
@@ -10,14 +10,15 @@ final class OwnReferences {
   /// Whether the list needs no check.
   var isIdle: Bool { unaccounted.isEmpty && !isListFilled }
 
-  /// Records whether the list had references at a heartbeat. The reply that brought a reference may have been lost, and
-  /// no other worker takes from the list of a live worker.
+  /// Records whether the list had references at a heartbeat. The reply with a reference may have been lost, and no
+  /// other worker takes references from the list of a live worker.
   func note(holdsSlices: Bool) { isListFilled = holdsSlices }
 
-  /// Returns the references that no task handles. They come from an earlier life of this name, or from a lost reply.
+  /// Returns the references that no task handles. They come from an earlier process with this name, or from a lost
+  /// reply.
   ///
-  /// A reference that is just being taken is on the list before this worker knows it. So a reference counts only if two
-  /// checks in a row find it.
+  /// When the worker takes a reference, Redis adds it to the list before the worker gets the reply. A reference
+  /// therefore counts only if two checks in a row find it.
   func leftovers(listed: [SliceReference], taken: Set<SliceReference>) -> Set<SliceReference> {
     let unknown = Set(listed).subtracting(taken)
     defer { unaccounted = unknown }

@@ -25,10 +25,11 @@ struct PresenceLoop: WorkerPart {
 
   /// Subscribes to the fleet's messages, and lists this worker.
   func enter(on events: EventLoop) async throws {
-    // This precedes the listing: a listed worker without a subscription counts as dead.
+    // The worker subscribes before it is added to the list, because a listed worker without a subscription counts as
+    // dead.
     await messages.listen(on: events)
     try await failover.begin { try await messages.join() }
-    // This precedes all slices: other workers take over only the slices of listed workers.
+    // The worker is listed before it takes slices, because other workers take over only the slices of listed workers.
     try await failover.begin { try await heartbeat.give() }
   }
 
@@ -47,7 +48,7 @@ struct PresenceLoop: WorkerPart {
       signals.heartbeat.reset()
       failover.noteRunning(EventLoop.now)
       do {
-        // This precedes the check of the worker's own list: Redis may have lost the claims of this worker.
+        // The servers are checked before the worker's own list, because Redis may have lost the claims of this worker.
         if await !isServerKnown() { await failover.checkServer() }
         try await heartbeat.give()
         if membership.isListening, !membership.hasJoined { try await messages.join() }
@@ -60,7 +61,7 @@ struct PresenceLoop: WorkerPart {
         if await !isServerKnown() { await failover.checkServer() }
       }
       guard !life.isFinished else { return }
-      // A lease has room for two heartbeats, even if one is late.
+      // Two heartbeats fit into a lease, even if one of them is late.
       let interval = min(
         upkeep.isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, environment.configuration.lease * 5 / 12))
       await signals.heartbeat.wait(milliseconds: interval, on: loop)

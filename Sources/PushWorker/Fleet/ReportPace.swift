@@ -1,9 +1,9 @@
 import CampaignStore
 
-/// Decides when a worker repeats its report to the fleet, because each report costs Redis a write. Pure: time is an
-/// argument.
+/// Decides when a worker repeats its report to the fleet. A report costs Redis a write, so an unchanged report is
+/// rarely repeated. Time is an argument.
 struct ReportPace {
-  /// Time in ns after which an unchanged report is repeated: Redis may have lost it, and no worker would notice.
+  /// Time in ns after which an unchanged report is repeated, because Redis may have lost it without an error.
   private static let interval: UInt64 = 60_000_000_000
 
   private var told: WorkerReport?

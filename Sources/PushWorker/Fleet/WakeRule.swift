@@ -1,9 +1,9 @@
-/// Selects the workers that try to take available slices. They are few, so that they don't all ask for the same slice,
-/// and enough that almost always one of them asks. The next leader signal announces slices that are left. Also selects
-/// the workers that wait for jobs. Pure.
+/// Selects the workers that try to take available slices: few enough that they don't all request the same slice, and
+/// enough that almost always one of them does. The next signal of the leader reports slices that no worker has taken.
+/// The rule also selects the workers that wait for jobs.
 public enum WakeRule {
-  /// Time in ms between attempts without a signal, as a safety net. A worker that makes slices available publishes it,
-  /// and the answer to each heartbeat repeats it.
+  /// Time in ms between attempts without a signal, if messages are lost. Usually a worker that makes slices available
+  /// publishes a message, and the answer to each heartbeat has the same information.
   static let idleInterval = 60_000
   /// Average number of workers that try to take each slice.
   private static let looks = 4

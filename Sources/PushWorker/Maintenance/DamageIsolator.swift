@@ -8,7 +8,7 @@ struct DamageIsolator: WorkerPart {
 
   /// Handles an error: isolates the slice or the campaign whose data the error reports as damaged.
   ///
-  /// A damaged list is set aside. No worker can repair damaged shared data.
+  /// The worker moves a damaged list aside. No worker can repair damaged shared data.
   ///
   /// - Parameter slice: The slice of the failed work. If its partition is damaged, this slice is isolated.
   func repair(_ error: any Error, of slice: SliceReference? = nil) async {

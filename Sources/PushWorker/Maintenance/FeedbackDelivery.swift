@@ -1,9 +1,10 @@
 import CampaignStore
 
-/// Partitions with prunes that the devices' partitions have not received yet. Pure.
+/// Partitions of slices whose prunes must still be delivered to the partitions of the tokens.
 struct UndeliveredPrunes {
-  /// Number of partitions that justifies a round trip before a second has passed. The store records the owner of a
-  /// token in the token's partition. That costs one script, for any number of the owner's tokens.
+  /// Number of partitions for which the worker makes a round trip before a second has passed. The owner index of a
+  /// token is in the token's partition. A delivery therefore costs one script call for each partition, whatever the
+  /// number of its tokens.
   private static let deliveredTogether = 64
 
   private var partitions: Set<Int> = []

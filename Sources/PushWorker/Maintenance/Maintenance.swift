@@ -36,8 +36,8 @@ final class Maintenance: WorkerPart {
   /// Registers new webhooks, so that they get every event from now on. Called before the worker takes anything.
   func registerWebhooks() async throws { try await webhooks.register() }
 
-  /// Runs the tasks for which no other part waits: deliveries to webhooks, and checks of backends. Returns when its
-  /// task is cancelled.
+  /// Runs the tasks for which no other part waits: deliveries to webhooks, and checks of backends. The function returns
+  /// when its task is cancelled.
   func runUnattended() async {
     await loop.withGroup { group in
       if self.webhooks.isNeeded { self.loop.start(in: &group) { await self.webhooks.run() } }
@@ -65,7 +65,7 @@ final class Maintenance: WorkerPart {
         } else if housekeeping.untilMissing(EventLoop.now) == 0 {
           wait = HousekeepingLease.look
         } else {
-          // The random part keeps the workers of the fleet from asking at the same time.
+          // Because of the random part, the workers of the fleet do not ask at the same time.
           wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...HousekeepingLease.look)
         }
       } catch {
@@ -115,7 +115,7 @@ final class Maintenance: WorkerPart {
     do {
       tell(begun: try await sharedStore.queue.promote(chores.scheduled))
     } catch {
-      // The slices of dead workers are handled nevertheless.
+      // Continue with the slices of dead workers.
       log.report("could not start a scheduled campaign", error)
       await damage.repair(error)
     }
@@ -158,8 +158,8 @@ final class Maintenance: WorkerPart {
     }
   }
 
-  /// Sweeps through a few partitions: delivers prunes that were not delivered, and finishes moves that were not
-  /// finished. Some steps also search for lost references, and for campaigns that the schedule lost.
+  /// Sweeps through a few partitions: delivers remaining prunes, and completes unfinished registrations. Some steps
+  /// also search for slices without a reference and for campaigns that are missing in the schedule.
   private func sweep() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
     for partition in partitions {

@@ -12,7 +12,7 @@ local function fingerprint(user)
   return struct.pack('>I4', hash)
 end
 
--- Counts so many departures without fingerprints that the ring can't list them. Every target is then checked.
+-- Counts more departures than the ring can list, without fingerprints. Every target is then checked.
 local function depart_unnamed(departures)
   redis.call('SETRANGE', departures, '0', struct.pack('>I6', count_departures(departures) + ring_size + 1))
 end

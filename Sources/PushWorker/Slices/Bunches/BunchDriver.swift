@@ -83,7 +83,7 @@ struct BunchDriver: WorkerPart {
     wakeSlices()
   }
 
-  /// Applies the answer to a commit. The slice stays in the batch, or leaves the batch if this fails.
+  /// Applies the answer to a commit. If this fails, the slice leaves the batch.
   func endCommit(
     _ commit: SliceCommitter.CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer, isLast: Bool = false,
     _ bunch: inout Bunch, _ group: inout DiscardingTaskGroup
@@ -127,7 +127,7 @@ struct BunchDriver: WorkerPart {
     }
   }
 
-  /// Moves a slice whose targets are known out of its batch, into a task of its own.
+  /// Moves a slice whose targets are known from its batch to a separate task.
   func leave(_ session: SliceSession, _ group: inout DiscardingTaskGroup) {
     session.leaveBunch()
     loop.start(in: &group) { await self.runner.work(apart: session, isPrepared: true) }

@@ -8,7 +8,7 @@ struct Bunch {
 }
 
 /// Runs batches of slices of one campaign. The slices have few targets each, so each step of all slices takes one round
-/// trip. A slice with an unusual next step leaves its batch and continues in a task of its own.
+/// trip. A slice with an unusual next step leaves its batch and continues in a separate task.
 struct BunchRunner: WorkerPart {
   let environment: WorkerEnvironment
   let runner: SliceRunner

@@ -34,8 +34,8 @@ struct BunchStart: WorkerPart {
           store: store, slice: $0, lease: environment.configuration.lease, app: context.campaign.app,
           rules: context.facts.rules)
       }
-      // The expansion stays on the present connection. If Redis fails over and loses the claims, this worker can't
-      // seal.
+      // The expansion uses only the present connection. If Redis fails over and loses the claims, this worker then
+      // can't seal the targets.
       let expanding = store.pinned()
       var expansion = SliceBunch(
         ledgers, store: expanding, of: context.campaign, filter: context.facts.filter,
@@ -66,8 +66,8 @@ struct BunchStart: WorkerPart {
           await runner.drop(reference, error)
         }
       }
-      // A pause or cancellation may have come since the state was read. This worker may already have reported its epoch
-      // as applied.
+      // After the state was read, an operator may have paused or cancelled the campaign. This worker may already have
+      // reported that epoch as applied.
       if campaigns.epoch != epoch { try await follower.follow() }
       let positions = sessions.keys.sorted()
       for (position, result) in zip(positions, try await expansion.expand(positions)) {

@@ -3,8 +3,8 @@ import EventLoop
 import PushCore
 
 /// Checks the preconditions for the expansion of a campaign's slices. The campaigns that its audience refers to must
-/// have ended. The segments that it names must exist. Redis must have room for the rest of the campaign, because memory
-/// must not run out halfway. Sealed slices are not affected. A blocked campaign publishes the reason.
+/// have ended. The segments that it names must exist. Redis must have enough memory for the rest of the campaign.
+/// Slices whose targets are sealed are not affected. The worker publishes the reason why a campaign is blocked.
 final class ExpansionPreconditions: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
@@ -17,7 +17,7 @@ final class ExpansionPreconditions: WorkerPart {
     self.pauses = pauses
   }
 
-  /// ns during which no further slice of a blocked campaign is taken.
+  /// Time in ns during which the worker takes no further slice of a blocked campaign.
   private static let patience: UInt64 = 1_000_000_000
   /// Lifetime, in ns, of two positive results: all earlier campaigns have ended and still exist; all named segments
   /// exist.
@@ -50,8 +50,8 @@ final class ExpansionPreconditions: WorkerPart {
     }
   }
 
-  /// Returns whether the number of users of each slice is known. A campaign with a limit first counts the users of
-  /// every slice; until the last count, all its slices wait.
+  /// Returns whether the number of users of each slice is known. Workers first count the users of every slice of a
+  /// campaign with a limit. All its slices wait until the last one is counted.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
     guard context.campaign.recipients.limit != nil, context.progress.expansion.quotas == nil else { return true }
@@ -60,7 +60,7 @@ final class ExpansionPreconditions: WorkerPart {
     return context.progress.expansion.quotas != nil
   }
 
-  /// Returns the campaigns of which no slice is taken now, because a precondition failed recently.
+  /// Returns the campaigns whose slices the worker does not take now, because a precondition failed recently.
   func obstructedCampaigns(_ now: UInt64) -> [String] {
     campaigns.contexts.values.filter { $0.progress.expansion.obstacle.map { now - $0.seenAt < Self.patience } ?? false }
       .map(
@@ -74,7 +74,7 @@ final class ExpansionPreconditions: WorkerPart {
     }
   }
 
-  /// Returns why Redis has no room for the rest of a campaign; `nil` if it has room.
+  /// Returns the reason why Redis has no room for the rest of a campaign; `nil` if it has room.
   private func shortage(for context: CampaignContext) async throws -> String? {
     if memory.isDue(EventLoop.now) { memory.note(try await sharedStore.limits.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
@@ -89,7 +89,7 @@ final class ExpansionPreconditions: WorkerPart {
   }
 
   /// Returns the reason if a campaign names or excludes a segment that does not exist; `nil` if all segments exist.
-  /// Also pauses the campaign: a missing exclusion list would exclude no user.
+  /// Also pauses the campaign, because a missing segment under `exclude` would exclude no user.
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
     if let seenAt = context.progress.expansion.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }

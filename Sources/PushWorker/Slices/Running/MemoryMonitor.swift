@@ -6,8 +6,8 @@ struct MemoryMonitor {
   private(set) var use: MemoryUse?
   private var seenAt: UInt64 = 0
 
-  /// Minimum time between two reports, in ns. In that time, not even a whole fleet fills the tenth of the memory that
-  /// stays free.
+  /// Minimum time between two reports, in ns. A tenth of the memory stays free, and even a large fleet can't fill it in
+  /// this time.
   private static let interval: UInt64 = 250_000_000
 
   /// Returns whether a new report is due.

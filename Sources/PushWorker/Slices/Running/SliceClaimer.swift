@@ -14,8 +14,8 @@ struct SliceClaimer: WorkerPart {
   let returns: SliceReturn
   let failover: FailoverService
   let dispatcher: CreditDispatcher
-  /// ms for which a slice is parked while its pool can't send. Short, because no event announces that the pool can send
-  /// again; but longer than a worker needs to go through all slices of a campaign.
+  /// Time in ms for which a slice is parked while its pool can't send. It is short, because no event reports that the
+  /// pool can send again. It is longer than the time that a worker needs for all slices of a campaign.
   private static let stuckPause = 5000
 
   /// Claims a slice. Ends it immediately if no target is left.
@@ -25,7 +25,7 @@ struct SliceClaimer: WorkerPart {
       return nil
     }
     guard let (context, state) = try await reader.context(of: reference) else { return nil }
-    // The slices held already are enough to find out when the pool can send again.
+    // The slices that the worker already holds are enough to find out when the pool can send again.
     if state == .active, context.facts.route.isStuck,
       slices.sessions.contains(where: { $0.context.facts.route === context.facts.route }),
       try await returns.park(reference, for: Self.stuckPause)
@@ -35,7 +35,8 @@ struct SliceClaimer: WorkerPart {
     let ledger = SliceLedger(
       store: store, slice: reference, lease: environment.configuration.lease, app: context.campaign.app,
       rules: context.facts.rules)
-    // The expansion stays on the present connection. If Redis fails over and loses the claim, this worker can't seal.
+    // The expansion uses only the present connection. If Redis fails over and loses the claim, this worker then can't
+    // seal the targets.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
     let standing: SliceStanding
@@ -60,7 +61,7 @@ struct SliceClaimer: WorkerPart {
 
   /// Creates the session of a claimed slice.
   ///
-  /// - Parameter claimedAt: Monotonic time in ns at which the claim was requested. The lease begins no earlier.
+  /// - Parameter claimedAt: Monotonic time in ns of the request for the claim. The lease begins at or after this time.
   func takeUp(
     _ ledger: SliceLedger, _ context: CampaignContext, _ standing: SliceStanding, at claimedAt: UInt64,
     expanding: CampaignStore, isActive: Bool = true

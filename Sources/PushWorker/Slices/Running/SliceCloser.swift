@@ -11,7 +11,7 @@ struct SliceCloser: WorkerPart {
 
   /// Closes a slice and counts it for its campaign.
   ///
-  /// - Returns: `false` if targets are left that this worker considered answered.
+  /// - Returns: `false` if Redis has targets without an outcome, although this worker has recorded all outcomes.
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
     let counters: SliceCounters
     switch try await ledger.close(

@@ -16,7 +16,7 @@ struct SliceCommitter: WorkerPart {
   struct CommitUnderWay {
     var batch: OutcomeBatch
     var request: CommitRequest
-    /// Monotonic time in ns at which the commit was prepared. The renewed lease begins no earlier.
+    /// Monotonic time in ns at which the commit was prepared. The renewed lease begins at or after this time.
     let at: UInt64
     /// Credit that was allocated to the slice for this commit.
     var credit: Int { request.credit }
@@ -60,8 +60,8 @@ struct SliceCommitter: WorkerPart {
   /// Handles a commit whose result is unknown.
   func failCommit(_ commit: CommitUnderWay, of session: SliceSession) {
     session.context.reconcile(spent: commit.credit, sent: 0)
-    // The outcomes go back to the queue, because recording them twice does no harm. Only Redis knows whether the credit
-    // was used.
+    // The outcomes go back to the queue, because recording them twice is safe. Only Redis knows whether the credit was
+    // used.
     session.pending.outcomes.putBack(commit.batch)
     session.claim.uncertain += commit.credit
   }
@@ -85,7 +85,7 @@ struct SliceCommitter: WorkerPart {
     // The pool may send its waiting pushes while any claim of its slices is valid.
     session.context.facts.route.maySend(until: commit.at + lease)
     let sealed = session.targets.count ?? 0
-    // A slice under another seal may have more targets. Then Redis has lost this worker's seal.
+    // If the sealed list has another seal id, it may have more targets. Redis has then lost this worker's list.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
       credit.giveBack(lent, of: session)
       throw await store.repair.inspect(session.slice)

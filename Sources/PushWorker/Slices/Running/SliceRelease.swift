@@ -13,7 +13,7 @@ struct SliceRelease: WorkerPart {
   let dispatcher: CreditDispatcher
 
   /// Releases a slice, also after an error in any step. Its pushes in flight stay in doubt in the ledger. They keep
-  /// their credit until they are answered, because no other slice may use it before.
+  /// their credit until they are answered. Until then no other slice may use this credit.
   func discard(_ session: SliceSession) {
     slices.remove(session)
     if slices.isEmpty { dispatcher.stopTicking() }

@@ -21,8 +21,8 @@ struct SliceRunner: WorkerPart {
     do {
       let epoch = campaigns.epoch
       if let session = try await claimer.claim(reference) {
-        // A pause or cancellation may have come since the state was read. This worker may already have reported its
-        // epoch as applied.
+        // After the state was read, an operator may have paused or cancelled the campaign. This worker may already have
+        // reported that epoch as applied.
         if campaigns.epoch != epoch {
           do { try await follower.follow() } catch {
             release.discard(session)
@@ -40,7 +40,7 @@ struct SliceRunner: WorkerPart {
     wakeClaims()
   }
 
-  /// Works on a claimed slice in a task of its own.
+  /// Works on a claimed slice in a separate task.
   ///
   /// - Parameter isPrepared: Whether the slice's targets, and the targets in doubt of an earlier owner, are known.
   func work(apart session: SliceSession, isPrepared: Bool = false) async {
@@ -48,7 +48,7 @@ struct SliceRunner: WorkerPart {
       defer { release.discard(session) }
       var mayDrive = isPrepared
       if !mayDrive { mayDrive = try await preparation.prepare(session) }
-      // An abandoned slice is taken however many slices this worker holds.
+      // The worker takes an abandoned slice even if it holds its maximum number of slices.
       if !abandoned.isEmpty { wakeClaims() }
       if mayDrive { try await driver.drive(session) }
     } catch {

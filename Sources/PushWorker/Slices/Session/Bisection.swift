@@ -1,23 +1,25 @@
 import CampaignStore
 
-/// Bisection search for the poison target, which kills every worker that sends it. The search tries one half of the
-/// targets in doubt, then the other half. After a death, the next owner knows which half was being tried.
+/// Bisection search for the poison target: the target that kills every worker that sends it. A worker sends one half of
+/// the targets in doubt, and then the other half. If the worker dies, the next owner knows which half the worker had
+/// sent.
 ///
-/// Pure. The ledger records which targets are being tried, so the search survives each death that it costs. It costs
-/// three deaths to start, one for each halving, and one for the last target, which is tried alone.
+/// The type does no I/O. Redis has a record of the targets that are being sent, so the search continues after each
+/// death. Three deaths start the search. It then costs at most one death for each halving, and one for the last target,
+/// which is sent alone.
 struct Bisection: Equatable {
   /// The next action of the search.
   enum Step: Equatable {
-    /// Send these and nothing else of the slice.
+    /// Send these targets and no others of the slice.
     case attempt(ArraySlice<GrantedTarget>)
-    /// This target is left: don't send it any more.
+    /// This target has killed the worker alone: don't send it again.
     case deadLetter(GrantedTarget)
     /// No target has killed a worker: the slice continues like any other.
     case end
   }
 
-  /// Consecutive deaths, without an outcome in between, that start the search. Two deaths may just be trouble of one
-  /// machine.
+  /// Number of consecutive deaths, without an outcome in between, that start the search. Two deaths may have another
+  /// cause, such as a faulty machine.
   static let threshold = 3
 
   private var rest: [ArraySlice<GrantedTarget>]
@@ -32,7 +34,8 @@ struct Bisection: Equatable {
     if let trial {
       let tried = doubt.filter { trial.contains($0.index) }
       if !tried.isEmpty { candidates = tried[...] }
-      // Never the remainder of several targets: a target on the dead list has been tried alone.
+      // Only a target that was sent alone goes to the dead list. A target that is left because the others were excluded
+      // does not.
       if trial.count == 1 { culprit = tried.first }
     }
     let middle = candidates.startIndex + (candidates.count + 1) / 2

@@ -1,14 +1,15 @@
 import CampaignStore
 import PushCore
 
-/// The decisions about the granted targets of a slice, by index. Uses no memory while every decision is a plain send.
+/// The decisions about the granted targets of a slice, by index. The type uses no memory while all targets are sent
+/// without a badge.
 struct GrantDecisions {
-  /// The decisions from the first target on; empty if every target is sent without a badge of its own.
+  /// The decisions from the first target on; empty if all targets are sent without a badge.
   private(set) var decisions: [GrantDecision] = []
 
   subscript(index: Int) -> GrantDecision { index < decisions.count ? decisions[index] : .send }
 
-  /// Whether every target is sent without a badge of its own.
+  /// Whether all targets are sent without a badge.
   var isEmpty: Bool { decisions.isEmpty }
 
   /// Records decisions about consecutive targets.

@@ -6,7 +6,7 @@ struct OutcomeQueue {
   private var batches: [OutcomeBatch] = [OutcomeBatch()]
   private(set) var count = 0
   private var oldest: UInt64 = 0
-  /// A bit for every target whose outcome Redis has not acknowledged. Redis still has it as granted.
+  /// A bit for every target whose outcome Redis has not acknowledged. In Redis, such a target is still granted.
   private var untold: [UInt64] = []
 
   /// - Parameter targets: Number of targets of the slice.

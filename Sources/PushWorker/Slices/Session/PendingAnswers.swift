@@ -3,7 +3,8 @@
 struct PendingAnswers {
   /// Pushes that were passed to the pool and have no answer.
   var unanswered = 0
-  /// Answers that the campaign's guard defers. Their targets are still in flight and keep their credit.
+  /// Answers that wait for the decision of the campaign's guard. Their targets are still in flight and keep their
+  /// credit.
   var deferred: [DeferredAnswer] = []
   /// Outcomes that Redis has not recorded yet.
   var outcomes = OutcomeQueue()

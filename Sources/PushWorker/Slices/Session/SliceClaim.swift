@@ -1,14 +1,14 @@
 import CampaignStore
 
-/// The state of a held slice as Redis last reported it, and the actions that must precede any other.
+/// The last state of a held slice that Redis reported, and the actions that the worker must do first.
 struct SliceClaim {
-  /// The name of the target list; empty before the seal.
+  /// The seal id of the list of targets; empty before the list is sealed.
   var seal: [UInt8] = []
   /// The version of the slice, which counts its writes.
   var version = SliceVersion()
-  /// Number of departures from the partition when the slice was claimed, before the expansion.
+  /// Number of departures (`departures.lua`) when the slice was claimed, before the expansion.
   var departures = 0
-  /// The high-water mark: every target below this index was granted.
+  /// Number of granted targets: every target with a lower index was granted.
   var granted = 0
   /// Number of targets that wait for a retry.
   var waiting = 0
@@ -18,7 +18,7 @@ struct SliceClaim {
   var nextRetry: UInt64?
   /// `EventLoop.now` at which the lease must be renewed.
   var renewAt: UInt64 = 0
-  /// Credit of commits whose answers were lost. Redis may have granted targets for it.
+  /// Credit of commits whose answers were lost. Redis may have granted targets with this credit.
   var uncertain = 0
   /// Whether Redis may have granted targets that this worker does not know. The worker must read the targets in doubt
   /// before it asks for more.

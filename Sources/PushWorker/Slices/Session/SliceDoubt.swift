@@ -1,19 +1,19 @@
 import CampaignStore
 
-/// Targets of a slice that are granted, unanswered and not in flight on this worker; also the search for a poison
-/// target among them.
+/// Targets of a slice that are granted, have no answer and are not in flight on this worker. Also the search for a
+/// poison target among them.
 struct SliceDoubt {
   /// Targets to send again: granted to an earlier owner, or granted in a lost reply.
   var targets: [GrantedTarget] = []
-  /// Targets that are not sent while others are being tried.
+  /// Targets that are not sent during the present step of the search for a poison target.
   var setAside: [GrantedTarget] = []
   /// Whether an earlier owner may have sent the targets. If not, they come from a lost reply and were certainly not
   /// sent.
   var isInherited = false
   /// The search for a poison target, while it runs.
   var bisection: Bisection?
-  /// Number of consecutive claims that ended with a death, and the targets of the last trial; `nil` if no search is
-  /// due.
+  /// Number of consecutive claims that ended with a death, and the targets of the last step of the search; `nil` if no
+  /// search is due.
   var deaths: (count: Int, trial: ClosedRange<Int>?)?
   /// Targets that were sent again and that the ledger has not counted yet.
   var resent = 0
@@ -31,14 +31,14 @@ struct SliceDoubt {
     return deaths.count
   }
 
-  /// Clears the doubt after the claim was lost: the new owner handles these targets.
+  /// Removes all targets after the claim was lost: the new owner handles these targets.
   mutating func drop() {
     targets = []
     setAside = []
     bisection = nil
   }
 
-  /// Ends the search. The targets that it had set aside are then handled like all targets in doubt.
+  /// Ends the search. The targets that were not part of the last step are then handled like all targets in doubt.
   mutating func endBisection() {
     bisection = nil
     targets += setAside

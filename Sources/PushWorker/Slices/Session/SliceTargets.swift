@@ -2,7 +2,7 @@ import CampaignStore
 
 /// The targets of a held slice.
 struct SliceTargets {
-  /// Number of targets; `nil` before the seal.
+  /// Number of targets; `nil` before their list is sealed.
   private(set) var count: Int?
   /// Send times of the targets; `nil` if all can be sent immediately.
   var times: SliceTimes?

@@ -15,9 +15,9 @@ struct AdminServe: LongRunningCommand {
     commandName: "serve", abstract: "Serve the API, the dashboard and the fleet's metrics until SIGTERM.",
     discussion: """
       The dashboard is at /, the API below /api/v1 (described at /api/v1/openapi.json), metrics at /metrics. A request \
-      to the API needs a token: carillon admin token NAME --scope view creates one. If no token exists, the server \
-      accepts connections only from this machine. For access from the internet, put a proxy in front. The server reads \
-      the configuration again on SIGHUP and when its file changes.
+      to the API needs a token: carillon admin token NAME --scope view creates one. Without admin.tokenFile, the \
+      server accepts connections only from this machine. For access from the internet, put a proxy in front. The \
+      server reads the configuration again on SIGHUP and when its file changes.
 
       Examples:
         carillon admin                                  # at the address admin.listen (default: 127.0.0.1:8080)

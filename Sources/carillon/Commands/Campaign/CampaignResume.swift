@@ -16,7 +16,7 @@ extension CampaignCommand {
         If Carillon paused the campaign because of bad answers, it sends the refused targets again. If the answers are \
         still as bad, it pauses the campaign again. With --unguarded it does not pause the campaign. Until the \
         campaign ends or is resumed again, Carillon then removes all unregistered devices and quarantines all bad \
-        tokens, however many there are.
+        tokens, without a limit.
 
         Examples:
           carillon campaign show spring-sale
