@@ -18,7 +18,7 @@ public enum HTTPExchange {
     /// Whether the answer ends with its headers. If so, nothing of its body is read, regardless of its length.
     public var endsAtHeaders = false
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(method: String, path: String, headers: [Header], body: [UInt8]? = nil) {
       self.method = method
       self.path = path

@@ -11,7 +11,7 @@ public struct PushCompletion: Sendable {
   /// Text of a reason without a code. Such a reason is rare, so a string is affordable.
   public var unknownReason: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(tag: UInt64, answer: PushAnswer, timestamp: UInt64 = 0, unknownReason: String? = nil) {
     self.tag = tag
     self.answer = answer

@@ -74,7 +74,7 @@ public struct BearerToken: Sendable, Equatable {
   /// Number of the source's signing key; tokens with the same number may share a connection.
   public let connection: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(text: String, generation: Int, connection: Int = 0) {
     self.text = text
     self.generation = generation

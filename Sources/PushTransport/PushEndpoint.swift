@@ -12,14 +12,14 @@ public struct PushEndpoint: Sendable, Equatable {
       public var user: String
       public var password: String
 
-      /// Memberwise.
+      /// Creates an instance with these values.
       public init(user: String, password: String) {
         self.user = user
         self.password = password
       }
     }
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(url: String, login: Login? = nil) {
       self.url = url
       self.login = login

@@ -3,7 +3,7 @@ import Redis
 
 /// Segments that are rules. Their users are not stored: a rule is evaluated when it is used.
 extension Audiences {
-  /// Returns all segments that are rules.
+  /// Returns all defined segments.
   ///
   /// - Throws: ``StoreError`` `damaged` for a rule that Carillon did not write.
   public func definitions() async throws -> SegmentDefinitions {

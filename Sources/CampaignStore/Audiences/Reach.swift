@@ -34,7 +34,7 @@ extension Audiences {
   /// Fixes the partitions in which a campaign has slices, and the current rules of its segments: the campaign begins to
   /// expand. Only the first call has an effect.
   ///
-  /// - Returns: the definitions in force, from the first call; `nil` if the campaign is gone.
+  /// - Returns: the valid definitions, from the first call; `nil` if the campaign no longer exists.
   /// - Throws: ``StoreError`` `invalid` if the audience depends on data that no longer exists.
   public func narrow(_ campaign: Campaign) async throws -> SegmentDefinitions? {
     // The users of each partition must be read from the same servers to which the campaign is written.
@@ -126,7 +126,7 @@ extension Audiences {
 }
 
 extension Keyspace {
-  /// Returns the key with the members of a set, or a key that exists if the set has members.
+  /// Returns the key of a set, or another key that exists only if the set has members.
   func members(_ partition: Int, of set: AudienceSet) -> String {
     switch set {
     // A user who matches a condition is registered.

@@ -3,13 +3,13 @@ import Redis
 
 /// Replaces a segment or a suppression list by a file. The file is a statement about all users at one time, its `asOf`.
 extension Audiences {
-  /// Begins the import of a segment that replaces the one in force.
+  /// Begins the import of a segment that replaces the current one.
   ///
   /// - Parameters:
   ///   - segment: a name that expressions can contain.
   ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, means now.
-  ///     Statements about a user after that time stay in force.
-  /// - Throws: ``StoreError`` `invalid` if the list in force is newer, or if the times of newer statements may have
+  ///     Statements about a user after that time stay valid.
+  /// - Throws: ``StoreError`` `invalid` if the current list is newer, or if the times of newer statements may have
   ///   expired.
   public func replacement(of segment: String, asOf: Int? = nil) async throws -> SegmentReplacement {
     let now = try await store.time() / 1000
@@ -96,10 +96,10 @@ extension Audiences {
     return try await run(pipeline).reduce(0) { $0 + ($1.integer ?? 0) }
   }
 
-  /// Replaces the segment in force by an imported one, partition by partition, each in one step. Until then, readers
-  /// see the old one. A statement about a user after the time of the list stays in force.
+  /// Replaces the current segment by an imported one, partition by partition, each in one step. Until then, readers see
+  /// the old one. A statement about a user after the time of the list stays valid.
   ///
-  /// - Returns: whether the import is in force; `false` if a newer list was put in force in between.
+  /// - Returns: whether the import has replaced the list; `false` if a newer list has replaced it in the meantime.
   @discardableResult
   public func putInForce(_ replacement: SegmentReplacement) async throws -> Bool {
     let isInForce = try await putInForce(replacement, keepingTimesFor: nil)
@@ -109,7 +109,7 @@ extension Audiences {
     return isInForce
   }
 
-  /// Replaces the segment in force by an imported one.
+  /// Replaces the current segment by an imported one.
   /// - Parameter seconds: seconds until the times of the segment expire; `nil` for the usual retention.
   @discardableResult
   func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws -> Bool {
@@ -144,7 +144,7 @@ extension Audiences {
     return isInForce
   }
 
-  /// Drops an import. The segment in force stays.
+  /// Drops an import. The current segment stays.
   public func discard(_ replacement: SegmentReplacement) async throws {
     var pipeline = RedisPipeline()
     for partition in replacement.partitions {
@@ -154,7 +154,7 @@ extension Audiences {
   }
 }
 
-/// A segment that is being imported, to replace the one in force as a whole.
+/// A segment that is being imported, to replace the current one as a whole.
 public struct SegmentReplacement: Sendable {
   /// The segment.
   public let name: String

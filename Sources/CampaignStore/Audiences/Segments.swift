@@ -37,11 +37,11 @@ extension Audiences {
   struct Membership {
     var joined = 0
     var left = 0
-    /// Statements without effect, because a newer one is in force.
+    /// Statements without effect, because a newer one exists.
     var superseded = 0
   }
 
-  /// Adds users to a segment or a suppression list, or removes them, unless a newer statement is in force.
+  /// Adds users to a segment or a suppression list, or removes them, unless a newer statement exists.
   ///
   /// - Parameter statements: the statements by user.
   @discardableResult

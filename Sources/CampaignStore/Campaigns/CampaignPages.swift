@@ -9,7 +9,7 @@ extension Campaigns {
     public var app: String?
     public var lane: Lane?
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(state: CampaignState? = nil, app: String? = nil, lane: Lane? = nil) {
       self.state = state
       self.app = app

@@ -71,7 +71,7 @@ extension CampaignRecord {
     /// Time at which the first slice was dequeued.
     public var startedAt: Int?
     public var finishedAt: Int?
-    /// With `show`: the next send time of targets with send times of their own.
+    /// With `show`: the next send time of targets with their own send times.
     public var next: Int?
   }
 

@@ -44,7 +44,7 @@ struct OpenSlice: Sendable {
   var counters: SliceCounters
   /// Whether its number of targets is known.
   var isSealed: Bool
-  /// Next send time of its targets that have send times of their own, in ms since the epoch.
+  /// Next send time of its targets with their own send times, in ms since the epoch.
   var readyAt: Int?
 }
 

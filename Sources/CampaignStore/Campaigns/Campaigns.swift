@@ -47,7 +47,7 @@ public struct Campaigns: StoreRoom {
   }
 
   /// Returns the ids of the parts that a campaign's record lists; none for a campaign without parts, or if the campaign
-  /// is gone.
+  /// no longer exists.
   func partIDs(of whole: String) async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(whole), "parts")

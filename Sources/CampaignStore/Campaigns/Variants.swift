@@ -16,7 +16,7 @@ public struct VariantCounts: Sendable, Equatable {
   /// Returns the number under which a slice counts a state of a variant's targets. `commit.lua` derives it from the
   /// records.
   ///
-  /// - Parameter variant: the variant as in a ledger record.
+  /// - Parameter variant: the variant in the form of a ledger record (position plus one).
   static func number(of state: UInt8, _ variant: UInt8) -> Int { Int(state) + 16 * Int(variant) }
 
   /// Stands for a state: the number of targets of the variant.
@@ -67,7 +67,7 @@ public struct VariantDecision: Sendable, Equatable {
   /// The person who decided; `nil` if the job's rule decided, or if the person is unknown.
   public var person: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(winner: Int, at: Int, person: String? = nil) {
     self.winner = winner
     self.at = at
@@ -147,7 +147,7 @@ extension Campaigns {
   /// - Parameters:
   ///   - name: the name of the variant.
   ///   - person: the person; empty if unknown.
-  /// - Returns: the decision that is in force, and the state of the campaign.
+  /// - Returns: the valid decision, and the state of the campaign.
   /// - Throws: ``StoreError`` `notFound`, `invalid` if no stage chooses a winner, or `decided`.
   public func decide(
     _ id: String, variant name: String, by person: String

@@ -2,7 +2,7 @@
 ///
 /// `forget` records the erasure in `erasing` first, and removes the record with its last step. The record stays while a
 /// worker builds a slice of the user's partition, because the worker may have read the user already. `finishErasures`
-/// then erases the user from the slice after its seal, at the latest two hours after the erasure
+/// then erases the user from the slice after its targets are sealed, at the latest two hours after the erasure
 /// (`PendingErasure.longest`).
 ///
 /// A waiting job that names the user keeps its text, because its producer's digest and the worker's acknowledgement

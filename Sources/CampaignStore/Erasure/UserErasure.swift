@@ -28,8 +28,8 @@ extension Erasure {
   private static let listsAtOnce = 100
 
   /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream
-  /// of events, and the user's targets in running and ended campaigns. Counters stay as they are. A repeated call does
-  /// no harm.
+  /// of events, and the user's targets in running and ended campaigns. Counters stay as they are. Repeating the call is
+  /// safe.
   ///
   /// A digest of the user is stored for 30 days, so that a statement from before the erasure changes nothing if it
   /// arrives later. A target that waits for its push ends as `deviceGone`.
@@ -61,8 +61,9 @@ extension Erasure {
       try await note(pending, of: user)
     }
     let lists = try await store.audiences.userLists()
-    (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
-    // First the segments, which would bring the user into a campaign. After this, no older statement is entered.
+    (forgotten.segments, forgotten.suppression) = try await store.audiences.lists(of: user)
+    // First the segments, which would bring the user into a campaign. After this, scripts ignore older events about the
+    // user.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
     let devices = try await store.registry.user(user)?.devices ?? []
     if pending.add(devices, until: instant) { try await note(pending, of: user) }

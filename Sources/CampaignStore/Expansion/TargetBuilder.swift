@@ -12,8 +12,8 @@ struct TargetBuilder {
   private var best: BestUsers?
   /// Number of users from whom ``best`` selects.
   private var candidates = 0
-  /// Sorter of targets with send times of their own; `nil` without such times. No page is written before all targets
-  /// are known.
+  /// Sorter of targets with their own send times; `nil` without such times. No page is written before all targets are
+  /// known.
   private var sorter: TargetSorter?
   /// Content whose variants are counted; `nil` without variants.
   private let counting: PersonalContent?
@@ -184,7 +184,7 @@ struct TargetBuilder {
 
   /// Adds a target.
   ///
-  /// - Parameter place: the sorter's bucket of a target with a send time of its own.
+  /// - Parameter place: the sorter's bucket of a target with its own send time.
   private mutating func put(_ target: ArraySlice<UInt8>, at place: Int) {
     guard sorter == nil else { return sorter?.add(at: place) { $0 += target } ?? () }
     targets.bytes += target

@@ -48,7 +48,7 @@ public struct PresenceSight: Sendable {
   public func isAlive(since earlier: PresenceSight) -> Bool { isListening || heartbeat > earlier.heartbeat }
 }
 
-/// Presence of workers. Each worker subscribes to a channel of its own, so Redis knows when its process has ended.
+/// Presence of workers. Each worker subscribes to a separate channel, so Redis knows when its process has ended.
 extension Fleet {
   /// Lists a worker that starts. It must have subscribed to its presence channel already.
   ///

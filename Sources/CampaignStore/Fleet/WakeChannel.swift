@@ -60,7 +60,7 @@ public struct WakeListener: Sendable {
 }
 
 extension Fleet {
-  /// Returns the listener of a worker. It uses a connection of its own to the servers of this store.
+  /// Returns the listener of a worker. It uses a separate connection to the servers of this store.
   ///
   /// - Parameters:
   ///   - instance: instance of the worker.

@@ -77,7 +77,7 @@ public struct WorkerReport: Sendable, Equatable {
   public var perSecond = 0
   /// Pushes that were accepted since the worker's start.
   public var accepted = 0
-  /// Number of statements in events since the worker's start that had no effect because a newer one is in force.
+  /// Number of statements in events since the worker's start that had no effect because a newer one exists.
   public var superseded = 0
   /// Whether the worker is about to stop, or waits for the end of a repartition.
   public var takesNothing = false

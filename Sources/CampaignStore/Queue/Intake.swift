@@ -67,7 +67,7 @@ extension Queue {
   ///
   /// - Parameters:
   ///   - worker: the worker's name.
-  ///   - seconds: the time to wait. The wait blocks the connection, so it needs a connection of its own.
+  ///   - seconds: the time to wait. The wait blocks the connection, so it needs a separate connection.
   ///   - now: approximate time in ms since the epoch, by Redis' clock.
   public func awaitJob(worker: String, seconds: Int, now: Int) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()

@@ -169,7 +169,7 @@ extension Queue {
   /// Requests a run again that could not be taken in, and removes it from the dead list.
   ///
   /// - Parameter key: the key of its job in the dead list.
-  /// - Throws: ``StoreError`` `invalid` if its recurring campaign is gone, or has begun another run since.
+  /// - Throws: ``StoreError`` `invalid` if its recurring campaign no longer exists, or has begun another run since.
   public func retry(run id: String, from key: String) async throws {
     guard let (parent, _) = Repetition.run(id), try await store.campaigns.find(parent)?.repetition?.lastRun == id else {
       throw StoreError(

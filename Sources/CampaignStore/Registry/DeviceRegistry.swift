@@ -30,7 +30,7 @@ extension Registry {
     case changed
     /// Nothing changed: the statement was true already.
     case none
-    /// Nothing changed, because a newer statement is in force.
+    /// Nothing changed, because a newer statement exists.
     case superseded
   }
 

@@ -10,9 +10,9 @@ public struct ImportCheckpoint: Equatable, Sendable {
   public var rows: Int
   /// Bad rows before the checkpoint.
   public var skipped: Int
-  /// Rows before the checkpoint that were in force when they were imported.
+  /// Rows before the checkpoint that were valid when they were imported.
   public var imported: Int
-  /// Rows before the checkpoint that changed nothing, because a newer registration is in force.
+  /// Rows before the checkpoint that changed nothing, because a newer registration exists.
   public var outdated: Int
   /// Devices that were evicted because their users had too many.
   public var crowdedOut: Int

@@ -86,7 +86,7 @@ extension Registry {
 
   /// Registers devices.
   ///
-  /// - Returns: for each registration whether it is in force; false if its token is registered for another user.
+  /// - Returns: for each registration whether it is valid; false if its token is registered for another user.
   @discardableResult
   public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
     try await enroll(registrations).stands
@@ -225,7 +225,7 @@ extension Registry {
 
   /// Runs step (d) for rows that may have lost their tokens, and then step (e).
   ///
-  /// - Returns: for each row whether it is in force.
+  /// - Returns: for each row whether it is valid.
   private func look(at rows: [Int], of batch: RegistrationBatch, notes: [BoundPart]) async throws -> [Bool] {
     let owners = try await owners(of: rows.map { batch.owned($0) })
     let users = rows.map { batch.user(of: $0) }

@@ -15,7 +15,7 @@ extension Registry {
   /// - Parameters:
   ///   - events: at most some thousands.
   ///   - apps: apps that allow one device for each user, the device of the last login.
-  /// - Returns: the number of statements without effect, because a newer one is in force.
+  /// - Returns: the number of statements without effect, because a newer one exists.
   @discardableResult
   public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws -> Int {
     guard !events.isEmpty else { return 0 }
@@ -135,7 +135,7 @@ extension Registry {
   /// other caller has changed the attributes in between. The times are stored with the values.
   ///
   /// - Parameter statements: the statements by user.
-  /// - Returns: the number of statements without effect, because a newer one is in force.
+  /// - Returns: the number of statements without effect, because a newer one exists.
   func state(_ statements: [String: [UserAttributes.Statement]]) async throws -> Int {
     var left = statements.filter { !$0.value.isEmpty }
     guard !left.isEmpty else { return 0 }

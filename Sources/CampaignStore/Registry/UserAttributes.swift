@@ -88,7 +88,7 @@ struct UserAttributes: Equatable {
   }
 
   /// Applies a statement.
-  /// - Returns: false if it changes nothing, because a newer statement is in force.
+  /// - Returns: false if it changes nothing, because a newer statement exists.
   mutating func apply(_ statement: Statement) -> Bool {
     switch statement.change {
     case .replacement(let json): replace(with: json, at: statement.at)

@@ -226,7 +226,7 @@ extension StoreCheck {
     return pipeline.isEmpty ? [] : zip(keys, try await store.run(pipeline)).filter { $1.integer == -1 }.map(\.0)
   }
 
-  /// Finds keys of campaigns that are gone, and lets them expire after a day.
+  /// Finds keys of campaigns that no longer exist, and lets them expire after a day.
   private func expire(orphans keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys) { keys in
       let gone = try await gone(among: Set(keys.compactMap(\.campaign)))
@@ -248,8 +248,8 @@ extension StoreCheck {
   /// Seconds for which the remaining keys of a campaign stay for an inspection: a day.
   private static let orphanMemory = 86_400
 
-  /// Returns the campaigns that are gone and that no worker is taking in. A worker writes the audience before the
-  /// campaign.
+  /// Returns the campaigns that no longer exist and that no worker is taking in. A worker writes the audience before
+  /// the campaign.
   private func gone(among ids: Set<String>) async throws -> Set<String> {
     var pipeline = RedisPipeline()
     for id in ids {

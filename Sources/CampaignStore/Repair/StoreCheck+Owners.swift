@@ -142,7 +142,7 @@ extension StoreCheck {
   }
 
   /// Removes entries, after misplaced ones were written to their own partition. A registration that arrives in between
-  /// stays in force.
+  /// stays valid.
   private func remove(_ entries: [Entry], in partition: Int, _ pending: PendingTokens) async throws {
     var pipeline = RedisPipeline()
     for entry in entries {

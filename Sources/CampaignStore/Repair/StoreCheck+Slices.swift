@@ -12,7 +12,7 @@ extension StoreCheck {
     var granted: Int
     /// The slice's counters by variant.
     var variants: [VariantOutcome: Int]
-    /// Version of its targets and ledger; `nil` before the seal.
+    /// Version of its targets and ledger; `nil` before the targets are sealed.
     var format: Int?
   }
 
@@ -59,7 +59,7 @@ extension StoreCheck {
           findings.append(open(.damagedSlice, key, "\(reference)", "it has \(count) targets on \(pages) pages"))
           continue
         }
-        // Another version's ledger can't be read, and a slice has no ledger before the seal.
+        // Another version's ledger can't be read, and a slice has no ledger before the targets are sealed.
         if slice.phase == .expanding || (slice.format ?? TargetPage.formatVersion) != TargetPage.formatVersion {
           continue
         }

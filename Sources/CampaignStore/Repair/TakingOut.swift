@@ -99,7 +99,7 @@ extension Repair {
     await setAside(key, type: stored.type)
   }
 
-  /// Isolates a damaged key that workers write again.
+  /// Isolates a damaged key that workers can rebuild.
   ///
   /// - Parameter type: the type that the key should have; `nil` if the type is right and the values are wrong.
   func setAside(_ key: String, type: String?) async {

@@ -3,7 +3,7 @@ import Redis
 
 /// Result lines of targets that a cancel ended. Such targets get no record, so no commit writes their lines.
 extension SliceLedger {
-  /// Writes the result lines of a cancelled slice that no commit has written. A repeated call does no harm.
+  /// Writes the result lines of a cancelled slice that no commit has written. Repeating the call is safe.
   ///
   /// With ``PushCore/ResultsMode/failures``, these are the lines of targets that may have been delivered. Cancelled
   /// targets were not sent, and a large campaign may have millions of them. So they only get lines with

@@ -6,8 +6,8 @@ extension Results {
   /// Records receipts. A repeated call changes nothing.
   ///
   /// A receipt counts only if a push of the campaign may have been delivered to its user. Receipts do not count for a
-  /// campaign that is gone or has no results any more. They do not count for lists of tokens either, whose users are
-  /// unknown.
+  /// campaign that no longer exists or has no results any more. They do not count for lists of tokens either, whose
+  /// users are unknown.
   ///
   /// - Parameter receipts: at most some thousands.
   public func apply(_ receipts: [ReceiptEvent]) async throws {

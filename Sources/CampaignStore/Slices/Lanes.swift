@@ -8,7 +8,7 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   /// The partition: from 0 to one less than the number of partitions.
   public var partition: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(campaign: String, partition: Int) {
     self.campaign = campaign
     self.partition = partition
@@ -40,7 +40,7 @@ extension Slices {
   /// Fixes the partitions of a campaign, so that its expansion can begin. The caller must have checked the
   /// preconditions.
   ///
-  /// - Returns: false if the campaign is gone.
+  /// - Returns: false if the campaign no longer exists.
   private func begin(_ id: String) async throws -> Bool {
     guard let (record, job) = try await store.campaigns.findWithJob(id) else { return false }
     let campaign = try record.campaign(job, .any(services.service(ofApp: record.app)))
@@ -268,7 +268,7 @@ extension Slices {
     }
   }
 
-  /// Removes a reference to a slice whose campaign is gone.
+  /// Removes a reference to a slice whose campaign no longer exists.
   public func dismiss(_ slice: SliceReference, worker: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("LREM", keys.processing(worker: worker), 0, slice.description)

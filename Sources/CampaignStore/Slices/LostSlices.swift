@@ -23,7 +23,7 @@ extension Slices {
     var opened = 0
     for (id, open) in zip(running, open) {
       let standing = try await store.campaigns.standing(of: id)
-      // A campaign that is gone has only its entry among the running campaigns left.
+      // A campaign that no longer exists has only its entry among the running campaigns left.
       let isComplete = standing.map { open.integer ?? 0 >= $0.unfinished } ?? true
       opened += try await self.open(isComplete ? [] : lostSlices(of: id), of: id, lane: standing?.lane ?? .normal)
     }

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Late acceptances that replace other outcomes. They are rare and have a script of their own.
+/// Late acceptances that replace other outcomes. They are rare and have a separate script.
 extension SliceLedger {
   /// Replaces other terminal outcomes with acceptances of a batch.
   ///

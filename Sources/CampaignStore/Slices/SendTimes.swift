@@ -24,7 +24,7 @@ public struct SendTimes: Sendable, Equatable {
     /// Whether the targets get nothing: their outcome is `expired`.
     public var isDropped: Bool
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(first: Int, due: Int, zone: Int? = nil, isDropped: Bool = false) {
       self.first = first
       self.due = due
@@ -47,7 +47,7 @@ public struct SendTimes: Sendable, Equatable {
   /// happen: times are whole minutes, and all clocks of the world are within 26 hours of each other.
   static let largest = 4 << 20
 
-  /// Memberwise. Requires at least one step.
+  /// Creates an instance. Requires at least one step.
   public init(steps: [Step], zones: [String]) {
     self.steps = steps
     self.zones = zones

@@ -26,7 +26,7 @@ public struct SliceStanding: Sendable {
   public var claims: Int
   /// Seal id: the id of the claim that sealed the list of targets. Empty before the list is sealed.
   public var seal: [UInt8]
-  /// Number of writes to the slice since its seal.
+  /// Number of writes to the slice since its targets were sealed.
   public var version: SliceVersion
   /// Number of consecutive claims that expired with targets in doubt and without a new outcome. Several such claims
   /// mean that a target of the slice kills its workers.
@@ -60,7 +60,7 @@ public struct GrantedTarget: Equatable, Sendable {
   }
 }
 
-/// Number of writes to a slice since its seal.
+/// Number of writes to a slice since its targets were sealed.
 public struct SliceVersion: Equatable, Sendable {
   /// Number of commits by owners.
   public var sequence: Int

@@ -13,7 +13,7 @@ extension Slices {
       if let lane {
         requeue(slice, lane: lane, worker: worker, to: &pipeline)
       } else {
-        // The campaign is gone: no other step would remove the reference.
+        // The campaign no longer exists: no other step would remove the reference.
         pipeline.append("ZREM", keys.parked, slice.description)
       }
     }
@@ -159,7 +159,7 @@ extension Slices {
   /// Seconds after its start for which a server counts as young.
   private static let youth = 3
 
-  /// Returns the lanes of campaigns; `nil` for a campaign that is gone.
+  /// Returns the lanes of campaigns; `nil` for a campaign that no longer exists.
   func lanes(of campaigns: [String]) async throws -> [Lane?] {
     var pipeline = RedisPipeline()
     for id in campaigns { pipeline.append("HGET", keys.campaign(id), "lane") }

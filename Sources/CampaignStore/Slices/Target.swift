@@ -9,7 +9,8 @@ public import PushCore
 ///
 /// An entry for each target would cost Redis twice as much to append, and many times as much to read.
 enum TargetPage {
-  /// Version of these pages and of the records in the slice's ledger. A slice stores its version at its seal.
+  /// Version of these pages and of the records in the slice's ledger. A slice stores its version when its targets are
+  /// sealed.
   static let formatVersion = 6
   /// The first version whose pages an erasure can read. Pages of version 5 differ only in that they have no erased
   /// targets.

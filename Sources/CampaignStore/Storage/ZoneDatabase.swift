@@ -4,8 +4,8 @@ import Synchronization
 
 /// The time zones of the system. Each zone is read when it is first needed.
 ///
-/// Foundation has a list of its own, from the day when its toolchain was built. Governments change time zones,
-/// sometimes a few weeks ahead, so the distribution's updates (package tzdata) must be used.
+/// Foundation has a separate list, from the day when its toolchain was built. Governments change time zones, sometimes
+/// a few weeks ahead, so the distribution's updates (package tzdata) must be used.
 public final class ZoneDatabase: Sendable {
   /// Folder of the database files.
   public let folder: String

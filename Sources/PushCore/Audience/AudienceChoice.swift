@@ -32,7 +32,7 @@ public struct AudienceExclusion: Sendable, Equatable {
   /// Live Activity whose users are excluded; `nil` for none.
   public var activity: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(segment: AudienceExpression? = nil, campaigns: [EarlierAudience] = [], activity: String? = nil) {
     self.segment = segment
     self.campaigns = campaigns
@@ -63,7 +63,7 @@ public struct SuppressionList: Hashable, Sendable {
   /// name.
   public var segment: String { "~" + app + (category.map { "~" + $0 } ?? "") }
 
-  /// Creates the list that a segment stores; `nil` for any other segment.
+  /// Parses the name of a segment that stores a suppression list; `nil` for any other segment.
   public init?(segment: String) {
     let parts = segment.split(separator: "~", omittingEmptySubsequences: false)
     guard 2...3 ~= parts.count, parts[0].isEmpty, !parts[1].isEmpty else { return nil }

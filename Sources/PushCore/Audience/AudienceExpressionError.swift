@@ -5,7 +5,7 @@ public struct AudienceExpressionError: Error, Equatable, Sendable, CustomStringC
   /// Expected text at this place, and the text that was found.
   public var message: String
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(column: Int, message: String) {
     self.column = column
     self.message = message

@@ -6,7 +6,7 @@ public struct SegmentDefinition: Sendable, Equatable {
   /// Condition that at least one device of a member meets; `nil` for none.
   public var predicate: DevicePredicate?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(expression: AudienceExpression, predicate: DevicePredicate? = nil) {
     self.expression = expression
     self.predicate = predicate

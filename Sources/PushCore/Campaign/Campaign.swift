@@ -22,7 +22,7 @@ public struct Campaign: Sendable, Equatable {
   /// Default of the seconds for which results are kept: a week.
   public static let defaultTimeToLive = 7 * 86400
 
-  /// Memberwise. ``CampaignJob`` validates the values.
+  /// Creates an instance. ``CampaignJob`` validates the values.
   public init(
     id: String, app: String, audience: Audience, predicate: DevicePredicate? = nil, sample: UserSample? = nil,
     limit: Int? = nil, devices: DeviceChoice = .all, control: UserSample? = nil, stages: CampaignStages? = nil,

@@ -6,7 +6,7 @@ public struct CampaignDelivery: Sendable, Equatable {
   public var sendAt: Int?
   /// Maximum rate; `nil` for no limit.
   public var rate: CampaignRate?
-  /// Rules for the time of each push that do not follow from the start alone.
+  /// Rules for the send time of each push, in addition to the start time.
   public var timing = CampaignTiming()
   /// Stages of the campaign with the conditions for the next stage; `nil` if all users get it at the same time.
   public var stages: CampaignStages?

@@ -11,7 +11,7 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
   /// Part of the campaign; `nil` for the campaign itself.
   public let part: CampaignPart?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(whole: String, part: CampaignPart? = nil) {
     self.whole = whole
     self.part = part
@@ -57,7 +57,7 @@ public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
   /// Push type of the companion for the users of the stage; `nil` for the stage itself.
   public let companion: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ stage: Stage, companion: String? = nil) {
     self.stage = stage
     self.companion = companion

@@ -6,8 +6,8 @@ public struct PayloadForm: Sendable {
   /// Payload: an object.
   public let value: JSONValue
   let template: PayloadTemplate
-  /// Size as sent in bytes, shortened as far as possible. It is the size with all fallbacks, or with the job's values
-  /// of the recipient with the largest push.
+  /// Smallest size in bytes to which the push can be shortened. It is the size with all fallbacks, or with the job's
+  /// values of the recipient with the largest push.
   public internal(set) var size: Int
   /// Recipient with the largest size; `nil` if the size is not that of one recipient.
   public internal(set) var largestFor: String?

@@ -33,7 +33,7 @@ public struct DeviceRow: Sendable, Equatable {
   /// detail.
   public var refusal: String?
 
-  /// Memberwise. ``DeviceRowDraft`` validates the values.
+  /// Creates an instance. ``DeviceRowDraft`` validates the values.
   public init(
     user: String, token: DeviceToken, service: String, kind: TokenKind = .alert, activity: String? = nil,
     app: String? = nil, environment: PushEnvironment? = nil, locale: String? = nil,

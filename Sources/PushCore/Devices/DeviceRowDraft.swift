@@ -6,7 +6,7 @@ public struct DeviceRowDraft: Sendable {
     /// One sentence without the line number.
     public var description: String
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     init(description: String) { self.description = description }
 
     init(_ error: IdentifierError) { description = error.description }

@@ -43,7 +43,7 @@ public struct DeviceRowReader: Sendable {
     /// Number of the line of this position, from 1.
     public var line: Int
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(offset: Int, line: Int) {
       self.offset = offset
       self.line = line

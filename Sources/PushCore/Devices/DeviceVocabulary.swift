@@ -10,7 +10,7 @@ public struct DeviceVocabulary: Sendable {
   /// Current time in ms since 1970. A time in a file may be at most one day ahead.
   public var now: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(services: PushServices, apps: Set<String>? = nil, allowedAttributes: Set<String> = [], now: Int) {
     self.services = services
     self.now = now

@@ -15,7 +15,7 @@ public struct ReceiptEvent: Sendable, Equatable, Hashable {
   public var campaign: String
   public var user: String
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ kind: Kind, campaign: String, user: String) {
     self.kind = kind
     self.campaign = campaign

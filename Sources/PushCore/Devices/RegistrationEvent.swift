@@ -34,7 +34,7 @@ public struct RegistrationEvent: Sendable, Equatable {
     }
   }
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ change: Change, at: Int) {
     self.change = change
     self.at = at
@@ -94,7 +94,7 @@ extension RegistrationEvent {
   /// - Parameters:
   ///   - events: the events in the order of their list.
   ///   - time: the time of events without one, in ms since the epoch.
-  /// - Returns: one number for each event; 0 for events with a time of their own.
+  /// - Returns: one number for each event; 0 for events with their own time.
   public static func offsets(of events: [RegistrationEvent], without time: Int) -> [Int] {
     var offsets = Array(repeating: 0, count: events.count)
     var next: [Subject: Int] = [:]

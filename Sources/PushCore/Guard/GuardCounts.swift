@@ -7,7 +7,7 @@ public struct GuardCounts: Sendable, Equatable {
   /// Those of ``answers`` which say that the device is gone (410).
   public var gone: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(answers: Int = 0, suspects: Int = 0, gone: Int = 0) {
     self.answers = answers
     self.suspects = suspects

@@ -7,7 +7,7 @@ public struct GuardPolicy: Sendable, Equatable {
   /// Number of answers before the shares count; at least 1.
   public var minimum: Int
 
-  /// Memberwise, with the defaults of the configuration.
+  /// Creates an instance with the defaults of the configuration.
   public init(threshold: Double = 0.1, pruneShare: Double = 0.5, minimum: Int = 200) {
     self.threshold = threshold
     self.pruneShare = pruneShare

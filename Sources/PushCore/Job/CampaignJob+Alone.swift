@@ -1,5 +1,5 @@
 extension CampaignJob {
-  /// Returns the same job for one device token, with an id of its own: it starts immediately and has no rate.
+  /// Returns the same job for one device token, with a separate id: it starts immediately and has no rate.
   ///
   /// - Parameters:
   ///   - job: a valid job.

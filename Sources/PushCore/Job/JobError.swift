@@ -7,7 +7,7 @@ public struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Remedy; `nil` if the message contains it.
   public var hint: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(field: String, message: String, hint: String? = nil) {
     self.field = field
     self.message = message

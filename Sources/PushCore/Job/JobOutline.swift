@@ -7,7 +7,7 @@ public struct JobOutline: Sendable, Equatable {
   /// Lane of the job; `nil` if it has an unknown one.
   public var lane: Lane?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(id: String, app: String? = nil, lane: Lane? = nil) {
     self.id = id
     self.app = app

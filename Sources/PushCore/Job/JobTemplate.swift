@@ -35,7 +35,7 @@ public struct JobTemplate: Equatable, Sendable {
   /// Content: a JSON object without white space.
   public let content: [UInt8]
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(name: String, version: Int, content: [UInt8]) {
     (self.name, self.version, self.content) = (name, version, content)
   }

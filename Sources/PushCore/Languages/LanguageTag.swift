@@ -33,7 +33,7 @@ public struct LanguageTag: Hashable, Sendable {
     if script == 0 { script = LanguageIndex.shared.likelyScript(of: language, in: region) }
   }
 
-  /// Memberwise, for the tables.
+  /// Creates an instance, for the tables.
   init(_ parts: LanguageSubtags) {
     (language, script, region, variant) = (parts.language, parts.script, parts.region, parts.variant)
   }

@@ -53,7 +53,7 @@ public struct LedgerRecord: Equatable, Sendable {
   /// Time when the state was reached, in ms since the epoch. In a commit, a waiting record has its delay here instead.
   public var at: UInt64
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(
     state: State, attempt: UInt8 = 0, history: AttemptHistory = AttemptHistory(), status: UInt16 = 0,
     reason: ReasonCode = .none, variant: UInt8 = 0, at: UInt64 = 0

@@ -16,8 +16,8 @@ public struct RetryPolicy: Sendable, Equatable {
   /// moment.
   public var jitter: Double
 
-  /// Memberwise, with the defaults of the configuration. The longest delay of one hour is longer than Apple's 15
-  /// minutes and shorter than most expirations.
+  /// Creates an instance with the defaults of the configuration. The longest delay of one hour is longer than Apple's
+  /// 15 minutes and shorter than most expirations.
   public init(
     firstServerError: Int = 5_000, serverError: Int = 900_000, tooManyRequests: Int = 2_000, attempts: Int = 5,
     longest: Int = 3_600_000, jitter: Double = 0.1

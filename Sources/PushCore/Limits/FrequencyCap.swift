@@ -7,7 +7,7 @@ public struct FrequencyCap: Sendable, Equatable {
   /// Length of the period in seconds. The cap holds for every period of this length.
   public var seconds: Int
 
-  /// Memberwise. The configuration reader checks the ranges.
+  /// Creates an instance. The configuration reader checks the ranges.
   public init(category: String? = nil, most: Int, seconds: Int) {
     self.category = category
     self.most = most

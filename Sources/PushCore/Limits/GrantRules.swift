@@ -14,7 +14,7 @@ public struct GrantRules: Sendable, Equatable {
   /// Number that is added to the badge of each user; 0 for none.
   public var badgeStep: Int
 
-  /// Memberwise. By default, a target only needs its device.
+  /// Creates an instance. By default, a target only needs its device.
   public init(
     app: String, suppression: [SuppressionList] = [], category: String? = nil, caps: [FrequencyCap] = [],
     memory: Int = 0, badgeStep: Int = 0

@@ -17,7 +17,7 @@ public struct AnswerMeaning: Sendable, Equatable {
   /// Event for the credential.
   public var event: CredentialEvent?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(blame: Blame = .none, event: CredentialEvent? = nil) {
     self.blame = blame
     self.event = event

@@ -4,7 +4,7 @@ public enum CredentialEvent: Sendable, Equatable {
   case accepted
   /// The service refused the bearer token of this generation as too old.
   case tokenExpired(generation: Int)
-  /// The service saw more bearer tokens than it allows; the token of this generation was the last.
+  /// The service got more bearer tokens than it allows. The last one was the token of this generation.
   case tooManyTokens(generation: Int)
   /// The service refused the certificate of this generation in the TLS handshake, or immediately after it as TLS 1.3
   /// allows.
@@ -31,7 +31,7 @@ public struct GoAwayFacts: Sendable, Equatable {
   /// Generation of the credential.
   public var generation: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(text: [UInt8], isBeforeAnything: Bool, isEstablished: Bool, hasCertificate: Bool, generation: Int) {
     self.text = text
     self.isBeforeAnything = isBeforeAnything

@@ -39,7 +39,7 @@ public struct Disposition: Sendable, Equatable {
   /// push.
   public var countsAttempt: Bool
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ target: Target, token: TokenFate = .keep, effect: Effect = .none, countsAttempt: Bool = true) {
     self.target = target
     self.token = token

@@ -17,7 +17,7 @@ public struct PushRule: Sendable, Equatable {
   /// Source of the rule, such as a page of documentation.
   public var source: String
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(id: String, severity: Severity, summary: String, source: String) {
     self.id = id
     self.severity = severity
@@ -39,7 +39,7 @@ public struct Finding: Sendable, Equatable {
   /// Position in the text, if the finding comes from a text.
   public var position: TextPosition?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(
     _ rule: PushRule, _ path: String, _ message: String, hint: String? = nil, position: TextPosition? = nil
   ) {

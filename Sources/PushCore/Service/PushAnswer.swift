@@ -20,7 +20,7 @@ public struct PushAnswer: Sendable, Equatable {
   /// Seconds of a `Retry-After` header (RFC 9110 section 10.2.3); 0 without one.
   public var retryAfter: UInt16
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(kind: Kind, status: UInt16 = 0, reason: ReasonCode = .none, retryAfter: UInt16 = 0) {
     self.kind = kind
     self.status = status
@@ -45,7 +45,7 @@ public struct PushReply: Sendable {
   /// affordable.
   public var unknownReason: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ answer: PushAnswer, timestamp: UInt64 = 0, unknownReason: String? = nil) {
     self.answer = answer
     self.timestamp = timestamp

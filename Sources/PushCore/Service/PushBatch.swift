@@ -66,7 +66,7 @@ public struct PushBatch: Sendable {
     return true
   }
 
-  /// Adds a push with a payload of its own.
+  /// Adds a push with its own payload.
   public mutating func append(
     tag: UInt64, id: (high: UInt64, low: UInt64), token: ArraySlice<UInt8>, payload: some Collection<UInt8>
   ) {
@@ -90,7 +90,7 @@ public struct Push: Sendable {
   /// Range of the payload in ``PushBatch/bytes``. Pushes may share one payload.
   public var payload: Range<Int32>
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(tag: UInt64, id: (high: UInt64, low: UInt64), token: Range<Int32>, payload: Range<Int32>) {
     self.tag = tag
     self.id = id

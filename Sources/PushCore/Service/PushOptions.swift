@@ -7,7 +7,7 @@ public struct PushOptions: Sendable, Equatable {
   /// Expiration of the push, unless the job sets another one.
   public var expiration: Expiration
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(pushType: String, priority: Int, expiration: Expiration = .unset) {
     self.pushType = pushType
     self.priority = priority

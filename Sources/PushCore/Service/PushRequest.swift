@@ -26,7 +26,7 @@ public final class PushRequest: Sendable {
   /// Name of the field that carries ``Push/id`` as a UUID; `nil` for none.
   public let identifier: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(path: String, tokenInPath: Int? = nil, fields: [Field], identifier: String? = nil) {
     self.path = path
     self.tokenInPath = tokenInPath

@@ -21,7 +21,7 @@ public struct CampaignStages: Sendable, Equatable {
     /// Default of ``minimum``.
     public static let standardMinimum = 20
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(measure: CampaignVariants.Measure = .opened, minimum: Int = standardMinimum, otherwise: Int? = nil) {
       self.measure = measure
       self.minimum = minimum
@@ -44,7 +44,7 @@ public struct CampaignStages: Sendable, Equatable {
     /// Rules for the choice of the variant that all later stages get; `nil` if no winner is chosen.
     public var winner: Winner?
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(
       _ members: Members, wait: Int = 0, approval: Bool = false, mostFailures: Double? = nil,
       leastOpened: Double? = nil, winner: Winner? = nil

@@ -10,7 +10,7 @@ public struct CampaignVariants: Sendable, Equatable {
     /// Weight of the variant relative to the weights of the others: above 0.
     public let weight: Double
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(name: String, weight: Double = 1) {
       self.name = name
       self.weight = weight

@@ -15,7 +15,7 @@ public struct StageGate: Sendable {
     /// Whether an operator resumed or approved the campaign after the gate had paused it.
     public var isOverruled: Bool
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(
       finishedAt: Int?, outcomes: [Outcome: Int] = [:], opened: Int = 0,
       variants: (counted: [Int], of: [Int]) = ([], []), winner: Int? = nil, isOverruled: Bool = false

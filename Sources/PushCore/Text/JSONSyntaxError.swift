@@ -7,7 +7,7 @@ public struct JSONSyntaxError: Error, Equatable, Sendable, CustomStringConvertib
   /// Description of the error.
   public var message: String
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(line: Int, column: Int, message: String) {
     self.line = line
     self.column = column

@@ -45,7 +45,7 @@ public struct LocalTime: Sendable, Equatable {
   /// Attribute of users that contains their own time of day. Users without it get the push at ``wall``.
   public var attribute: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(wall: Int, attribute: String? = nil) {
     self.wall = wall
     self.attribute = attribute
@@ -101,7 +101,7 @@ public struct TargetTiming: Sendable, Equatable {
     /// Whether the device gets nothing, because its time has passed or is in its quiet hours.
     public var isDropped: Bool
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(due: Int, isDropped: Bool = false) {
       self.due = due
       self.isDropped = isDropped

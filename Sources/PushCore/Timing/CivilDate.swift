@@ -9,7 +9,7 @@ struct CivilDate: Sendable, Equatable {
   /// Day, from 1.
   var day: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   init(year: Int, month: Int, day: Int) {
     self.year = year
     self.month = month

@@ -13,7 +13,7 @@ public struct QuietHours: Sendable, Equatable {
   public var to: Int
   public var fate: Fate
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   ///
   /// - Parameters:
   ///   - from: seconds after midnight.

@@ -16,7 +16,7 @@ public struct Repetition: Sendable, Equatable {
   /// Whether a run is skipped while the previous one has not ended.
   public var skipsIfRunning: Bool
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(
     schedule: CronSchedule, text: String, zone: String = CampaignTiming.utc, start: Int? = nil, end: Int? = nil,
     count: Int? = nil, skipsIfRunning: Bool = false
@@ -37,7 +37,7 @@ public struct Repetition: Sendable, Equatable {
     /// Wall time of the run in the zone of the schedule, or on the devices.
     public var wall: Int
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(begins: Int, wall: Int) {
       self.begins = begins
       self.wall = wall

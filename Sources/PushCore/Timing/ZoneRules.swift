@@ -7,7 +7,7 @@ public struct ZoneRules: Sendable, Equatable {
     public var at: Int
     public var offset: Int
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(at: Int, offset: Int) {
       self.at = at
       self.offset = offset

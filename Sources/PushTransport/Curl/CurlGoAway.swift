@@ -10,7 +10,7 @@ struct CurlGoAway: Equatable {
   private static let beginnings = ["received GOAWAY, error=", "recveived GOAWAY, error="]
   private static let middle = ", last_stream="
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   init(error: UInt32, lastStream: UInt32) {
     self.error = error
     self.lastStream = lastStream

@@ -38,8 +38,9 @@ public struct CircuitBreaker: Sendable, Equatable {
     /// Maximum wait between trial pushes in nanoseconds, before jitter.
     public var longestWait: UInt64
 
-    /// Memberwise, with defaults. A restart behind a load balancer takes seconds. If the outage lasts for hours, one
-    /// push per minute costs the service and the campaign almost nothing. The recovery is then noticed within a minute.
+    /// Creates an instance, with defaults. A restart behind a load balancer takes seconds. If the outage lasts for
+    /// hours, one push per minute costs the service and the campaign almost nothing. The recovery is then noticed
+    /// within a minute.
     public init(firstWait: UInt64 = 2_000_000_000, longestWait: UInt64 = 60_000_000_000) {
       self.firstWait = firstWait
       self.longestWait = longestWait

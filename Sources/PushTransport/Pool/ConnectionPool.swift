@@ -7,9 +7,9 @@ internal import Synchronization
 /// The pool has a queue of batches for each lane. A connection takes pushes from the queues when it has a free stream.
 /// The caller can cancel pushes that no connection has taken. Connections take pushes only while the caller may send
 /// (``mayTake(until:)``).
-/// Pushes of a campaign in its guard trial are *unproven* and have a connection of their own, see
-/// ``PushBatch/isUnproven``. While the service answers almost every push with 503, connections take only a few trial
-/// pushes, see ``CircuitBreaker``.
+/// Pushes of a campaign in its guard trial are *unproven* and have a separate connection, see ``PushBatch/isUnproven``.
+/// While the service answers almost every push with 503, connections take only a few trial pushes, see
+/// ``CircuitBreaker``.
 ///
 /// Every submitted push either completes exactly once or is returned by ``cancelBacklog(where:)`` or
 /// ``drain(deadline:)``. The pool may be used from any thread. Call ``drain(deadline:)`` at the end: until then, the

@@ -13,7 +13,7 @@ public struct HealthCheck: Sendable, Equatable {
   /// PEM file of the authorities to trust instead of the system's.
   public var trustRoots: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(url: String, slowAfter: Int, timeout: Int = 5000, trustRoots: String? = nil) {
     self.url = url
     self.slowAfter = slowAfter

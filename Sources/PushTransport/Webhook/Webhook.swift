@@ -28,7 +28,7 @@ public struct Webhook: Sendable, Equatable {
   /// PEM file of the authorities to trust instead of the system's.
   public var trustRoots: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(
     name: String, url: String, secret: [UInt8], kinds: Set<Kind> = Set(Kind.allCases), allowsPrivate: Bool = false,
     trustRoots: String? = nil

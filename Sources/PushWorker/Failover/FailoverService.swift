@@ -269,7 +269,7 @@ final class FailoverService: WorkerPart {
 
   /// Activates campaigns again if Redis lost their activation, and repeats lost pauses and cancellations.
   ///
-  /// - Returns: The campaigns that are gone, and can't or must not be restored.
+  /// - Returns: The campaigns that no longer exist, and can't or must not be restored.
   func restoreCampaigns(of contexts: [CampaignContext]) async throws -> Set<String> {
     var (seen, gone): (Set<String>, Set<String>) = ([], [])
     for context in contexts where seen.insert(context.campaign.id).inserted {

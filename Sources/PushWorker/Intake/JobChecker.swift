@@ -2,8 +2,8 @@ import Dispatch
 import EventLoop
 import Synchronization
 
-/// Runs checks of jobs one after the other on a thread of its own, each with a limit on its processor time. Pushes
-/// never wait for a check.
+/// Runs checks of jobs one after the other on a separate thread, each with a limit on its processor time. Pushes never
+/// wait for a check.
 ///
 /// Swift can't stop running code from outside. A check that exceeds the limit continues alone, and the next check gets
 /// another thread.

@@ -52,7 +52,7 @@ struct JobReadings {
 
   /// Removes a reading that has ended.
   ///
-  /// - Parameter kept: The result, if the next call of ``take(_:)`` must return it.
+  /// - Parameter kept: The result that the next call of ``take(_:)`` returns; `nil` for none.
   mutating func end(_ key: Key, keeping kept: Result<Campaign, JobError>? = nil) {
     underWay[key] = nil
     if done.count >= Self.most { done.removeAll() }

@@ -22,7 +22,7 @@ final class RegistrationIntake: WorkerPart {
     self.damage = damage
   }
 
-  /// Applies the events of some lists in a task of its own. Does nothing while events are being applied.
+  /// Applies the events of some lists in a separate task. Does nothing while events are being applied.
   func apply(_ lists: [EventList]) {
     guard !lists.isEmpty, !isApplying, !life.isFinished else { return }
     isApplying = true

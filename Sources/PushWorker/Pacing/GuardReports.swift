@@ -31,8 +31,8 @@ struct GuardReports {
     if outcome != .accepted { bad.count(outcome) }
   }
 
-  /// Returns whether this worker may change a device as an answer says, given the changes that it has not reported. All
-  /// unreported changes of all workers together are at most what trips one guard.
+  /// Returns whether this worker may change a device as an answer says, given the changes that it has not reported. The
+  /// unreported changes of all workers together are at most the number that trips one guard.
   func mayAct(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)

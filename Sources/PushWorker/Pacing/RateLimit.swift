@@ -6,7 +6,7 @@ import PushCore
 final class RateLimit {
   let subject: RateSubject
   private(set) var rate: CampaignRate
-  /// Whether the rate is in force. The rate of a backend is in force only while the backend is unhealthy.
+  /// Whether the rate applies. The rate of a backend applies only while the backend is unhealthy.
   private(set) var isInForce = true
   /// The reason why a temporary rate is in force.
   private var cause: String?

@@ -1,6 +1,6 @@
 import PushCore
 
-/// Device tokens that the push service rejected recently, as far as this worker knows. Pure and bounded.
+/// Device tokens that the push service rejected recently, to the knowledge of this worker. Pure and bounded.
 ///
 /// A table of fingerprints. A new rejection may replace an old one, and the table ends with the worker. Two tokens with
 /// the same fingerprint (64 bits) do no harm: the second one only uses the connection for unproven pushes.

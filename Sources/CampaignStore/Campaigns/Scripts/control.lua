@@ -12,7 +12,8 @@
 -- A campaign that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a
 -- campaign, a resume or an approval overrides only the verdict of that gate.
 -- A worker's request names a round. If the campaign has been resumed since that round, the request changes nothing,
--- because the problem may have been fixed. The verdict of a gate that has opened since changes nothing either.
+-- because the problem may have been fixed. If a worker pauses the campaign because of a gate, and the gate has opened
+-- in the meantime, nothing changes either.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
 --      its parts: campaign, open slices, guard trial, guard watch, objections, timeline

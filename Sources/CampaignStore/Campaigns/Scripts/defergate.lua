@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- defergate: sets the time of the next check of a campaign's gate.
--- Invariant: a check that became due during the caller's check is not postponed.
+-- Invariant: if the gate has got a new due time during the caller's check, that due time stays.
 -- KEYS 1 gates
 -- ARGV 1 id, 2 due time that the caller found, 3 time of the next check ('': none)
 -- Returns 1, or 0 if the due time has changed

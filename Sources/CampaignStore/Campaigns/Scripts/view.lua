@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- view: reads a campaign, and which of its slices its totals include.
+-- view: reads a campaign, and the list of the slices that its totals include.
 -- Invariant: both are read in one step. The caller adds the slices that are not included, so each slice counts once.
 -- KEYS 1 campaign, 2 finished slices
 -- ARGV the campaign's fields to read

@@ -82,7 +82,7 @@ local function edit_device(quarantine, user, token, action, instant, note)
   return true
 end
 
--- Writes the edited devices. Returns the users who have no device any more. Their attributes and counters are removed,
+-- Writes the edited devices. Returns the users who no longer have a device. Their attributes and counters are removed,
 -- unless the caller retains them.
 local function write_edits(devices, users, attributes, pressure, quarantine, retains)
   local gone, left, noted = {}, {}, {}

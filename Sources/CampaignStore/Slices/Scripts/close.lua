@@ -3,8 +3,8 @@
 -- Invariant: a slice ends once, with an outcome for every target. A cancel keeps recorded outcomes. `outcome_of`
 -- derives the outcomes of all other targets: `unknown` if the push may have been delivered, else `cancelled`. Readers
 -- of the ledger derive the same outcomes.
--- An unsealed slice ends with no targets. In a campaign with variants, each outcome is counted a second time in a field
--- of the variant: for variant v, the number of the field is higher by 16 v. The field 16 v + 31 has the number of
+-- An unsealed slice ends with no targets. In a campaign with variants, each outcome is also counted in a field of its
+-- variant. For variant v, this field is the code of the outcome plus 16 v. The field 16 v + 31 has the number of
 -- targets of variant v.
 -- A cancel leaves some targets unsent. In the same step, the script removes these targets from their users' frequency
 -- cap counters and badges.

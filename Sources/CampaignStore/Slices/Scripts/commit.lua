@@ -53,8 +53,8 @@
 --      u8 records that have a result line: 0 none, 1 all, 2 all but accepted ones
 --      u8 number of different outcomes; 0 if the records are not terminal
 --      for each outcome u8 state and u16 number
--- The number of an outcome is in the slice's field of its state. In a campaign with variants, the head also has the
--- numbers of each variant: the state plus 16 v for variant v.
+-- The number of an outcome is in the slice's field of its state. In a campaign with variants, the head also counts the
+-- outcomes of each variant. For variant v, the field is the state plus 16 v.
 -- A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8, history u8 (see `outcome.lua`),
 -- variant u4 (0 for none), time u44 (ms). In a waiting record, the time is the delay in ms.
 -- Details are in the order of their records. Each is: u32 index, u32 fingerprint of the user (0 for no user, see
@@ -279,7 +279,8 @@ if #mixed > 0 then
     local state, attempt = records:byte(base, base + 1)
     local old_state, old_attempt = old:byte(1, 2)
     -- A worker that has lost its claim may report an outcome, but not request another attempt: the new owner may be
-    -- sending the target. After a replay by another worker, the same applies. The target stays in doubt, which is safe.
+    -- sending the target. After another worker has replayed commits, such a report is refused too. In both cases the
+    -- target stays in doubt, which is safe.
     if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
     if old_state >= 16 then
       if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- dequeueleft: moves the first slice of the given ones that is still open to a worker's processing list.
+-- dequeueleft: finds the first open slice among some slices of a campaign, and moves it to a worker's processing list.
 -- Invariant: a reference is in one list at a time, as with `dequeue`. The script leaves slices that other workers have
 -- taken.
 -- KEYS 1 campaign, 2 open slices, 3 worker's processing list, 4 workers

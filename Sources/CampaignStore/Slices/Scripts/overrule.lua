@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- overrule: replaces other terminal outcomes with acceptances.
 -- Invariant: `accepted` wins over any other terminal outcome, whichever worker reports it and however late. Counters,
--- results and reasons move with the record, and so do the counters of its variant.
+-- results, reasons and the counters of the variant change in the same step as the record.
 -- The caller of `commit` calls this script, because the script must replace the result line. The text of the token is
 -- the field of that line, and only the push service can write this text.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
