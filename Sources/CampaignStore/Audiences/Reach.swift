@@ -12,8 +12,8 @@ extension AudienceTerm {
     }
   }
 
-  /// Returns whether the term can match a user in a partition. The answer may be true without a match, because it only
-  /// depends on which sets have members. More sets with members never make it false.
+  /// Returns whether the term can match a user in a partition. The answer depends only on which sets have members, so
+  /// it may be true although no user matches. If more sets have members, the answer never changes from true to false.
   func canMeanAnybody(where hasMembers: (AudienceSet) -> Bool) -> Bool {
     switch self {
     case .set(.matching), .not: hasMembers(.users)

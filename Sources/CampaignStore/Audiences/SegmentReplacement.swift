@@ -1,7 +1,8 @@
 import PushCore
 import Redis
 
-/// Replaces a segment or a suppression list by a file. The file is a statement about all users at one time, its `asOf`.
+/// Replaces a segment or a suppression list by a file. The file makes a statement about every user, with the time
+/// `asOf`.
 extension Audiences {
   /// Begins the import of a segment that replaces the current one.
   ///
@@ -33,7 +34,7 @@ extension Audiences {
     return SegmentReplacement(of: segment, at: instant, began: now)
   }
 
-  /// Starts a list of the opt-outs that arrive during the import. Their own times may be earlier than that of the list.
+  /// Starts a list of the opt-outs that arrive during the import. They may have earlier times than the imported list.
   private func noteArrivals(on list: String, from now: Int) async throws {
     for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
@@ -144,7 +145,7 @@ extension Audiences {
     return isInForce
   }
 
-  /// Drops an import. The current segment stays.
+  /// Deletes an import. The current segment stays.
   public func discard(_ replacement: SegmentReplacement) async throws {
     var pipeline = RedisPipeline()
     for partition in replacement.partitions {
@@ -162,7 +163,7 @@ public struct SegmentReplacement: Sendable {
   let id = String(UInt64.random(in: .min ... .max), radix: 36)
   /// The time of the list, in ms since the epoch.
   let at: Int
-  /// When the import began, in ms since the epoch by Redis' clock.
+  /// Time at which the import began, in ms since the epoch by Redis' clock.
   let began: Int
   /// Partitions with imported users.
   var partitions: Set<Int> = []

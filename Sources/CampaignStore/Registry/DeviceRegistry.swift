@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// The devices of users. A token belongs to one user; the index of owners has this user, in the token's own partition.
+/// The devices of users. A token belongs to one user. The owner index in the token's partition has this user.
 extension Registry {
   /// Removes tokens from any user who has them. A registration from before the removal changes nothing, even if it
   /// arrives later.
@@ -9,7 +9,7 @@ extension Registry {
   /// - Parameters:
   ///   - tokens: the tokens.
   ///   - service: push service of the tokens.
-  ///   - instant: ms since the epoch, at most Redis' clock; later registrations stay.
+  ///   - instant: time of the removal in ms since the epoch, at most Redis' clock. Later registrations stay.
   /// - Returns: for each token whether it was registered and is removed.
   public func unregister(
     _ tokens: [DeviceToken], of service: any PushService, at instant: Int
@@ -34,8 +34,8 @@ extension Registry {
     case superseded
   }
 
-  /// Removes tokens from any user who has them. A token leaves its user's record first and the index of owners last. So
-  /// a repeated call still finds the token in the index.
+  /// Removes tokens from any user who has them. A token is removed from its user's record first and from the owner
+  /// index last. If the call is repeated, it therefore still finds the token in the index.
   func unregister(_ removals: [TokenRemoval]) async throws -> [Effect] {
     var effects = removals.map { _ in Effect.none }
     var left = Array(removals.indices)
@@ -151,7 +151,8 @@ extension Registry {
     return owners
   }
 
-  /// Returns the partition of a token, which has its index entry and its target in a campaign to raw tokens.
+  /// Returns the partition of a token. It has the token's entry in the owner index, and its target in a campaign to raw
+  /// tokens.
   ///
   /// - Throws: ``StoreError`` `mismatch` if the program does not know the service.
   func partition(of token: OwnedToken) throws -> Int {
@@ -194,7 +195,7 @@ extension Registry {
     return effects
   }
 
-  /// Edits devices; the index of owners stays as it is.
+  /// Edits devices, and does not change the owner index.
   func apply(_ edits: [DeviceEdit]) async throws -> [Effect] {
     var effects = edits.map { _ in Effect.none }
     try await perPartition(edits.indices, of: { Partition.of(user: edits[$0].user, count: keys.partitions) }) {

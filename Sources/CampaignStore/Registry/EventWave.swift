@@ -1,10 +1,11 @@
 import PushCore
 
-/// A batch of events that can be applied together. Pure.
+/// A batch of events that can be applied together.
 ///
-/// Statements about devices have several kinds, and the kinds are applied one after the other. This order matters only
-/// for a login, which copies data from the known device. Therefore no user and no token is in two kinds, or in two
-/// logins. For memberships and badges, only the latest statement goes to Redis.
+/// There are several kinds of statements about devices, and the kinds are applied one after the other. The order could
+/// change the result only if a user or a token is in two kinds or in two logins, because a login copies data from the
+/// known device. A batch therefore has no such user or token. For memberships and badges, only the latest statement
+/// goes to Redis.
 struct EventWave {
   /// A device that a user has from now on.
   struct Login {
@@ -22,9 +23,9 @@ struct EventWave {
   struct Devices {
     var registrations: [DeviceRegistration] = []
     var logins: [Login] = []
-    /// Devices that a user does not have any more.
+    /// Devices that a user no longer has.
     var logouts: [Registry.DeviceEdit] = []
-    /// Tokens that no user has any more.
+    /// Tokens that no user has.
     var removals: [Registry.TokenRemoval] = []
     /// Statements by user.
     var attributes: [String: [UserAttributes.Statement]] = [:]

@@ -1,21 +1,24 @@
 /// Users and their devices: registration, registration events, attributes, Live Activities.
 ///
 /// **Events.** The maintenance leader reads the lists `registrations` and `receipts` a page at a time, applies the
-/// page, and takes it off (`takeoff`, fenced by its lease). If the leader dies, the next one applies its page again.
-/// The field `taken:LIST` of `housekeeping` counts the events that have left a list. `EventWave` combines events that
-/// do not depend on each other, so that each kind needs one script call for each partition.
+/// page, and removes it from the list (`takeoff`, which succeeds only under its lease). If the leader dies, the next
+/// one applies its page again. The field `taken:LIST` of `housekeeping` counts the events that have left a list.
+/// `EventWave` combines events that do not depend on each other, so that each kind needs one script call for each
+/// partition.
 ///
-/// **Waiting campaigns.** Before the first slice of a campaign to users is handed out (`dequeue`), the campaign waits
-/// until the events that were on `registrations` at that moment are applied. This includes scheduled campaigns, stages
-/// and runs. After `EventWait.longest` (5 s) the campaign begins. Its field `overtook` then has the number of remaining
-/// events, and the worker logs `overtook`. An empty list costs one `LLEN` a campaign.
+/// **Waiting campaigns.** Before a worker gets the first slice of a campaign to users (`dequeue`), the campaign waits.
+/// The wait ends when the events that were on `registrations` at that time are applied. This includes scheduled
+/// campaigns, stages and runs. After `EventWait.longest` (5 s) the campaign begins. Its field `overtook` then has the
+/// number of remaining events, and the worker logs `overtook`. If the list is empty, this costs one `LLEN` for each
+/// campaign.
 ///
-/// **Order.** Every statement has a time, and the newer one wins in any order of arrival. The script that writes
-/// decides it, so neither a suspended worker nor a page that is applied twice undoes anything. The module's README
-/// lists where the times are stored. Attributes and badges of a user without a device are retained, because the
-/// registration may arrive late. Housekeeping removes everything older than 30 days, a bounded number at a time
-/// (`forget`). A member of a list without a stored time counts as a member for 30 days, so a late opt-in does not undo
-/// an old opt-out. A mark needs about 100 bytes. There is one for each removed device, and one for each user and
+/// **Order.** An event, an import row or a command makes *statements* about users, such as "this user has this device".
+/// Every statement has a time, and the newest one wins, in whatever order they arrive. The script that writes the data
+/// compares the times. A suspended worker, or a page that is applied twice, therefore can't undo newer data. The
+/// module's README lists where the times are stored. Attributes and badges of a user without a device are retained,
+/// because the registration may arrive late. Housekeeping removes everything older than 30 days, a bounded number at a
+/// time (`forget`). A member of a list without a stored time counts as a member for 30 days, so a late opt-in does not
+/// undo an old opt-out. A mark needs about 100 bytes. There is one for each removed device, and one for each user and
 /// segment with a change within 30 days.
 ///
 /// **Receipts.** A receipt counts if a push of the campaign may have been delivered to its user. The first receipt of a

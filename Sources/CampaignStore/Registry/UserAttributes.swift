@@ -1,11 +1,11 @@
 import PushCore
 
-/// The attributes of a user, with the times of the statements about them. Pure.
+/// The attributes of a user, with the times at which they were set.
 ///
 /// A registration replaces all attributes; an event sets or removes single ones. For each attribute the latest
-/// statement wins, in whatever order statements arrive. For two statements of the same time about one attribute, the
-/// removal wins, then the greater value. For two replacements of the same time, the greater text wins; without a time,
-/// the last one to arrive.
+/// statement wins, in whatever order statements arrive. If two statements about an attribute have the same time, a
+/// removal wins, else the greater value. If two replacements have the same time, the greater text wins. If they have no
+/// time, the later call wins.
 ///
 /// In Redis they are one JSON object. Its first member, with the empty name, is an array: the time of the last
 /// replacement, then name and time of each attribute with a later statement. No attribute has an empty name.
@@ -68,7 +68,7 @@ struct UserAttributes: Equatable {
     return attributes.values.isEmpty ? [] : attributes.object(withTimes: false)
   }
 
-  /// The statements from which these attributes follow, the oldest first.
+  /// The statements that result in these attributes, the oldest first.
   var statements: [Statement] {
     var all: [Statement] = []
     let untimed = values.filter { times[$0.key] == nil }
@@ -161,7 +161,7 @@ struct UserAttributes: Equatable {
 
   /// Returns the stored form.
   ///
-  /// If there are too many attributes, the ones with the oldest statements are dropped.
+  /// If there are too many attributes, those that were set longest ago are dropped.
   ///
   /// - Parameter horizon: ms since the epoch; older times are dropped.
   mutating func stored(horizon: Int) -> [UInt8] {

@@ -3,8 +3,8 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Checks the apps' own backends, in the worker that holds the housekeeping lease. While a backend is unhealthy, all
-/// workers send slower, because a backend bears the load that users cause after a push.
+/// Checks the backends of the apps, in the worker that holds the housekeeping lease. Users who open a push cause load
+/// on the backend of the app. While a backend is unhealthy, all workers therefore send more slowly.
 final class BackendMonitor: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable

@@ -1,10 +1,10 @@
 import CampaignStore
 import PushTransport
 
-/// The speed of an app's campaigns while its own backend is slow or failing. Pure: time is an argument.
+/// The speed of an app's campaigns while its backend is slow or failing. Time is an argument.
 ///
-/// The backend bears the load that users cause after a push, so its health controls the speed. Each bad check halves
-/// the share, down to a bound. Each good check adds a tenth of the full rate. A single bad check has no effect.
+/// Users who open a push cause load on the backend, so the health of the backend controls the speed. Each bad check
+/// halves the share, down to a bound. Each good check adds a tenth of the full rate. A single bad check has no effect.
 enum BackendPace {
   /// Consecutive bad checks before the share falls.
   static let patience = 2

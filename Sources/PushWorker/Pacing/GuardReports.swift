@@ -1,7 +1,8 @@
 import PushCore
 
-/// Answers that the fleet has not received yet of a campaign whose guard is open, and the limit on device changes until
-/// then. So the damage by a fault in the middle of a campaign does not grow with the fleet. Pure.
+/// Answers to a campaign whose guard is open that this worker has not reported to the fleet. Until it has reported
+/// them, the worker may change only a limited number of devices. The damage by a wrong setting in the middle of a
+/// campaign therefore does not grow with the fleet.
 ///
 /// A worker alone is the whole fleet and reports nothing.
 struct GuardReports {
@@ -19,9 +20,9 @@ struct GuardReports {
   /// Minimum time between two reports, in ns.
   private static let pace: UInt64 = 20_000_000
 
-  /// Counts an answer. A report covers only the latest answers, at most the guard's minimum: older ones would hide a
-  /// change. Bad answers are halved like good ones. Otherwise a worker with many answers between two reports would
-  /// report too large a share of bad ones.
+  /// Counts an answer. A report covers only the latest answers, at most the guard's minimum, because older answers
+  /// would hide a change. Counts of bad and good answers are halved together. Otherwise a worker with many answers
+  /// between two reports would report too large a share of bad answers.
   ///
   /// - Parameter fleet: Number of live workers.
   mutating func count(_ outcome: Outcome, _ policy: GuardPolicy, fleet: Int) {
@@ -31,8 +32,8 @@ struct GuardReports {
     if outcome != .accepted { bad.count(outcome) }
   }
 
-  /// Returns whether this worker may change a device as an answer says, given the changes that it has not reported. The
-  /// unreported changes of all workers together are at most the number that trips one guard.
+  /// Returns whether this worker may now prune or quarantine a device. This depends on the changes that it has not
+  /// reported. The unreported changes of all workers together are at most the number that trips one guard.
   func mayAct(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)
@@ -41,7 +42,7 @@ struct GuardReports {
       && unheard.gone <= max(1, Int(policy.pruneShare * minimum) / fleet)
   }
 
-  /// Returns the counts to report now, if any. Acceptances alone are not reported.
+  /// Returns the counts to report now; `nil` for none. Accepted pushes alone are not reported.
   mutating func next(_ now: UInt64) -> GuardCounts? {
     guard !isReporting, bad.answers > 0, now - reportedAt >= Self.pace else { return nil }
     isReporting = true
@@ -67,8 +68,8 @@ struct GuardReports {
     return heard
   }
 
-  /// Records that the report has failed, or that its result is unknown. Its counts join the next report. Counted twice,
-  /// they trip the guard slightly early.
+  /// Records that the report has failed, or that its result is unknown. Its counts are added to the next report. If
+  /// they are counted twice, the guard trips slightly early.
   mutating func failed() {
     isReporting = false
     (news, bad) = (news + told.news, bad + told.bad)

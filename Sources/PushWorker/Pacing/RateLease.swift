@@ -1,9 +1,9 @@
 import CampaignStore
 
-/// Permits of a rate that this worker holds: granted for a short time, and released step by step. Pure.
+/// Permits of a rate that this worker holds. They are granted for a short time and released in steps.
 ///
-/// Permits expire quickly, because a worker that was stopped must not send everything that it missed in one burst.
-/// Unused permits return with the next request. Permits of a dead worker are lost until the bucket has caught up.
+/// Permits expire quickly. Otherwise a worker that was stopped could send a large burst when it continues. The next
+/// request returns unused permits. Permits of a dead worker are lost until the bucket grants them again.
 struct RateLease {
   /// Permits that may be used now.
   private(set) var allowance = 0
@@ -31,7 +31,7 @@ struct RateLease {
   /// Permits that were granted together.
   private struct Lot {
     var total = 0
-    /// Number of them that were released so far, and may be used or have been used.
+    /// Number of these permits that were released so far.
     var released = 0
     /// `EventLoop.now` at which they arrived.
     var at: UInt64 = 0
@@ -67,7 +67,7 @@ struct RateLease {
 
   /// Records the result of that credit. The rest of the permits is available again.
   mutating func reconcile(spent count: Int, sent: Int) {
-    // Permits spent before the rate came into force were not counted.
+    // Permits that were spent before the rate applied were not counted.
     reserved = max(0, reserved - count)
     allowance += count - sent
     used += sent

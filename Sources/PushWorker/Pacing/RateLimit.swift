@@ -8,7 +8,7 @@ final class RateLimit {
   private(set) var rate: CampaignRate
   /// Whether the rate applies. The rate of a backend applies only while the backend is unhealthy.
   private(set) var isInForce = true
-  /// The reason why a temporary rate is in force.
+  /// The reason for a temporary rate.
   private var cause: String?
   var lease = RateLease()
   /// Pushes per second of the whole fleet: the given rate, or the last value from Redis; 0 while unknown.
@@ -27,12 +27,12 @@ final class RateLimit {
   ///
   /// - Parameters:
   ///   - standing: The state of the backend; `nil` if it is healthy or its health is unknown.
-  ///   - full: Pushes per second that the healthy backend bears.
+  ///   - full: Pushes per second that the healthy backend can handle.
   /// - Returns: Whether the rate has changed.
   func follow(_ standing: BackendStanding?, rate full: Double) -> Bool {
     guard let standing else {
       defer { isInForce = false }
-      // Unused permits are not given back: the bucket drops them.
+      // Unused permits are not returned, because the bucket drops them.
       if isInForce { lease = RateLease() }
       return isInForce
     }
@@ -50,7 +50,7 @@ final class RateLimit {
     if let answer, answer.perSecond > 0 { perSecond = answer.perSecond }
   }
 
-  /// The limit that holds a campaign up, for operators.
+  /// Text about the rate that delays a campaign, for operators.
   var reason: String {
     let number = CampaignRate.format(perSecond)
     return switch (subject, rate) {
@@ -73,13 +73,14 @@ final class RateLimit {
     return wanted < ahead && !isShort
   }
 
-  /// Number of targets that are enough to hold: what the whole fleet may send while further slices are prepared.
+  /// Number of targets that the worker needs to hold: as many as the whole fleet may send while further slices are
+  /// prepared.
   var ahead: Int { max(2, Int((2 * perSecond).rounded(.up))) }
 }
 
 /// The limits of a campaign; most have none.
 extension [RateLimit] {
-  /// The limits that are in force now.
+  /// The limits that apply now.
   private var inForce: LazyFilterSequence<[RateLimit]> { lazy.filter(\.isInForce) }
 
   /// Permits that may be used now; `.max` for no limit.
@@ -91,8 +92,8 @@ extension [RateLimit] {
   /// The smallest number of targets that are enough to hold; `nil` for no limit.
   var ahead: Int? { inForce.map(\.ahead).min() }
 
-  /// The rate that alone holds pushes up, and since when. If several do, the latest one counts: until then, something
-  /// else held them up.
+  /// The rate that delays pushes, and the time since when. If several rates delay them, the rate with the latest time
+  /// counts.
   var obstacle: (reason: String, since: UInt64)? {
     inForce.compactMap { limit in limit.lease.limitedSince.map { (reason: limit.reason, since: $0) } }
       .max { $0.since < $1.since }

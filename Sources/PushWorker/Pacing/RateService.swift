@@ -25,15 +25,15 @@ final class RateService: WorkerPart {
     table.follow(standings, of: known, now: Int(now))
   }
 
-  /// Returns how many pushes its rates permit a campaign now. There is no limit after the campaign's deadline: the
-  /// remaining targets are not sent, only recorded, and that happens immediately.
+  /// Returns the number of pushes that its rates permit a campaign now. After the campaign's deadline there is no
+  /// limit, because the remaining targets are recorded without a push.
   func allowance(of context: CampaignContext) -> Int {
     if let deadline = context.schedule.deadline, deadline * 1000 <= Int(now) { return .max }
     return context.facts.limits.allowance
   }
 
-  /// Returns the number of targets of a campaign that are enough to hold; `nil` if the window and not a rate limits the
-  /// campaign.
+  /// Returns the number of targets of a campaign that the worker needs to hold; `nil` if the window and not a rate
+  /// limits the campaign.
   func enough(of context: CampaignContext) -> Int? {
     guard !context.facts.limits.isEmpty, let ahead = context.facts.limits.ahead else { return nil }
     return ahead < 2 * environment.configuration.window ? ahead : nil
@@ -91,7 +91,7 @@ final class RateService: WorkerPart {
       limit.take(nil, now: EventLoop.now)
       log.report("could not get permits for \(limit.subject)", error)
     }
-    // Permits that arrived after their slices were released go back.
+    // Permits that arrived after their slices were released are returned.
     if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) { tellRest(of: limit) }
     wakeSlices(takingMore: false)
   }
@@ -116,13 +116,13 @@ final class RateService: WorkerPart {
     slices.sessions.count(where: { enough(of: $0.context) != nil }) >= SliceSelection.maximumLimited
   }
 
-  /// Returns the campaigns of which no slice may be taken, because too many held slices wait for their rates.
+  /// Returns the campaigns whose slices must not be taken, because too many held slices wait for their rates.
   func campaignsWithoutPlace() -> Set<String> {
     isCrowded ? Set(campaigns.contexts.filter { enough(of: $0.value) != nil }.keys) : []
   }
 
-  /// Gives a slice back if the worker holds enough of its campaign. The worker did not know the campaign's rate when it
-  /// took the slice.
+  /// Releases a slice if the worker holds enough slices of its campaign. The worker did not know the campaign's rate
+  /// when it took the slice.
   ///
   /// - Returns: whether it was given back.
   func leaves(_ reference: SliceReference, _ context: CampaignContext) async throws -> Bool {
@@ -138,7 +138,7 @@ final class RateService: WorkerPart {
     return true
   }
 
-  /// Returns the reason, and since when, if only its rate holds a campaign up.
+  /// Returns the reason, and the time since when, if only its rate delays a campaign.
   func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
     guard let obstacle = context.facts.limits.obstacle, now - obstacle.since >= Self.shortestWait,
       slices.sessions.contains(where: { $0.context === context && wanted(by: $0, now) > 0 })
@@ -146,6 +146,6 @@ final class RateService: WorkerPart {
     return obstacle
   }
 
-  /// Minimum wait in ns before it is reported: shorter waits end before the report is read.
+  /// Minimum wait in ns before it is reported. A shorter wait would end before an operator reads the report.
   private static let shortestWait: UInt64 = 1_000_000_000
 }
