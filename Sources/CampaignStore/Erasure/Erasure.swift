@@ -7,11 +7,11 @@
 ///
 /// A waiting job that names the user keeps its text, because its producer's digest and the worker's acknowledgement
 /// depend on the text. The record names such jobs. `withoutErased` removes the user when a worker takes the job in.
-/// When no list has the job any more, housekeeping erases the user from its campaign and from the dead list.
+/// When no list has the job, housekeeping erases the user from its campaign and from the dead list.
 ///
-/// A worker that reads an erased target records it as `deviceGone`, or as `unknown` after an ambiguous attempt. `blank`
-/// sets the slice's `format` to the present version, because versions before 6 treat a target without a token as
-/// damage.
+/// A worker that reads an erased target records it as `deviceGone`, or as `unknown` if an attempt was sent and not
+/// answered. `blank` sets the slice's `format` to the present version, because versions before 6 treat a target without
+/// a token as damage.
 public struct Erasure: StoreRoom {
   let store: CampaignStore
 }

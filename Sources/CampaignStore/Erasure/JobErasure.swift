@@ -15,7 +15,7 @@ extension Erasure {
     }
   }
 
-  /// Erases a user from the job of a campaign. Its idempotency digest stays.
+  /// Erases a user from the job of a campaign. The stored digest of the job does not change.
   ///
   /// - Parameter id: id of a campaign; a part has no job.
   /// - Returns: whether the job named the user or a token.
@@ -63,7 +63,7 @@ extension Erasure {
   }
 
   /// Erases a user from the waiting events on the lists of producers that were pushed before the erasure. An event
-  /// without a time counts from the moment when it is read, so it would restore the user.
+  /// without a time gets the time at which it is read. It would therefore restore the user.
   ///
   /// - Parameter instant: time of the erasure, in ms since the epoch.
   func eraseFromWaitingEvents(_ user: String, _ tokens: [Registry.OwnedToken], at instant: Int) async throws {

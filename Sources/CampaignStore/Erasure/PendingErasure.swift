@@ -6,7 +6,7 @@ import Redis
 struct PendingErasure {
   /// Time of the erasure, in ms since the epoch.
   var at: Int
-  /// The user's tokens at that time. Raw tokens of jobs and old events have no user, so only the token finds them.
+  /// The user's tokens at that time. Raw tokens of jobs and old events have no user, so they are found by the token.
   private(set) var tokens: [Registry.OwnedToken] = []
   /// Slices that a worker is building and that may have the user; `nil` if all steps remain.
   var slices: [SliceReference]?
@@ -14,7 +14,7 @@ struct PendingErasure {
   /// Jobs that waited during the erasure and list the user or a token. A worker removes both when it takes a job in.
   var jobs: Set<String> = []
 
-  /// Seconds until an erasure is complete at the latest. An unsealed list of targets expires an hour after its last
+  /// Maximum time in seconds until an erasure is complete. An unsealed list of targets expires an hour after its last
   /// page (`claim.lua`). Another hour leaves time for a round of housekeeping after a failover.
   static let longest = 2 * 3600
 
@@ -109,8 +109,8 @@ extension Erasure {
     return true
   }
 
-  /// Completes erasures: those of processes that ended, and those that wait for a slice to be sealed. A failed erasure
-  /// does not block the others.
+  /// Completes erasures of processes that ended, and erasures that wait until the targets of a slice are sealed. A
+  /// failed erasure does not block the others.
   ///
   /// - Returns: the number of erasures that are complete now.
   /// - Throws: the latest failure, after all erasures had their turn.
@@ -134,8 +134,8 @@ extension Erasure {
   }
 
   /// Completes one erasure.
-  /// - Parameter pending: `nil` if the record is damaged. The time is then unknown, and the erasure is repeated as of
-  ///   now.
+  /// - Parameter pending: `nil` if the record is damaged. The time is then unknown, and the erasure is repeated with
+  ///   the present time.
   /// - Returns: whether the erasure is complete.
   private func finish(_ pending: PendingErasure?, of user: String) async throws -> Bool {
     guard var pending, let slices = pending.slices else {

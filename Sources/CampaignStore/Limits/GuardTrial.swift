@@ -7,7 +7,7 @@ public struct GuardTrialAnswer: Sendable, Equatable {
   public var counts: GuardCounts
   /// Sends that this call has leased.
   public var leased: Int
-  /// Sends that the fleet has leased and that are not answered yet.
+  /// Number of sends that the fleet has leased and that have no answer yet.
   public var underWay: Int
   /// Answers to the latest campaigns of the app while their guards were undecided, including this campaign.
   public var app: GuardCounts
@@ -21,23 +21,24 @@ public struct GuardTrialAnswer: Sendable, Equatable {
   }
 }
 
-/// Decision whether a worker with mostly bad answers withdraws from a campaign.
+/// Decision whether a worker with mostly bad answers declines a campaign.
 public enum StandDownAnswer: Sendable, Equatable {
-  /// The worker withdraws: Redis has removed its answers from the counters.
+  /// The worker declines the campaign. Redis has removed its answers from the counters.
   case leave
-  /// The worker stays: the others' answers are as bad, another worker has withdrawn already, or there are no others.
+  /// The worker does not decline the campaign: the answers of the other workers are as bad, another worker has already
+  /// declined it, or there are no other workers.
   case stay
-  /// The campaign does not run any more, or has been resumed since.
+  /// The campaign no longer runs, or has been resumed in the meantime.
   case outdated
 }
 
-/// The guard trial of a campaign. Until the guard has decided, workers lease their sends from Redis. So a wrong setting
-/// is detected before the fleet does much harm, for any number of workers.
+/// The guard trial of a campaign. Until the guard has decided, workers lease their sends from Redis. The damage by a
+/// wrong setting is therefore limited, whatever the number of workers.
 extension Limits {
   /// Adds the answers to a worker, and leases sends to the worker.
   ///
-  /// Not idempotent: if the reply is lost and the call is repeated, its answers count twice, and the guard decides a
-  /// little early.
+  /// The call is not idempotent. If the reply is lost and the call is repeated, its answers count twice, and the guard
+  /// decides slightly too early.
   ///
   /// - Parameters:
   ///   - app: app of the campaign.
@@ -45,9 +46,10 @@ extension Limits {
   ///   - lease: ms without a change after which leased sends count as lost.
   ///   - wanted: number of sends that the worker wants.
   ///   - news: answers since the last call.
-  ///   - returned: earlier leased sends that were answered otherwise or are not needed.
+  ///   - returned: leased sends to return: they had an answer that does not count, or are not needed.
   ///   - round: number of resumes of the campaign that the worker knows.
-  /// - Returns: `nil` if the campaign was resumed since: the answers are not counted, and nothing is leased.
+  /// - Returns: `nil` if the campaign was resumed in the meantime. The answers are then not counted, and nothing is
+  ///   leased.
   public func guardTrial(
     _ id: String, app: String, minimum: Int, lease: Int, wanted: Int, news: GuardCounts, returned: Int, round: Int
   ) async throws -> GuardTrialAnswer? {
@@ -72,9 +74,8 @@ extension Limits {
       underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
   }
 
-  /// Decides whether a worker with mostly bad answers withdraws from a campaign, because the fault may be in its own
-  /// settings. A worker that withdraws has also declined the campaign
-  /// (``Campaigns/decline(_:worker:round:timeout:)``). Idempotent.
+  /// Decides whether a worker with mostly bad answers declines a campaign, because its own settings may be wrong. The
+  /// function also records the decline (``Campaigns/decline(_:worker:round:timeout:)``). Idempotent.
   ///
   /// - Parameters:
   ///   - app: app of the campaign.
@@ -145,6 +146,6 @@ extension Limits {
     return numbers
   }
 
-  /// Ms until the sum of the fleet's answers expires without a new answer.
+  /// Time in ms without a new answer after which the sum of the fleet's answers expires.
   private static let watchMemory = 3_600_000
 }

@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// Redis' use of memory; in a cluster, that of the server with the least room.
+/// Memory use of Redis; in a cluster, the memory use of the server with the least free memory.
 public struct MemoryUse: Equatable, Sendable {
   /// Bytes that count towards the limit.
   public var used: Int
@@ -12,8 +12,8 @@ public struct MemoryUse: Equatable, Sendable {
   /// Address of the server, if there are several.
   var endpoint: String?
 
-  /// Percent of the limit above which no job is activated and no slice expanded. The rest is reserved for sealed
-  /// slices, whose outcomes are written even if Redis is full.
+  /// Percent of the limit above which no job is activated and no slice expanded. The rest is reserved for slices whose
+  /// targets are sealed: their outcomes are written even if Redis is full.
   static let mark = 90
 
   init(used: Int, limit: Int) {
@@ -33,7 +33,7 @@ public struct MemoryUse: Equatable, Sendable {
   }
 
   init(_ info: RedisServerInfo) {
-    // Redis does not count the buffers for replicas and for the append-only file either (evict.c, getMaxmemoryState).
+    // Redis also does not count the buffers for replicas and for the append-only file (evict.c, getMaxmemoryState).
     let uncounted = info.fields["mem_not_counted_for_evict"].flatMap { Int($0) } ?? 0
     self.init(used: (info.usedMemory ?? 0) - uncounted, limit: info.maximumMemory ?? 0)
   }
@@ -71,8 +71,7 @@ public struct MemoryUse: Equatable, Sendable {
   private static func mebibytes(_ bytes: Int) -> Int { (bytes + (1 << 19)) >> 20 }
 }
 
-/// Memory of a campaign in Redis, with a margin. The numbers are measured (`deploy/bench/README.md`, memory a target
-/// beyond the registry).
+/// Memory of a campaign in Redis, with a margin. The numbers are measured: see `deploy/bench/README.md`.
 public enum CampaignSize {
   /// Bytes of a slice without its targets.
   static let slice = 1200
@@ -90,7 +89,7 @@ public enum CampaignSize {
     }
   }
 
-  /// Returns the bytes of the slices of a campaign that are still to be expanded.
+  /// Returns the bytes of the slices of a campaign that are not expanded yet.
   public static func bytes(slices: Int, targetsPerSlice: Int, of campaign: Campaign) -> Int {
     slices * (slice + targetsPerSlice * target(campaign.results, campaign.message.content))
   }
@@ -111,8 +110,8 @@ public enum CampaignSize {
 /// `submit` refuses a campaign that does not fit below the mark. The estimate reads the sizes of sets in 64 partitions.
 /// A producer that may not read them, such as one in another language, is not refused. Workers expand a slice only if
 /// the rest of its campaign fits, and report why it waits (`ExpansionPreconditions`). Sealed slices continue even if
-/// Redis is full. Two campaigns that are expanded at the same time do not take each other into account. So both may
-/// wait half-way, each until there is room for its rest.
+/// Redis is full. Two campaigns that are expanded at the same time are not added up. Both may therefore stop in the
+/// middle and wait until there is room for the rest.
 extension Limits {
   /// Returns Redis' present use of memory.
   public func memory() async throws -> MemoryUse {
@@ -149,8 +148,8 @@ extension Limits {
   /// Number of partitions that are read for an estimate. Users are spread evenly over all partitions.
   private static let sampled = 64
 
-  /// Estimates the targets of a campaign and its memory in Redis, at the same cost for every size. A user who is in
-  /// several sets counts once for each set that is read, so the estimate is rather too high than too low.
+  /// Estimates the targets of a campaign and its memory in Redis. The cost does not depend on the size of the campaign.
+  /// A user who is in several sets counts once for each set that is read, so the estimate may be too high.
   public func estimate(of campaign: Campaign) async throws -> (targets: Int, bytes: Int) {
     let campaign = try await store.audiences.withEarlierParts(campaign)
     switch campaign.recipients.audience {

@@ -4,7 +4,7 @@ public enum Damage: Sendable, Equatable {
   case slice(SliceReference)
   /// Keys of one campaign.
   case campaign(String)
-  /// A key that workers rebuild from other keys or write again. Its former content is lost in any case.
+  /// A key that workers can rebuild from other keys or write again. Its old content is lost.
   case list(key: String)
   /// Keys of a partition, which all campaigns share.
   case partition(Int)
@@ -16,7 +16,7 @@ public enum Damage: Sendable, Equatable {
 
 extension StoreError {
   /// Whether the error affects every job and every event: the server refuses work, or a key is damaged that all of them
-  /// need. A job that fails with such an error is not at fault.
+  /// need. Such an error is not caused by the job.
   public var concernsEverybody: Bool {
     switch damage {
     case .list?, .shared?: return true

@@ -1,6 +1,6 @@
 import PushCore
 
-/// A user id in a form that an older version of Carillon stored and that this version does not look up.
+/// A user id in a form that an older version of Carillon stored. This version does not find it.
 ///
 /// Older versions stored ids unchanged from files and events: with white space at an edge, not in NFC, or with an
 /// invisible character at an edge. ``UserID`` defines the present form.

@@ -3,7 +3,7 @@ import Redis
 
 /// Checks campaigns: the lists that contain them, and the references to their slices.
 extension StoreCheck {
-  /// Checks every campaign that exists, has left a key, or is in a list.
+  /// Checks every campaign that exists, has a remaining key, or is in a list.
   mutating func campaigns(_ names: Names, _ found: ([StoreFinding]) throws -> Void) async throws {
     try found(try await unreadableDefinitions())
     var ids = names.campaigns

@@ -3,7 +3,7 @@ import Redis
 
 /// Checks lists of users for ids in a form of an older version.
 ///
-/// The order keeps an opt-out in force at every moment. First ``unite(_:in:)`` enters the present forms into every
+/// The order ensures that an opt-out is valid at every moment. First ``unite(_:in:)`` adds the present forms to every
 /// list. Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the old forms
 /// last. Each step can be repeated, so the next check completes a repair whose process died.
 extension StoreCheck {
@@ -14,7 +14,7 @@ extension StoreCheck {
     }
   }
 
-  /// Enters the present forms of a partition's members into their lists.
+  /// Adds the present forms of a partition's members to their lists.
   func unite(_ lists: [String], in partition: Int) async throws {
     for list in lists {
       try await forEachMember(of: keys.segment(partition, list)) { members in
@@ -33,7 +33,7 @@ extension StoreCheck {
         let old = OldIdentifier.all(in: members)
         guard !old.isEmpty else { return }
         let movable = old.filter { $0.present != nil }
-        // An older process may have entered members since the first pass.
+        // A process of an older version may have added members since the first pass.
         if repairs, !movable.isEmpty { try await enter(movable, into: list, from: partition) }
         let isGone = repairs ? try await remove(movable.map(\.stored), from: list, in: partition) : []
         findings += old.filter { $0.present == nil }.map { open(.unusableID, key, $0.stored, $0.danger(in: list)) }
@@ -47,7 +47,7 @@ extension StoreCheck {
     return findings
   }
 
-  /// Enters present forms into a list, with the times at which the old forms became members.
+  /// Adds present forms to a list, with the times at which the old forms became members.
   private func enter(_ old: [OldIdentifier], into list: String, from partition: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.command("SMISMEMBER") { arguments in
@@ -62,8 +62,8 @@ extension StoreCheck {
     let replies = try await store.run(pipeline)
     let times = replies[1].map { $0.string.flatMap { Double($0) }.map { Int($0) } }
     guard times.count == old.count + 1 else { return }
-    // The time when each user became a member; `nil` if the time is not stored any more. If an id has several old
-    // forms, the latest time counts.
+    // The time when each user became a member; `nil` if the time is no longer stored. If an id has several old forms,
+    // the latest time counts.
     var since: [String: (at: Int?, isOwn: Bool)] = [:]
     for (index, member) in old.enumerated() where replies[0][index].integer == 1 {
       guard let user = member.present else { continue }
@@ -92,7 +92,7 @@ extension StoreCheck {
   }
 
   /// Removes old forms from a list.
-  /// - Returns: for each member whether it is gone.
+  /// - Returns: for each member, whether it was removed.
   private func remove(_ members: [String], from list: String, in partition: Int) async throws -> [Bool] {
     var keys = [
       self.keys.devices(partition), self.keys.segment(partition, list), self.keys.stated(partition, list),

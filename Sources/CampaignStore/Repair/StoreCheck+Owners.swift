@@ -161,7 +161,8 @@ extension StoreCheck {
       }
     }
     _ = try await store.run(pipeline)
-    // A user who registered the device between the check and the removal has the device, but not its token.
+    // If a user registered the device between the check and the removal, the user has the device but does not own its
+    // token.
     let back = try await withServices(entries.filter { $0.service == nil }).filter { $0.service != nil }
     try await bind(
       back.map {
@@ -192,8 +193,8 @@ extension StoreCheck {
     let owners = try await store.registry.owners(of: found.map(\.token))
     let ownerless = zip(found, owners).filter { $1 == nil }.map(\.0)
     let others = zip(found, owners).compactMap { device, owner in owner.map { (device, $0) } }
-    // If the owner does not have the device, the entry of the index is wrong. A device leaves one user before it enters
-    // the other's record, so the order of these reads matters.
+    // If the owner does not have the device, the entry of the index is wrong. A device is removed from one user before
+    // it is added to the other, so the order of these reads matters.
     let theirs = try await store.results.areRegistered(others.map { edit($0.0, of: $0.1.user) })
     let doubled = try await registered(zip(others, theirs).filter(\.1).map(\.0.0))
     if repairs {

@@ -63,7 +63,8 @@ extension StoreCheck {
       !isBusy[place] && all[place].isReadable && all[place].devices.allSatisfy { store.services[$0.service] != nil }
     }
     let users = try await withNotes(places.map { all[$0] }, in: partition)
-    // The index removes the old owner first. Otherwise, of two owners of the same time, it would keep the greater one.
+    // The old owner is removed from the index first. Otherwise, if both owners have the same time, the index would keep
+    // the greater id.
     try await store.registry.unbind(edits(of: users, .prune))
     try await register(users)
     try await stateAttributes(of: users)
@@ -94,7 +95,8 @@ extension StoreCheck {
     }
   }
 
-  /// Returns whether an erasure of either form is in progress. An erasure keeps the ids of its start until its end.
+  /// Returns whether an erasure of either form is in progress. An erasure uses the ids from its start until it is
+  /// complete.
   private func areErased(_ page: [OldIdentifier]) async throws -> [Bool] {
     var pipeline = RedisPipeline()
     pipeline.command("HMGET") { arguments in

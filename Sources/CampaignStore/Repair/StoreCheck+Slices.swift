@@ -156,7 +156,7 @@ extension StoreCheck {
     return waiting
   }
 
-  /// Finds waiting targets outside the list of waiting targets, and the reverse.
+  /// Finds waiting targets that are not in the list of waiting targets, and entries of that list that do not wait.
   private func hold(_ indexes: [Int], of slice: SliceReference) async throws -> [StoreFinding] {
     let (partition, id) = (slice.partition, slice.campaign)
     let retry = keys.retry(partition, id)

@@ -109,7 +109,7 @@ extension Repair {
         $0.append(type ?? "")
         $0.append(Self.asideMemory)
       }
-      // The epoch starts again from the beginning. Without this, a worker with a higher applied epoch would count as up
+      // The epoch starts again from the beginning. Otherwise a worker that has applied a higher epoch would count as up
       // to date.
       if key == keys.epoch { pipeline.append("UNLINK", keys.applied) }
       _ = try await redis.execute(pipeline)

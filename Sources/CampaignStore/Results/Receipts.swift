@@ -6,8 +6,8 @@ extension Results {
   /// Records receipts. A repeated call changes nothing.
   ///
   /// A receipt counts only if a push of the campaign may have been delivered to its user. Receipts do not count for a
-  /// campaign that no longer exists or has no results any more. They do not count for lists of tokens either, whose
-  /// users are unknown.
+  /// campaign that no longer exists or whose results have expired. They also do not count for lists of tokens, because
+  /// the users are unknown.
   ///
   /// - Parameter receipts: at most some thousands.
   public func apply(_ receipts: [ReceiptEvent]) async throws {
@@ -24,8 +24,8 @@ extension Results {
     for (id, reply) in zip(ids, replies) {
       guard let count = reply[0].integer else { continue }
       (partitions[id], seconds[id]) = (count, reply[1].integer)
-      // The worker that ends the campaign sets the expiry of its receipts. In case that happens now, they have an
-      // expiry of their own.
+      // The worker that ends the campaign sets the expiry of its receipts. If it has done so before these receipts are
+      // written, they need an expiry here.
       if reply[2].isNull { pipeline.script(StoreScripts.noteReceipts, keys: [keys.campaign(id)]) { _ in } }
       if reply[2].integer == Self.receiptsByVariant { withVariants.append(id) }
     }
@@ -44,7 +44,8 @@ extension Results {
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     func kept(_ id: String) -> Int { ((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000 }
-    // If Redis loses the seal, a slice may be sealed again while its index is built. Then the loop repeats.
+    // If Redis loses the sealed list of targets, the slice may be sealed again while its index is built. The loop then
+    // repeats.
     for _ in 0..<Self.mostTries where !groups.isEmpty {
       let unindexed = try await note(groups, kept)
       for slice in Set(unindexed.map(\.slice)) {
@@ -115,7 +116,7 @@ extension Results {
     return Set(zip(asked, try await run(pipeline)).filter { $1.integer == -2 }.map(\.0))
   }
 
-  /// Seconds by which receipts outlive the campaign's time to live while the campaign has not ended: a day.
+  /// Additional seconds for which the receipts of a running campaign are stored, beyond the campaign's `ttl`: a day.
   private static let receiptMargin = 86_400
 
   private struct ReceiptGroup: Hashable {
