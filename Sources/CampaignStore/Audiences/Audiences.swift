@@ -4,9 +4,9 @@
 /// and users of an earlier campaign. Exclusions and the app's suppression lists are part of the term (`& !`).
 /// `AudienceSearch` chooses the sets to read: those of the smaller side of an `&`, and never all users if a segment
 /// suffices (`!a & b` reads `b`). `MemberWalk` reads these sets by cursor, about 500 members a page. It checks the
-/// members of each page against every other set with one `SMISMEMBER`, however often the term names the set. So the
-/// cost is known in advance: pages of the sets that are read, times the number of sets. For example, 256 terms over
-/// three segments need two such commands a page.
+/// members of each page against every other set with one `SMISMEMBER`, however often the term names the set. The cost
+/// is therefore known in advance: the number of pages that are read, multiplied by the number of sets. For example, 256
+/// terms over three segments need two such commands a page.
 ///
 /// **Size of commands.** No command covers more than a page, with one exception: if all users are read, one HGETALL
 /// returns the devices of up to 2,048 users. It takes Redis as long as two pages by HSCAN, which makes two objects of

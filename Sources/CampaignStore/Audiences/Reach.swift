@@ -109,8 +109,8 @@ extension Audiences {
     return reached.isEmpty ? [0] : reached
   }
 
-  /// Gives a campaign a slice in a partition that was left out, because a worker has sealed a slice there: Redis has
-  /// lost the users of the partition.
+  /// Adds a slice to a campaign in a partition that had none. A worker has sealed targets there, so the partition had
+  /// users, and Redis has lost them.
   public func addSlice(_ slice: SliceReference) async throws {
     let id = slice.campaign
     var pipeline = RedisPipeline()

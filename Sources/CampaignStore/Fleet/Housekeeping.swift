@@ -35,7 +35,7 @@ extension Fleet {
   ///   - former: a leader that is known to be dead; `nil` for none.
   ///   - timeout: ms without a heartbeat after which a worker counts as dead.
   ///   - beat: ms until the next signal while a campaign runs.
-  ///   - idleBeat: the same while none runs; `nil` for no signal this time.
+  ///   - idleBeat: ms until the next signal while no campaign runs; `nil` if this call publishes no signal.
   /// - Returns: `nil` if another worker is the leader.
   public func housekeep(
     as instance: WorkerInstance, replacing former: WorkerInstance? = nil, timeout: Int, beat: Int, idleBeat: Int?

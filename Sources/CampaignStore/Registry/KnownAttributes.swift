@@ -20,7 +20,8 @@ extension Registry {
   /// Number of examined users after which a name counts as missing. Reading them takes some tenths of a second. An
   /// attribute of one user in a thousand is still found.
   public static let mostExamined = 20_000
-  /// Partitions in a round trip, and users of each partition: about 100 kB together.
+  /// Number of partitions that are read in a round trip, and number of users of each partition. A round trip reads
+  /// about 100 kB.
   private static let attributePartitions = 16
   private static let attributeUsers = 50
 

@@ -10,7 +10,8 @@ enum ForeignSyntax {
     "divided_by", "round", "join", "split", "slice",
   ]
 
-  /// Filters whose names are not words of a language, so that no fallback equals one of them.
+  /// Filters whose names are not words of a language. A text after a placeholder name that equals one of them is
+  /// therefore a filter and not a fallback.
   private static let filters: Set<String> = [
     "upcase", "downcase", "titlecase", "url_encode", "url_decode", "strip_html", "escape_once", "newline_to_br",
     "strip_newlines", "base64_encode",

@@ -28,8 +28,8 @@ extension CampaignJob {
 }
 
 extension [JSONValue.Member] {
-  /// Returns the members that are not `null`. It also removes `null` members from objects at these paths of names, and
-  /// from objects in arrays there.
+  /// Returns the members that are not `null`. `paths` names members whose objects, or whose arrays of objects, also
+  /// lose their `null` members.
   fileprivate func given(alsoIn paths: [ArraySlice<String>]) -> [JSONValue.Member] {
     compactMap { member in
       if case .null = member.value.kind { return nil }

@@ -132,8 +132,8 @@ enum JobStages {
 }
 
 extension Campaign {
-  /// Returns the error for a job with stages in which an expiration or deadline is before the earliest start of the
-  /// rest; `nil` for none.
+  /// Returns the error for a job whose expiration or deadline is earlier than the earliest start of the last stage;
+  /// `nil` if there is no such error.
   ///
   /// - Parameter start: start of the campaign in UNIX seconds.
   public func problemOfStages(start: Int) -> JobError? {

@@ -1,6 +1,6 @@
 /// Checks for tags that people write in files, events, jobs and conditions.
 extension LanguageTag {
-  /// Reason why a text names no language. The message follows the text.
+  /// Reason why a text names no language. An error message contains the text and then `message`.
   struct Problem: Error, Equatable {
     var message: String
     var hint: String

@@ -1,8 +1,8 @@
 /// Delays between the attempts of a push, and the number of attempts.
 public struct RetryPolicy: Sendable, Equatable {
-  /// Milliseconds after the first 5xx of a push. The push is tried once over another connection before Apple's delay
-  /// applies, because many a 5xx comes from one server; other senders retry within seconds. Never longer than
-  /// ``serverError``.
+  /// Milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The push is therefore tried
+  /// once over another connection before Apple's delay applies. Other senders also retry within seconds. Never longer
+  /// than ``serverError``.
   public var firstServerError: Int
   /// Milliseconds after any further 5xx. Apple recommends 15 minutes ("Handling notification responses from APNs").
   public var serverError: Int

@@ -100,8 +100,8 @@ public struct CampaignStages: Sendable, Equatable {
 
   /// Returns the rate of a stage.
   ///
-  /// A limit for all pushes of a job is divided by the shares of the stages. Each stage gets its share of a spread, or
-  /// of the time until `finishBy` without the waits. A stage that lists its users has no limit then.
+  /// With `spread`, each stage gets its share of the time. With `finishBy`, the waits are subtracted from the time
+  /// until then, and each stage gets its share of the rest. In both cases, a stage that lists its users has no limit.
   ///
   /// - Parameters:
   ///   - rate: the rate of the job.

@@ -3,7 +3,7 @@ enum WholeNumber {
   /// Largest number up to which a floating-point column can represent every whole number: 2^53 (IEEE 754, binary64).
   private static let largestExact = 1 << 53
 
-  /// Returns the digits of a whole number, without a fraction of zeros.
+  /// Returns the digits of a whole number. A fraction that has only zeros is removed.
   ///
   /// - Parameter number: a number in the notation of JSON.
   /// - Returns: `nil` for a fraction, for an exponent, and for a number with a fraction that is too large to be exact.

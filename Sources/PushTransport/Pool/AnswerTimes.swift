@@ -8,8 +8,8 @@ public struct AnswerTimes: Sendable, Equatable {
     5_000_000_000, 10_000_000_000, 30_000_000_000,
   ]
 
-  /// Not a SIMD vector: if an async function keeps one, Swift 6.3 writes beyond the end of the task's memory.
-  /// AddressSanitizer found this in the ledger's model, whose summary had one.
+  /// This is not a SIMD vector, because Swift 6.3 has an error: if an async function stores such a vector, the program
+  /// writes beyond the end of the task's memory. AddressSanitizer found this in a test.
   private var counters = InlineArray<13, UInt64>(repeating: 0)
   /// Sum of all latencies in nanoseconds.
   public private(set) var sum: UInt64 = 0

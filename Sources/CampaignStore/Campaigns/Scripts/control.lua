@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it.
--- Invariant: a campaign and its parts change in one step, each from its own state. A paused campaign is on no lane and
--- not in the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
+-- Invariant: a campaign and its parts change in one step. The new state of each depends on its own old state. A paused
+-- campaign is on no lane and not in the schedule. A cancelled campaign is on its lane until its slices have been closed
+-- (see `unpark`).
 -- A campaign that has not begun has no slices to close. A cancel ends it, and `promote` does not begin it. A campaign
 -- with parts ends with its last part.
 -- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).

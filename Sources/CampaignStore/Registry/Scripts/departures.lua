@@ -1,8 +1,8 @@
 -- Shared by the scripts that read or count departures; the loader puts it in front of them.
--- A user departs when the user loses a device or opts out. The targets of a slice that were listed earlier may then be
--- invalid. The string of departures has the number of departures (u48) and a ring of the fingerprints (u32) of the last
--- 512 users. Several users may have the same fingerprint. A fingerprint therefore only selects targets, which
--- `regrant.lua` then checks.
+-- A user departs when the user loses a device or opts out. If a slice listed its targets before, the targets of this
+-- user may then be invalid. The string of departures has the number of departures (u48) and a ring of the fingerprints
+-- (u32) of the last 512 users. Several users may have the same fingerprint. A fingerprint therefore only selects
+-- targets, which `regrant.lua` then checks.
 -- These numbers are texts, because Redis needs ten times as long to format a number as to copy a text.
 local ring_size, decimal = 512, string.format
 
@@ -12,7 +12,7 @@ local function count_departures(departures)
   return #head == 6 and struct.unpack('>I6', head) or 0
 end
 
--- Adds departures, with the users' fingerprints. `number` is the number of departures before. A call adds at most as
+-- Adds departures, with the users' fingerprints. `number` is the number of departures so far. A call adds at most as
 -- many as the ring has room for.
 local function note_departures(departures, number, prints)
   local place = number % ring_size

@@ -14,10 +14,10 @@
 -- target is sent only if its user still has the device and is on no suppression list that applies. The worker names the
 -- next targets that the script must check.
 -- The reply has the users who departed since ARGV 13: users who lost a device or opted out (`departures.lua`). The
--- worker checks the targets of these users with `regrant` before it sends them. A device that this script prunes needs
--- no such check, because its target in this slice has ended. In a campaign with frequency caps, the script withholds a
--- target if its user has reached a cap. The record of a withheld target has the outcome as its status and a bit in its
--- history. The current or the next owner records that outcome.
+-- worker checks the targets of these users with `regrant` before it sends them. If this script prunes a device, no
+-- check is needed: the only target of this device in the slice has ended. In a campaign with frequency caps, the script
+-- withholds a target if its user has reached a cap. The record of a withheld target has the outcome as its status and a
+-- bit in its history. The current or the next owner records that outcome.
 -- If a target ends without a push, the script removes it from the user's counters in the same step.
 -- If the user of a target was erased (`blank.lua`), the script counts the outcome and stores nothing else.
 -- The script compares the worker's sequence number and number of replays with the stored ones. If they differ, Redis
@@ -273,8 +273,8 @@ for i = 1, sealed and #stretches or 0 do
 end
 
 if #mixed > 0 then
-  -- Merges the record that begins at `base` of a stretch's records into the old one. Returns the new record, or nil to
-  -- keep the old one.
+  -- Merges two records of a target: `old` is the stored one, and the new one begins at `base` in `records`. Returns the
+  -- merged record, or nil if the old one stays.
   local function merge(records, base, index, old)
     local state, attempt = records:byte(base, base + 1)
     local old_state, old_attempt = old:byte(1, 2)

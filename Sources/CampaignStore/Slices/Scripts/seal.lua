@@ -1,5 +1,5 @@
 #!lua
--- seal: makes the targets that a worker has listed the slice's final list of targets.
+-- seal: makes the list of targets that a worker has written final.
 -- Invariant: only the owner of the claim can seal its list. Sealed targets never change, and the slice's count is their
 -- number. The id of the claim is the seal id of the list. If Redis loses the sealed list, the next list has another
 -- seal id, because its targets may be in another order.
