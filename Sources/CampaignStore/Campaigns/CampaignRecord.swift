@@ -100,7 +100,7 @@ public struct CampaignRecord: Sendable {
   }
 
   /// Text about why the campaign has no target; `nil` if it has targets or may still get some.
-  public var whyNobody: String? {
+  public var noUserReason: String? {
     guard state == .completed, counters.targets == 0 else { return nil }
     var causes = counters.audience.left > 0 ? [counters.audience.text] : []
     if counters.control > 0 { causes.append("\(counters.control) in a control group") }

@@ -28,11 +28,11 @@ extension Erasure {
   private static let listsAtOnce = 100
 
   /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream
-  /// of events, and the user's targets in running and ended campaigns. Counters stay as they are. Repeating the call is
-  /// safe.
+  /// of events, and the user's targets in running and ended campaigns. Counters stay as they are. A repeated call does
+  /// no harm.
   ///
-  /// A digest of the user is stored for 30 days, so that an event from before the erasure changes nothing if it arrives
-  /// later. A target that waits for its push ends as `deviceGone`.
+  /// A digest of the user is stored for 30 days, so that a statement from before the erasure changes nothing if it
+  /// arrives later. A target that waits for its push ends as `deviceGone`.
   ///
   /// The erasure is recorded before it begins. If this process ends, or a worker is reading the user into a campaign,
   /// housekeeping completes it (``finishErasures()``).
@@ -40,11 +40,10 @@ extension Erasure {
     try await erase(user, at: nil)
   }
 
-  /// Erases a user, with the time of the erasure.
-  /// - Parameter instant: time of the erasure in ms since the epoch, at most Redis' clock; `nil` for now. Data of later
-  ///   events stays.
-  func forget(_ user: String, at instant: Int?) async throws -> Forgotten {
-    var forgotten = Forgotten()
+  /// Erases a user as of an instant.
+  /// - Parameter instant: ms since the epoch, at most Redis' clock; later statements stay. `nil` for now.
+  func erase(_ user: String, at instant: Int?) async throws -> ErasureSummary {
+    var erased = ErasureSummary()
     let start = try await store.time() / 1000
     var instant = instant ?? start
     let isRepeated = instant < start
@@ -62,9 +61,8 @@ extension Erasure {
       try await note(pending, of: user)
     }
     let lists = try await store.audiences.userLists()
-    (forgotten.segments, forgotten.suppression) = try await store.audiences.lists(of: user)
-    // First the segments, which would bring the user into a campaign. After this, scripts ignore older events about the
-    // user.
+    (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
+    // First the segments, which would bring the user into a campaign. After this, no older statement is entered.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
     let devices = try await store.registry.user(user)?.devices ?? []
     if pending.add(devices, until: instant) { try await note(pending, of: user) }
@@ -72,11 +70,10 @@ extension Erasure {
       Registry.DeviceEdit(
         user: user, token: Registry.OwnedToken($0.token, $0.service), action: .erase, instant: instant)
     }
-    // The device record is removed last, so that a repeated call still finds the tokens in it.
+    // The record goes last, so that a repeated call still finds the tokens there.
     try await store.registry.unbind(removals)
-    forgotten.devices = try await store.registry.apply(removals).count { $0 == .changed }
-    // The suppression lists are changed last. While the user has a device, a sealed target could be sent to it, so the
-    // user must stay on the lists.
+    erased.devices = try await store.registry.apply(removals).count { $0 == .changed }
+    // Only now the suppression lists: a user on none of them must have no device to which a sealed target can be sent.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     // Undelivered notices in outboxes would bring the tokens to the feedback list later.
     try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
@@ -119,7 +116,7 @@ extension Erasure {
     return instant ?? 0
   }
 
-  /// Removes data that a partition retains only for late events, a bounded number at a time.
+  /// Removes data that a partition retains only for late statements, a bounded number at a time.
   ///
   /// - Returns: the number of removed entries.
   @discardableResult
