@@ -104,7 +104,7 @@ start_simulator() { # options of simulate...
 
   export CARILLON_CONFIG=$sandbox/simulator/carillon.yaml
   export CARILLON_REDIS_URL=redis://127.0.0.1:$redis_port/0
-  export CARILLON_APPS_NEWS_ENDPOINT=https://127.0.0.1:$apns_port
+  export CARILLON_APPS_NEWS_APNS_ENDPOINT=https://127.0.0.1:$apns_port
 }
 
 # Sends a request to the simulator's control API.

@@ -149,7 +149,7 @@ actor BenchWorld {
   nonisolated func environment(_ simulator: SimulatorProcess, _ redis: RedisProcess? = nil) -> [String: String] {
     var environment = [
       "CARILLON_CONFIG": path("simulator/" + SimulatorFolder.configuration),
-      "CARILLON_APPS_NEWS_ENDPOINT": simulator.endpoint, "CARILLON_REDIS_NAMESPACE": Self.namespace,
+      "CARILLON_APPS_NEWS_APNS_ENDPOINT": simulator.endpoint, "CARILLON_REDIS_NAMESPACE": Self.namespace,
       "CARILLON_REDIS_PARTITIONS": String(redis?.store.keys.partitions ?? Self.partitions),
     ]
     if let redis { environment["CARILLON_REDIS_URL"] = redis.address }

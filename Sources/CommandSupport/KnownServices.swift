@@ -41,7 +41,7 @@ package struct KnownServices: Sendable {
     if app == nil, case .object(let members) = root.kind, case .string(let name)? = members.value("app")?.kind {
       app = name
     }
-    if let app, case .known(let services) = apps, let service = services[app], let tools = self[service.name] {
+    if let app, case .known(let services) = apps, let service = services[app]?.first, let tools = self[service.name] {
       return tools
     }
     return tools.first { $0.isPayload(root) } ?? standard
@@ -50,8 +50,16 @@ package struct KnownServices: Sendable {
 
 extension PushServices {
   /// All push services of this program.
-  package static let known = PushServices(
-    standard: KnownServices.all.standard.service, others: KnownServices.all.tools.dropFirst().map(\.service))
+  package static let known = PushServices.known(apps: [:])
+
+  /// Returns all push services of this program.
+  ///
+  /// - Parameter apps: the services of the configured apps.
+  package static func known(apps: [String: [any PushService]]) -> PushServices {
+    PushServices(
+      standard: KnownServices.all.standard.service, others: KnownServices.all.tools.dropFirst().map(\.service),
+      apps: apps)
+  }
 
   /// Returns the service for the value of `--service`; the standard service for `nil`.
   package func named(_ name: String?) throws(CommandError) -> any PushService {

@@ -93,7 +93,7 @@ package struct SimulatorFolder {
     #   carillon simulate --directory .
     #   carillon --config \(configuration) worker
     #
-    # With another --port, set CARILLON_APPS_NEWS_ENDPOINT to https://127.0.0.1:PORT.
+    # With another --port, set CARILLON_APPS_NEWS_APNS_ENDPOINT to https://127.0.0.1:PORT.
 
     redis:
       url: redis://127.0.0.1:6379/0

@@ -44,7 +44,7 @@ public struct WorkerConfiguration: Sendable {
   public var faults = FaultSwitches()
 
   /// The apps against which jobs are checked.
-  var jobApps: JobApps { .known(apps.mapValues(\.service)) }
+  var jobApps: JobApps { .known(apps.mapValues { $0.services.map(\.service) }) }
 
   /// Creates a configuration from its values. The reader of the configuration file checks their ranges.
   public init(
@@ -63,8 +63,35 @@ public struct WorkerConfiguration: Sendable {
   }
 }
 
-/// The connection settings and the limits of one app.
+/// One app: its push services, and the limits that span them.
 public struct AppChannel: Sendable {
+  /// The push services of the app; at least one.
+  public var services: [ServiceChannel]
+  /// Limits on how many of its campaigns a user gets.
+  public var caps: [FrequencyCap] = []
+  /// Number of targets above which a campaign needs approval; `nil` for never.
+  public var approvalAbove: Int?
+  /// Share of the app's users in the control group, who get only transactional campaigns; `nil` for none.
+  public var control: Double?
+  /// The app's own backend, whose health controls the speed of its campaigns; `nil` for none.
+  public var backend: AppBackend?
+
+  /// Creates an app without limits.
+  public init(_ services: [ServiceChannel]) {
+    self.services = services
+  }
+
+  /// Returns the channel of a push service; `nil` if the app does not use it.
+  public subscript(service: String) -> ServiceChannel? { services.first { $0.service.name == service } }
+
+  /// Returns the channel of a campaign's leg; `nil` if the app does not use its push service.
+  func channel(of campaign: Campaign) -> ServiceChannel? {
+    self[campaign.service]
+  }
+}
+
+/// The connection settings and the limits of an app at one push service.
+public struct ServiceChannel: Sendable {
   /// The push service, as configured for the app.
   public var service: any PushService
   /// `production` or `sandbox`. Devices of the other environment are left out.
@@ -75,16 +102,11 @@ public struct AppChannel: Sendable {
   public var broadcastEndpoint: PushEndpoint?
   /// The credential for the push service. Apps with the same credential and endpoint share their connections.
   public var credential: any PushCredential
-  /// Maximum number of pushes per second of all its campaigns, over the whole fleet; `nil` for no limit.
+  /// Maximum number of pushes per second of all campaigns of the app to this service, over the whole fleet; `nil` for no
+  /// limit.
   public var rate: Double?
-  /// Limits on how many of its campaigns a user gets.
-  public var caps: [FrequencyCap] = []
-  /// Number of targets above which a campaign needs approval; `nil` for never.
-  public var approvalAbove: Int?
-  /// Share of the app's users in the control group, who get only transactional campaigns; `nil` for none.
-  public var control: Double?
-  /// The app's own backend, whose health controls the speed of its campaigns; `nil` for none.
-  public var backend: AppBackend?
+  /// Number of connections of each worker; `nil` for ``WorkerConfiguration/connections``.
+  public var connections: Int?
 
   /// Creates a channel without limits.
   public init(
@@ -97,7 +119,7 @@ public struct AppChannel: Sendable {
   }
 
   /// The channel with the address for broadcasts.
-  var broadcasting: AppChannel {
+  var broadcasting: ServiceChannel {
     var other = self
     other.endpoint = broadcastEndpoint ?? endpoint
     return other

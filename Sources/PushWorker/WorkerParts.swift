@@ -23,7 +23,7 @@ struct WorkerParts {
     // State that several parts use.
     let configuration = environment.configuration
     let inbox = CompletionInbox(loop: loop)
-    let routes = PushRouteTable(configuration.apps.values, inbox: inbox)
+    let routes = PushRouteTable(configuration.apps.values.flatMap(\.services), inbox: inbox)
     let slices = SliceTable()
     let campaigns = CampaignTable()
     let credit = CreditLedger(window: configuration.window)

@@ -7,7 +7,7 @@ import Testing
 private func broken(
   _ changes: [String: String], app: AppTraits = AppTraits(topic: "com.example.news"), now: Int? = nil
 ) throws -> [APNsRule] {
-  try CampaignJob.examine(Array(job(changes).utf8), .known(["news": APNsService(app)]), now: now).findings
+  try CampaignJob.examine(Array(job(changes).utf8), .known(["news": [APNsService(app)]]), now: now).findings
     .compactMap { APNsRule(rawValue: $0.rule.id) }
 }
 
@@ -140,7 +140,7 @@ struct APNsRuleTests {
   func namesTheRightSpelling(payload: String, path: String, says: String) {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(
-        Array(job(["payload": payload]).utf8), .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
+        Array(job(["payload": payload]).utf8), .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]]))
     }
     #expect(error?.field == path && error?.hint?.contains(says) == true, "\(error?.description ?? "")")
   }
@@ -183,7 +183,7 @@ struct APNsRuleTests {
     let text = job(push.changes)
     #expect(try broken(push.changes, app: push.app).contains(push.rule))
     let error = #expect(throws: JobError.self) {
-      try CampaignJob.parse(Array(text.utf8), .known(["news": APNsService(push.app)]))
+      try CampaignJob.parse(Array(text.utf8), .known(["news": [APNsService(push.app)]]))
     }
     let names = "rule \(push.rule.rawValue): \(push.rule.source)"
     #expect(error?.hint?.contains(names) == true, "\(error?.description ?? "")")
@@ -233,7 +233,7 @@ struct APNsRuleTests {
   func warnsOfDoubts(_ push: BrokenPush) throws {
     #expect(push.rule.severity == .warning)
     #expect(try broken(push.changes, app: push.app).contains(push.rule))
-    _ = try CampaignJob.parse(Array(job(push.changes).utf8), .known(["news": APNsService(push.app)]))
+    _ = try CampaignJob.parse(Array(job(push.changes).utf8), .known(["news": [APNsService(push.app)]]))
   }
 
   // MARK: Broadcasts
@@ -259,7 +259,7 @@ struct APNsRuleTests {
     let certificate = AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news"]))
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
     #expect(try broken(changes, app: certificate) == [])
-    let campaign = try CampaignJob.parse(Array(job(changes).utf8), .any(APNsService()))
+    let campaign = try CampaignJob.parse(Array(job(changes).utf8), .any([APNsService()]))
     #expect(
       campaign.recipients.audience == .channel("a") && campaign.channel == "a"
         && campaign.message.expiration == .immediate)
@@ -272,7 +272,7 @@ struct APNsRuleTests {
   func broadcastAlone() throws {
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
     let alone = try CampaignJob.alone(Array(job(changes).utf8), token: "61", suffix: "poison")
-    #expect(try CampaignJob.parse(alone, .any(APNsService())).recipients.audience == .channel("a"))
+    #expect(try CampaignJob.parse(alone, .any([APNsService()])).recipients.audience == .channel("a"))
   }
 
   // MARK: Valid pushes
@@ -357,7 +357,7 @@ struct APNsRuleTests {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(
         Array(job(["payload": #"{"aps":{"alert":"a"}}"#.replacing(#""alert":"a""#, with: "\"\(key)\":\(value)")]).utf8),
-        .any(APNsService()))
+        .any([APNsService()]))
     }
     #expect(error?.field == path)
     #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
@@ -379,7 +379,7 @@ struct APNsRuleTests {
     ]
     for type in PushType.allCases {
       let campaign = try CampaignJob.parse(
-        Array(job(["pushType": "\"\(type.rawValue)\"", "payload": payloads[type] ?? "{}"]).utf8), .any(APNsService()))
+        Array(job(["pushType": "\"\(type.rawValue)\"", "payload": payloads[type] ?? "{}"]).utf8), .any([APNsService()]))
       #expect(campaign.message.priority == (type == .background ? 5 : 10))
       #expect(campaign.message.expiration == (type == .voip || type == .pushtotalk ? .immediate : .unset))
       #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == topics[type])

@@ -8,7 +8,7 @@ import Testing
 @Suite("Dates of Live Activities")
 struct ActivityDatesTests {
   private static let start = 1_800_000_000
-  private static let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+  private static let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news"))]])
 
   private func activity(_ aps: String, _ more: [String: String] = [:]) -> [UInt8] {
     let payload = #"{"aps":{\#(aps)}}"#

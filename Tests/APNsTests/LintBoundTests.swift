@@ -26,7 +26,7 @@ struct LintBoundTests {
       "\"payload\":{\"aps\":{\"alert\":\"hi\",\(warnings)}},\"localized\":{\"de\":{\"aps\":{\"alert\":\"\(large)\"}}}",
     ] {
       let job = "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\(tail)}"
-      #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any(APNsService())) }
+      #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any([APNsService()])) }
       let lint = try APNsLint(Array(job.utf8)).result
       #expect(lint.findings.count <= PushLint.mostFindings && !lint.findings(.error).isEmpty)
     }

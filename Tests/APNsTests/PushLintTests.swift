@@ -107,7 +107,7 @@ struct PushLintTests {
     #expect(report.findings.first?.hint == "did you mean 'lane'?")
     #expect(try lint(job(["payload": #"{"aps":{"alert":"a"}}"#])).findings == [])
     // With apps, lint also checks the rules that depend on them.
-    let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news.push-type.liveactivity"))])
+    let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news.push-type.liveactivity"))]])
     let bytes = Array(job(["payload": #"{"aps":{"alert":"a"}}"#]).utf8)
     #expect(
       try APNsLint(bytes, apps: apps).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.topicSuffix])

@@ -21,7 +21,7 @@ struct ActivityTests {
     let aps = #"{"event":"update","timestamp":1,"content-state":{}}"#
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"pushType":"liveactivity","payload":{"aps":\#(aps)}}"#.utf8)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     var users: [String] = []
     for partition in (try #require(try await world.store.campaigns.find(id))).reachedPartitions {

@@ -11,7 +11,7 @@ struct ApprovalAlarmTests {
 
   private func activate(_ id: String, _ more: String = "", in world: TestStore) async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(
       try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large")
         == .new)

@@ -7,7 +7,7 @@ import Testing
 struct ApprovalTests {
   private func activate(_ id: String, _ more: String, _ approval: String?, in world: TestStore) async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     try await world.noteSubmitter(of: job, campaign)
     #expect(
       try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: approval) == .new)
@@ -18,12 +18,12 @@ struct ApprovalTests {
   func submitterNameInARawJobIsIgnored(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("raw", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
     #expect(try await world.store.campaigns.find("raw")?.approval.submittedBy == nil)
     // The submitter of a job that comes through a call is known, even if a raw job named another one before.
     let second = TestStore.job("called", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
-    let called = try CampaignJob.parse(second, .any(APNsService()))
+    let called = try CampaignJob.parse(second, .any([APNsService()]))
     #expect(try await world.store.queue.submit(second, as: called, by: "grace") == .new)
     #expect(try await world.store.queue.activate(called, job: second, worker: "w", approval: "it is large") == .new)
     #expect(try await world.store.campaigns.find("called")?.approval.submittedBy == "grace")
@@ -31,9 +31,9 @@ struct ApprovalTests {
     // Another job under an id that is free again has no known submitter.
     let third = TestStore.job("later", audience: #"{"segment":"*"}"#)
     let first = TestStore.job("later", audience: #"{"users":["u1"]}"#)
-    _ = try await world.store.queue.submit(first, as: CampaignJob.parse(first, .any(APNsService())), by: "ada")
+    _ = try await world.store.queue.submit(first, as: CampaignJob.parse(first, .any([APNsService()])), by: "ada")
     try await world.store.queue.deadLetter(first, reason: "r", hint: "", worker: "w")
-    let later = try CampaignJob.parse(third, .any(APNsService()))
+    let later = try CampaignJob.parse(third, .any([APNsService()]))
     #expect(try await world.store.queue.activate(later, job: third, worker: "w") == .new)
     #expect(try await world.store.campaigns.find("later")?.approval.submittedBy == nil)
   }

@@ -164,7 +164,7 @@ struct CampaignControlTests {
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(try await world.store.campaigns.isIdle())
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
+    _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any([APNsService()])))
     #expect(try await world.store.campaigns.isIdle() == false)
     // A job that a worker is taking in counts as work.
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "v"), "LEFT", "LEFT")

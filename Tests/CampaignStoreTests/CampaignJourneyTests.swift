@@ -17,7 +17,7 @@ struct CampaignJourneyTests {
 
     // A producer submits the job, and a worker takes it in.
     let job = TestStore.job("spring", audience: #"{"segment":"vip & !churned"}"#, #","lane":"bulk""#)
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]]))
     #expect(try await store.queue.submit(job, as: campaign) == .new)
     let blocked = try await backend.connect()
     let intake = CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services)

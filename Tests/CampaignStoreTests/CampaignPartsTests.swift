@@ -21,7 +21,7 @@ struct CampaignPartsTests {
   /// - Parameter outcomes: the number of targets by outcome.
   private func end(_ id: String, outcomes: [Outcome: Int] = [:], _ world: TestStore) async throws {
     let (record, job) = try #require(try await world.store.campaigns.findWithJob(id))
-    let campaign = try record.campaign(job, .any(APNsService()))
+    let campaign = try record.campaign(job, .any([APNsService()]))
     _ = try await world.store.audiences.narrow(campaign)
     for partition in (try #require(try await world.store.campaigns.find(id))).reachedPartitions {
       let slice = SliceReference(campaign: id, partition: partition)
@@ -72,7 +72,7 @@ struct CampaignPartsTests {
     #expect(record.parts.map(\.placement.isNarrowed) == [true, true, false, false])
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages)
     let again = try await world.store.queue.activate(
-      CampaignJob.parse(job, .any(APNsService())), job: job, worker: "other", narrowed: true)
+      CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "other", narrowed: true)
     #expect(again == .duplicate)
     // Every list of campaigns shows one campaign.
     #expect(try await world.store.campaigns.all().map(\.id) == ["a"])
@@ -169,7 +169,7 @@ struct CampaignPartsTests {
     #expect(try await world.store.campaigns.find("a~rest")?.staging.isGated == true)
     // Redis lost the beginning of the stage, and two workers restore it at the same time.
     let (record, job) = try #require(try await world.store.campaigns.findWithJob("a~2"))
-    let part = try record.campaign(job, .any(APNsService()))
+    let part = try record.campaign(job, .any([APNsService()]))
     try await world.command("HSET", world.keys.campaign("a"), "stage", 0)
     try await world.command("HSET", world.keys.campaign("a~2"), "state", "waiting", "gated", 1)
     try await world.command("HDEL", world.keys.campaign("a~2"), "start", "expiration")
@@ -186,7 +186,7 @@ struct CampaignPartsTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a", Self.now)
     let (_, job) = try #require(try await world.store.campaigns.findWithJob("a"))
-    let part = try CampaignJob.part(CampaignID("a~rest"), of: job, .any(APNsService()), start: 5_000)
+    let part = try CampaignJob.part(CampaignID("a~rest"), of: job, .any([APNsService()]), start: 5_000)
     try await world.store.campaigns.restoreStage(of: part, job: job, start: 5_000_000)
     #expect(try await world.store.campaigns.find("a")?.staging.current == 2)
     for id in ["a~2", "a~rest"] {
@@ -445,7 +445,7 @@ struct CampaignPartsTests {
   func approvalAppliesToTheWholeCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages + #","submittedBy":"ada""#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     try await world.noteSubmitter(of: job, campaign)
     #expect(
       try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large")

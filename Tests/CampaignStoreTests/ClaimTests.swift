@@ -167,8 +167,8 @@ struct ClaimTests {
       #expect(try await world.store.run(pipeline).map(\.integer) == [page + 1, page + 1])
     }
     var pipeline = RedisPipeline()
-    stale.seal(count: 3, pages: 3, departures: 0, to: &pipeline)
-    owner.seal(count: 3, pages: 3, departures: 0, to: &pipeline)
+    stale.seal(SliceSeal(count: 3, pages: 3, departures: 0), to: &pipeline)
+    owner.seal(SliceSeal(count: 3, pages: 3, departures: 0), to: &pipeline)
     #expect(try await world.store.run(pipeline).map(\.integer) == [-1, 1])
     #expect(try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map { $0.bytes?.first } == [1, 2, 3])
   }
@@ -215,8 +215,8 @@ struct ClaimTests {
     #expect(try await world.expand(ledger, campaign) == 10)
     let sealed = try await ledger.targets(from: 0, count: 100).bytes
     var pipeline = RedisPipeline()
-    ledger.seal(count: 10, pages: 1, departures: 0, to: &pipeline)
-    ledger.seal(count: 11, pages: 1, departures: 0, to: &pipeline)
+    ledger.seal(SliceSeal(count: 10, pages: 1, departures: 0), to: &pipeline)
+    ledger.seal(SliceSeal(count: 11, pages: 1, departures: 0), to: &pipeline)
     ledger.append(SealedTargets(pages: [[1]]), to: &pipeline)
     #expect(try await world.store.run(pipeline).map(\.integer) == [1, -1, 0])
     #expect(try await ledger.targets(from: 0, count: 100).bytes == sealed)

@@ -229,7 +229,7 @@ struct ClosingTests {
   func suspendedWorkerLeavesNoKeysOfAnEndedCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
     let job = TestStore.job("a", audience: #"{"users":["x"]}"#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     try await finishOne(world, "a")
     for isForgotten in [false, true] {
       if isForgotten { try await world.command("DEL", world.keys.campaign("a")) }

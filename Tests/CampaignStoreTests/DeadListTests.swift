@@ -17,7 +17,7 @@ struct DeadListTests {
   ) {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     try await world.store.queue.deadLetter(job, reason: "no app", hint: "add it", worker: "w")
-    return (job, try CampaignJob.parse(job, .any(APNsService())), try #require(try await all(world).first))
+    return (job, try CampaignJob.parse(job, .any([APNsService()])), try #require(try await all(world).first))
   }
 
   private func queue(_ world: TestStore) async throws -> [[UInt8]] {

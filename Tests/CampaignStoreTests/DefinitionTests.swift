@@ -167,7 +167,7 @@ struct DefinitionTests {
     let campaign = try await world.activate("c", audience: #"{"segment":"rule"}"#, narrowing: true)
     let job = TestStore.job(
       "later", audience: #"{"segment":"*","exclude":{"segment":"rule"}}"#, #","sendAt":"2100-01-01T00:00:00Z""#)
-    var later = try CampaignJob.parse(job, .any(APNsService()))
+    var later = try CampaignJob.parse(job, .any([APNsService()]))
     // The schedule accepts this time. The test then sets it to a time in the past.
     later.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
     #expect(try await world.store.queue.activate(later, job: job, worker: "w") == .new)
@@ -195,7 +195,7 @@ struct DefinitionTests {
     try await world.store.audiences.add((0..<10).map { "u\($0)" }, to: "ten")
     try await define(world, "rule", "ten")
     let job = TestStore.job("c", audience: #"{"segment":"!rule"}"#)
-    var campaign = try CampaignJob.parse(job, .any(APNsService()))
+    var campaign = try CampaignJob.parse(job, .any([APNsService()]))
     campaign.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     // No command removes the rule during this time, but another program does.

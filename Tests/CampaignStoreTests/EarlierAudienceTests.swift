@@ -197,13 +197,13 @@ struct EarlierAudienceTests {
     try await world.command("HSET", world.keys.campaign("moved"), "partitions", "9")
     for (id, words) in [("gone", "does not exist"), ("tokens", "no audience of users"), ("moved", "repartition")] {
       for audience in [#"{"campaign":"\#(id)"}"#, #"{"segment":"*","exclude":{"campaign":"\#(id)"}}"#] {
-        let campaign = try CampaignJob.parse(TestStore.job("c", audience: audience), .any(TestStore.service))
+        let campaign = try CampaignJob.parse(TestStore.job("c", audience: audience), .any([TestStore.service]))
         let error = await #expect(throws: StoreError.self) { try await world.store.queue.check(campaign) }
         #expect(error?.code == .invalid && error?.message.contains(words) == true, "\(String(describing: error))")
       }
     }
     let excluding = TestStore.job("c", audience: #"{"segment":"*","exclude":{"segment":"churnd"}}"#)
-    let campaign = try CampaignJob.parse(excluding, .any(TestStore.service))
+    let campaign = try CampaignJob.parse(excluding, .any([TestStore.service]))
     let error = await #expect(throws: StoreError.self) { try await world.store.queue.check(campaign) }
     #expect(error?.message.contains("audience.exclude.segment") == true)
   }
@@ -213,7 +213,7 @@ struct EarlierAudienceTests {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     let old = try await world.activate("old")
     let campaign = try CampaignJob.parse(
-      TestStore.job("c", audience: #"{"campaign":"old"}"#), .any(TestStore.service))
+      TestStore.job("c", audience: #"{"campaign":"old"}"#), .any([TestStore.service]))
     try await world.store.queue.check(campaign)
     #expect(try await world.store.audiences.unfinishedEarlier(of: campaign) == "old")
     _ = try await world.workOff(old)

@@ -39,7 +39,7 @@ struct ErasedJobTests {
 
   private func take(in job: [UInt8], _ world: TestStore) async throws -> Campaign {
     let kept = try await world.store.erasure.withoutErased(job)
-    let campaign = try CampaignJob.parse(kept, .any(APNsService()))
+    let campaign = try CampaignJob.parse(kept, .any([APNsService()]))
     #expect(
       try await world.store.queue.activate(campaign, job: kept, request: job, original: job, worker: "w") == .new)
     return campaign
@@ -59,7 +59,7 @@ struct ErasedJobTests {
     #expect(try await world.command("GET", world.keys.job("users")).string == digest)
     // The producer sends the same job again. The store recognizes it.
     let again = TestStore.job("users", audience: Self.users)
-    let campaign = try CampaignJob.parse(again, .any(APNsService()))
+    let campaign = try CampaignJob.parse(again, .any([APNsService()]))
     #expect(try await world.store.queue.submit(again, as: campaign) == .duplicate)
   }
 
@@ -83,7 +83,7 @@ struct ErasedJobTests {
     let (ledger, standing) = try await world.claimed("waits")
     let count = try await world.expand(ledger, campaign, departures: standing.departures)
     #expect(count == (audience.contains(",") ? 1 : 0))
-    let known = try CampaignJob.parse(job, .any(APNsService()))
+    let known = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.submit(job, as: known) == .duplicate)
   }
 
@@ -94,7 +94,7 @@ struct ErasedJobTests {
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     try await world.command("ZADD", world.keys.workers, 1, "w")
     _ = try await world.store.erasure.erase(Self.user)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     #expect(try await world.store.erasure.finishErasures() == 1)
     try await expectNothing(in: world)
@@ -120,7 +120,7 @@ struct ErasedJobTests {
     #expect(Set(after.map(\.reason)) == ["payload: for user an erased user, which is", "no JSON", "s"])
     let kept = try #require(after.first { $0.id == "others" })
     #expect(kept.at == before.last?.at && !kept.isCut)
-    let campaign = try CampaignJob.parse(kept.job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(kept.job, .any([APNsService()]))
     #expect(campaign.recipients.audience == .users(["u1"]))
     #expect(try await world.store.queue.submit(kept.job, as: campaign, from: kept.key) == .new)
     #expect(after.first { $0.reason == "no JSON" }?.isCut == true)

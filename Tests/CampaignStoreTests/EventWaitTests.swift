@@ -42,7 +42,7 @@ struct EventWaitTests {
 
     func activate(_ id: String, _ audience: String, _ more: String = "") async throws {
       let job = TestStore.job(id, audience: audience, more)
-      let campaign = try CampaignJob.parse(job, .any(APNsService()))
+      let campaign = try CampaignJob.parse(job, .any([APNsService()]))
       #expect(try await world.store.queue.activate(campaign, job: job, worker: "a") == .new)
     }
   }

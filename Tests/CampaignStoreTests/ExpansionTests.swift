@@ -40,7 +40,7 @@ struct ExpansionTests {
       {"id":"a","app":"news","audience":{"channel":"a+b="},"pushType":"liveactivity",
       "payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}}}
       """#.utf8)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     let target = try #require(DeviceToken(bytes: "a+b=".utf8))
     let (ledger, _) = try await world.claimed("a", Partition.of(token: target.bytes, of: TestStore.service, count: 4))

@@ -141,7 +141,7 @@ struct FleetTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let before = try await world.store.time() / 1000
-    _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(TestStore.service)))
+    _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any([TestStore.service])))
     let after = try await world.store.time() / 1000
     let fleet = try await world.store.fleet.snapshot(lease: 60_000)
     let since = try #require(fleet.queues.intake.since)

@@ -87,7 +87,7 @@ struct FormatTests {
         {"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"a"},"a":"{{x}}{{y}}"},
         "localized":{"de":{"a":"{{y}}"}}}
         """#
-      guard let content = try? CampaignJob.parse(Array(job.utf8), .any(APNsService())).message.content else {
+      guard let content = try? CampaignJob.parse(Array(job.utf8), .any([APNsService()])).message.content else {
         Issue.record("the job of the sample is refused")
         return
       }

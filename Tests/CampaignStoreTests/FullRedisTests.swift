@@ -22,7 +22,7 @@ struct FullRedisTests {
         redis: client, keys: try #require(Keyspace(namespace: "full", partitions: 4)), services: TestStore.services)
       try await store.open(creating: true)
       job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-      campaign = try CampaignJob.parse(job, .any(APNsService()))
+      campaign = try CampaignJob.parse(job, .any([APNsService()]))
     }
 
     func limit(_ bytes: Int) async throws {
@@ -80,7 +80,7 @@ struct FullRedisTests {
     // Only the size was the reason.
     let small = TestStore.job("b", audience: #"{"users":["u1"]}"#)
     #expect(
-      try await world.store.queue.submit(small, as: CampaignJob.parse(small, .any(APNsService()))) == .new)
+      try await world.store.queue.submit(small, as: CampaignJob.parse(small, .any([APNsService()]))) == .new)
     try await submit(room: 10 * estimate.bytes)
     await world.end()
   }
@@ -91,7 +91,7 @@ struct FullRedisTests {
     try await world.store.audiences.add((0..<300).map { "u\($0)" }, to: "a")
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "b")
     let job = TestStore.job("c", audience: #"{"segment":"\#(expression)"}"#)
-    let estimate = try await world.store.limits.estimate(of: CampaignJob.parse(job, .any(APNsService())))
+    let estimate = try await world.store.limits.estimate(of: CampaignJob.parse(job, .any([APNsService()])))
     // The estimate read 64 of 200 partitions.
     #expect((expected * 6 / 10...expected * 15 / 10).contains(estimate.targets), "\(estimate)")
   }
@@ -104,7 +104,7 @@ struct FullRedisTests {
       let more = id == "later" ? #","sendAt":"2020-01-01T00:00:00Z""# : ""
       let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
       #expect(
-        try await store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
+        try await store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "w") == .new)
     }
     _ = try await client.command("HSET", store.keys.campaign("later"), "state", "scheduled").get()
     _ = try await client.command("LPUSH", store.keys.intake(worker: "dead"), world.job).get()

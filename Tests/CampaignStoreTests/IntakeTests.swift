@@ -220,7 +220,7 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     try await world.store.audiences.add(["x"], to: "churned")
     let job = TestStore.job("a", audience: #"{"segment":"* & !churnd"}"#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
@@ -237,7 +237,7 @@ struct IntakeTests {
     return (job, try campaign(job))
   }
 
-  private static func campaign(_ job: [UInt8]) throws -> Campaign { try CampaignJob.parse(job, .any(APNsService())) }
+  private static func campaign(_ job: [UInt8]) throws -> Campaign { try CampaignJob.parse(job, .any([APNsService()])) }
 
   private func text(_ job: [UInt8]) -> String { String(decoding: job, as: UTF8.self) }
 

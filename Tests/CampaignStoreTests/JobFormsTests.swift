@@ -12,7 +12,7 @@ struct JobFormsTests {
     Array(job(changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8)
   }
 
-  private func campaign(_ job: [UInt8]) throws -> Campaign { try CampaignJob.parse(job, .any(APNsService())) }
+  private func campaign(_ job: [UInt8]) throws -> Campaign { try CampaignJob.parse(job, .any([APNsService()])) }
 
   @Test func jobWithADefaultWrittenOutIsADuplicate() async throws {
     let world = try await TestStore(on: .cluster)

@@ -237,7 +237,7 @@ struct OutcomeTableTests {
   /// Returns the users whom a campaign to an audience reaches.
   private func audience(of audience: String, _ world: TestStore) async throws -> [String] {
     let job = TestStore.job("c", audience: audience)
-    let campaign = try CampaignJob.parse(job, .any(TestStore.service))
+    let campaign = try CampaignJob.parse(job, .any([TestStore.service]))
     let ledger = SliceLedger(
       store: world.store, slice: SliceReference(campaign: "c", partition: 0), lease: 60_000, app: "news")
     try await world.command("DEL", world.keys.slice(0, of: "c"), world.keys.targets(0, "c"))

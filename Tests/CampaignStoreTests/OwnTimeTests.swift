@@ -65,7 +65,8 @@ struct OwnTimeTests {
     _ = try await expand(world, campaign)
     let filter = TestStore.filter(
       of: campaign, start: try #require(try await world.store.campaigns.find(campaign.id)).start)
-    let known = try await world.store.campaigns.targets(of: "u0", in: campaign, filter: filter, isNew: false)
+    let legs = try await world.store.campaigns.targets(of: "u0", in: [campaign], filter: filter, isNew: false)
+    let known = try #require(legs.first)
     #expect(known.isSealed && known.positions.count == 2)
     let tokens = Set(known.positions.map { Array(known.chunk.token($0)) })
     #expect(tokens == Set([0, 2000].map { TestStore.device($0).token }))

@@ -70,7 +70,7 @@ struct PartModelTests {
       let sendAt = try await world.store.time() / 1000 + 3_600_000
       let users = (0..<10).map { "\"u\($0)\"" }.joined(separator: ",")
       job = TestStore.job(Self.id, audience: "{\"users\":[\(users)]}", plan.members(sendAt: sendAt))
-      campaign = try CampaignJob.parse(job, .any(APNsService()))
+      campaign = try CampaignJob.parse(job, .any([APNsService()]))
       approval = plan.needsApproval ? "it is large" : nil
       ids = campaign.parts.map { CampaignID(whole: Self.id, part: $0).description }
       partitions = world.store.queue.listedPartitions(of: campaign)
@@ -137,7 +137,7 @@ struct PartModelTests {
       case .restore(let stage):
         guard let start = starts[stage], let place = model.parts.firstIndex(where: { $0.place == stage }) else { break }
         let part = try CampaignJob.part(
-          CampaignID(ids[place]), of: job, .any(APNsService()), start: start / 1000, variant: nil)
+          CampaignID(ids[place]), of: job, .any([APNsService()]), start: start / 1000, variant: nil)
         let isLost = model.parts[place].isGated && (model.state == .active || model.state == .paused)
         try await store.campaigns.restoreStage(of: part, job: job, start: start)
         model.restore(stage)

@@ -7,7 +7,7 @@ import Testing
 struct QueueTests {
   private func submit(_ id: String, _ world: TestStore, _ more: String = "") async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-    #expect(try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService()))) == .new)
+    #expect(try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any([APNsService()]))) == .new)
   }
 
   /// Takes a job as `awaitJob` does.
@@ -87,7 +87,8 @@ struct QueueTests {
     #expect(try await world.store.queue.memory(of: "a") == .submitted)
     async let unqueued = world.store.queue.unqueue("a", patience: 60_000)
     #expect(
-      try await world.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "w") == .new)
+      try await world.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "w") == .new
+    )
     #expect(try await unqueued == false)
     #expect(try await world.store.queue.memory(of: "a") == .activated)
     // A later copy is removed, and the id stays that of the campaign.

@@ -160,12 +160,12 @@ import Testing
   @Test(arguments: Backend.allCases)
   func campaignAndAppHaveBucketsOfTheirOwnWhichExpire(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    for subject in [RateSubject.campaign("x"), .app("x")] {
+    for subject in [RateSubject.campaign("x"), .app("x", service: "apns")] {
       let answer = try await world.store.limits.lend(10, of: subject, at: .perSecond(0.001), returned: 0)
       #expect(answer.lent == 1 && answer.wait == 1_000_000_000)
       #expect(try await world.store.limits.lend(10, of: subject, at: .perSecond(0.001), returned: 0).lent == 0)
     }
-    for key in [world.keys.rate(campaign: "x"), world.keys.rate(app: "x")] {
+    for key in [world.keys.rate(campaign: "x"), world.keys.rate(app: "x", service: "apns")] {
       let seconds = try #require(try await world.command("TTL", key).integer)
       #expect((2000...2060).contains(seconds))
     }

@@ -88,7 +88,7 @@ struct ReachTests {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<20)
     try await world.store.audiences.add(["u1"], to: "a")
     let job = TestStore.job("x", audience: #"{"segment":"a"}"#)
-    var campaign = try CampaignJob.parse(job, .any(APNsService()))
+    var campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     try await world.store.audiences.add(["u2", "u3"], to: "a")
     let reference = try #require(try await world.store.slices.dequeueSlice(worker: "w"))

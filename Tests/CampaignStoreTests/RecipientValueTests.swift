@@ -33,7 +33,7 @@ struct RecipientValueTests {
     _ world: TestStore, _ rest: String, _ payload: String = payload
   ) async throws -> Campaign {
     let job = Array((payload + rest + "}").utf8)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     return campaign
   }
@@ -57,10 +57,11 @@ struct RecipientValueTests {
     #expect(try await world.command("TTL", key).integer ?? 0 > 0, "without a job they go by themselves")
     let campaign = try await Self.activate(world, #""audience":{"segment":"*"},"vars":true"#)
     #expect(try await world.command("TTL", key).integer == -1)
-    let seen = try await world.store.campaigns.targets(
-      of: "u3", in: campaign,
+    let legs = try await world.store.campaigns.targets(
+      of: "u3", in: [campaign],
       filter: DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0),
       isNew: false)
+    let seen = try #require(legs.first)
     #expect(seen.positions.count == 1 && !seen.isSealed)
     let texts = try await Self.texts(world, campaign)
     #expect(
@@ -79,7 +80,7 @@ struct RecipientValueTests {
     var texts: [String: String] = [:]
     for part in ["c~1", "c~rest"] {
       let (record, job) = try #require(try await world.store.campaigns.findWithJob(part))
-      let campaign = try record.campaign(job, .any(APNsService()))
+      let campaign = try record.campaign(job, .any([APNsService()]))
       #expect(try await world.store.queue.values(of: "u7", in: campaign) == Array(#"{"x":"v7"}"#.utf8))
       texts.merge(try await Self.texts(world, campaign)) { _, _ in "twice" }
     }

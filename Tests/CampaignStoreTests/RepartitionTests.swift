@@ -117,7 +117,7 @@ struct RepartitionTests {
     try await world.activate("later", #","sendAt":"\#(sendAt)""#)
     _ = try await world.store.repartition.hold(for: 4)
     let job = TestStore.job("now", audience: #"{"users":["u1","u2"]}"#)
-    let campaign = try CampaignJob.parse(job, .any(TestStore.service))
+    let campaign = try CampaignJob.parse(job, .any([TestStore.service]))
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
@@ -142,7 +142,7 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 2)
     _ = try await world.store.repartition.change(to: 4, spread: world.store.repartition.hold(for: 4))
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    let campaign = try CampaignJob.parse(job, .any(TestStore.service))
+    let campaign = try CampaignJob.parse(job, .any([TestStore.service]))
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
     }

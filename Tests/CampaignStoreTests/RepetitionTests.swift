@@ -32,7 +32,7 @@ struct RepetitionTests {
     let request = try #require(try await world.store.queue.awaitJob(worker: "w", seconds: 1, now: 1))
     let id = try #require(RunRequest.id(request))
     let job = try #require(try await world.store.queue.job(ofRun: id))
-    let campaign = try CampaignJob.parse(job, .any(APNsService()), as: id)
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]), as: id)
     #expect(
       try await world.store.queue.activate(campaign, job: job, request: request, worker: "w")
         == (again ? .duplicate : .new))
@@ -139,7 +139,7 @@ struct RepetitionTests {
     #expect(
       try await world.store.audiences.narrow(
         CampaignJob.parse(
-          #require(try await world.store.campaigns.findWithJob(first)).job, .any(APNsService()), as: first)) != nil)
+          #require(try await world.store.campaigns.findWithJob(first)).job, .any([APNsService()]), as: first)) != nil)
     try await letPass(world)
     #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await world.store.campaigns.find("digest")?.repetition?.leftOut == 1)
@@ -198,7 +198,7 @@ struct RepetitionTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job(
       "late", audience: #"{"segment":"*"}"#, #","repeat":{"cron":"0 9 * * *","end":"2020-01-01T00:00:00Z"}"#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     let error = await #expect(throws: StoreError.self) { _ = try await world.store.queue.submit(job, as: campaign) }
     #expect(error?.code == .invalid && error?.message.contains("no time of '0 9 * * *' remains") == true)
   }
@@ -210,11 +210,11 @@ struct RepetitionTests {
     try await activate(world)
     #expect(try await world.store.queue.job(ofRun: "digest~20261201T0900") == nil)
     let job = TestStore.job("digest", audience: #"{"segment":"*"}"#)
-    let forged = try CampaignJob.parse(job, .any(APNsService()), as: "digest~20261201T0900")
+    let forged = try CampaignJob.parse(job, .any([APNsService()]), as: "digest~20261201T0900")
     #expect(try await world.store.queue.activate(forged, job: job, worker: "w") == .duplicate)
     #expect(try await world.store.campaigns.find("digest~20261201T0900") == nil)
     let text = #"{"id":"digest~20261201T0900","app":"news","audience":{"segment":"*"},"payload":{"aps":{"badge":1}}}"#
-    #expect(throws: JobError.self) { try CampaignJob.parse(Array(text.utf8), .any(APNsService())) }
+    #expect(throws: JobError.self) { try CampaignJob.parse(Array(text.utf8), .any([APNsService()])) }
   }
 
   /// Pause, resume and cancel of a recurring campaign reach its active run.

@@ -18,7 +18,7 @@ struct ReplicaTests {
     while try await !replica.command("info", "replication").contains("master_link_status:up") { await nextLook() }
 
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await store.queue.submit(job, as: campaign) == .new)
     #expect(try await store.queue.awaitReplicas(1, of: "a", timeout: .seconds(60)) == 1)
     #expect(try await replica.command("llen", store.keys.campaigns) == "1")
@@ -27,10 +27,10 @@ struct ReplicaTests {
     // Another connection has no write of the job, so it does not count the replica either.
     await replica.kill(SIGSTOP)
     let other = TestStore.job("b", audience: #"{"segment":"*"}"#)
-    #expect(try await store.queue.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .new)
+    #expect(try await store.queue.submit(other, as: CampaignJob.parse(other, .any([APNsService()]))) == .new)
     let late = try Backend.connect(to: primary)
     let again = CampaignStore(redis: late, keys: store.keys, services: TestStore.services)
-    #expect(try await again.queue.submit(other, as: CampaignJob.parse(other, .any(APNsService()))) == .duplicate)
+    #expect(try await again.queue.submit(other, as: CampaignJob.parse(other, .any([APNsService()]))) == .duplicate)
     #expect(try await again.queue.awaitReplicas(1, of: "b", timeout: .milliseconds(200)) == 0)
     await replica.kill(SIGCONT)
     #expect(try await again.queue.awaitReplicas(1, of: "b", timeout: .seconds(60)) == 1)

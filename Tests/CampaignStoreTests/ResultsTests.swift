@@ -150,7 +150,7 @@ struct ResultsTests {
     let expiration = try #require(record.delivery.expiration)
     #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
     let job = try #require(try await world.store.campaigns.findWithJob("a")).job
-    #expect(try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))])).id == "a")
+    #expect(try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]])).id == "a")
     try await world.activate("b", #","expiration":"0""#)
     #expect(try await world.store.campaigns.find("b")?.delivery.expiration == 0)
     try await world.activate("c")

@@ -83,7 +83,7 @@ struct ScheduleTests {
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
             let begun = try await store.queue.promote(store.chores("w", timeout: 1000).scheduled)
             if let (_, job) = try await store.campaigns.findWithJob(id) {
-              _ = try await store.audiences.narrow(CampaignJob.parse(job, .any(APNsService())))
+              _ = try await store.audiences.narrow(CampaignJob.parse(job, .any([APNsService()])))
             }
             return begun
           }
@@ -180,7 +180,7 @@ struct ScheduleTests {
     let sendAt = try await world.store.time() / 1000 + 366 * day + Self.hour
     let job = TestStore.job(
       "far", audience: #"{"segment":"*"}"#, #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     let refused = [
       await #expect(throws: StoreError.self) { try await world.store.queue.submit(job, as: campaign) },
       await #expect(throws: StoreError.self) { try await world.store.queue.activate(campaign, job: job, worker: "w") },

@@ -99,7 +99,7 @@ struct SegmentUseTests {
       try await world.store.audiences.add((5..<20).map { "u\($0)" }, to: "churned")
       let id = "a\(number)"
       let job = TestStore.job(id, audience: Self.audience)
-      let campaign = try CampaignJob.parse(job, .any(APNsService()))
+      let campaign = try CampaignJob.parse(job, .any([APNsService()]))
       async let removing = Result { try await world.store.audiences.removeSegment("churned") }
       async let taking = Result { try await world.store.queue.activate(campaign, job: job, worker: "w") }
       let (removed, taken) = await ((try? removing.get()) ?? false, taking)

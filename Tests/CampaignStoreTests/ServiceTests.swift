@@ -9,7 +9,7 @@ import Testing
 struct ServiceTests {
   private static let service = TextService()
   private static let services = PushServices(
-    standard: TestStore.service, others: [service], apps: ["web": service])
+    standard: TestStore.service, others: [service], apps: ["web": [service]])
   private static let gone = TextService.Word.gone.code
   /// Tokens up to the maximum length, and with lengths that exceed one byte.
   private static let tokens = [2048, 300, 5, 40].enumerated().map { number, length in
@@ -61,13 +61,14 @@ struct ServiceTests {
     let job = Array(
       TestStore.job("a", audience: #"{"segment":"*"}"#).split(separator: Array("news".utf8)).joined(
         separator: Array("web".utf8)))
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    var campaign = try CampaignJob.parse(job, .any([APNsService()]))
+    campaign.legs = [CampaignLeg(service: Self.service.name)]
     #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: true) == .new)
     #expect(try await store.campaigns.find("a")?.service == "text")
     let filter = DeviceFilter(
       service: Self.service.name, kind: Self.service.tokenKind(for: campaign), app: "web", environment: "")
     while let slice = try await store.slices.dequeueSlice(worker: "w") {
-      let ledger = SliceLedger(store: store, slice: slice, lease: 60_000, app: "web")
+      let ledger = SliceLedger(store: store, slice: slice, lease: 60_000, app: "web", service: Self.service)
       _ = try await ledger.claim(worker: "w")
       let count = try #require(try await store.expansion.expand(ledger, of: campaign, filter: filter)).count
       try await ledger.commit(credit: count)

@@ -29,7 +29,7 @@ struct StoreCostMeasurement {
       }
     }
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
     var ledgers: [(SliceLedger, Int)] = []
     try await measure("expand", count, client) {

@@ -37,12 +37,12 @@ struct TemplateTests {
       Self.content(#"{"payload":{"aps":{"alert":"Hi {{name}}"}}}"#), asTemplate: "hi")
     let job = Self.job(#""hi""#)
     let resolved = try await world.store.campaigns.resolve(job)
-    let campaign = try CampaignJob.parse(resolved, .any(APNsService()))
+    let campaign = try CampaignJob.parse(resolved, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, resolved: resolved, worker: "w") == .new)
     _ = try await world.store.campaigns.put(Self.content(#"{"payload":{"aps":{"alert":"Bye"}}}"#), asTemplate: "hi")
     _ = try await world.store.campaigns.removeTemplate("hi")
     let kept = try #require(try await world.store.campaigns.findWithJob("t")?.job)
-    #expect(try CampaignJob.parse(kept, .any(APNsService())) == campaign)
+    #expect(try CampaignJob.parse(kept, .any([APNsService()])) == campaign)
     #expect(String(decoding: kept, as: UTF8.self).contains(#""template":{"name":"hi","version":1,"payload":"#))
     // The id stands for the job as the producer wrote it.
     #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
@@ -60,7 +60,7 @@ struct TemplateTests {
       #expect(error?.code == .invalid && "\(error?.message ?? "") \(error?.hint ?? "")".contains(says), "\(template)")
     }
     let both = try await world.store.campaigns.resolve(Self.job(#""welcome""#, #","payload":{}"#))
-    let error = #expect(throws: JobError.self) { try CampaignJob.parse(both, .any(APNsService())) }
+    let error = #expect(throws: JobError.self) { try CampaignJob.parse(both, .any([APNsService()])) }
     #expect(error?.field == "payload" && error?.message == "can't be combined with template")
     #expect(try await world.store.campaigns.resolve(Array("no job".utf8)) == Array("no job".utf8))
   }

@@ -197,7 +197,7 @@ struct VariantTests {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     try await world.activate("a", #","variants":null"#)
     let ledger = try await world.claimed("a").ledger
-    let campaign = try CampaignJob.parse(TestStore.job("a", audience: #"{"segment":"*"}"#), .any(APNsService()))
+    let campaign = try CampaignJob.parse(TestStore.job("a", audience: #"{"segment":"*"}"#), .any([APNsService()]))
     _ = try await world.expand(ledger, campaign)
     try await ledger.commit(credit: 10)
     try await ledger.commit(.accepted, 0..<10)

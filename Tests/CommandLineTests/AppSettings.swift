@@ -5,5 +5,5 @@ import ServiceTools
 
 extension CarillonConfiguration.App {
   /// The settings for APNs; `nil` for an app of another service.
-  var apns: APNsSettings? { service.settings as? APNsSettings }
+  var apns: APNsSettings? { self["apns"]?.settings as? APNsSettings }
 }

@@ -95,19 +95,19 @@ struct BadInputTests {
   }
 
   static let keys: [(pem: String?, says: [String])] = [
-    (nil, ["apps.news.token.keyFile: ", "No such file or directory", "check the path and its permissions"]),
+    (nil, ["apps.news.apns.token.keyFile: ", "No such file or directory", "check the path and its permissions"]),
     ("-----BEGIN ENCRYPTED PRIVATE KEY-----\n", ["the key is encrypted", "openssl pkcs8"]),
     ("hello", ["no private key in PEM found", "developer.apple.com"]),
     (
       "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEICXnPV0ZJf2PzR2ppPKAPZ0AhFcFqN1b34IrHBzbNf0P\n-----END PRIVATE KEY-----\n",
-      ["apps.news.token.keyFile: ", "P-256"]
+      ["apps.news.apns.token.keyFile: ", "P-256"]
     ),
   ]
 
   @Test(arguments: keys)
   func workerDoesNotStartWithAnUnusableKey(pem: String?, says: [String]) async throws {
     var world = try await CarillonWorld()
-    world.environment["CARILLON_APPS_NEWS_TOKEN_KEY_FILE"] =
+    world.environment["CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE"] =
       try pem.map { try world.folder.writeSecret("key.p8", $0) } ?? "/nowhere.p8"
     let output = try await world.run("worker", "--drain")
     #expect(output.exit == .status(65))
@@ -116,9 +116,9 @@ struct BadInputTests {
 
   @Test func workerDoesNotStartWithInvalidTrustRoots() async throws {
     var world = try await CarillonWorld()
-    world.environment["CARILLON_APPS_NEWS_TRUST_ROOTS"] = try world.folder.write("ca.pem", "hello")
+    world.environment["CARILLON_APPS_NEWS_APNS_TRUST_ROOTS"] = try world.folder.write("ca.pem", "hello")
     let output = try await world.run("worker", "--drain")
-    output.expect(exit: 65, saying: "apps.news.trustRoots: ", "has no certificate in PEM")
+    output.expect(exit: 65, saying: "apps.news.apns.trustRoots: ", "has no certificate in PEM")
   }
 
   @Test func otherPartitionCountIsRefusedWithTheRightOne() async throws {

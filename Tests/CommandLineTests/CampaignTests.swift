@@ -222,7 +222,7 @@ struct CampaignTests {
   @Test(arguments: PushEngineKind.one(for: "showReportsAMissingPushServiceOrFleet"))
   func showReportsAMissingPushServiceOrFleet(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)
-    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
+    world.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = "https://127.0.0.1:1"
     try await world.importDevices(3)
     try await world.submit("stuck")
     let worker = try await world.start("worker")
@@ -303,7 +303,7 @@ struct CampaignTests {
     let world = try await CarillonWorld()
     // The worker's configuration has no app `sport`; the submitter's configuration has this app.
     var producer = world
-    let yaml = "apps: { sport: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }"
+    let yaml = "apps: { sport: { apns: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } } }"
     producer.environment["CARILLON_CONFIG"] = try world.folder.write("producer.yaml", yaml)
     let job = CarillonWorld.job("lost").replacing(#""app":"news""#, with: #""app":"sport""#)
     try await producer.succeed("campaign", "submit", "-", input: job)

@@ -96,8 +96,8 @@ struct ChannelTests {
   private func world(_ answers: [[String]]) async throws -> (CarillonWorld, CannedServer) {
     var world = try await CarillonWorld()
     let server = try await CannedServer.start(answers)
-    world.environment["CARILLON_APPS_NEWS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:\(server.port)"
-    world.environment["CARILLON_APPS_NEWS_TRUST_ROOTS"] = try world.folder.write("roots.pem", server.authorityPEM)
+    world.environment["CARILLON_APPS_NEWS_APNS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:\(server.port)"
+    world.environment["CARILLON_APPS_NEWS_APNS_TRUST_ROOTS"] = try world.folder.write("roots.pem", server.authorityPEM)
     return (world, server)
   }
 
@@ -130,7 +130,7 @@ struct ChannelTests {
 
   @Test func missingServerIsUnreachable() async throws {
     var world = try await CarillonWorld()
-    world.environment["CARILLON_APPS_NEWS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:1"
+    world.environment["CARILLON_APPS_NEWS_APNS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:1"
     let output = try await world.run("channel", "list", "--app", "news", "--json")
     #expect(output.exit == .status(69))
     let error = try #require(try JSONObject(output.standardError).object("error"))

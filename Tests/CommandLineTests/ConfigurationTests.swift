@@ -17,8 +17,9 @@ private func yaml(_ more: String = "", app: String = "") -> String {
     url: redis://127.0.0.1:6379/0
   apps:
     news:
-      topic: com.example.news
-      token: { keyFile: AuthKey_ABC123DEFG.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ }
+      apns:
+        topic: com.example.news
+        token: { keyFile: AuthKey_ABC123DEFG.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ }
   \(app)
   \(more)
   """
@@ -43,14 +44,16 @@ struct ConfigurationTests {
     #expect(
       configuration.apps == [
         "news": .init(
-          service: ConfiguredService(
-            APNsTools(),
-            APNsSettings(
-              path: "apps.news", topic: "com.example.news", environment: .production,
-              credential: .token(
-                .init(keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")),
-              endpoint: nil, port: 443)),
-          trustRoots: nil, proxy: nil)
+          services: [
+            CarillonConfiguration.AppService(
+              configured: ConfiguredService(
+                APNsTools(),
+                APNsSettings(
+                  path: "apps.news.apns", topic: "com.example.news", environment: .production,
+                  credential: .token(
+                    .init(keyFile: "/etc/carillon/AuthKey_ABC123DEFG.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ")),
+                  endpoint: nil, port: 443)))
+          ])
       ])
     #expect(
       configuration.worker
@@ -79,7 +82,7 @@ struct ConfigurationTests {
           """))
     #expect(configuration.apps["news"]?.apns?.environment == .sandbox)
     #expect(configuration.apps["news"]?.apns?.endpoint == .init(host: "127.0.0.1", port: 2197))
-    #expect(configuration.apps["news"]?.trustRoots == "/tmp/ca.pem")
+    #expect(configuration.apps["news"]?["apns"]?.trustRoots == "/tmp/ca.pem")
     #expect(
       configuration.worker
         == .init(
@@ -97,22 +100,23 @@ struct ConfigurationTests {
       """
       apps:
         news:
-          topic: com.example.news
-          certificate: { file: push.p12, passphraseFile: /run/secrets/push.pass }
-          port: 2197
-          rate: 2500.5
+          apns:
+            topic: com.example.news
+            certificate: { file: push.p12, passphraseFile: /run/secrets/push.pass }
+            port: 2197
+            rate: 2500.5
+            proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
           caps: [{ category: offers, most: 3, per: 7d }, { most: 5, per: 1d }]
           approval: { above: 100000 }
           control: 0.02
           backend: { healthURL: "http://10.0.0.5:8080/health", slowAfter: 500ms, leastShare: 0.25 }
-          proxy: { url: "http://proxy.example.com:3128", credentialsFile: proxy.login }
       """)
     let app = try #require(configuration.apps["news"])
     #expect(
       app.apns?.credential
         == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
     #expect(app.apns?.port == 2197)
-    #expect(app.rate == 2500.5)
+    #expect(app["apns"]?.rate == 2500.5)
     #expect(app.approvalAbove == 100_000)
     #expect(
       app.caps == [
@@ -124,7 +128,8 @@ struct ConfigurationTests {
         == AppBackend(
           check: HealthCheck(url: "http://10.0.0.5:8080/health", slowAfter: 500, timeout: 5000), interval: 5000,
           rate: 2500.5, leastShare: 0.25))
-    #expect(app.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
+    #expect(
+      app["apns"]?.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
   /// Invalid files, and the parts of their errors: key and message, place, hint.
@@ -138,11 +143,11 @@ struct ConfigurationTests {
     (yaml("worker: { window: many }"), ["worker.window: 'many' is not a whole number from 1 to 100000"]),
     (yaml("worker: { window: 0 }"), ["'0' is not a whole number from 1 to 100000"]),
     (
-      yaml("worker: { engine: native }", app: "    proxy: { url: 'https://proxy.example.com' }"),
+      yaml("worker: { engine: native }", app: "      proxy: { url: 'https://proxy.example.com' }"),
       ["worker.engine: native reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
     ),
     (
-      yaml(app: "    proxy: { url: 'https://proxy.example.com' }"),
+      yaml(app: "      proxy: { url: 'https://proxy.example.com' }"),
       ["worker.engine: native, the default, reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
     ),
     (yaml("worker: { engine: culr }"), ["worker.engine: unknown value 'culr'", "did you mean 'curl'?"]),
@@ -152,8 +157,8 @@ struct ConfigurationTests {
     (yaml("retry: { longest: 5m }"), ["retry.serverError: is longer than retry.longest", "raise retry.longest"]),
     (yaml("retry: { jitter: 2 }"), ["retry.jitter: '2' is not a share from 0 to 1"]),
     (yaml("retry: { jiter: 0 }"), ["retry.jiter: unknown key", "did you mean 'jitter'?"]),
-    (yaml(app: "    rate: 0"), ["apps.news.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
-    (yaml(app: "    rate: many"), ["apps.news.rate: 'many' is no rate"]),
+    (yaml(app: "      rate: 0"), ["apps.news.apns.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
+    (yaml(app: "      rate: many"), ["apps.news.apns.rate: 'many' is no rate"]),
     (yaml(app: "    caps: { most: 1, per: 1d }"), ["apps.news.caps: must be a list", "begin each entry with a dash"]),
     (yaml(app: "    caps: [{ mots: 1 }]"), ["apps.news.caps[0].mots: unknown key", "line 7", "did you mean 'most'?"]),
     (yaml(app: "    caps: [{ most: 1, per: 1d }, { most: 1 }]"), ["apps.news.caps[1].per: is missing"]),
@@ -192,29 +197,34 @@ struct ConfigurationTests {
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: nowhere }"), ["admin.listen"]),
     (
-      yaml(app: "    certificate: { file: push.p12 }"),
-      ["apps.news.certificate: can't be used together with a token", "keep one"]
+      yaml(app: "      certificate: { file: push.p12 }"),
+      ["apps.news.apns.certificate: can't be used together with a token", "keep one"]
     ),
     (
-      "apps: { news: { topic: a, certificate: { fil: x } } }", ["certificate.fil: unknown key", "did you mean 'file'?"]
+      "apps: { news: { apns: { topic: a, certificate: { fil: x } } } }",
+      ["certificate.fil: unknown key", "did you mean 'file'?"]
     ),
-    ("apps: { news: { topic: a, certificate: { passphraseFile: x } } }", ["apps.news.certificate.file: is missing"]),
     (
-      yaml(app: "    proxy: { url: 'http://me:secret@proxy:3128' }"),
+      "apps: { news: { apns: { topic: a, certificate: { passphraseFile: x } } } }",
+      ["apps.news.apns.certificate.file: is missing"]
+    ),
+    (
+      yaml(app: "      proxy: { url: 'http://me:secret@proxy:3128' }"),
       ["proxy.url: must hold no name", "credentialsFile"]
     ),
-    (yaml(app: "    proxy: { url: 'socks5://proxy' }"), ["proxy.url: 'socks5://proxy' is not http://HOST:PORT"]),
-    (yaml(app: "    proxy: { credentialsFile: x }"), ["apps.news.proxy.url: is missing"]),
-    (yaml(app: "    port: 0"), ["apps.news.port: '0' is not a whole number from 1 to 65535"]),
+    (yaml(app: "      proxy: { url: 'socks5://proxy' }"), ["proxy.url: 'socks5://proxy' is not http://HOST:PORT"]),
+    (yaml(app: "      proxy: { credentialsFile: x }"), ["apps.news.apns.proxy.url: is missing"]),
+    (yaml(app: "      port: 0"), ["apps.news.apns.port: '0' is not a whole number from 1 to 65535"]),
     (
-      yaml(app: "    port: 2197\n    endpoint: https://a"), ["apps.news.port: is for Apple's servers", "into endpoint"]
+      yaml(app: "      port: 2197\n      endpoint: https://a"),
+      ["apps.news.apns.port: is for Apple's servers", "into endpoint"]
     ),
-    (yaml(app: "    environment: prod"), ["apps.news.environment: unknown value 'prod'", "production"]),
+    (yaml(app: "      environment: prod"), ["apps.news.apns.environment: unknown value 'prod'", "production"]),
     (yaml(app: "    service: anps"), ["apps.news.service: unknown value 'anps'", "did you mean 'apns'? known: apns"]),
     (yaml(app: "    service: fcm"), ["apps.news.service: unknown value 'fcm', in carillon.yaml line 7 known: apns"]),
-    (yaml(app: "    endpoint: http://127.0.0.1:2197"), ["apps.news.endpoint", "is not https://HOST"]),
-    (yaml(app: "    endpoint: https://127.0.0.1:0"), ["apps.news.endpoint"]),
-    (yaml(app: "    endpoint: https://a/b"), ["apps.news.endpoint"]),
+    (yaml(app: "      endpoint: http://127.0.0.1:2197"), ["apps.news.apns.endpoint", "is not https://HOST"]),
+    (yaml(app: "      endpoint: https://127.0.0.1:0"), ["apps.news.apns.endpoint"]),
+    (yaml(app: "      endpoint: https://a/b"), ["apps.news.apns.endpoint"]),
     (yaml("redis: {}"), ["not valid YAML: line 1: the section that begins here has the same key twice: 'redis'"]),
     ("redis: { url: 'http://user:secret@x' }", ["redis.url: must begin with redis://"]),
     (
@@ -245,11 +255,12 @@ struct ConfigurationTests {
     ("redis: { url: 'rediss://h', tls: { ca: c.pem } }", ["redis.tls.ca: unknown key"]),
     ("redis: { namespace: 'a{b}' }", ["redis.namespace: 'a{b}' is not 1 to 64"]),
     ("redis: { partitions: 0 }", ["redis.partitions: '0' is not a whole number from 1 to 16384"]),
-    ("apps: { news: { token: {} } }", ["apps.news.topic: is missing", "line 1", "bundle id"]),
-    ("apps: { news: { topic: 'a b' } }", ["apps.news.topic: 'a b' is not a bundle id"]),
-    ("apps: { news: { topic: a } }", ["apps.news.token.keyFile: is missing"]),
+    ("apps: { news: { token: {} } }", ["apps.news.apns.topic: is missing", "line 1", "bundle id"]),
+    ("apps: { news: { apns: { topic: 'a b' } } }", ["apps.news.apns.topic: 'a b' is not a bundle id"]),
+    ("apps: { news: { apns: { topic: a } } }", ["apps.news.apns.token.keyFile: is missing"]),
     (
-      "apps: { news: { topic: a, token: { keyFile: k, keyID: short } } }", ["apps.news.token.keyID: 'short' is not ten"]
+      "apps: { news: { apns: { topic: a, token: { keyFile: k, keyID: short } } } }",
+      ["apps.news.apns.token.keyID: 'short' is not ten"]
     ),
     ("apps: { a.b: {} }", ["apps.a.b: the name of an app must be"]),
     ("redis: {}", ["apps: names no app"]),
@@ -272,20 +283,20 @@ struct ConfigurationTests {
       yaml(),
       environment: [
         "CARILLON_REDIS_URL": "redis://elsewhere", "CARILLON_WORKER_WINDOW": "7",
-        "CARILLON_APPS_NEWS_TOKEN_KEY_FILE": "keys/other.p8", "CARILLON_RETRY_TOO_MANY_REQUESTS": "5s",
-        "CARILLON_APPS_NEWS_TRUST_ROOTS": "", "CARILLON_CONFIG": "x", "CARILLON_TEST_SEED": "1", "HOME": "/",
+        "CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE": "keys/other.p8", "CARILLON_RETRY_TOO_MANY_REQUESTS": "5s",
+        "CARILLON_APPS_NEWS_APNS_TRUST_ROOTS": "", "CARILLON_CONFIG": "x", "CARILLON_TEST_SEED": "1", "HOME": "/",
       ])
     #expect(configuration.redis.url == "redis://elsewhere")
     #expect(configuration.worker.window == 7)
     #expect(configuration.apps["news"]?.apns?.credentialFiles == ["/etc/carillon/keys/other.p8"])
-    #expect(configuration.apps["news"]?.trustRoots == nil)
+    #expect(configuration.apps["news"]?["apns"]?.trustRoots == nil)
     #expect(configuration.retry.tooManyRequests == .seconds(5))
   }
 
   @Test(arguments: [
     ("CARILLON_REDSI_URL", "x", "did you mean CARILLON_REDIS_URL?"),
     ("CARILLON_CONFG", "x", "did you mean CARILLON_CONFIG?"),
-    ("CARILLON_APPS_SPORT_TOPIC", "x", "apps of the configuration file: news"),
+    ("CARILLON_APPS_SPORT_APNS_TOPIC", "x", "apps of the configuration file: news"),
     ("CARILLON_X", "x", "named after keys"),
     ("CARILLON_WORKER_WINDOW", "many", "in environment variable CARILLON_WORKER_WINDOW"),
   ])
@@ -298,21 +309,21 @@ struct ConfigurationTests {
   @Test func aVariableThatCouldMeanTwoAppsIsRefused() {
     let text = """
       apps:
-        late-news: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }
-        lateNews: { topic: b, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }
+        late-news: { apns: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }
+        lateNews: { apns: { topic: b, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }
       """
     let error = #expect(throws: ConfigurationError.self) {
       try read(text, environment: ["CARILLON_APPS_LATE_NEWS_TOPIC": "c"])
     }
-    #expect(error?.message.contains("can mean apps.late-news.topic and apps.lateNews.topic") == true)
+    #expect(error?.message.contains("can mean apps.late-news.apns.topic and apps.lateNews.apns.topic") == true)
   }
 
   @Test(arguments: [
     (["redis", "url"], "CARILLON_REDIS_URL"),
     (["retry", "tooManyRequests"], "CARILLON_RETRY_TOO_MANY_REQUESTS"),
-    (["apps", "news", "token", "keyID"], "CARILLON_APPS_NEWS_TOKEN_KEY_ID"),
+    (["apps", "news", "token", "keyID"], "CARILLON_APPS_NEWS_APNS_TOKEN_KEY_ID"),
     (["apps", "late-news", "trustRoots"], "CARILLON_APPS_LATE_NEWS_TRUST_ROOTS"),
-    (["apps", "news2go", "topic"], "CARILLON_APPS_NEWS2GO_TOPIC"),
+    (["apps", "news2go", "topic"], "CARILLON_APPS_NEWS2GO_APNS_TOPIC"),
   ])
   func variablesAreNamedAfterKeys(path: [String], name: String) {
     #expect(EnvironmentOverlay.variable(of: path) == name)

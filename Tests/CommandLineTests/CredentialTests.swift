@@ -28,8 +28,11 @@ import Testing
     _ credential: APNsSettings.Credential, topic: String = "com.example.news"
   ) -> CarillonConfiguration.App {
     .init(
-      service: ConfiguredService(
-        APNsTools(), APNsSettings(path: "apps.news", topic: topic, credential: credential)))
+      services: [
+        CarillonConfiguration.AppService(
+          configured: ConfiguredService(
+            APNsTools(), APNsSettings(path: "apps.news", topic: topic, credential: credential)))
+      ])
   }
 
   /// Writes a certificate with its key as PEM. Returns an app that uses this certificate.
@@ -39,7 +42,7 @@ import Testing
   }
 
   private func certificate(_ channel: AppChannel?) throws -> ClientCertificate {
-    try #require(channel?.credential as? ClientCertificate)
+    try #require(channel?.services.first?.credential as? ClientCertificate)
   }
 
   /// Returns a watcher, its channels, and the notices that it gives.
@@ -74,22 +77,22 @@ import Testing
       "a": try certificateApp(identity), "b": try certificateApp(identity), "c": app(.token(token)),
       "d": app(.token(token), topic: "com.example.sport"), "e": app(.token(otherTeam)),
     ])
-    #expect(channels["a"]?.credential === channels["b"]?.credential)
-    #expect(channels["c"]?.credential === channels["d"]?.credential)
+    #expect(channels["a"]?.services[0].credential === channels["b"]?.services[0].credential)
+    #expect(channels["c"]?.services[0].credential === channels["d"]?.services[0].credential)
     // A connection belongs to one team. So another team has its own credential, and therefore its own pool.
-    #expect(channels["c"]?.credential !== channels["e"]?.credential)
+    #expect(channels["c"]?.services[0].credential !== channels["e"]?.services[0].credential)
   }
 
   @Test func certificateMustBeForTheAppAndItsEnvironment() throws {
     let other = try certificateApp(authority.issue(topic: "com.example.other"))
     let error = #expect(throws: ServiceError.self) { try AppChannels.make(["news": other]) }
     #expect(error?.code == .configuration)
-    #expect(error?.message.contains("apps.news.certificate: ") == true)
+    #expect(error?.message.contains("apps.news.apns.certificate: ") == true)
     #expect(error?.message.contains("is for com.example.other, not for com.example.news") == true)
     let sandbox = try certificateApp(authority.issue(topic: "com.example.news", environments: [.sandbox]))
     let wrong = #expect(throws: ServiceError.self) { try AppChannels.make(["news": sandbox]) }
     #expect(wrong?.message.contains("is not for production") == true)
-    #expect(wrong?.hint?.contains("set apps.news.environment to sandbox") == true)
+    #expect(wrong?.hint?.contains("set apps.news.apns.environment to sandbox") == true)
   }
 
   @Test func fileWithoutACertificatePreventsTheStart() throws {
@@ -97,11 +100,11 @@ import Testing
     let error = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path)))])
     }
-    #expect(error?.message == "apps.news.certificate.file: \(path): neither PKCS#12 nor PEM")
+    #expect(error?.message == "apps.news.apns.certificate.file: \(path): neither PKCS#12 nor PEM")
     let missing = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path, passphraseFile: "/nowhere")))])
     }
-    #expect(missing?.message == "apps.news.certificate.passphraseFile: /nowhere: No such file or directory")
+    #expect(missing?.message == "apps.news.apns.certificate.passphraseFile: /nowhere: No such file or directory")
   }
 
   @Test func changedCertificateIsTakenAndABadOneIsNot() async throws {
@@ -189,7 +192,7 @@ import Testing
     let path = try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
     let token = APNsSettings.Token(keyFile: path, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
     let (watcher, channels, told) = try watch(["news": app(.token(token))])
-    let source = try #require(channels["news"]?.credential as? ProviderTokenSource)
+    let source = try #require(channels["news"]?.services[0].credential as? ProviderTokenSource)
     await watcher.look(now: now)
     let first = try #require(source.current())
     source.note(.refused(Reason.invalidProviderToken.code, generation: first.generation))
@@ -245,8 +248,9 @@ import Testing
       """
       apps:
         news:
-          topic: com.example.news
-          certificate: { file: push.pem }
+          apns:
+            topic: com.example.news
+            certificate: { file: push.pem }
       """)
     let worker = try await world.start("worker", "--json")
     let warning = try #require(await worker.errorLine(containing: #""event":"certificateExpiring""#))
@@ -271,9 +275,10 @@ import Testing
       """
       apps:
         news:
-          topic: com.example.news
-          certificate: { file: push.p12, passphraseFile: pass }
-          endpoint: https://127.0.0.1:9
+          apns:
+            topic: com.example.news
+            certificate: { file: push.p12, passphraseFile: pass }
+            endpoint: https://127.0.0.1:9
       """)
     func send(_ environment: [String: String]) async throws -> ChildProcess.Output {
       try await CarillonCommand.run(
@@ -283,7 +288,7 @@ import Testing
     // OPENSSL_MODULES is the folder of OpenSSL's providers (OSSL_PROVIDER(3)).
     let without = try await send(["OPENSSL_MODULES": folder.path("nowhere")])
     #expect(without.exit == .status(65))
-    #expect(without.standardError.contains("apps.news.certificate.file: "))
+    #expect(without.standardError.contains("apps.news.apns.certificate.file: "))
     #expect(without.standardError.contains("OpenSSL's legacy provider is not installed"))
     #expect(without.standardError.contains("openssl-provider-legacy"))
     // With the provider, the program reads the file and then tries to connect to a port without a listener.

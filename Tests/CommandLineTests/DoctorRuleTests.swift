@@ -97,7 +97,10 @@ struct DoctorRuleTests {
       let settings = APNsSettings(
         path: "apps.news", topic: "com.example.news",
         credential: .token(.init(keyFile: file, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
-      return CredentialRules.findings("news", .init(service: ConfiguredService(APNsTools(), settings)), now: 0)
+      return CredentialRules.findings(
+        "news",
+        .init(services: [CarillonConfiguration.AppService(configured: ConfiguredService(APNsTools(), settings))]),
+        now: 0)
     }
     #expect(try levels(findings("AuthKey_ABC123DEFG.p8")) == [.healthy])
     #expect(try levels(findings("news.p8")) == [.healthy])

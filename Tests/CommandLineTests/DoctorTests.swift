@@ -72,11 +72,16 @@ struct DoctorTests {
     let exposed = try folder.write("exposed.p8", "x")
     let cases: [(changes: [String: String], problem: String)] = [
       (["CARILLON_REDIS_URL": "redis://127.0.0.1:1"], "redis: Redis at 127.0.0.1:1"),
-      (["CARILLON_APPS_NEWS_TOKEN_KEY_FILE": folder.path("none.p8")], "credential: apps.news.token.keyFile"),
-      (["CARILLON_APPS_NEWS_TOKEN_KEY_FILE": exposed], "credential: apps.news.token.keyFile: \(exposed): every user"),
-      (["CARILLON_APPS_NEWS_ENDPOINT": "https://nobody.invalid"], "network: look up nobody.invalid"),
-      (["CARILLON_APPS_NEWS_ENDPOINT": "https://127.0.0.1:1"], "network: 127.0.0.1:1: connect: Connection refused"),
-      (["CARILLON_APPS_NEWS_TRUST_ROOTS": "/etc/hosts"], "network: apps.news.trustRoots: /etc/hosts"),
+      (["CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE": folder.path("none.p8")], "credential: apps.news.apns.token.keyFile"),
+      (
+        ["CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE": exposed],
+        "credential: apps.news.apns.token.keyFile: \(exposed): every user"
+      ),
+      (["CARILLON_APPS_NEWS_APNS_ENDPOINT": "https://nobody.invalid"], "network: look up nobody.invalid"),
+      (
+        ["CARILLON_APPS_NEWS_APNS_ENDPOINT": "https://127.0.0.1:1"], "network: 127.0.0.1:1: connect: Connection refused"
+      ),
+      (["CARILLON_APPS_NEWS_APNS_TRUST_ROOTS": "/etc/hosts"], "network: apps.news.apns.trustRoots: /etc/hosts"),
       (["CARILLON_WORKER_WINDOW": "none"], "configuration: worker.window"),
       (["CARILLON_REDIS_PARTITIONS": "9"], "keys: the store has 8 partitions, but redis.partitions is 9"),
       (
@@ -141,7 +146,7 @@ struct DoctorTests {
   /// Through an existing proxy and a missing one. Without a proxy, the connection is blocked.
   @Test func proxyIsTried() async throws {
     let (world, server) = try await healthy()
-    let findings = try await doctor(world, ["CARILLON_APPS_NEWS_PROXY_URL": "http://127.0.0.1:1"]).findings
+    let findings = try await doctor(world, ["CARILLON_APPS_NEWS_APNS_PROXY_URL": "http://127.0.0.1:1"]).findings
     #expect(problems(findings).contains { $0.hasPrefix("network: unreachable through the proxy http://127.0.0.1:1") })
     #expect(findings.contains { $0.text("text")?.contains("speaks TLSv1.3, h2") == true })
     await server.stop()

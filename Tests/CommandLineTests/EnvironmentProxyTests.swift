@@ -33,14 +33,14 @@ struct EnvironmentProxyTests {
     let refused = try await worker(["https_proxy": "http://me:secret@127.0.0.1:1"])
     #expect(refused.exit == .status(65))
     for part in [
-      "worker.engine: the engine native ignores https_proxy, and apps.news has no proxy", "apps.news.proxy.url",
+      "worker.engine: the engine native ignores https_proxy, and apps.news has no proxy", "apps.news.apns.proxy.url",
       "set worker.engine to curl", "add 127.0.0.1 to no_proxy",
     ] { #expect(refused.standardError.contains(part), "\(part) in \(refused.standardError)") }
     #expect(!refused.standardError.contains("secret"))
     // The other workers end immediately because they have nothing to send.
     for way in [
       ["CARILLON_WORKER_ENGINE": "curl"], ["no_proxy": "127.0.0.1"],
-      ["CARILLON_APPS_NEWS_PROXY_URL": "http://127.0.0.1:1"],
+      ["CARILLON_APPS_NEWS_APNS_PROXY_URL": "http://127.0.0.1:1"],
     ] {
       let output = try await worker(way.merging(["https_proxy": "http://127.0.0.1:1"]) { $1 })
       #expect(output.exit == .status(0), "\(way): \(output.standardError)")

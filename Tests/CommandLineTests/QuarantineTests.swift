@@ -94,7 +94,7 @@ import Testing
     #expect(probe.exit == .status(0), "\(probe.standardError)")
     #expect(
       probe.standardOutput.contains(
-        "3 of 3 tokens are accepted by the sandbox: apps.news.environment (production) is wrong for them"))
+        "3 of 3 tokens are accepted by the sandbox: apps.news.apns.environment (production) is wrong for them"))
     #expect(probe.standardOutput.contains("carillon campaign resume sale"))
     #expect(try await sandbox.counters().number("received") == before + 3)
     let first = try #require(probe.standardOutput.split(separator: " ").first?.prefix(4))
@@ -103,7 +103,7 @@ import Testing
     // The operator restarts the worker with the right address, and every user gets the push.
     #expect(await wrong.terminate() == .status(0))
     let right = try await world.start(
-      ["worker", "--name", "right"], environment: ["CARILLON_APPS_NEWS_ENDPOINT": address(sandbox)])
+      ["worker", "--name", "right"], environment: ["CARILLON_APPS_NEWS_APNS_ENDPOINT": address(sandbox)])
     try await world.succeed("campaign", "resume", "sale")
     try await world.until("sale") { $0.text("state") == "completed" }
     #expect(try await world.show("sale").object("outcomes")?.numbers == ["accepted": 900])
@@ -175,11 +175,12 @@ import Testing
     let yaml = """
       apps:
         news:
-          topic: com.example.news
-          environment: sandbox
-          endpoint: \(address(sandbox))
-          trustRoots: \(files)/ca.pem
-          certificate: { file: \(files)/push-sandbox.pem }
+          apns:
+            topic: com.example.news
+            environment: sandbox
+            endpoint: \(address(sandbox))
+            trustRoots: \(files)/ca.pem
+            certificate: { file: \(files)/push-sandbox.pem }
       """
     world.environment["CARILLON_CONFIG"] = try world.folder.write("certificate.yaml", yaml)
     let refused = try await world.run("quarantine", "probe", tokens[0], "--yes", "--endpoint", address(production))

@@ -13,7 +13,8 @@ struct RedisAccessTests {
     let folder = try ScratchFolder("config")
     let file = try folder.write(
       "carillon.yaml",
-      "redis: \(redis)\napps: { news: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }\n")
+      "redis: \(redis)\napps: { news: { apns: { topic: a, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } } }\n"
+    )
     var redis = try ConfigurationLoader(argument: file, environment: environment).load().redis
     // The folder does not matter; the paths must be relative to it.
     let directory = folder.url.path + "/"

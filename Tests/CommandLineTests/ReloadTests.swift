@@ -18,7 +18,7 @@ struct ReloadTests {
     """
     redis: { \(redis) }
     apps:
-      news: { topic: x, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }
+      news: { apns: { topic: x, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }
     \(more)
     """
   }
@@ -32,7 +32,8 @@ struct ReloadTests {
     ),
     (yaml("log: { level: debug }"), ["log"], [], false),
     (
-      yaml("  sport: { topic: y, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } }"), ["apps.sport (new)"],
+      yaml("  sport: { apns: { topic: y, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }"),
+      ["apps.sport (new)"],
       [], true
     ),
     (
@@ -63,7 +64,7 @@ struct ReloadTests {
     world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
     let token = try await world.succeed("admin", "token", "boss", "--scope", "view")
     func app(_ name: String) -> String {
-      "  \(name): { topic: com.example.\(name), token: { keyFile: k.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ } }\n"
+      "  \(name): { apns: { topic: com.example.\(name), token: { keyFile: k.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }\n"
     }
     try world.folder.writeSecret("k.p8", ECPrivateKey.generate().pem)
     let file = try world.folder.write("carillon.yaml", "apps:\n" + app("news"))
@@ -113,7 +114,7 @@ struct ReloadTests {
     let simulator = try await world.startSimulator("--latency", "50ms")
     // From here on, the file sets the engine.
     world.environment["CARILLON_WORKER_ENGINE"] = nil
-    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = nil
+    world.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = nil
     let original = try #require(world.environment["CARILLON_CONFIG"])
     let folder = URL(filePath: original).deletingLastPathComponent().path
     func app(_ name: String) -> String {
@@ -174,7 +175,7 @@ struct ReloadTests {
     // An unusable configuration changes nothing. The worker reports it again after each signal.
     for (text, says) in [
       ("apps: [", "not valid YAML"), ("apps:\n\(app("news"))\nworker: { window: none }\n", "worker.window"),
-      ("apps:\n\(app("news").replacing("AuthKey_SIMULATOR1", with: "none"))\n", "apps.news.token.keyFile"),
+      ("apps:\n\(app("news").replacing("AuthKey_SIMULATOR1", with: "none"))\n", "apps.news.apns.token.keyFile"),
     ] {
       try write(text)
       worker.send(signal: SIGHUP)

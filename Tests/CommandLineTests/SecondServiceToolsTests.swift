@@ -19,11 +19,12 @@ struct SecondServiceToolsTests {
     let yaml = """
       apps:
         news:
-          topic: com.example.news
-          token: { keyFile: k.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ }
+          apns:
+            topic: com.example.news
+            token: { keyFile: k.p8, keyID: ABC123DEFG, teamID: DEF123GHIJ }
         chat:
-          service: text
-      \(app.split(separator: "\n").map { "    \($0)" }.joined(separator: "\n"))
+          text:
+      \(app.split(separator: "\n").map { "      \($0)" }.joined(separator: "\n"))
       """
     return try ConfigurationReader(directory: "/c", services: Self.services)
       .read(ConfigurationNode.parse(yaml: yaml, file: "f"))
@@ -36,36 +37,37 @@ struct SecondServiceToolsTests {
   @Test func anAppOfEachServiceHasItsOwnKeys() throws {
     let apps = try configuration().apps
     let chat = try #require(apps["chat"])
-    let settings = try #require(chat.service.settings as? TextSettings)
-    #expect(settings.path == "apps.chat" && settings.endpoint.url == "https://127.0.0.1:8443")
-    #expect(apps["news"]?.apns?.topic == "com.example.news" && chat.service != apps["news"]?.service)
+    let settings = try #require(chat["text"]?.settings as? TextSettings)
+    #expect(settings.path == "apps.chat.text" && settings.endpoint.url == "https://127.0.0.1:8443")
+    #expect(apps["news"]?.apns?.topic == "com.example.news" && chat.services != apps["news"]?.services)
     #expect(try configuration().apps["chat"] == chat)
     for (keys, key, message) in [
-      ("topic: a.b", "apps.chat.topic", "unknown key"), ("account: {}", "apps.chat.endpoint", "is missing"),
-      ("endpoint: https://a\naccount: { word: x }", "apps.chat.account.word", "unknown key"),
+      ("topic: a.b", "apps.chat.text.topic", "unknown key"), ("account: {}", "apps.chat.text.endpoint", "is missing"),
+      ("endpoint: https://a\naccount: { word: x }", "apps.chat.text.account.word", "unknown key"),
     ] {
       let error = #expect(throws: ConfigurationError.self) { try read(keys) }
       #expect(error?.key == key && error?.message == message)
     }
     let variables = ConfigurationSchema(Self.services).paths(apps: ["chat"]).map { $0.joined(separator: ".") }
-    #expect(variables.contains("apps.chat.account.secret") && variables.contains("apps.chat.token.keyFile"))
+    #expect(variables.contains("apps.chat.text.account.secret") && variables.contains("apps.chat.apns.token.keyFile"))
   }
 
   @Test func initWritesSettingsThatAreReadBack() throws {
     let options = ["endpoint": "https://h:1", "secret": "it's"]
     var draft = ConfigurationDraft()
     draft.app = "chat"
+    draft.service = "text"
     draft.settings = try TextTools().setUp(SetupInterview(options: options, ask: nil) { $0 })
     let read = try ConfigurationReader(directory: "", services: Self.services)
       .read(ConfigurationNode.parse(yaml: draft.text, file: "f"))
-    #expect((read.apps["chat"]?.service.settings as? TextSettings)?.secret == "it's")
+    #expect((read.apps["chat"]?["text"]?.settings as? TextSettings)?.secret == "it's")
   }
 
   @Test func doctorAndChannelsUseTheSettingsOfTheService() throws {
     let chat = try #require(configuration().apps["chat"])
     #expect(
       CredentialRules.findings("chat", chat, now: 0) == [.healthy(.credential, "chat", "the secret has six letters")])
-    let channel = try #require(AppChannels.make(["chat": chat])["chat"])
+    let channel = try #require(AppChannels.make(["chat": chat])["chat"]?["text"])
     #expect(channel.service is TextService && channel.endpoint.url == "https://127.0.0.1:8443")
     #expect(channel.credential.authorization() == .token(BearerToken(text: "sesame", generation: 1, connection: 1)))
   }
@@ -91,14 +93,15 @@ struct SecondServiceToolsTests {
     let server = try await CannedServer.start([["HTTP/1.1 200 OK", #"{"error":"BUSY"}"#]])
     let folder = try ScratchFolder()
     var chat = try #require(configuration(port: Int(server.port)).apps["chat"])
-    chat.trustRoots = try folder.write("roots.pem", server.authorityPEM)
-    let (tools, service) = (chat.service.tools, chat.service.settings.service)
+    chat.services[0].trustRoots = try folder.write("roots.pem", server.authorityPEM)
+    let (tools, service) = (chat.services[0].tools, chat.services[0].settings.service)
     let draft = SinglePushDraft(
       name: "send", app: "chat", token: try tools.service.token(argument: "t:0123456789abcdefghij"),
       payload: Array(#"{"text":"Hi"}"#.utf8), pushType: tools.defaultPushType)
     let (campaign, findings) = try draft.examine(by: service, now: 1)
     let push = try draft.push(
-      campaign, by: service, of: tools, through: #require(AppChannels.make(["chat": chat])["chat"]), now: 1, id: "")
+      campaign, by: service, of: tools, through: #require(AppChannels.make(["chat": chat])["chat"]?["text"]), now: 1,
+      id: "")
     let report = SendReport(push: push, findings: findings)
     let body = #"{"to":"t:012345…ghij","campaign":"send","message":{"text":"Hi"}}"#
     #expect(
@@ -115,6 +118,6 @@ struct SecondServiceToolsTests {
     #expect(response.hasPrefix("< 200 BUSY\n") && response.contains("\nit is refused\n  read the reason\n"))
     let asked = try #require(try await server.asked().first)
     #expect(asked.contains(#""to":"t:0123456789abcdefghij""#) && asked.contains("authorization: bearer sesame"))
-    #expect(throws: ServiceError.self) { try chat.service.settings.service(byHand: "a.b") }
+    #expect(throws: ServiceError.self) { try chat.services[0].settings.service(byHand: "a.b") }
   }
 }

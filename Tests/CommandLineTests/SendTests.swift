@@ -45,7 +45,7 @@ struct SendTests {
   @Test func dryRunShowsAndChecksWithoutAConnection() async throws {
     var world = try await CarillonWorld()
     // No server listens at this port: a connection would be an error.
-    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
+    world.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = "https://127.0.0.1:1"
     let good = try await world.succeed(
       "send", "--app", "news", "--token", "00ff", "--dry-run", #"{"aps":{"alert":"a","x-mine":1}}"#)
     #expect(
@@ -118,7 +118,7 @@ struct SendTests {
 
   @Test func missingServerIsUnreachable() async throws {
     var world = try await CarillonWorld()
-    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:1"
+    world.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = "https://127.0.0.1:1"
     let output = try await world.run("send", "--app", "news", "--token", "00ff", payload, "--json")
     #expect(output.exit == .status(69))
     let error = try #require(try JSONObject(output.standardError).object("error"))

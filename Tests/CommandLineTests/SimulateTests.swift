@@ -102,8 +102,8 @@ struct SimulateTests {
       #"[{"keyID":"SIMULATOR2","teamID":"SIMULATION","file":"other/AuthKey_SIMULATOR1.p8","environment":"sandbox"}]"#)
     try await world.startSimulator("--keys", keys)
     let key = [
-      "CARILLON_APPS_NEWS_TOKEN_KEY_FILE": other + "/AuthKey_SIMULATOR1.p8",
-      "CARILLON_APPS_NEWS_TOKEN_KEY_ID": "SIMULATOR2",
+      "CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE": other + "/AuthKey_SIMULATOR1.p8",
+      "CARILLON_APPS_NEWS_APNS_TOKEN_KEY_ID": "SIMULATOR2",
     ]
     world.environment.merge(key) { $1 }
     let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)

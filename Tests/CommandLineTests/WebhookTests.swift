@@ -70,7 +70,7 @@ struct WebhookTests {
 
   private func webhooks(_ text: String) throws -> CarillonConfiguration {
     let yaml =
-      "apps: { news: { topic: x, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }\nwebhooks: { \(text) }"
+      "apps: { news: { apns: { topic: x, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } } }\nwebhooks: { \(text) }"
     return try ConfigurationReader(directory: "/c").read(ConfigurationNode.parse(yaml: yaml, file: "f"))
   }
 

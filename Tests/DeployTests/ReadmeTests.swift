@@ -31,14 +31,14 @@ struct ReadmeTests {
       "carillon.sh",
       """
       #!/usr/bin/env bash
-      export CARILLON_REDIS_URL=\(server.url) CARILLON_APPS_NEWS_ENDPOINT=\(apns)
+      export CARILLON_REDIS_URL=\(server.url) CARILLON_APPS_NEWS_APNS_ENDPOINT=\(apns)
       case "$1 $2" in
         "simulate --directory") set -- "$@" --port \(ports.push) --control-port \(ports.control) ;;
         "admin ") export CARILLON_ADMIN_LISTEN=127.0.0.1:\(ports.page) ;;
         "init "*) unset CARILLON_REDIS_URL; set -- "$@" --redis \(server.url) ;;
       esac
-      [[ $CARILLON_CONFIG == */sim/* ]] || export CARILLON_APPS_NEWS_TRUST_ROOTS=\(folder.path("apns/ca.pem"))
-      [[ $1 != simulate ]] || unset CARILLON_REDIS_URL CARILLON_APPS_NEWS_ENDPOINT CARILLON_APPS_NEWS_TRUST_ROOTS
+      [[ $CARILLON_CONFIG == */sim/* ]] || export CARILLON_APPS_NEWS_APNS_TRUST_ROOTS=\(folder.path("apns/ca.pem"))
+      [[ $1 != simulate ]] || unset CARILLON_REDIS_URL CARILLON_APPS_NEWS_APNS_ENDPOINT CARILLON_APPS_NEWS_APNS_TRUST_ROOTS
       exec \(CarillonCommand.path) "$@"
 
       """)

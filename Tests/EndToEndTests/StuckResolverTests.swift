@@ -17,7 +17,7 @@ struct StuckResolverTests {
     try await world.startSimulator()
     try await world.importDevices(10)
     let asked = world.folder.path("asked")
-    world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://apns.stuck.example:443"
+    world.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = "https://apns.stuck.example:443"
     let worker = try await world.start(
       ["worker", "--name", "stuck", "--json"],
       environment: ["LD_PRELOAD": Self.library, "STUCK_RESOLVER_ASKED": asked])

@@ -9,7 +9,7 @@ struct BadgeTests {
     -> Campaign
   {
     let job = #"{"id":"a","app":"news","audience":\#(audience),"payload":\#(payload)\#(more)}"#
-    return try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
+    return try CampaignJob.parse(Array(job.utf8), .any([APNsService()]))
   }
 
   private func text(_ campaign: Campaign, badge: Int?, form: UInt8 = 0) throws -> String {

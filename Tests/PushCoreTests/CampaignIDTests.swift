@@ -30,7 +30,7 @@ struct CampaignIDTests {
   @Test func noJobNamesItselfAPart() {
     for id in ["sale~1", "sale~rest", "digest~20261201T0900", "~"] {
       let error = #expect(throws: JobError.self) {
-        try CampaignJob.parse(Array(job(["id": "\"\(id)\""]).utf8), .any(APNsService()))
+        try CampaignJob.parse(Array(job(["id": "\"\(id)\""]).utf8), .any([APNsService()]))
       }
       #expect(error?.field == "id", "\(id)")
     }
@@ -40,7 +40,7 @@ struct CampaignIDTests {
   @Test(arguments: ["beside", "canary", "test", "winner", "rest", "of"])
   func formerOriginFieldsAreUnknown(field: String) {
     let error = #expect(throws: JobError.self) {
-      try CampaignJob.parse(Array(job([field: "\"sale\""]).utf8), .any(APNsService()))
+      try CampaignJob.parse(Array(job([field: "\"sale\""]).utf8), .any([APNsService()]))
     }
     #expect(error?.message.contains("unknown field") == true)
   }

@@ -7,21 +7,20 @@ func parse(_ text: String) throws(JobError) -> Campaign {
   try CampaignJob.parse(
     Array(text.utf8),
     .known([
-      "news": APNsService(AppTraits(topic: "com.example.news")),
-      "shop": APNsService(AppTraits(topic: "com.example.shop")),
+      "news": [APNsService(AppTraits(topic: "com.example.news"))],
+      "shop": [APNsService(AppTraits(topic: "com.example.shop"))],
     ]))
 }
 
 struct CampaignJobTests {
   @Test func fillsInTheDefaults() throws {
-    let campaign = try parse(job())
-    #expect(
-      campaign
-        == Campaign(
-          id: "c1", app: "news", audience: .segment(AudienceExpression(root: .everybody)),
-          payload: Array("{\"aps\":{\"alert\":\"hi\"}}".utf8), pushType: "alert", priority: 10, expiration: .unset,
-          collapseID: nil,
-          lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800))
+    var expected = Campaign(
+      id: "c1", app: "news", audience: .segment(AudienceExpression(root: .everybody)),
+      payload: Array("{\"aps\":{\"alert\":\"hi\"}}".utf8), pushType: "alert", priority: 10, expiration: .unset,
+      collapseID: nil,
+      lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800)
+    expected.legs = [CampaignLeg(service: "apns")]
+    #expect(try parse(job()) == expected)
   }
 
   @Test func readsEveryField() throws {
@@ -121,7 +120,7 @@ struct CampaignJobTests {
   }
 
   @Test func appsAreNotCheckedWithoutAConfiguration() throws {
-    let campaign = try CampaignJob.parse(Array(job(["app": "\"other\""]).utf8)[...], .any(APNsService()))
+    let campaign = try CampaignJob.parse(Array(job(["app": "\"other\""]).utf8)[...], .any([APNsService()]))
     #expect(campaign.app == "other")
   }
 
@@ -394,13 +393,13 @@ struct CampaignJobTests {
     #expect(repetition.start == 1_796_115_600 && repetition.end == 1_798_761_600 && repetition.skipsIfRunning)
     let bytes = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "sendAt": "\"2026-12-01T09:00:00Z\""]).utf8)
     let run = try CampaignJob.parse(
-      CampaignJob.run(of: bytes, localTime: nil), .any(APNsService()), as: "c1~20261201T0900")
+      CampaignJob.run(of: bytes, localTime: nil), .any([APNsService()]), as: "c1~20261201T0900")
     #expect(run.id == "c1~20261201T0900" && run.delivery.timing == CampaignTiming() && run.delivery.sendAt == nil)
     let local = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "localTime": "true"]).utf8)
-    let its = try CampaignJob.parse(CampaignJob.run(of: local, localTime: 1_796_115_600), .any(APNsService()))
+    let its = try CampaignJob.parse(CampaignJob.run(of: local, localTime: 1_796_115_600), .any([APNsService()]))
     #expect(its.delivery.timing.localTime?.wall == 1_796_115_600 && its.delivery.timing.repetition == nil)
     let alone = try CampaignJob.alone(local, token: "aa01", suffix: "3.7")
-    #expect(try CampaignJob.parse(alone, .any(APNsService())).delivery.timing == CampaignTiming())
+    #expect(try CampaignJob.parse(alone, .any([APNsService()])).delivery.timing == CampaignTiming())
   }
 
   @Test func rateFollowsFromADuration() throws {
@@ -458,7 +457,8 @@ struct CampaignJobTests {
         }
       }
       do {
-        let campaign = try CampaignJob.parse(bytes, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
+        let campaign = try CampaignJob.parse(
+          bytes, .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]]))
         #expect(campaign.message.payload.count <= 4096)
       } catch {
         #expect(!error.message.isEmpty)

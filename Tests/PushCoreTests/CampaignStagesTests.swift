@@ -7,7 +7,7 @@ import Testing
 
 /// Stages of a job: their users, the valid jobs, and the parts that a job makes.
 struct CampaignStagesTests {
-  private static let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+  private static let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news"))]])
   private static let three = #"""
     [{"users":["ed","mia"],"wait":"5m","approval":true},
      {"share":0.05,"wait":"30m","maxFailures":0.02,"minOpened":0.01},
@@ -120,7 +120,7 @@ struct CampaignStagesTests {
           && part.recipients.control == whole.recipients.control)
       #expect(
         part.delivery.timing == whole.delivery.timing && part.message.expiration == whole.message.expiration
-          && part.parts.isEmpty && part.message.also.isEmpty)
+          && part.parts.isEmpty)
       #expect(part.commonExpiration(startingAt: 1000) == 1000 + 4 * 3600)
       let isCompanion = name.hasSuffix("widgets")
       #expect(part.keepsToCaps == !isCompanion && part.message.pushType == (isCompanion ? "widgets" : "alert"))

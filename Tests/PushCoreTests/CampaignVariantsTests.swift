@@ -11,7 +11,7 @@ struct CampaignVariantsTests {
   ) throws -> Campaign {
     let payload = payload.isEmpty ? "" : #""payload":\#(payload),"#
     return try CampaignJob.parse(
-      Array(#"{"id":"c1","app":"news",\#(payload)"audience":\#(audience),\#(more)}"#.utf8), .any(APNsService()))
+      Array(#"{"id":"c1","app":"news",\#(payload)"audience":\#(audience),\#(more)}"#.utf8), .any([APNsService()]))
   }
 
   private func place(_ variants: CampaignVariants, _ user: String) -> Int {
@@ -174,10 +174,10 @@ struct CampaignVariantsTests {
         + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
     let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8))
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
-    #expect(try CampaignJob.parse(alone, .any(APNsService())).message.variants == nil)
+    #expect(try CampaignJob.parse(alone, .any([APNsService()])).message.variants == nil)
     func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }
     #expect(variants(text, "c1")?.all.count == 2 && variants(alone, "c1") == nil)
-    #expect(variants(text, "c1") == (try CampaignJob.parse(text, .any(APNsService())).message.variants))
+    #expect(variants(text, "c1") == (try CampaignJob.parse(text, .any([APNsService()])).message.variants))
     // Each run selects anew.
     #expect(variants(text, "c1~20261201T0900") != variants(text, "c1"))
   }

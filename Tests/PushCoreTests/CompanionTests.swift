@@ -5,7 +5,7 @@ import Testing
 
 /// Companions of a campaign: the job of a companion, and jobs that can't have one.
 struct CompanionTests {
-  private static let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+  private static let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news"))]])
 
   private func bytes(_ changes: [String: String] = [:]) -> [UInt8] {
     Array(job(["payload": #"{"aps":{"alert":"hi"}}"#, "also": #"["widgets"]"#].merging(changes) { $1 }).utf8)
@@ -27,8 +27,8 @@ struct CompanionTests {
       "collapseId": "\"c\"", "localized": #"{"de":{"aps":{"alert":"ho"}}}"#, "uniqueKey": "\"k\"", "priority": "10",
     ]
     let (lead, other) = (try parse(changes), try companion(changes))
-    #expect(lead.message.also == ["widgets"] && lead.part == nil)
-    #expect(other.id == "c1~main.widgets" && other.whole == "c1" && other.message.also == [])
+    #expect(lead.companions == ["widgets"] && lead.part == nil)
+    #expect(other.id == "c1~main.widgets" && other.whole == "c1" && other.companions == [])
     #expect(
       other.message.pushType == "widgets" && other.message.payload == Array(#"{"aps":{"content-changed":true}}"#.utf8))
     #expect(other.message.content == nil && other.message.collapseID == nil && other.delivery.rate == nil)
@@ -75,8 +75,8 @@ struct CompanionTests {
   }
 
   @Test func typesAreReadInTheirOrder() throws {
-    #expect(try parse(["also": "null"]).message.also == [] && parse(["also": "[]"]).message.also == [])
-    #expect(try parse(["also": #"["controls","widgets"]"#]).message.also == ["controls", "widgets"])
+    #expect(try parse(["also": "null"]).companions == [] && parse(["also": "[]"]).companions == [])
+    #expect(try parse(["also": #"["controls","widgets"]"#]).companions == ["controls", "widgets"])
     #expect(try companion(["also": #"["controls"]"#], "controls").message.pushType == "controls")
   }
 
@@ -84,7 +84,7 @@ struct CompanionTests {
   @Test func companionThatTheServiceRejectsIsNamedInTheJob() throws {
     let certified = AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news"]))
     let error = #expect(throws: JobError.self) {
-      try CampaignJob.parse(bytes(), .known(["news": APNsService(certified)]))
+      try CampaignJob.parse(bytes(), .known(["news": [APNsService(certified)]]))
     }
     #expect(
       error?.field == "also" && error?.message.contains("widgets needs a provider token") == true,
@@ -94,6 +94,6 @@ struct CompanionTests {
   /// A push that is tried alone goes to one token.
   @Test func pushSentAloneHasNoCompanion() throws {
     let alone = try CampaignJob.alone(bytes(), token: "aa01", suffix: "x")
-    #expect(try CampaignJob.parse(alone, Self.apps).message.also == [])
+    #expect(try CampaignJob.parse(alone, Self.apps).companions == [])
   }
 }

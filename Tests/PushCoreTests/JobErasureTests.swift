@@ -35,7 +35,7 @@ struct JobErasureTests {
     #expect(erased.map { String(decoding: $0.job, as: UTF8.self) } == text)
     #expect(erased?.isOfNobodyElse == isOfNobodyElse)
     // The result is still a valid job for the other users.
-    let campaign = try CampaignJob.parse(Array(text.utf8), .any(APNsService()))
+    let campaign = try CampaignJob.parse(Array(text.utf8), .any([APNsService()]))
     switch campaign.recipients.audience {
     case .users(let users): #expect(users == (isOfNobodyElse ? [] : ["bob"]))
     case .tokens(let tokens): #expect(tokens.map(\.bytes) == (isOfNobodyElse ? [] : [[0, 0xaa]]))
@@ -50,7 +50,7 @@ struct JobErasureTests {
     let erased = try #require(try CampaignJob.erasing("ada", from: job) { _ in false })
     #expect(!erased.isOfNobodyElse)
     #expect(!String(decoding: erased.job, as: UTF8.self).contains("ada"))
-    let campaign = try CampaignJob.parse(erased.job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(erased.job, .any([APNsService()]))
     #expect(campaign.delivery.stages != nil)
   }
 }

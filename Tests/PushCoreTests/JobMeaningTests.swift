@@ -13,7 +13,7 @@ struct JobMeaningTests {
   private static let defaults: [String: (values: [String], beside: [String: String])?] = [
     "id": nil, "app": nil, "payload": nil, "control": nil, "category": nil, "template": nil, "trim": nil,
     "uniqueKey": nil, "campaignKey": nil, "collapseId": nil, "sendAt": nil, "rate": nil, "spread": nil, "finishBy": nil,
-    "maxDuration": nil,
+    "maxDuration": nil, "services": nil,
     "audience": ([#"{"segment":"*","devices":"all"}"#], [:]),
     "pushType": ([#""alert""#], [:]), "priority": (["10"], [:]),
     "expiration": (["0"], ["pushType": #""voip""#, "audience": #"{"users":["a"]}"#]),
@@ -56,7 +56,7 @@ struct JobMeaningTests {
       for changes in [with, without] {
         let text = Array(job(changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8)
         var campaign = try CampaignJob.read(
-          JSONValue(parsing: text, maximumDepth: CampaignJob.maximumNesting), in: text, .any(Self.service)
+          JSONValue(parsing: text, maximumDepth: CampaignJob.maximumNesting), in: text, .any([Self.service])
         ).campaign
         campaign.submittedBy = nil
         campaigns.append(campaign)

@@ -8,7 +8,7 @@ import Testing
 struct JobTimesTests {
   /// 2026-12-01T12:00:00Z.
   private static let now = 1_796_126_400
-  private static let apps = JobApps.any(APNsService())
+  private static let apps = JobApps.any([APNsService()])
 
   private func judge(_ changes: [String: String]) throws -> JobError? {
     let changes = changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }

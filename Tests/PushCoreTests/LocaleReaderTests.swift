@@ -99,7 +99,7 @@ struct LocaleReaderTests {
   private static func jobError(_ content: String) -> JobError? {
     let text = #"{"id":"c","app":"news","audience":{"segment":"*"},"# + content + "}"
     do throws(JobError) {
-      _ = try CampaignJob.parse(Array(text.utf8), .any(APNsService()))
+      _ = try CampaignJob.parse(Array(text.utf8), .any([APNsService()]))
       return nil
     } catch {
       return error

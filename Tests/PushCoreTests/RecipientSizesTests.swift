@@ -89,7 +89,7 @@ struct RecipientSizesTests {
     var seed = Seed("workOfALargeJobGrowsWithItsLength")
     func time(_ factor: Int) throws -> (seconds: Double, bytes: Int) {
       let job = Self.job(recipients: 3000 * factor, languages: 60 * factor, variants: 4, using: &seed)
-      let seconds = try Self.measure { _ = try CampaignJob.examine(job, .any(APNsService())) }
+      let seconds = try Self.measure { _ = try CampaignJob.examine(job, .any([APNsService()])) }
       return (seconds, job.count)
     }
     let (small, large) = (try time(1), try time(4))
@@ -101,7 +101,7 @@ struct RecipientSizesTests {
     let text = String(repeating: "x", count: 17_000)
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"\#(text)"}}}"#
     do {
-      _ = try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
+      _ = try CampaignJob.parse(Array(job.utf8), .any([APNsService()]))
       Issue.record("it was accepted")
     } catch {
       #expect(error.field == "payload" && error.message == "has 17020 bytes, more than the limit of 16384 for a push")
@@ -110,7 +110,7 @@ struct RecipientSizesTests {
       #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"#
       + #""localized":{"de":{"aps":{"alert":"\#(text)"}}}}"#
     do {
-      _ = try CampaignJob.parse(Array(patch.utf8), .any(APNsService()))
+      _ = try CampaignJob.parse(Array(patch.utf8), .any([APNsService()]))
       Issue.record("it was accepted")
     } catch {
       #expect(error.field == "localized.de")

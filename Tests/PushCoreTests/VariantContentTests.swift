@@ -10,7 +10,7 @@ struct VariantContentTests {
     try #require(
       try CampaignJob.parse(
         Array(#"{"id":"c1","app":"news","audience":{"segment":"*"},"pushType":"voip",\#(job)}"#.utf8),
-        .any(APNsService())
+        .any([APNsService()])
       ).message.content)
   }
 
@@ -74,7 +74,7 @@ struct VariantContentTests {
         return (reference, JobTemplate(name: reference.name, version: 2, content: content))
       })
     let resolved = try CampaignJob.resolve(job, templates)
-    let campaign = try CampaignJob.parse(resolved, .any(APNsService()))
+    let campaign = try CampaignJob.parse(resolved, .any([APNsService()]))
     let content = try #require(campaign.message.content)
     #expect(text(content, 0, "de") == #"{"x":"t-de"}"# && text(content, 1) == #"{"x":"u"}"#)
     #expect(campaign.message.variants?.all.map(\.weight) == [1, 2])

@@ -39,7 +39,7 @@ public struct CarillonWorld: Sendable {
   /// Creates a store of its own whose workers send to another world's simulator.
   public init(engine: String, simulator other: CarillonWorld) async throws {
     try await self.init(engine: engine)
-    environment["CARILLON_APPS_NEWS_ENDPOINT"] = other.environment["CARILLON_APPS_NEWS_ENDPOINT"]
+    environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = other.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"]
     simulator = other.simulator
   }
 
@@ -111,7 +111,7 @@ public struct CarillonWorld: Sendable {
   @discardableResult
   public mutating func startSimulator(options: [String]) async throws -> SimulatorProcess {
     let simulator = try await Self.simulator(options: options)
-    environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:\(simulator.port)"
+    environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = "https://127.0.0.1:\(simulator.port)"
     self.simulator = simulator
     return simulator
   }

@@ -21,7 +21,7 @@ struct APNsLint {
   /// - Throws: if the file is not JSON and has no traces of the binary interface.
   init(
     _ bytes: [UInt8], resolved: [UInt8]? = nil, as pushType: PushType? = nil, app: String? = nil,
-    apps: JobApps = .any(APNsService()),
+    apps: JobApps = .any([APNsService()]),
     now: Int? = nil
   ) throws(JSONSyntaxError) {
     let root: JSONValue
@@ -117,7 +117,7 @@ struct APNsLint {
   /// Returns the known facts about an app, if it belongs to APNs.
   private static func traits(of app: String?, _ apps: JobApps) -> AppTraits? {
     guard let app, case .known(let services) = apps else { return nil }
-    return (services[app] as? APNsService)?.app
+    return services[app]?.lazy.compactMap { $0 as? APNsService }.first?.app
   }
 
   private static func app(of job: JSONValue) -> String? {

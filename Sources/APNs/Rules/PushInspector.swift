@@ -135,7 +135,7 @@ struct PushInspector {
     if app.certificateTopics != nil, type.needsToken {
       report(
         .tokenOnly, "pushType", "\(type.rawValue) needs a provider token, and the app has a certificate",
-        hint: "give the app a signing key: apps.NAME.token")
+        hint: "give the app a signing key: apps.NAME.apns.token")
     } else {
       checkCertificate(of: app, for: topic)
     }

@@ -18,16 +18,14 @@ extension Audiences {
   /// Counts the users and pushes of a campaign and its companions as if they began now. `submit --estimate`, the API
   /// and the approval of large campaigns use this number.
   ///
-  /// - Parameters:
-  ///   - companions: the campaigns of the job's `also` (``PushCore/CampaignJob/companions(of:_:_:)``).
-  ///   - filter: returns the device filter of a campaign.
+  /// - Parameter campaigns: the campaign with the filter of all its legs, followed by its companions
+  ///   (``PushCore/CampaignJob/companions(of:_:_:)``) with their filters.
   /// - Returns: the users of the campaign without its companions, and the pushes of all of them.
-  public func count(
-    _ campaign: Campaign, with companions: [Campaign], filter: (Campaign) throws -> DeviceFilter
-  ) async throws -> Reached {
-    var reached = try await count(campaign, filter: filter(campaign))
-    for companion in companions {
-      reached.targets += try await count(companion, filter: filter(companion)).targets
+  public func count(_ campaigns: [(campaign: Campaign, filter: DeviceFilter)]) async throws -> Reached {
+    var reached = Reached(users: 0, targets: 0)
+    for (place, (campaign, filter)) in campaigns.enumerated() {
+      let each = try await count(campaign, filter: filter)
+      if place == 0 { reached = each } else { reached.targets += each.targets }
     }
     return reached
   }
@@ -96,7 +94,7 @@ extension Audiences {
             return
           }
           let before = targets
-          filter.forEachTarget(of: user, record, json) { _ in targets += 1 }
+          filter.forEachTarget(of: user, record, json) { _, _ in targets += 1 }
           if targets > before { users += 1 }
         }
       }
@@ -125,7 +123,7 @@ extension Audiences {
             return
           }
           var seenAt: UInt64 = 0
-          filter.forEachTarget(of: user, record, json) { device in
+          filter.forEachTarget(of: user, record, json) { device, _ in
             seenAt = max(seenAt, device.seenAt)
             best.add(0) { _ in }
           }

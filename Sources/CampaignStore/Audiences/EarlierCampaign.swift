@@ -22,7 +22,7 @@ extension Audiences {
         hint: "export its users with carillon results export \(id), then import them as a segment"
       )
     }
-    switch try? record.campaign(job, .any(services.service(ofApp: record.app))).recipients.audience {
+    switch try? record.campaign(job, record.apps(in: services)).recipients.audience {
     case .tokens?, .channel?:
       return StoreError(
         .invalid, "the audience refers to campaign \(id), which had no audience of users",

@@ -55,12 +55,15 @@ extension Audiences {
       partitions = both.isEmpty ? [theirs.min() ?? 0] : both
     }
     if partitions.count == keys.partitions { partitions = [] }
+    let together = [campaign.id] + campaign.expandedTogether.filter { $0 != campaign.id }
     var pipeline = RedisPipeline()
     pipeline.script(
-      StoreScripts.narrow, keys: [keys.campaign(campaign.id), keys.open(campaign.id), keys.finished(campaign.id)]
+      StoreScripts.narrow, keys: together.flatMap { [keys.campaign($0), keys.open($0), keys.finished($0)] }
     ) {
       $0.append(partitions.isEmpty ? [] : PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
       $0.append(campaign.recipients.definitions.isEmpty ? [] : campaign.recipients.definitions.json)
+      $0.append(together.count)
+      for id in together { $0.append(CampaignID(id).part.map(campaign.isReversed) == true ? "LPUSH" : "RPUSH") }
       for partition in partitions { $0.append(partition) }
     }
     guard let json = try await run(pipeline)[0].bytes else { return nil }

@@ -111,7 +111,7 @@ extension AudienceCount {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
   ) {
     var isReached = false
-    filter.forEachTarget(of: user, record, json) { _ in isReached = true }
+    filter.forEachTarget(of: user, record, json) { _, _ in isReached = true }
     if isReached { users += 1 } else { self[filter.reason(for: user, record)] += 1 }
   }
 }

@@ -106,8 +106,8 @@ extension Audiences {
   func campaigns(using segment: String) async throws -> [String] {
     var found: Set<String> = []
     for (outline, job) in try await store.queue.waitingJobs(containing: segment) {
-      let service = services.service(ofApp: outline.app ?? "")
-      if let campaign = try? CampaignJob.parse(job, .any(service)), campaign.uses(segment) { found.insert(outline.id) }
+      let apps = JobApps.any(services.services(ofApp: outline.app ?? ""))
+      if let campaign = try? CampaignJob.parse(job, apps), campaign.uses(segment) { found.insert(outline.id) }
     }
     var first = 0
     while true {
@@ -120,7 +120,7 @@ extension Audiences {
       let states = try await run(pipeline).map { $0.string.flatMap(CampaignState.init(rawValue:)) }
       for (id, state) in zip(ids, states) where state.map({ !$0.isFinal }) ?? false {
         guard let (record, job) = try await store.campaigns.findWithJob(id),
-          let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app)))
+          let campaign = try? record.campaign(job, record.apps(in: services))
         else { continue }
         if campaign.uses(segment) { found.insert(campaign.whole) }
       }

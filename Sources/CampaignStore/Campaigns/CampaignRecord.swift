@@ -58,8 +58,10 @@ public struct CampaignRecord: Sendable {
   /// Whether a worker has paused the campaign. An operator must fix the cause before a resume.
   public var pausedItself: Bool
   public var app: String
-  /// Name of its push service.
+  /// Name of its push service; for a campaign with several legs, that of the first leg.
   public var service: String
+  /// Names of the push services of the whole campaign's legs, also for a part.
+  public internal(set) var legs: [String]
   public var lane: Lane
   public var delivery = Delivery()
   public var resumes = Resumes()
@@ -149,16 +151,23 @@ public struct CampaignRecord: Sendable {
   /// - Parameters:
   ///   - job: the job of the campaign.
   ///   - apps: the apps that a job can name.
-  public func campaign(_ job: [UInt8], _ apps: JobApps) throws(JobError) -> Campaign {
-    var campaign = try CampaignJob.part(CampaignID(id), of: job, apps, start: start / 1000, variant: staging.variant)
+  ///   - leg: the id of another leg of the same stage; `nil` for this part.
+  public func campaign(_ job: [UInt8], _ apps: JobApps, leg: String? = nil) throws(JobError) -> Campaign {
+    var campaign = try CampaignJob.part(
+      CampaignID(leg ?? id), of: job, apps, start: start / 1000, variant: staging.variant)
     campaign.recipients.definitions = placement.definitions
     return campaign
+  }
+
+  /// Returns the services of its legs, for reading its job.
+  public func apps(in services: PushServices) -> JobApps {
+    .any(legs.compactMap { services[$0] })
   }
 
   /// All fields of a campaign's hash except `job`.
   static let fields =
     [
-      "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "lane", "ttl", "expiration",
+      "state", "reason", "approval", "submittedBy", "approvedBy", "app", "service", "legs", "lane", "ttl", "expiration",
       "round", "unguarded", "pausedItself",
       "finished", "slices",
       "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
@@ -180,6 +189,7 @@ public struct CampaignRecord: Sendable {
     reason = try values.text("reason")
     app = try values.text("app") ?? ""
     service = try values.text("service") ?? ""
+    legs = try values.text("legs")?.split(separator: " ").map(String.init) ?? [service]
     lane = try values.text("lane").flatMap(Lane.init(rawValue:)) ?? .normal
     delivery.timeToLive = try values.number("ttl") ?? Campaign.defaultTimeToLive
     delivery.expiration = try values.number("expiration")

@@ -25,7 +25,7 @@ extension Campaigns {
   /// - Parameter dueAt: the time at which the check became due, as in ``Chores``.
   public func lookAtGate(of id: String, dueAt: Int) async throws -> GateFinding {
     guard let (record, job) = try await findWithJob(id), let place = record.staging.current, !record.state.isFinal,
-      let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
+      let campaign = try? record.campaign(job, record.apps(in: services)),
       let gate = StageGate(behind: place, of: campaign), let stages = campaign.delivery.stages
     else {
       try await deferGate(of: id, dueAt: dueAt, until: nil)
@@ -54,7 +54,7 @@ extension Campaigns {
   }
 
   private static func name(ofStage place: Int, of campaign: Campaign) -> String {
-    campaign.parts(ofStage: place).first?.description ?? ""
+    campaign.parts(ofStage: place).first.map { "\(CampaignPart($0.stage))" } ?? ""
   }
 
   /// Returns the counts of a stage on which its gate decides.
@@ -63,19 +63,21 @@ extension Campaigns {
   ) async throws -> StageGate.Finding {
     var finding = StageGate.Finding(
       finishedAt: nil, winner: record.staging.winner, isOverruled: record.staging.overruled == place)
-    let ids = (0...place).map { place in
-      CampaignID(whole: campaign.id, part: campaign.parts(ofStage: place).first).description
+    // The stage has ended when all of its legs have, and its outcomes are theirs together.
+    var finishedAt = 0
+    for part in campaign.legs(ofStage: place) {
+      let id = CampaignID(whole: campaign.id, part: part).description
+      guard let leg = try await self.find(id), let end = leg.times.finishedAt else { return finding }
+      finishedAt = max(finishedAt, end)
+      finding.outcomes.merge(leg.counters.outcomes, uniquingKeysWith: +)
+      if stage.leastOpened != nil { finding.opened += try await store.results.receipts(of: leg)[.opened] ?? 0 }
     }
-    guard let last = ids.last, let part = try await self.find(last) else { return finding }
-    finding.finishedAt = part.times.finishedAt
-    guard part.times.finishedAt != nil else { return finding }
-    finding.outcomes = part.counters.outcomes
-    if stage.leastOpened != nil { finding.opened = try await store.results.receipts(of: part)[.opened] ?? 0 }
+    finding.finishedAt = finishedAt
     if let winner = stage.winner, let variants = campaign.message.variants {
       var counts = variants.all.map { _ in VariantCounts() }
-      for id in ids {
-        guard let part = try await self.find(id) else { continue }
-        for (place, count) in try await variantCounts(of: part, variants).enumerated() { counts[place].add(count) }
+      for part in (0...place).flatMap({ campaign.legs(ofStage: $0) }) {
+        guard let leg = try await self.find(CampaignID(whole: campaign.id, part: part).description) else { continue }
+        for (place, count) in try await variantCounts(of: leg, variants).enumerated() { counts[place].add(count) }
       }
       finding.variants = Self.figures(counts, by: winner.measure)
     }
@@ -107,7 +109,7 @@ extension Campaigns {
   func openGate(
     behind place: Int, of campaign: Campaign, _ job: [UInt8], start: Int, winner: Int?, isAgain: Bool = false
   ) async throws -> Bool {
-    let apps = JobApps.any(services.service(ofApp: campaign.app))
+    let apps = JobApps.any(campaign.legs.compactMap { services[$0.service] })
     var parts: [Campaign] = []
     for part in campaign.parts(ofStage: place + 1) {
       do {
@@ -144,6 +146,7 @@ extension Campaigns {
         $0.append(part.id)
         $0.append(part.delivery.timing.localTime == nil ? "" : String(begins))
         $0.append(part.commonExpiration(startingAt: begins / 1000).map(String.init) ?? "")
+        $0.append(part.part.map(campaign.isReversed) == true ? "LPUSH" : "RPUSH")
       }
     }
     return try await run(pipeline)[0].integer == 1
@@ -164,7 +167,7 @@ extension Campaigns {
     let begun = try await run(pipeline)[0].integer ?? 0
     let whole: Campaign
     do {
-      whole = try CampaignJob.parse(job, .any(services.service(ofApp: part.app)), as: part.whole)
+      whole = try CampaignJob.parse(job, .any(part.legs.compactMap { services[$0.service] }), as: part.whole)
     } catch {
       throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }

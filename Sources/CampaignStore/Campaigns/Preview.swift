@@ -14,17 +14,16 @@ public struct UserTargets: Sendable {
 extension Campaigns {
   /// Returns what a campaign would send to a user's devices if the user were in its audience.
   ///
-  /// - Parameter isNew: whether the campaign was never submitted, so that nothing is sealed.
+  /// - Parameters:
+  ///   - legs: the campaign of each leg, in their order; at least one. They may be parts of one stage.
+  ///   - filter: the filter of all these legs.
+  ///   - isNew: whether the campaign was never submitted, so that nothing is sealed.
+  /// - Returns: the targets of each leg.
   public func targets(
-    of user: String, in campaign: Campaign, filter: DeviceFilter, isNew: Bool
-  ) async throws -> UserTargets {
-    if !isNew {
-      let stage = campaign.delivery.stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
-      let part =
-        campaign.part ?? campaign.parts(ofStage: stage ?? 0).first.flatMap { campaign.parts.isEmpty ? nil : $0 }
-      let id = CampaignID(whole: campaign.whole, part: part).description
-      if let sealed = try await sealedTargets(of: user, in: id) { return sealed }
-    }
+    of user: String, in legs: [Campaign], filter: DeviceFilter, isNew: Bool
+  ) async throws -> [UserTargets] {
+    if !isNew, let sealed = try await sealedTargets(of: user, in: legs) { return sealed }
+    let campaign = legs[0]
     let partition = Partition.of(user: user, count: keys.partitions)
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.devices(partition), user)
@@ -32,7 +31,8 @@ extension Campaigns {
     let replies = try await run(pipeline)
     let ledger = SliceLedger(
       store: store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
-    var builder = TargetBuilder(ledger: ledger, filter: filter)
+    let others = legs.dropFirst().map { "\($0.id) \($0.service)" }
+    var builder = TargetBuilder(ledger: ledger, parts: [campaign.id] + others, filter: filter)
     // Values in the job itself replace values that were uploaded beside it.
     var values = campaign.message.recipientValues[user] ?? []
     if values.isEmpty { values = try await self.store.queue.values(of: user, in: campaign) }
@@ -42,8 +42,27 @@ extension Campaigns {
       }
     }
     builder.endPage()
-    let chunk = builder.targets.chunk
-    return UserTargets(chunk: chunk, positions: Array(0..<chunk.count), isSealed: false)
+    return builder.ofLegs.map { targets in
+      let chunk = targets.chunk
+      return UserTargets(chunk: chunk, positions: Array(0..<chunk.count), isSealed: false)
+    }
+  }
+
+  /// Returns the targets of a user in the sealed slices of all legs; `nil` if none is sealed. A leg without targets in the
+  /// partition has no sealed slice.
+  private func sealedTargets(of user: String, in legs: [Campaign]) async throws -> [UserTargets]? {
+    var targets: [UserTargets?] = []
+    for campaign in legs {
+      let stage = campaign.delivery.stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
+      let part =
+        campaign.part
+        ?? (campaign.parts.isEmpty
+          ? nil : campaign.legs(ofStage: stage ?? 0).first { $0.service == nil || $0.service == campaign.service })
+      let id = CampaignID(whole: campaign.whole, part: part).description
+      targets.append(try await sealedTargets(of: user, in: id))
+    }
+    guard targets.contains(where: { $0 != nil }) else { return nil }
+    return targets.map { $0 ?? UserTargets(chunk: TargetChunk(first: 0, capacity: 0), positions: [], isSealed: true) }
   }
 
   /// Returns the targets of a user in a sealed slice; `nil` if the slice is not sealed.

@@ -2,11 +2,22 @@ public import PushCore
 import Redis
 
 /// Selects the users, and those of their devices, that a campaign may reach.
+///
+/// A filter can join several legs of a campaign. Then it decides about each user once, with the devices of all legs, and
+/// assigns each device to its leg.
 public struct DeviceFilter: Sendable {
-  let service: [UInt8]
-  let kind: UInt8
+  /// Devices of one leg.
+  struct Leg: Sendable {
+    let service: [UInt8]
+    let kind: UInt8
+    let environment: [UInt8]
+    /// Personal content; `nil` if all pushes of the leg have the same content.
+    let content: PersonalContent?
+  }
+
+  /// Legs in the order of the campaign; at least one.
+  private(set) var legs: [Leg]
   let app: [UInt8]
-  let environment: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
   /// Assignment of users to stages, and the place of the selected stage; `nil` for all stages.
@@ -22,8 +33,6 @@ public struct DeviceFilter: Sendable {
   private let activity: [UInt8]
   /// Time from which ages are counted, in ms since the epoch.
   let start: Int
-  /// Personal content; `nil` if all pushes have the same content.
-  let content: PersonalContent?
   /// Campaign with values for its users; `nil` for none.
   private let valuesOf: String?
   /// Send time of each device; `nil` if all may be sent immediately.
@@ -58,12 +67,13 @@ public struct DeviceFilter: Sendable {
     variants: CampaignVariants? = nil, variant: Int? = nil, activity: String? = nil, start: Int = 0,
     content: PersonalContent? = nil, valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
   ) {
-    self.content = content?.needsTarget == true ? content : nil
+    legs = [
+      Leg(
+        service: Array(service.utf8), kind: kind.code, environment: Array(environment.utf8),
+        content: content?.needsTarget == true ? content : nil)
+    ]
     self.valuesOf = valuesOf
-    self.service = Array(service.utf8)
-    self.kind = kind.code
     self.app = Array(app.utf8)
-    self.environment = Array(environment.utf8)
     self.predicate = predicate
     self.sample = sample
     self.stages = stages
@@ -97,10 +107,21 @@ public struct DeviceFilter: Sendable {
       valuesOf: campaign.hasValues ? campaign.whole : nil, timing: campaign.delivery.timing)
   }
 
+  /// Returns the filter of several legs of a campaign.
+  ///
+  /// - Parameters:
+  ///   - first: the filter of the first leg.
+  ///   - others: the filters of the other legs, in their order. They differ from the first one only in their devices
+  ///     and their content.
+  public init(joining first: DeviceFilter, _ others: [DeviceFilter]) {
+    self = first
+    legs += others.flatMap(\.legs)
+  }
+
   private static let activityName = Array(DeviceRecord.activityName.utf8)
 
   /// Whether the content of a push depends on the values sealed with its target.
-  public var isPersonal: Bool { content != nil }
+  public var isPersonal: Bool { legs.contains { $0.content != nil } }
 
   /// User data that the filter needs to select users.
   var asksToChoose: UserReads { UserReads(attributes: asksForAttributes) }
@@ -108,7 +129,8 @@ public struct DeviceFilter: Sendable {
   /// User data that the filter needs to build all of their targets.
   var asks: UserReads {
     UserReads(
-      attributes: asksForAttributes || timing?.timing.attribute != nil || content?.names.isEmpty == false,
+      attributes: asksForAttributes || timing?.timing.attribute != nil
+        || legs.contains { $0.content?.names.isEmpty == false },
       valuesOf: valuesOf)
   }
 
@@ -121,26 +143,27 @@ public struct DeviceFilter: Sendable {
     return PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: predicate.attributes)
   }
 
-  /// Calls `body` with the selected devices of a user.
+  /// Calls `body` with the selected devices of a user, and with the position of each device's leg.
   ///
   /// - Parameters:
   ///   - record: the user's device records.
   ///   - json: the user's attributes, if they were read.
   func forEachTarget(
     of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?,
-    _ body: (DeviceView) -> Void
+    _ body: (DeviceView, Int) -> Void
   ) {
     guard isOfStage(user), isSampled(user) else { return }
     let attributes = attributes(json)
-    var latest: DeviceView?
-    for device in DeviceCursor(record) where admits(device, attributes) {
+    var latest: (device: DeviceView, leg: Int)?
+    for device in DeviceCursor(record) {
+      guard let leg = leg(admitting: device, attributes) else { continue }
       if devices == .all {
-        body(device)
-      } else if latest.map({ $0.seenAt < device.seenAt }) ?? true {
-        latest = device
+        body(device, leg)
+      } else if latest.map({ $0.device.seenAt < device.seenAt }) ?? true {
+        latest = (device, leg)
       }
     }
-    if let latest { body(latest) }
+    if let latest { body(latest.device, latest.leg) }
   }
 
   /// Returns whether a user is in the selected stage; true if all stages are selected.
@@ -190,24 +213,36 @@ public struct DeviceFilter: Sendable {
   /// device is selected.
   func seenAt(of user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?) -> UInt64? {
     var seenAt: UInt64?
-    forEachTarget(of: user, record, json) { seenAt = max(seenAt ?? 0, $0.seenAt) }
+    forEachTarget(of: user, record, json) { device, _ in seenAt = max(seenAt ?? 0, device.seenAt) }
     return seenAt
   }
 
-  private func admits(_ device: DeviceView, _ attributes: PredicateAttributes) -> Bool {
-    guard refusal(of: device) == nil else { return false }
-    return predicate?.holds(of: device, user: attributes, now: start) ?? true
+  /// Returns the position of the leg that sends to a device; `nil` if the device is left out.
+  private func leg(admitting device: DeviceView, _ attributes: PredicateAttributes) -> Int? {
+    for place in legs.indices where refusal(of: device, by: legs[place]) == nil {
+      return predicate?.holds(of: device, user: attributes, now: start) ?? true ? place : nil
+    }
+    return nil
   }
 
-  /// Returns the first check that a device fails, in the order of ``LeftOut``; `nil` for none. The condition is not one
-  /// of these checks.
+  /// Returns the first check that a device fails in every leg, in the order of ``LeftOut``; `nil` for none. The condition
+  /// is not one of these checks.
   private func refusal(of device: DeviceView) -> LeftOut? {
-    guard device.name(.service).elementsEqual(service) else { return .noDeviceOfService }
+    var furthest = LeftOut.excluded
+    for leg in legs {
+      guard let reason = refusal(of: device, by: leg) else { return nil }
+      if reason.rawValue > furthest.rawValue { furthest = reason }
+    }
+    return furthest
+  }
+
+  private func refusal(of device: DeviceView, by leg: Leg) -> LeftOut? {
+    guard device.name(.service).elementsEqual(leg.service) else { return .noDeviceOfService }
     let app = device.name(.app)
     guard app.isEmpty || app.elementsEqual(self.app) else { return .noDeviceOfApp }
     let environment = device.name(.environment)
-    guard environment.isEmpty || environment.elementsEqual(self.environment) else { return .otherEnvironment }
-    guard device.kind == kind else { return .noTokenOfKind }
+    guard environment.isEmpty || environment.elementsEqual(leg.environment) else { return .otherEnvironment }
+    guard device.kind == leg.kind else { return .noTokenOfKind }
     guard activity.isEmpty || device.attribute(Self.activityName).elementsEqual(activity) else {
       return .noTokenOfActivity
     }

@@ -11,26 +11,32 @@ public struct Expansion: StoreRoom {
   /// - Returns: whether the targets are sealed now; false if another worker has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
     var pipeline = RedisPipeline()
-    ledger.append(targets, to: &pipeline)
-    ledger.append(targets.control, to: &pipeline)
+    let siblings = targets.siblings.map { (ledger: ledger.sibling($0.campaign), targets: $0.targets) }
+    for (sibling, _) in siblings { sibling.beginBuilding(to: &pipeline) }
+    for (ledger, targets) in [(ledger, targets)] + siblings {
+      ledger.append(targets, to: &pipeline)
+      ledger.append(targets.control, to: &pipeline)
+    }
     ledger.seal(
-      count: targets.count, pages: targets.ends.count, control: targets.control, times: targets.times,
-      departures: nil, variants: targets.variants, audience: targets.audience, to: &pipeline)
+      SliceSeal(targets, departures: nil),
+      siblings: siblings.map { ($0.ledger, SliceSeal($0.targets, departures: nil)) }, to: &pipeline)
     return try await run(pipeline).last?.integer == 1
   }
 
-  /// Expands a slice that is not sealed.
+  /// Expands a slice that is not sealed, and in the same step the slices of the campaign's other legs in the partition.
   ///
   /// - Parameters:
-  ///   - quota: the maximum number of users, who are the users seen last; `nil` for all users.
+  ///   - parts: the ids of the campaign's parts for the legs of the filter, in their order; empty for one leg.
+  ///   - quota: the maximum number of users, those seen last; `nil` for all.
   ///   - now: approximate time in ms since the epoch, for quiet hours.
-  ///   - departures: the number of departures that the claim returned (see `departures.lua`).
-  /// - Returns: the targets, or `nil` if the worker lost the claim during the expansion.
+  ///   - departures: the number of departures from the partition that the claim returned.
+  /// - Returns: the targets, or `nil` if the claim was lost during the expansion, or if the expansion of another leg has
+  ///   sealed the slice.
   public func expand(
-    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0,
-    departures: Int = 0
+    _ ledger: SliceLedger, of campaign: Campaign, parts: [String] = [], filter: DeviceFilter, quota: Int? = nil,
+    now: Int = 0, departures: Int = 0
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now)
+    var builder = TargetBuilder(ledger: ledger, parts: parts, filter: filter, quota: quota, now: now)
     builder.note(departures: departures)
     let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {

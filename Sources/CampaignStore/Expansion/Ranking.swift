@@ -46,7 +46,8 @@ extension Expansion {
   public func quotas(
     for slice: SliceReference, of campaign: Campaign, filter: DeviceFilter
   ) async throws -> AudienceQuotas? {
-    let (partition, id) = (slice.partition, slice.campaign)
+    // The legs of a stage have one ranking, which belongs to the first leg.
+    let (partition, id) = (slice.partition, campaign.expandedTogether.first ?? slice.campaign)
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(id), "quotas")
     pipeline.append("HEXISTS", keys.ranking(id), partition)
@@ -64,7 +65,9 @@ extension Expansion {
       $0.append(report)
       $0.append(Self.rankingLifetime)
     }
-    guard try await run(pipeline)[0].integer == 1, let found = try await quotas(of: campaign) else {
+    guard try await run(pipeline)[0].integer == 1,
+      let found = try await quotas(of: id, limit: campaign.recipients.limit)
+    else {
       // Another worker may have written the quotas in the meantime.
       pipeline.removeAll()
       pipeline.append("HGET", keys.campaign(id), "quotas")
@@ -73,7 +76,9 @@ extension Expansion {
     pipeline.removeAll()
     pipeline.script(StoreScripts.quota, keys: [keys.campaign(id), keys.ranking(id)]) { $0.append(found.bytes) }
     guard let quotas = try quotas(try await run(pipeline)[0], of: id) else { return nil }
-    try await store.campaigns.unparkAll(of: id, lane: campaign.delivery.lane, isReady: true)
+    for id in campaign.expandedTogether.isEmpty ? [id] : campaign.expandedTogether {
+      try await store.campaigns.unparkAll(of: id, lane: campaign.delivery.lane, isReady: true)
+    }
     return quotas
   }
 
@@ -107,20 +112,20 @@ extension Expansion {
   /// Computes the quotas.
   ///
   /// - Returns: `nil` if an unfinished slice was not counted.
-  private func quotas(of campaign: Campaign) async throws -> AudienceQuotas? {
+  private func quotas(of id: String, limit: Int?) async throws -> AudienceQuotas? {
     var pipeline = RedisPipeline()
-    pipeline.append("GET", keys.finished(campaign.id))
+    pipeline.append("GET", keys.finished(id))
     // Partitions without a slice count as finished, too.
     let finished = PartitionBitmap(Array(try await run(pipeline)[0].bytes ?? []))
-    var quotas = RecencyQuotas(limit: campaign.recipients.limit ?? .max)
+    var quotas = RecencyQuotas(limit: limit ?? .max)
     var isComplete = true
-    try await forEachHistogram(of: campaign.id) { partition, histogram in
+    try await forEachHistogram(of: id) { partition, histogram in
       if let histogram { quotas.count(histogram) } else if !finished.contains(partition) { isComplete = false }
     }
     guard isComplete else { return nil }
     quotas.settle()
     var each: [Int] = []
-    try await forEachHistogram(of: campaign.id) { _, histogram in
+    try await forEachHistogram(of: id) { _, histogram in
       each.append(histogram.map { quotas.quota(of: $0) } ?? 0)
     }
     return AudienceQuotas(each)

@@ -20,6 +20,15 @@ public struct SealedTargets: Sendable {
   public internal(set) var unknownZones: [String] = []
   /// Number of targets of each variant, by place; empty without variants.
   public internal(set) var variants: [Int] = []
+  /// Targets of the other legs of the campaign, which the same expansion has found and the same step seals.
+  var siblings: [Sibling] = []
+
+  /// Targets of another leg.
+  struct Sibling: Sendable {
+    /// Id of the campaign's part.
+    var campaign: String
+    var targets: SealedTargets
+  }
 
   /// All targets, in the form in which they are read from Redis.
   public var chunk: TargetChunk { chunk(from: 0, count: count) }

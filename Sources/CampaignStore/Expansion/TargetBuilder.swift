@@ -2,37 +2,117 @@ import PushCore
 import Redis
 
 /// Collects targets into pages and writes them to the slice's list.
+///
+/// One builder finds the targets of all legs of a campaign in a partition. Each leg's targets go to a list of its own.
 struct TargetBuilder {
-  let ledger: SliceLedger
-  private(set) var targets = SealedTargets()
-  private var flushedPages = 0
+  /// Targets of one leg.
+  private struct Leg {
+    let ledger: SliceLedger
+    var targets = SealedTargets()
+    var flushedPages = 0
+    /// Sorter of targets with send times of their own; `nil` without such times. No page is written before all targets
+    /// are known.
+    var sorter: TargetSorter?
+    /// Content whose variants are counted; `nil` without variants.
+    let counting: PersonalContent?
+
+    mutating func endTarget() {
+      targets.count += 1
+      if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
+    }
+
+    /// Writes a target.
+    ///
+    /// - Parameter place: the sorter's bucket of a target with a send time of its own.
+    mutating func add(at place: Int, _ write: (inout [UInt8]) -> Void) {
+      guard sorter == nil else { return sorter?.add(at: place, write) ?? () }
+      write(&targets.bytes)
+      endTarget()
+    }
+
+    mutating func finish() {
+      sorter?.finish(&targets)
+      sorter = nil
+    }
+
+    /// Completes the targets and the last page.
+    mutating func endPage() {
+      finish()
+      if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
+      if let counting { countVariants(by: counting) }
+    }
+
+    private mutating func countVariants(by content: PersonalContent) {
+      var counts = CampaignVariants.places.map { _ in 0 }
+      for first in stride(from: 0, to: targets.count, by: TargetPage.size) {
+        let chunk = targets.chunk(from: first, count: TargetPage.size)
+        for position in chunk.places.indices {
+          if let place = content.variant(of: chunk.values(position)) { counts[place] += 1 }
+        }
+      }
+      targets.variants = counts
+    }
+
+    /// Writes the full pages.
+    mutating func flush(to pipeline: inout RedisPipeline) {
+      ledger.append(targets, from: flushedPages, to: &pipeline)
+      flushedPages = targets.ends.count
+    }
+
+    /// Copies the stored bytes, which releases the spare capacity of the growing array.
+    mutating func compact() { targets.bytes = targets.bytes.withUnsafeBytes(Array.init) }
+  }
+
+  /// Legs in the order of the filter's legs.
+  private var legs: [Leg]
+  /// Position of the leg whose slice this builder's worker has claimed.
+  private let own: Int
+  /// Whether the lists of the other legs exist.
+  private var hasBegunSiblings = false
   private var renewedAt = ContinuousClock.now
   /// Selection of users for a campaign with a limit; `nil` without one. The selection is known only after the last
   /// user.
   private var best: BestUsers?
   /// Number of users from whom ``best`` selects.
   private var candidates = 0
-  /// Sorter of targets with their own send times; `nil` without such times. No page is written before all targets are
-  /// known.
-  private var sorter: TargetSorter?
-  /// Content whose variants are counted; `nil` without variants.
-  private let counting: PersonalContent?
 
   /// Creates a builder without targets.
   ///
   /// - Parameters:
+  ///   - ledger: the ledger of the claimed slice.
+  ///   - parts: the ids of the campaign's parts for the legs of the filter, in their order; empty for one leg.
   ///   - filter: the device filter of the campaign.
   ///   - quota: the maximum number of users; `nil` for all.
   ///   - now: approximate time in ms since the epoch.
-  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
-    self.ledger = ledger
-    best = quota.map { BestUsers(quota: $0, campaign: ledger.slice.campaign) }
-    sorter = filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) }
-    counting = filter.content?.variantLanguages == nil ? nil : filter.content
+  init(ledger: SliceLedger, parts: [String] = [], filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
+    let parts = parts.isEmpty ? [ledger.slice.campaign] : parts
+    own = parts.firstIndex(of: ledger.slice.campaign) ?? 0
+    legs = zip(parts, filter.legs).map { part, leg in
+      Leg(
+        ledger: part == ledger.slice.campaign ? ledger : ledger.sibling(part),
+        sorter: filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) },
+        counting: leg.content?.variantLanguages == nil ? nil : leg.content)
+    }
+    best = quota.map { BestUsers(quota: $0, campaign: parts[0]) }
+  }
+
+  /// Targets of each leg, in the order of the filter's legs.
+  var ofLegs: [SealedTargets] { legs.map(\.targets) }
+
+  /// Targets of the claimed slice, with those of the other legs.
+  var targets: SealedTargets {
+    guard legs.count > 1 else { return legs[own].targets }
+    var targets = legs[own].targets
+    targets.siblings = legs.indices.filter { $0 != own }.map {
+      SealedTargets.Sibling(campaign: legs[$0].ledger.slice.campaign, targets: legs[$0].targets)
+    }
+    return targets
   }
 
   /// Sets the number of departures from the partition before the first user was added.
-  mutating func note(departures: Int) { targets.departures = departures }
+  mutating func note(departures: Int) {
+    for place in legs.indices { legs[place].targets.departures = departures }
+  }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
     for token in tokens { token.withBytes { add(token: $0, user: .init(start: nil, count: 0)) } }
@@ -41,17 +121,14 @@ struct TargetBuilder {
   /// Adds the devices of users, each token once for its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
     noteLeftOut(of: page, filter)
-    guard let content = filter.content else {
+    guard filter.isPersonal else {
       page.forEachUser { user, record, json, _ in add(user, record, json, filter) }
       return
     }
-    var found = PersonalContent.User(content)
+    var found = filter.legs.map { PersonalContent.User($0.content) }
     page.forEachUser { user, record, json, values in
       json.withBytes { attributes in
-        values.withBytes {
-          content.find(&found, values: $0, attributes: attributes)
-          add(user, record, json, filter, content, &found)
-        }
+        values.withBytes { add(user, record, json, filter, &found, values: $0, attributes: attributes) }
       }
     }
   }
@@ -59,10 +136,10 @@ struct TargetBuilder {
   /// Counts the users of a page who are left out regardless of their devices.
   private mutating func noteLeftOut(of page: MemberPage, _ filter: DeviceFilter) {
     func count(_ users: [RedisReply]) -> Int { users.count { $0.withBytes(filter.isOfStage) } }
-    if !page.excluded.isEmpty { targets.audience[.excluded] += count(page.excluded) }
-    if !page.suppressed.isEmpty { targets.audience[.suppressed] += count(page.suppressed) }
+    if !page.excluded.isEmpty { legs[0].targets.audience[.excluded] += count(page.excluded) }
+    if !page.suppressed.isEmpty { legs[0].targets.audience[.suppressed] += count(page.suppressed) }
     for (user, record) in zip(page.members, page.records) where record.isNull && user.withBytes(filter.isOfStage) {
-      targets.audience[.noDevice] += 1
+      legs[0].targets.audience[.noDevice] += 1
     }
   }
 
@@ -75,62 +152,64 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
     values: UnsafeRawBufferPointer, filter: DeviceFilter
   ) {
-    guard let content = filter.content else { return add(user, record, json, filter) }
-    var found = PersonalContent.User(content)
-    json.withBytes { attributes in
-      content.find(&found, values: values, attributes: attributes)
-      add(user, record, json, filter, content, &found)
-    }
+    guard filter.isPersonal else { return add(user, record, json, filter) }
+    var found = filter.legs.map { PersonalContent.User($0.content) }
+    json.withBytes { add(user, record, json, filter, &found, values: values, attributes: $0) }
   }
 
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
   ) {
-    add(user, record, json, filter) { TargetPage.write(token: $0.token, user: user, to: &$1) }
+    add(user, record, json, filter) { device, _, page in
+      TargetPage.write(token: device.token, user: user, to: &page)
+    }
   }
 
-  /// Adds the devices of a user, with the values that the campaign's content needs.
+  /// Adds the devices of a user, with the values that the content of each leg needs.
+  ///
+  /// - Parameter found: for each leg the values of the user that were looked up.
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
-    _ content: PersonalContent, _ found: inout PersonalContent.User
+    _ found: inout [PersonalContent.User], values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer
   ) {
+    for place in found.indices {
+      filter.legs[place].content?.find(&found[place], values: values, attributes: attributes)
+    }
     let variant = filter.variant(of: user)
-    add(user, record, json, filter) { device, page in
+    add(user, record, json, filter) { device, leg, page in
+      guard let content = filter.legs[leg].content else {
+        return TargetPage.write(token: device.token, user: user, to: &page)
+      }
       TargetPage.write(token: device.token, user: user, to: &page) {
-        content.writeValues(of: &found, locale: device.name(.locale), variant: variant, to: &$0)
+        content.writeValues(of: &found[leg], locale: device.name(.locale), variant: variant, to: &$0)
       }
     }
   }
 
   /// Adds the devices of a user.
   ///
-  /// - Parameter write: appends a target to a page.
+  /// - Parameter write: appends a target to a page of a leg.
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
-    write: (DeviceView, inout [UInt8]) -> Void
+    write: (DeviceView, Int, inout [UInt8]) -> Void
   ) {
     guard filter.isOfStage(user) else { return }
     guard !filter.isControl(user) else { return addControl(user, record, json, filter) }
     guard best == nil else { return addBest(user, record, json, filter, write: write) }
-    let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
+    let timeOfDay = filter.timing == nil ? nil : filter.timeOfDay(json)
     var isReached = false
-    filter.forEachTarget(of: user, record, json) { device in
+    filter.forEachTarget(of: user, record, json) { device, leg in
       guard Self.canBeTarget(token: device.token, user: user) else { return }
       isReached = true
-      guard sorter == nil else {
-        let place = place(of: device, timeOfDay)
-        return sorter?.add(at: place) { write(device, &$0) } ?? ()
-      }
-      write(device, &targets.bytes)
-      endTarget()
+      legs[leg].add(at: place(of: device, leg, timeOfDay)) { write(device, leg, &$0) }
     }
-    if isReached { targets.audience.users += 1 } else { leaveOut(user, record, filter) }
+    if isReached { legs[0].targets.audience.users += 1 } else { leaveOut(user, record, filter) }
   }
 
   private mutating func leaveOut(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ filter: DeviceFilter
   ) {
-    targets.audience[filter.reason(for: user, record)] += 1
+    legs[0].targets.audience[filter.reason(for: user, record)] += 1
   }
 
   /// Adds a user of the control group. The limit selects users before the control group is split off, because only then
@@ -139,24 +218,24 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
   ) {
     guard let seenAt = filter.seenAt(of: user, record, json) else { return leaveOut(user, record, filter) }
-    guard best != nil else { return targets.control.add(user) }
+    guard best != nil else { return legs[0].targets.control.add(user) }
     best?.end(control: user, seenAt: seenAt)
     candidates += 1
   }
 
   private mutating func addBest(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
-    write: (DeviceView, inout [UInt8]) -> Void
+    write: (DeviceView, Int, inout [UInt8]) -> Void
   ) {
-    let timeOfDay = sorter == nil ? nil : filter.timeOfDay(json)
+    let timeOfDay = filter.timing == nil ? nil : filter.timeOfDay(json)
     var seenAt: UInt64 = 0
     var isReached = false
-    filter.forEachTarget(of: user, record, json) { device in
+    filter.forEachTarget(of: user, record, json) { device, leg in
       seenAt = max(seenAt, device.seenAt)
       guard Self.canBeTarget(token: device.token, user: user) else { return }
       isReached = true
-      let place = place(of: device, timeOfDay)
-      best?.add(place) { write(device, &$0) }
+      let mark = place(of: device, leg, timeOfDay) * legs.count + leg
+      best?.add(mark) { write(device, leg, &$0) }
     }
     guard isReached else { return leaveOut(user, record, filter) }
     best?.end(user: user, seenAt: seenAt)
@@ -170,30 +249,21 @@ struct TargetBuilder {
     var taken = 0
     best.forEachUser { user, isControl in
       taken += 1
-      if !isControl { targets.audience.users += 1 }
+      if !isControl { legs[0].targets.audience.users += 1 }
       for target in user {
         if isControl {
-          target.bytes.withUnsafeBytes { targets.control.add($0) }
+          target.bytes.withUnsafeBytes { legs[0].targets.control.add($0) }
         } else {
-          put(target.bytes, at: target.mark)
+          legs[target.mark % legs.count].add(at: target.mark / legs.count) { $0 += target.bytes }
         }
       }
     }
-    targets.audience[.overLimit] += candidates - taken
-  }
-
-  /// Adds a target.
-  ///
-  /// - Parameter place: the sorter's bucket of a target with its own send time.
-  private mutating func put(_ target: ArraySlice<UInt8>, at place: Int) {
-    guard sorter == nil else { return sorter?.add(at: place) { $0 += target } ?? () }
-    targets.bytes += target
-    endTarget()
+    legs[0].targets.audience[.overLimit] += candidates - taken
   }
 
   /// Returns the sorter's bucket for a target of the device; 0 if all targets may be sent immediately.
-  private mutating func place(of device: DeviceView, _ timeOfDay: Int?) -> Int {
-    sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
+  private mutating func place(of device: DeviceView, _ leg: Int, _ timeOfDay: Int?) -> Int {
+    legs[leg].sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
   }
 
   /// Returns whether a token and a user fit into a target. Carillon writes no device for which this is false: such a
@@ -204,59 +274,46 @@ struct TargetBuilder {
 
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
     guard Self.canBeTarget(token: token, user: user) else { return }
-    TargetPage.write(token: token, user: user, to: &targets.bytes)
-    endTarget()
-  }
-
-  private mutating func endTarget() {
-    targets.count += 1
-    if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
+    legs[own].add(at: 0) { TargetPage.write(token: token, user: user, to: &$0) }
   }
 
   /// Writes the full pages, and renews the lease when it is due.
   mutating func flush(to pipeline: inout RedisPipeline) {
-    ledger.append(targets, from: flushedPages, to: &pipeline)
-    flushedPages = targets.ends.count
-    guard ContinuousClock.now - renewedAt > .milliseconds(ledger.lease / 3) else { return }
-    ledger.renewLease(to: &pipeline)
+    beginSiblings(to: &pipeline)
+    for place in legs.indices { legs[place].flush(to: &pipeline) }
+    guard ContinuousClock.now - renewedAt > .milliseconds(legs[own].ledger.lease / 3) else { return }
+    legs[own].ledger.renewLease(to: &pipeline)
     renewedAt = .now
+  }
+
+  /// Creates the lists of the other legs. The claim has created that of its own slice.
+  private mutating func beginSiblings(to pipeline: inout RedisPipeline) {
+    guard !hasBegunSiblings else { return }
+    hasBegunSiblings = true
+    for place in legs.indices where place != own { legs[place].ledger.beginBuilding(to: &pipeline) }
   }
 
   /// Completes the targets after the last user.
   mutating func finish() {
     takeBest()
-    sorter?.finish(&targets)
-    sorter = nil
+    for place in legs.indices { legs[place].finish() }
   }
 
-  /// Completes the targets and the last page.
+  /// Completes the targets and the last page of each leg.
   mutating func endPage() {
     finish()
-    if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
-    if let counting { countVariants(by: counting) }
+    for place in legs.indices { legs[place].endPage() }
   }
 
-  private mutating func countVariants(by content: PersonalContent) {
-    var counts = CampaignVariants.places.map { _ in 0 }
-    for first in stride(from: 0, to: targets.count, by: TargetPage.size) {
-      let chunk = targets.chunk(from: first, count: TargetPage.size)
-      for position in chunk.places.indices {
-        if let place = content.variant(of: chunk.values(position)) { counts[place] += 1 }
-      }
-    }
-    targets.variants = counts
-  }
-
-  /// Writes the remaining pages and the seal. Copies the stored bytes, which releases the spare capacity of the growing
-  /// array.
+  /// Writes the remaining pages and the seal.
   mutating func seal(to pipeline: inout RedisPipeline) {
     endPage()
     flush(to: &pipeline)
-    ledger.append(targets.control, to: &pipeline)
-    ledger.seal(
-      count: targets.count, pages: targets.ends.count, control: targets.control, times: targets.times,
-      departures: targets.departures, variants: targets.variants, audience: targets.audience, to: &pipeline)
-    targets.bytes = targets.bytes.withUnsafeBytes(Array.init)
+    for leg in legs { leg.ledger.append(leg.targets.control, to: &pipeline) }
+    let seals = legs.map { (ledger: $0.ledger, seal: SliceSeal($0.targets, departures: $0.targets.departures)) }
+    legs[own].ledger.seal(
+      seals[own].seal, siblings: seals.indices.filter { $0 != own }.map { seals[$0] }, to: &pipeline)
+    for place in legs.indices { legs[place].compact() }
   }
 }
 

@@ -5,8 +5,8 @@ import Redis
 public enum RateSubject: Hashable, Sendable {
   /// The pushes of one campaign, by its id.
   case campaign(String)
-  /// The pushes of all campaigns of an app, by the app's name.
-  case app(String)
+  /// The pushes of all campaigns of an app to a push service, by the app's name.
+  case app(String, service: String)
   /// The pushes of an app's campaigns that depend on the health of the app's backend, by the app's name.
   case backend(String)
 }
@@ -66,7 +66,7 @@ extension Limits {
     var names: [String]
     switch subject {
     case .campaign(let id): names = [keys.rate(campaign: id), keys.campaign(id)]
-    case .app(let name): names = [keys.rate(app: name)]
+    case .app(let name, let service): names = [keys.rate(app: name, service: service)]
     case .backend(let name): names = [keys.backendRate(app: name)]
     }
     if case .perSecond = rate { names = [names[0]] }

@@ -60,9 +60,10 @@ extension Queue {
         let isFirst = campaign.place(of: part.stage) == 0
         // The partitions and definitions of a later stage are fixed when the stage begins.
         fields =
-          self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed && isFirst) + [("of", id.whole)]
+          self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed && isFirst, service: part.service)
+          + [("of", id.whole)]
         arguments.append(id.description)
-        arguments.append(isFirst ? "sent" : "gated")
+        arguments.append(!isFirst ? "gated" : campaign.isReversed(part) ? "reversed" : "sent")
         arguments.append(2 * fields.count)
         for (field, value) in fields {
           arguments.append(field)
@@ -100,13 +101,18 @@ extension Queue {
 
   /// Returns the fields of a campaign, and of each of its parts.
   ///
-  /// - Parameter start: the start in UNIX seconds; `nil` if it is not known yet.
-  private func fields(of campaign: Campaign, start: Int?, narrowed: Bool) -> [(String, String)] {
+  /// - Parameters:
+  ///   - start: the start in UNIX seconds; `nil` if it is not known yet.
+  ///   - service: the push service of the part; `nil` for the first one of the campaign.
+  private func fields(
+    of campaign: Campaign, start: Int?, narrowed: Bool, service: String? = nil
+  ) -> [(String, String)] {
     var fields: [(String, String)] = [
-      ("app", campaign.app), ("service", services.service(ofApp: campaign.app).name),
+      ("app", campaign.app), ("service", service ?? campaign.legs.first?.service ?? services.standard.name),
       ("lane", campaign.delivery.lane.rawValue), ("ttl", String(campaign.timeToLive)),
       ("expiration", start.flatMap { campaign.commonExpiration(startingAt: $0) }.map(String.init) ?? ""),
     ]
+    if campaign.legs.count > 1 { fields.append(("legs", campaign.legs.map(\.service).joined(separator: " "))) }
     if let sendAt = campaign.delivery.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
     if campaign.message.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
     // The partitions of listed users and tokens are known. All others are determined when the campaign begins to

@@ -191,8 +191,7 @@ extension Queue {
   private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
     guard campaign.parts.isEmpty else { return job }
     do {
-      return try services.service(ofApp: campaign.app).dated(job, pushType: campaign.message.pushType, start: start)
-        ?? job
+      return try services.first(of: campaign).dated(job, pushType: campaign.message.pushType, start: start) ?? job
     } catch {
       throw StoreError(invalid: error)
     }

@@ -26,12 +26,12 @@ extension Queue {
         members[Partition.of(user: user, count: keys.partitions), default: []].append(Array(user.utf8))
       }
     case .tokens(let tokens):
-      let service = services.service(ofApp: campaign.app)
+      let service = services.first(of: campaign)
       for token in tokens {
         members[Partition.of(token: token.bytes, of: service, count: keys.partitions), default: []].append(token.bytes)
       }
     case .channel(let id):
-      let service = services.service(ofApp: campaign.app)
+      let service = services.first(of: campaign)
       members[Partition.of(token: Array(id.utf8), of: service, count: keys.partitions)] = [Array(id.utf8)]
     }
     var pipeline = RedisPipeline()

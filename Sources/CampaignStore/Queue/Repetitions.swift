@@ -58,7 +58,7 @@ extension Queue {
       return nil
     }
     let now = try await store.time() / 1000
-    guard let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
+    guard let campaign = try? record.campaign(job, record.apps(in: services)),
       let repetition = campaign.delivery.timing.repetition
     else { return nil }
     let local = campaign.delivery.timing.localTime
@@ -78,7 +78,7 @@ extension Queue {
     guard record.repetition != nil, record.state == .paused, let due = record.times.sendAt else { return }
     let now = try await store.time() / 1000
     guard due <= now, let (_, job) = try await store.campaigns.findWithJob(record.id),
-      let campaign = try? record.campaign(job, .any(services.service(ofApp: record.app))),
+      let campaign = try? record.campaign(job, record.apps(in: services)),
       let repetition = campaign.delivery.timing.repetition
     else { return }
     let next = repetition.next(after: now / 1000, campaign.delivery.timing.localTime, in: try rules(of: repetition))

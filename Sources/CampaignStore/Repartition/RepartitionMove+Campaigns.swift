@@ -19,7 +19,7 @@ extension RepartitionMove {
 
   private mutating func reslice(_ id: String, _ spread: Int) async throws {
     guard let (record, job) = try await here.campaigns.findWithJob(id), !record.state.isFinal else { return }
-    let campaign = try record.campaign(job, .any(here.services.service(ofApp: record.app)))
+    let campaign = try record.campaign(job, record.apps(in: here.services))
     // The campaign, not its parts, has the keys of the listed users.
     guard campaign.part == nil else {
       return try await reslice(id, to: there.queue.listedPartitions(of: campaign))

@@ -57,7 +57,8 @@ extension Results {
 
   private static let mostTries = 3
 
-  /// Returns receipts with the stage of their users, for campaigns with parts.
+  /// Returns receipts with the part of their users, for campaigns with parts. In a campaign with several legs, the user
+  /// may be in each of them, so a receipt is tried with each. It counts for those that have the user as a target.
   private func byPart(_ receipts: [ReceiptEvent]) async throws -> [ReceiptEvent] {
     let ids = Array(Set(receipts.map { CampaignID($0.campaign).whole }))
     var pipeline = RedisPipeline()
@@ -66,18 +67,20 @@ extension Results {
     var campaigns: [String: Campaign] = [:]
     for id in withParts {
       guard let (record, job) = try await store.campaigns.findWithJob(id) else { continue }
-      campaigns[id] = try? record.campaign(job, .any(services.service(ofApp: record.app)))
+      campaigns[id] = try? record.campaign(job, record.apps(in: services))
     }
-    return receipts.map { receipt in
+    return receipts.flatMap { receipt in
       var receipt = receipt
       receipt.campaign = CampaignID(receipt.campaign).whole
-      guard let campaign = campaigns[receipt.campaign] else { return receipt }
+      guard let campaign = campaigns[receipt.campaign] else { return [receipt] }
       let place = campaign.delivery.stages.map { stages in
         Array(receipt.user.utf8).withUnsafeBytes(stages.draw.place)
       }
-      let part = campaign.parts(ofStage: place ?? 0).first
-      receipt.campaign = CampaignID(whole: receipt.campaign, part: part).description
-      return receipt
+      return campaign.legs(ofStage: place ?? 0).map { part in
+        var ofLeg = receipt
+        ofLeg.campaign = CampaignID(whole: receipt.campaign, part: part).description
+        return ofLeg
+      }
     }
   }
 

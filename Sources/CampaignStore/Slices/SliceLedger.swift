@@ -33,19 +33,36 @@ public struct SliceLedger: Sendable {
   ///   - slice: the slice.
   ///   - lease: the duration of a lease in ms. A worker that does not commit for longer may lose the slice.
   ///   - app: the app of the campaign.
-  ///   - rules: the rules for granting the slice's targets; `nil` if the only rule is that the device exists.
-  public init(store: CampaignStore, slice: SliceReference, lease: Int, app: String, rules: GrantRules? = nil) {
-    service = store.services.service(ofApp: app)
+  ///   - service: the push service of the slice; `nil` for the standard one.
+  ///   - rules: the rules for granting the slice's targets; `nil` if a target needs nothing but its device.
+  public init(
+    store: CampaignStore, slice: SliceReference, lease: Int, app: String, service: (any PushService)? = nil,
+    rules: GrantRules? = nil
+  ) {
+    self.init(store: store, slice: slice, lease: lease, app: app, service: service, rules: rules, claim: nil)
+  }
+
+  /// Creates the ledger of another leg's slice in the same partition. It writes targets and seals them under the claim
+  /// of this slice.
+  func sibling(_ campaign: String) -> SliceLedger {
+    SliceLedger(
+      store: store, slice: SliceReference(campaign: campaign, partition: slice.partition), lease: lease,
+      app: String(decoding: rules.app, as: UTF8.self),
+      service: service, rules: nil, claim: claim)
+  }
+
+  private init(
+    store: CampaignStore, slice: SliceReference, lease: Int, app: String, service: (any PushService)?,
+    rules: GrantRules?, claim: [UInt8]?
+  ) {
+    let service = service ?? store.services.standard
+    self.service = service
     names = DeviceNotice.Head.names(service: service.name, app: app, campaign: CampaignID(slice.campaign).whole)
     self.store = store
     self.slice = slice
     self.lease = lease
-    var random = SystemRandomNumberGenerator()
-    // Each random number costs a system call.
-    claim = (0..<2).flatMap { _ in
-      let bits = random.next()
-      return (0..<16).map { Hex.digits[Int(bits >> UInt64(4 * $0) & 15)] }
-    }
+    let claim = claim ?? Self.newClaim()
+    self.claim = claim
     let keys = store.keys
     let (partition, id) = (slice.partition, slice.campaign)
     sliceKey = Array(keys.slice(partition, of: id).utf8)
@@ -64,6 +81,15 @@ public struct SliceLedger: Sendable {
         keys.reasons(partition, id), keys.devices(partition), keys.users(partition), keys.outbox(partition),
         keys.owner(partition), keys.quarantine(partition), keys.attributes(partition), keys.pressure(partition),
       ].map { Array($0.utf8) } + [departures, targets] + self.rules.lists
+  }
+
+  private static func newClaim() -> [UInt8] {
+    var random = SystemRandomNumberGenerator()
+    // Each random number costs a system call.
+    return (0..<2).flatMap { _ in
+      let bits = random.next()
+      return (0..<16).map { Hex.digits[Int(bits >> UInt64(4 * $0) & 15)] }
+    }
   }
 
   var regrantKeys: [[UInt8]] {
@@ -127,39 +153,34 @@ public struct SliceLedger: Sendable {
     pipeline.append("EXPIRE", controls.building, Self.buildingLifetime)
   }
 
-  /// Writes the command that seals the list of targets: the list is final, and the expansion ends.
+  /// Creates the list of another leg's slice for the targets that this claim finds.
+  func beginBuilding(to pipeline: inout RedisPipeline) {
+    pipeline.append("UNLINK", building)
+    pipeline.append("RPUSH", building, "")
+    pipeline.append("EXPIRE", building, Self.buildingLifetime)
+  }
+
+  /// Writes the seal, which ends the expansion of this slice and of the slices of other legs.
   ///
   /// - Parameters:
-  ///   - count: the number of targets.
-  ///   - pages: the number of their pages.
-  ///   - control: the control group, which must have been written before.
-  ///   - times: the send times of the targets; `nil` if all may be sent immediately.
-  ///   - departures: the number of users of the partition who had lost a device or opted out before the expansion began
-  ///     (`departures.lua`); `nil` if unknown.
-  ///   - variants: the number of targets of each variant, by place; empty if there are no variants.
-  ///   - audience: the breakdown of the audience's users.
+  ///   - seal: the targets of the slice. Their control group and pages must have been written before.
+  ///   - siblings: the ledgers and targets of the other legs.
   func seal(
-    count: Int, pages: Int, control: ControlUsers = ControlUsers(), times: SendTimes? = nil,
-    departures: Int?, variants: [Int] = [], audience: AudienceCount = AudienceCount(), to pipeline: inout RedisPipeline
+    _ seal: SliceSeal, siblings: [(ledger: SliceLedger, seal: SliceSeal)] = [], to pipeline: inout RedisPipeline
   ) {
-    pipeline.script(StoreScripts.seal, keys: [sliceKey, building, targets, controls.building, controls.sealed]) {
+    let all = [(ledger: self, seal: seal)] + siblings
+    pipeline.script(
+      StoreScripts.seal,
+      keys: all.flatMap {
+        let ledger = $0.ledger
+        return [ledger.sliceKey, ledger.building, ledger.targets, ledger.controls.building, ledger.controls.sealed]
+      }
+    ) {
       $0.append(claim)
-      $0.append(count)
-      $0.append(pages)
       $0.append(lease)
       $0.append(TargetPage.formatVersion)
-      $0.append(control.count)
-      $0.append(control.pages.count)
-      $0.append(times?.bytes ?? [])
-      $0.append(departures ?? -1)
-      for (place, count) in variants.enumerated() where count > 0 {
-        $0.append(VariantCounts.targetsField(place))
-        $0.append(count)
-      }
-      for (field, count) in audience.stored {
-        $0.append(field)
-        $0.append(count)
-      }
+      $0.append(seal.departures ?? -1)
+      for (_, seal) in all { seal.write(to: &$0) }
     }
   }
 

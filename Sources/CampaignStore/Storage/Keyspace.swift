@@ -59,7 +59,7 @@ public struct Keyspace: Sendable {
   /// Hash: token bucket of a campaign with a rate, see `rate.lua`.
   func rate(campaign id: String) -> String { control + "rate:" + id }
   /// Hash: token bucket of all campaigns of an app.
-  func rate(app: String) -> String { control + "apprate:" + app }
+  func rate(app: String, service: String) -> String { control + "apprate:" + app + ":" + service }
   /// Hash: token bucket of an app's campaigns while its backend is unhealthy.
   func backendRate(app: String) -> String { control + "backendrate:" + app }
   /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.

@@ -49,7 +49,8 @@ struct BenchEngineCommand: CarillonCommand {
 
   func run() async throws {
     let configuration = try global.loadConfiguration()
-    guard let channel = try AppChannels.make(configuration.apps)[app], let service = channel.service as? APNsService
+    guard let channel = try AppChannels.make(configuration.apps)[app]?["apns"],
+      let service = channel.service as? APNsService
     else {
       throw CommandError(
         .configuration, "there is no app \(Excerpt.quoted(app))",

@@ -14,7 +14,7 @@ struct ClaimsPart: BenchPart {
       let redis = try await world.startRedis(devices)
       let job = Array(CampaignRun.job("claims").utf8)
       _ = try await redis.store.queue.activate(
-        try CampaignJob.parse(job, .any(PushServices.known.standard)), job: job, worker: "bench")
+        try CampaignJob.parse(job, .any([PushServices.known.standard])), job: job, worker: "bench")
       let before = (redis: ProcessCost.cpuMicroseconds(of: redis.process.id), own: ProcessCost.ownMicroseconds())
       let began = ContinuousClock.now
       let end = began + .seconds(settings.seconds)

@@ -35,7 +35,7 @@ struct ScalePart: BenchPart {
       let seconds = max(idle.seconds, 0.001)
       let id = "scale-\(count)"
       let job = Array(CampaignRun.job(id).utf8)
-      let campaign = try CampaignJob.parse(job, .any(PushServices.known.standard))
+      let campaign = try CampaignJob.parse(job, .any([PushServices.known.standard]))
       let busy = try await measured(cluster) {
         _ = try await store.queue.activate(campaign, job: job, worker: "bench")
         try await Self.run(workers, of: fleet, campaign)

@@ -15,19 +15,14 @@ package enum AppChannels {
     var credentials: [AnyHashable: any PushCredential] = [:]
     var channels: [String: AppChannel] = [:]
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
-      let settings = app.service.settings
-      let credential = try credentials[settings.credentialIdentity] ?? settings.makeCredential()
-      credentials[settings.credentialIdentity] = credential
-      try settings.check(credential)
-      var channel = AppChannel(
-        service: settings.service(with: credential), environment: settings.environmentName,
-        endpoint: try endpoint(of: app, named: name), credential: credential)
-      channel.broadcastEndpoint = settings.broadcastURL.map { url in
-        var endpoint = channel.endpoint
-        endpoint.url = url
-        return endpoint
+      var channel = AppChannel([])
+      for service in app.services {
+        let settings = service.settings
+        let credential = try credentials[settings.credentialIdentity] ?? settings.makeCredential()
+        credentials[settings.credentialIdentity] = credential
+        try settings.check(credential)
+        channel.services.append(try Self.channel(to: service, of: name, credential))
       }
-      channel.rate = app.rate
       channel.caps = app.caps
       channel.approvalAbove = app.approvalAbove
       channel.control = app.control
@@ -37,13 +32,31 @@ package enum AppChannels {
     return channels
   }
 
-  /// Returns the endpoint of an app, with the content of the files that it needs.
-  package static func endpoint(of app: CarillonConfiguration.App, named name: String) throws -> PushEndpoint {
-    var endpoint = PushEndpoint(url: app.service.settings.url)
-    if let proxy = app.proxy {
-      endpoint.proxy = .init(url: proxy.url, login: try proxy.credentialsFile.map { try login($0, app: name) })
+  private static func channel(
+    to service: CarillonConfiguration.AppService, of app: String, _ credential: any PushCredential
+  ) throws -> ServiceChannel {
+    let settings = service.settings
+    var channel = ServiceChannel(
+      service: settings.service(with: credential), environment: settings.environmentName,
+      endpoint: try endpoint(of: service, app: app), credential: credential)
+    channel.broadcastEndpoint = settings.broadcastURL.map { url in
+      var endpoint = channel.endpoint
+      endpoint.url = url
+      return endpoint
     }
-    guard let roots = app.trustRoots else { return endpoint }
+    channel.rate = service.rate
+    channel.connections = service.connections
+    return channel
+  }
+
+  /// Returns the endpoint of an app's push service, with the content of the files that it needs.
+  package static func endpoint(of service: CarillonConfiguration.AppService, app: String) throws -> PushEndpoint {
+    let path = "apps.\(app).\(service.tools.service.name)"
+    var endpoint = PushEndpoint(url: service.settings.url)
+    if let proxy = service.proxy {
+      endpoint.proxy = .init(url: proxy.url, login: try proxy.credentialsFile.map { try login($0, path: path) })
+    }
+    guard let roots = service.trustRoots else { return endpoint }
     do throws(FileError) {
       let text = String(decoding: try InputFile.contents(roots, limit: maximumRoots), as: UTF8.self)
       guard text.contains("-----BEGIN CERTIFICATE-----") else {
@@ -51,7 +64,7 @@ package enum AppChannels {
       }
     } catch {
       throw CommandError(
-        .configuration, "apps.\(name).trustRoots: \(error.path): \(error.reason)",
+        .configuration, "\(path).trustRoots: \(error.path): \(error.reason)",
         hint: "name a PEM file with the certificate of the authority that signed the endpoint's certificate")
     }
     endpoint.trustRoots = roots
@@ -59,7 +72,7 @@ package enum AppChannels {
   }
 
   /// Reads the user and the password for a proxy.
-  private static func login(_ file: String, app: String) throws(CommandError) -> PushEndpoint.Proxy.Login {
+  private static func login(_ file: String, path: String) throws(CommandError) -> PushEndpoint.Proxy.Login {
     do throws(SecretFileError) {
       let line = String(decoding: try SecretFile.passphrase(file), as: UTF8.self)
       if let colon = line.firstIndex(of: ":") {
@@ -67,10 +80,10 @@ package enum AppChannels {
       }
     } catch {
       throw CommandError(
-        .configuration, "apps.\(app).proxy.credentialsFile: \(file): \(error.reason)", hint: error.hint)
+        .configuration, "\(path).proxy.credentialsFile: \(file): \(error.reason)", hint: error.hint)
     }
     throw CommandError(
-      .configuration, "apps.\(app).proxy.credentialsFile: \(file): no colon in its first line",
+      .configuration, "\(path).proxy.credentialsFile: \(file): no colon in its first line",
       hint: "write user:password there")
   }
 }

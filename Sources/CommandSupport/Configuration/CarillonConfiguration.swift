@@ -112,16 +112,10 @@ package struct CarillonConfiguration: Equatable {
   }
 
   package struct App: Equatable {
-    /// The push service, with the app's settings for it.
-    package var service: ConfiguredService
-    /// A file of PEM certificates to trust instead of the system's.
-    package var trustRoots: String?
-    /// An HTTP proxy on the way to the push service.
-    package var proxy: Proxy?
+    /// The push services of the app, in the order of ``KnownServices``; at least one.
+    package var services: [AppService]
     /// Whether each user keeps only one device of the app: the device of the latest login.
     package var lastDeviceOnly = false
-    /// Rate limit of the app in pushes per second, over all campaigns and workers; `nil` for no limit.
-    package var rate: Double?
     /// The share of the app's users in its permanent control group, who get only transactional pushes; `nil` for no
     /// such group.
     package var control: Double?
@@ -131,6 +125,25 @@ package struct CarillonConfiguration: Equatable {
     package var approvalAbove: Int?
     /// The app's backend. Its health throttles the app's campaigns; `nil` for no backend.
     package var backend: AppBackend?
+
+    /// Returns the settings for a push service; `nil` if the app does not use it.
+    package subscript(service: String) -> AppService? { services.first { $0.tools.service.name == service } }
+  }
+
+  /// A push service of an app, with the app's settings for it.
+  package struct AppService: Equatable {
+    package var configured: ConfiguredService
+    /// A file of PEM certificates to trust instead of the system's.
+    package var trustRoots: String?
+    /// An HTTP proxy on the way to the push service.
+    package var proxy: Proxy?
+    /// Rate limit in pushes per second to this service, over all campaigns of the app and all workers; `nil` for no limit.
+    package var rate: Double?
+    /// Connections of each worker; `nil` for ``Worker/connections``.
+    package var connections: Int?
+
+    package var tools: any PushServiceTools { configured.tools }
+    package var settings: any PushServiceSettings { configured.settings }
   }
 
   package struct Proxy: Equatable {

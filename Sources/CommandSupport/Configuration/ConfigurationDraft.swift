@@ -10,6 +10,8 @@ package struct ConfigurationDraft: Equatable {
   package var redisPasswordFile: String?
   package var namespace = "carillon"
   package var app = ""
+  /// Name of the app's push service.
+  package var service = ""
   /// The app's settings for its push service.
   package var settings = SetupDraft()
 
@@ -24,7 +26,8 @@ package struct ConfigurationDraft: Equatable {
     if let redisUser { lines.append("  user: \(YAMLText.quoted(redisUser))") }
     if let redisPasswordFile { lines.append("  passwordFile: \(YAMLText.quoted(redisPasswordFile))") }
     lines += ["  namespace: \(YAMLText.quoted(namespace))", "", "apps:", "  \(YAMLText.quoted(app)):"]
-    lines += settings.lines.map { "    \($0)" }
+    lines.append("    \(service):")
+    lines += settings.lines.map { "      \($0)" }
     lines += [
       "", "# Access tokens for carillon admin: carillon admin token NAME --scope view creates the file.", "admin:",
     ]

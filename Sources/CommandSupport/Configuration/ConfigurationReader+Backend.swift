@@ -5,8 +5,12 @@ import ServiceTools
 
 /// The section `apps.NAME.backend`.
 extension ConfigurationReader {
-  /// - Parameter section: the section of the app.
-  func readBackend(_ section: ConfigurationSection) throws(ConfigurationError) -> AppBackend? {
+  /// - Parameters:
+  ///   - section: the section of the app.
+  ///   - services: the push services of the app.
+  func readBackend(
+    _ section: ConfigurationSection, _ services: [CarillonConfiguration.AppService]
+  ) throws(ConfigurationError) -> AppBackend? {
     guard section.has("backend") else { return nil }
     let backend = try section.section("backend", keys: schema["apps.*.backend"])
     let timeout = try backend.duration("timeout", in: 100...30_000, default: 5000).milliseconds
@@ -18,7 +22,8 @@ extension ConfigurationReader {
     let interval = try backend.duration("every", in: 1000...30_000, default: 5000).milliseconds
     let leastShare = try backend.share("leastShare", default: 0.1)
     var rate = try readRate(backend)
-    if rate == nil { rate = try readRate(section) }
+    // Without a rate of its own, it bears the pushes of all services together.
+    if rate == nil, services.allSatisfy({ $0.rate != nil }) { rate = services.reduce(0) { $0 + ($1.rate ?? 0) } }
     let url = try backend.required("healthURL", hint: "such as http://backend.internal:8080/health")
     guard !url.contains("@") else {
       // The URL contains a password, so the message does not repeat it.
@@ -35,7 +40,7 @@ extension ConfigurationReader {
     }
     guard let rate else {
       throw backend.error(
-        "rate", "is missing, and the app has no rate either",
+        "rate", "is missing, and a push service of the app has no rate either",
         hint: "set it to the pushes per second that the healthy backend can serve: throttling starts from this rate")
     }
     return AppBackend(

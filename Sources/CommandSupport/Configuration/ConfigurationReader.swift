@@ -53,18 +53,45 @@ struct ConfigurationReader {
   }
 
   private func readApp(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.App {
-    let name = try section.choice("service", among: services.names, default: services.standard.service.name)
-    let tools = services[name] ?? services.standard
-    try section.check(keys: ConfigurationSchema.keys(ofApp: tools))
+    try checkKeys(of: section)
+    var known: [CarillonConfiguration.AppService] = []
+    for tools in services.tools where section.has(tools.service.name) {
+      let name = tools.service.name
+      known.append(try readService(try section.section(name, keys: schema["apps.*.\(name)"]), tools))
+    }
+    guard !known.isEmpty else {
+      throw ConfigurationError(
+        key: section.path, message: "names no push service", origin: section.origin,
+        hint: "add a section with the settings of a service: \(services.names.joined(separator: ", "))")
+    }
     return CarillonConfiguration.App(
-      service: ConfiguredService(tools, try tools.settings(section, resolve: resolve)),
-      trustRoots: try trustRoots(of: section),
-      proxy: try readProxy(section),
+      services: known,
       lastDeviceOnly: try section.boolean("lastDeviceOnly"),
-      rate: try readRate(section), control: try readControl(section),
+      control: try readControl(section),
       caps: try readCaps(section),
       approvalAbove: try readApproval(section),
-      backend: try readBackend(section))
+      backend: try readBackend(section, known))
+  }
+
+  /// Checks the keys of an app. A key of a push service that is not in the section of the service gets an error of its own.
+  private func checkKeys(of section: ConfigurationSection) throws(ConfigurationError) {
+    for key in section.keys where !schema["apps.*"].contains(key) {
+      guard let tools = services.tools.first(where: { schema["apps.*.\($0.service.name)"].contains(key) }) else {
+        continue
+      }
+      throw section.error(
+        key, "belongs to a push service", hint: "move it into the section \(section.path).\(tools.service.name)")
+    }
+    try section.check(keys: schema["apps.*"])
+  }
+
+  private func readService(
+    _ section: ConfigurationSection, _ tools: any PushServiceTools
+  ) throws(ConfigurationError) -> CarillonConfiguration.AppService {
+    CarillonConfiguration.AppService(
+      configured: ConfiguredService(tools, try tools.settings(section, resolve: resolve)),
+      trustRoots: try trustRoots(of: section), proxy: try readProxy(section), rate: try readRate(section),
+      connections: section.has("connections") ? try section.integer("connections", in: 1...32, default: 2) : nil)
   }
 
   private func readApproval(_ section: ConfigurationSection) throws(ConfigurationError) -> Int? {
@@ -127,7 +154,7 @@ struct ConfigurationReader {
 
   private func readProxy(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Proxy? {
     guard section.has("proxy") else { return nil }
-    let proxy = try section.section("proxy", keys: schema["apps.*.proxy"])
+    let proxy = try section.section("proxy", keys: ConfigurationSchema.proxy)
     let url = try proxy.required("url", hint: "such as http://proxy.example.com:3128")
     guard !url.contains("@") else {
       // The URL holds a password: it is not repeated.
@@ -147,7 +174,9 @@ struct ConfigurationReader {
   ) throws(ConfigurationError) -> CarillonConfiguration.Worker {
     let engine = try section.choice("engine", default: PushEngineKind.native)
     if engine == .native,
-      let (name, _) = apps.first(where: { $0.value.proxy.map { !$0.url.hasPrefix("http://") } ?? false })
+      let (name, _) = apps.first(where: { _, app in
+        app.services.contains { $0.proxy.map { !$0.url.hasPrefix("http://") } ?? false }
+      })
     {
       throw section.error(
         "engine",

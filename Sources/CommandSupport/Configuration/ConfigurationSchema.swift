@@ -1,15 +1,20 @@
+import PushCore
 import ServiceTools
 
 /// Every key, by section: the reader knows them and environment variables can set them. `*` is the name of an app.
 struct ConfigurationSchema {
   private let sections: [String: [String]]
 
-  /// - Parameter services: have keys of their own in the section of an app.
+  /// - Parameter services: each has a section of its own in that of an app.
   init(_ services: KnownServices) {
     var sections = Self.common
+    sections[Self.app, default: []] += services.names
     for tools in services.tools {
+      let service = "\(Self.app).\(tools.service.name)"
+      sections[service] = Self.ofService
+      sections["\(service).proxy"] = Self.proxy
       for (section, keys) in tools.keys {
-        let name = section.isEmpty ? Self.app : "\(Self.app).\(section)"
+        let name = section.isEmpty ? service : "\(service).\(section)"
         sections[name, default: []] += keys.filter { !sections[name, default: []].contains($0) }
       }
     }
@@ -19,12 +24,13 @@ struct ConfigurationSchema {
   /// The keys of a section.
   subscript(section: String) -> [String] { sections[section] ?? [] }
 
-  /// The keys of an app that uses this service.
-  static func keys(ofApp tools: any PushServiceTools) -> [String] {
-    (tools.keys[""] ?? []) + (common[app] ?? [])
-  }
-
   private static let app = "apps.*"
+
+  /// The keys that all push services of an app share.
+  private static let ofService = ["trustRoots", "proxy", "rate", "connections"]
+
+  /// The keys of a proxy.
+  static let proxy = ["url", "credentialsFile"]
 
   /// The keys of no service.
   private static let common: [String: [String]] = [
@@ -38,13 +44,10 @@ struct ConfigurationSchema {
     "redis.sentinel": ["user", "passwordFile", "tls"],
     "redis.cluster": ["addresses"],
     "redis.sentinel.tls": ["trustRoots", "certificate", "key", "serverName"],
-    app: [
-      "service", "trustRoots", "proxy", "lastDeviceOnly", "rate", "caps", "approval", "control", "backend",
-    ],
+    app: ["lastDeviceOnly", "caps", "approval", "control", "backend"],
     "apps.*.approval": ["above"],
     "apps.*.backend": ["healthURL", "slowAfter", "timeout", "every", "rate", "leastShare", "trustRoots"],
     "apps.*.caps[]": ["category", "most", "per"],
-    "apps.*.proxy": ["url", "credentialsFile"],
     "worker": ["engine", "connections", "window", "answerTimeout", "deadline", "zoneinfo"],
     "retry": ["firstServerError", "serverError", "tooManyRequests", "attempts", "longest", "jitter"],
     "guard": ["threshold", "pruneShare", "minimum"],

@@ -3,7 +3,7 @@ import ServiceTools
 import TextInput
 
 /// Environment variables that set keys of the configuration: `CARILLON_REDIS_URL` is `redis.url`,
-/// `CARILLON_APPS_NEWS_TOKEN_KEY_FILE` is `apps.news.token.keyFile`.
+/// `CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE` is `apps.news.apns.token.keyFile`.
 package enum EnvironmentOverlay {
   static let prefix = "CARILLON_"
   /// The variable with the path of the configuration file. It is not a key of the file.

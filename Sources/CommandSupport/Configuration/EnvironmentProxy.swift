@@ -40,7 +40,9 @@ package struct EnvironmentProxy: Equatable {
     _ channels: [String: AppChannel], engine: PushEngineKind, environment: [String: String]
   ) throws(ConfigurationError) {
     guard engine == .native, let proxy = EnvironmentProxy(environment) else { return }
-    for (name, channel) in channels.sorted(by: { $0.key < $1.key }) {
+    for (name, channel) in channels.sorted(by: { $0.key < $1.key }).flatMap({ name, app in
+      app.services.map { ("\(name).\($0.service.name)", $0) }
+    }) {
       for endpoint in [channel.endpoint, channel.broadcastEndpoint].compactMap(\.self) where endpoint.proxy == nil {
         guard let host = EndpointAddress(url: endpoint.url)?.host, proxy.serves(host: host) else {
           continue
@@ -49,7 +51,8 @@ package struct EnvironmentProxy: Equatable {
           key: "worker.engine", message: "the engine native ignores \(proxy.variable), and apps.\(name) has no proxy",
           origin: "environment variable \(proxy.variable)",
           hint:
-            "set apps.\(name).proxy.url to an http:// proxy, or set worker.engine to curl, or add \(host) to no_proxy")
+            "set apps.\(name).apns.proxy.url to an http:// proxy, or set worker.engine to curl, or add \(host) to no_proxy"
+        )
       }
     }
   }

@@ -18,6 +18,11 @@ public struct Campaign: Sendable, Equatable {
   public var submittedBy: String?
   /// Part of a campaign; `nil` for a whole campaign.
   public var part: CampaignPart?
+  /// Legs of the whole campaign, also for a part: one for each push service that the job addresses. ``message`` is that
+  /// of the part's leg, and that of the first leg for a whole campaign.
+  public var legs: [CampaignLeg] = []
+  /// Push service of the leg that was read of a whole campaign; `nil` for the first one.
+  var leg: String?
 
   /// Default of the seconds for which results are kept: a week.
   public static let defaultTimeToLive = 7 * 86400

@@ -54,30 +54,35 @@ public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
 
   /// Step of the delivery.
   public let stage: Stage
+  /// Push service of the leg; `nil` in a campaign with one leg.
+  public let service: String?
   /// Push type of the companion for the users of the stage; `nil` for the stage itself.
   public let companion: String?
 
-  /// Creates an instance with these values.
-  public init(_ stage: Stage, companion: String? = nil) {
+  /// Memberwise.
+  public init(_ stage: Stage, service: String? = nil, companion: String? = nil) {
     self.stage = stage
+    self.service = service
     self.companion = companion
   }
 
-  /// - Parameter text: such as `1`, `rest`, `rest.widgets`.
+  /// - Parameter text: such as `1`, `rest`, `rest-fcm`, `rest.widgets`, `rest-apns.widgets`.
   /// - Returns: `nil` for a text that does not name a part.
   public init?(_ text: some StringProtocol) {
     let names = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    switch names[0] {
+    let leg = names[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    switch leg[0] {
     case "rest": stage = .rest
     case "main": stage = .main
     default:
-      guard let number = Int(names[0]), 1...CampaignStages.maximum ~= number, "\(number)" == names[0] else {
+      guard let number = Int(leg[0]), 1...CampaignStages.maximum ~= number, "\(number)" == leg[0] else {
         return nil
       }
       stage = .number(number)
     }
+    service = leg.count > 1 ? String(leg[1]) : nil
     companion = names.count > 1 ? String(names[1]) : nil
-    guard companion?.isEmpty != true else { return nil }
+    guard service?.isEmpty != true, companion?.isEmpty != true else { return nil }
   }
 
   public var description: String {
@@ -87,7 +92,7 @@ public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
       case .rest: "rest"
       case .main: "main"
       }
-    return name + (companion.map { ".\($0)" } ?? "")
+    return name + (service.map { "-\($0)" } ?? "") + (companion.map { ".\($0)" } ?? "")
   }
 
   /// Whether this is a stage itself, and not a companion.
@@ -98,26 +103,36 @@ extension Campaign {
   /// Id of the whole campaign, also for a part.
   public var whole: String { CampaignID(id).whole }
 
-  /// Parts that the job creates, in the order of the stages; each stage is before its companions. Empty if the job
-  /// creates a campaign without parts.
+  /// Parts that the job creates, in the order of the stages; each leg of a stage is before its companions. Empty if the
+  /// job creates a campaign without parts.
   public var parts: [CampaignPart] {
-    guard part == nil, delivery.timing.repetition == nil, delivery.stages != nil || !message.also.isEmpty else {
-      return []
-    }
+    guard part == nil, delivery.timing.repetition == nil,
+      delivery.stages != nil || legs.count > 1 || legs.contains(where: { !$0.companions.isEmpty })
+    else { return [] }
     return (0..<stageCount).flatMap { parts(ofStage: $0) }
   }
 
   /// Number of steps of the delivery: the stages of the job and the rest.
   public var stageCount: Int { (delivery.stages?.all.count ?? 0) + 1 }
 
-  /// Returns the parts of one step of the delivery: the stage and its companions.
+  /// Returns the parts of one step of the delivery: its legs and their companions.
   ///
   /// - Parameter place: position of the stage, from 0; the rest follows the stages of the job.
   public func parts(ofStage place: Int) -> [CampaignPart] {
     let stage: CampaignPart.Stage =
       if let stages = delivery.stages { place < stages.all.count ? .number(place + 1) : .rest } else { .main }
-    return [CampaignPart(stage)] + message.also.map { CampaignPart(stage, companion: $0) }
+    guard !legs.isEmpty else { return [CampaignPart(stage)] }
+    return legs.flatMap { leg in
+      let service = legs.count > 1 ? leg.service : nil
+      return [CampaignPart(stage, service: service)]
+        + leg.companions.map { CampaignPart(stage, service: service, companion: $0) }
+    }
   }
+
+  /// Returns the legs of one step of the delivery, without companions.
+  ///
+  /// - Parameter place: position of the stage, from 0; the rest follows the stages of the job.
+  public func legs(ofStage place: Int) -> [CampaignPart] { parts(ofStage: place).filter(\.isStage) }
 
   /// Returns the position of a delivery step, from 0.
   public func place(of stage: CampaignPart.Stage) -> Int {

@@ -22,6 +22,4 @@ public struct CampaignMessage: Sendable, Equatable {
   public var expiration = Expiration.unset
   /// Id with which a push replaces another one on a device; `nil` for none.
   public var collapseID: String?
-  /// Push types of its companions.
-  public var also: [String] = []
 }

@@ -113,8 +113,8 @@ public struct PersonalContent: Sendable, Equatable {
     /// language.
     fileprivate var language: (text: [UInt8], tag: LanguageTag?, place: Int?) = ([], nil, nil)
 
-    /// - Parameter content: the content whose values are looked up.
-    public init(_ content: PersonalContent) { found = Array(repeating: nil, count: content.names.count) }
+    /// - Parameter content: the content whose values are looked up; `nil` for none.
+    public init(_ content: PersonalContent?) { found = Array(repeating: nil, count: content?.names.count ?? 0) }
   }
 
   /// Looks up the values of a user.

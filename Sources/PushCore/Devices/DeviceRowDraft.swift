@@ -132,12 +132,16 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// Returns the row; user and token are required. Without a service, the token belongs to the service of the row's
-  /// app.
+  /// Returns the row; user and token are required. Without a service, the token belongs to the only service of the row's
+  /// app. The service is required if the app has several.
   public func row() throws(Problem) -> DeviceRow {
     guard let user else { throw Problem(description: "user: is missing") }
     guard let token else { throw Problem(description: "token: is missing") }
-    let service = self.service ?? vocabulary.services.service(ofApp: app ?? "")
+    let services = vocabulary.services.services(ofApp: app ?? "")
+    guard let service = self.service ?? (services.count == 1 ? services.first : nil) else {
+      throw Problem(
+        description: "service: is missing; app \(app ?? "") uses \(services.map(\.name).joined(separator: ", "))")
+    }
     guard let parsed = service.token(token) else { throw Problem(description: "token: not \(service.tokenForm)") }
     guard activity == nil || kind == .liveActivity else {
       throw Problem(

@@ -35,9 +35,10 @@ public enum CampaignJob {
   ///   - apps: the allowed apps.
   ///   - id: id of the campaign, if it is a run of a recurring job; `nil` for the id in the job.
   ///   - now: UNIX seconds; `nil` skips the rules that depend on the time, which is necessary if a job may have waited.
+  ///   - leg: the push service of the only leg to examine; `nil` for all legs.
   /// - Throws: the first error of the job that is not a broken push rule.
   public static func examine(
-    _ job: some Collection<UInt8>, _ apps: JobApps, as id: String? = nil, now: Int? = nil
+    _ job: some Collection<UInt8>, _ apps: JobApps, as id: String? = nil, now: Int? = nil, leg: String? = nil
   ) throws(JobError) -> (campaign: Campaign, findings: [Finding]) {
     try checkSize(job)
     var bytes = Array(job)
@@ -46,20 +47,27 @@ public enum CampaignJob {
       bytes = dated
       root = try parsed(bytes)
     }
-    let (campaign, service) = try read(root, in: bytes, apps, as: id)
-    try checkParts(of: campaign, Array(job), apps, service, now: now)
-    var findings = service.findings(in: root, bytes, now: now)
-    for finding in companionFindings(of: campaign, service)
-    where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
-      findings.append(finding)
+    let whole = try read(root, in: bytes, apps, as: id, leg: leg)
+    var findings: [Finding] = []
+    for name in leg.map({ [$0] }) ?? whole.campaign.legs.map(\.service) {
+      let (campaign, service) = try name == whole.service.name ? whole : read(root, in: bytes, apps, as: id, leg: name)
+      try checkParts(of: campaign, Array(job), apps, service, now: now)
+      for finding in service.findings(in: root, bytes, now: now)
+      where !findings.contains(where: { $0.rule.id == finding.rule.id && $0.path == finding.path }) {
+        findings.append(finding)
+      }
+      for finding in companionFindings(of: campaign, service)
+      where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
+        findings.append(finding)
+      }
     }
-    return (campaign, findings)
+    return (whole.campaign, findings)
   }
 
   /// Returns the push rules that the companions of a campaign break, such as a certificate that does not allow the push
   /// type.
   public static func companionFindings(of campaign: Campaign, _ service: any PushService) -> [Finding] {
-    campaign.message.also.flatMap { type in
+    campaign.companions(of: service).flatMap { type in
       service.findings(ofRefresh: type).map { Finding($0.rule, "also", $0.message, hint: $0.hint) }
     }
   }
@@ -96,7 +104,7 @@ public enum CampaignJob {
           field: finding.path, message: finding.message + " (when the last stage begins)", hint: finding.hint)
       }
     }
-    for type in campaign.message.also { _ = try companion(of: campaign, type, job, apps, service) }
+    for type in campaign.companions(of: service) { _ = try companion(of: campaign, type, job, apps, service) }
   }
 
   /// Returns the push rules that a job breaks if it begins at a time, in UNIX seconds.
@@ -123,7 +131,7 @@ public enum CampaignJob {
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
-    var companion = try read(parsed(bytes), in: bytes, apps, as: campaign.whole).campaign
+    var companion = try read(parsed(bytes), in: bytes, apps, as: campaign.whole, leg: service.name).campaign
     companion.delivery.stages = campaign.delivery.stages
     return companion
   }
@@ -134,11 +142,24 @@ public enum CampaignJob {
   public static func companions(
     of campaign: Campaign, _ job: [UInt8], _ apps: JobApps
   ) throws(JobError) -> [Campaign] {
-    guard !campaign.message.also.isEmpty else { return [] }
-    let (whole, service) = try read(parsed(job), in: job, apps, as: campaign.whole)
     var companions: [Campaign] = []
-    for type in campaign.message.also { companions.append(try companion(of: whole, type, job, apps, service)) }
+    for leg in campaign.legs where !leg.companions.isEmpty {
+      let (whole, service) = try read(parsed(job), in: job, apps, as: campaign.whole, leg: leg.service)
+      for type in leg.companions { companions.append(try companion(of: whole, type, job, apps, service)) }
+    }
     return companions
+  }
+
+  /// Returns the campaign of each leg of a job, for the whole audience.
+  ///
+  /// - Parameter campaign: the campaign that was read from the job.
+  public static func legs(of campaign: Campaign, _ job: [UInt8], _ apps: JobApps) throws(JobError) -> [Campaign] {
+    guard campaign.legs.count > 1 else { return [campaign] }
+    var legs: [Campaign] = []
+    for leg in campaign.legs {
+      legs.append(try read(parsed(job), in: job, apps, as: campaign.whole, leg: leg.service).campaign)
+    }
+    return legs
   }
 
   /// Returns a part of a campaign.
@@ -155,17 +176,17 @@ public enum CampaignJob {
     guard let part = id.part else { return try parse(job, apps, as: id.whole) }
     var bytes = job
     if let dated = try dated(parsed(job), job, apps, startingAt: start) { bytes = dated }
-    var campaign = try parse(bytes, apps, as: id.whole)
+    var (campaign, findings) = try examine(bytes, apps, as: id.whole, leg: part.service)
+    if let finding = findings.first(where: { $0.rule.severity == .error }) { throw JobError(finding) }
     guard campaign.parts.contains(part) else {
       throw JobError(field: "", message: "the job has no part \(Excerpt.quoted("\(part)"))")
     }
     if let type = part.companion {
-      let (whole, service) = try read(parsed(bytes), in: bytes, apps, as: id.whole)
+      let (whole, service) = try read(parsed(bytes), in: bytes, apps, as: id.whole, leg: part.service)
       campaign = try companion(of: whole, type, bytes, apps, service)
     }
     campaign.id = id.description
     campaign.part = part
-    campaign.message.also = []
     campaign.message.variant = variant
     if let stages = campaign.delivery.stages {
       campaign.delivery.rate = stages.rate(
@@ -199,13 +220,16 @@ public enum CampaignJob {
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?
   ) throws(JobError) -> [UInt8]? {
     guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
-      case .string(let type)? = members.value("pushType")?.kind, let service = apps.service(of: app)
+      case .string(let type)? = members.value("pushType")?.kind, let services = apps.services(of: app)
     else { return nil }
     var start = now ?? someStart
     if case .string(let text)? = members.value("sendAt")?.kind, let sendAt = Timestamp.milliseconds(text) {
       start = max(now ?? 0, sendAt / 1000)
     }
-    return try service.dated(bytes, pushType: type, start: start)
+    for service in services {
+      if let dated = try service.dated(bytes, pushType: type, start: start) { return dated }
+    }
+    return nil
   }
 
   /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
@@ -214,22 +238,32 @@ public enum CampaignJob {
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int
   ) throws(JobError) -> [UInt8]? {
     guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
-      case .string(let type)? = members.value("pushType")?.kind, let service = apps.service(of: app)
+      case .string(let type)? = members.value("pushType")?.kind, let services = apps.services(of: app)
     else { return nil }
-    return try service.dated(bytes, pushType: type, start: start)
+    for service in services {
+      if let dated = try service.dated(bytes, pushType: type, start: start) { return dated }
+    }
+    return nil
   }
 
-  /// Returns the campaign of a job with the service. It checks the job format but not the service's push rules.
+  /// Returns the campaign of a job with the service of one of its legs. It checks the job format but not the service's
+  /// push rules.
+  ///
+  /// - Parameter leg: the push service of the leg; `nil` for the first one.
   public static func read(
-    _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps, as given: String? = nil
+    _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps, as given: String? = nil, leg: String? = nil
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
     let fields = try JobFields(root, path: "", known: fields, planned: [])
     let own = try readID(fields)
     let id = given ?? own
-    let (app, service) = try readApp(fields, apps)
+    let (app, services) = try JobServices.read(fields, apps)
+    guard let service = leg.map({ name in services.first { $0.name == name } }) ?? services.first else {
+      throw fields.error("services", "the job does not address the push service \(leg ?? "")")
+    }
     let options = try service.options(of: fields, to: destination(root))
     let audience = try JobAudience(
       fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
+    try JobServices.check(services, for: audience.audience, fields)
     let members = try JobVariants.members(of: fields)
     let variants = try JobVariants.read(fields, members, campaign: id, to: audience.audience)
     let payload = try JobPayload(
@@ -266,7 +300,8 @@ public enum CampaignJob {
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields),
       submittedBy: try readSubmitter(fields))
-    campaign.message.also = try Companion.read(fields, pushType: options.pushType, audience, of: service)
+    campaign.leg = leg
+    campaign.legs = try Companion.legs(fields, pushType: options.pushType, audience, of: service, among: services)
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",
@@ -308,17 +343,6 @@ public enum CampaignJob {
       throw fields.error("id", "\(Excerpt.quoted(id)) is not a campaign id", hint: "it must be \(PlainName.form)")
     }
     return id
-  }
-
-  private static func readApp(
-    _ fields: JobFields, _ apps: JobApps
-  ) throws(JobError) -> (name: String, service: any PushService) {
-    let app = try fields.requiredString("app")
-    guard let service = apps.service(of: app) else {
-      throw fields.error(
-        "app", "no app \(Excerpt.quoted(app)) in the configuration", hint: Nearest.hint(app, among: apps.names))
-    }
-    return (app, service)
   }
 
   private static func readCategory(_ fields: JobFields) throws(JobError) -> String? {

@@ -1,16 +1,16 @@
-/// Apps that a job may name.
+/// Apps that a job may name, with their push services.
 public enum JobApps: Sendable {
-  /// These apps, each with its service.
-  case known([String: any PushService])
-  /// Any app, for use without a configuration. All apps use this service, and rules that depend on the app are not
+  /// These apps, each with its services.
+  case known([String: [any PushService]])
+  /// Any app, for use without a configuration. All apps use these services, and rules that depend on the app are not
   /// checked.
-  case any(any PushService)
+  case any([any PushService])
 
-  /// Returns the service of an app; `nil` if the app is unknown.
-  func service(of app: String) -> (any PushService)? {
+  /// Returns the services of an app; `nil` if the app is unknown.
+  public func services(of app: String) -> [any PushService]? {
     switch self {
     case .known(let apps): apps[app]
-    case .any(let service): service
+    case .any(let services): services
     }
   }
 

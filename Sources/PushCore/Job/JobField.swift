@@ -31,6 +31,9 @@ public struct JobField: Sendable {
   static let all: [JobField] = [
     JobField("id", [.companion, .single, .run], JobSchema.name),
     JobField("app", [.companion, .single, .run], JobSchema.text),
+    JobField(
+      "services", [.companion, .single, .run],
+      JobSchema.orNull(#"{"type":"array","minItems":1,"uniqueItems":true,"items":{"type":"string"}}"#)),
     JobField("audience", [.companion, .single, .run], JobSchema.audience),
     JobField("payload", [.single, .run, .template], JobSchema.orNull(JobSchema.payload)),
     JobField("pushType", [.single, .run], JobSchema.orNull(JobSchema.text)),

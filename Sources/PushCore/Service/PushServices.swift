@@ -3,20 +3,25 @@ public struct PushServices: Sendable {
   /// Default service of apps that name none.
   public let standard: any PushService
   private let byName: [String: any PushService]
-  private let byApp: [String: any PushService]
+  private let byApp: [String: [any PushService]]
 
   /// - Parameters:
   ///   - standard: default service of apps that name none.
   ///   - others: the other services, each with a unique name.
-  ///   - apps: services of the apps that do not use the default.
-  public init(standard: any PushService, others: [any PushService] = [], apps: [String: any PushService] = [:]) {
+  ///   - apps: services of the apps that do not use only the default.
+  public init(standard: any PushService, others: [any PushService] = [], apps: [String: [any PushService]] = [:]) {
     self.standard = standard
     byName = Dictionary(uniqueKeysWithValues: ([standard] + others).map { ($0.name, $0) })
     byApp = apps
   }
 
-  /// Returns the service of an app.
-  public func service(ofApp app: String) -> any PushService { byApp[app] ?? standard }
+  /// Returns the services of an app.
+  public func services(ofApp app: String) -> [any PushService] { byApp[app] ?? [standard] }
+
+  /// Returns the service of the first leg of a campaign. A campaign to tokens or to a channel has no other leg.
+  public func first(of campaign: Campaign) -> any PushService {
+    campaign.legs.first.flatMap { self[$0.service] } ?? standard
+  }
 
   /// The service with this name; `nil` if the program has none.
   public subscript(name: String) -> (any PushService)? { byName[name] }

@@ -31,25 +31,37 @@ enum Companion {
 
   // MARK: Reading
 
-  /// Returns the push types in `also` of a job.
+  /// Returns the legs of a job, with the push types in its `also`.
   ///
   /// - Parameters:
-  ///   - pushType: the type of the job itself.
+  ///   - pushType: the type of the job itself at `service`.
   ///   - audience: the audience of the job.
-  ///   - service: the push service of the app.
-  static func read(
-    _ fields: JobFields, pushType: String, _ audience: JobAudience, of service: any PushService
+  ///   - service: the push service of the leg that is being read.
+  ///   - services: the push services that the job addresses.
+  static func legs(
+    _ fields: JobFields, pushType: String, _ audience: JobAudience, of service: any PushService,
+    among services: [any PushService]
+  ) throws(JobError) -> [CampaignLeg] {
+    let types = try read(fields, pushType: pushType, audience, of: service, among: services)
+    return services.map { service in
+      CampaignLeg(service: service.name, companions: types.filter { service.refreshPayload(of: $0) != nil })
+    }
+  }
+
+  private static func read(
+    _ fields: JobFields, pushType: String, _ audience: JobAudience, of service: any PushService,
+    among services: [any PushService]
   ) throws(JobError) -> [String] {
     guard let types = try fields.strings("also") else { return [] }
     var known: [String] = []
     for (index, type) in types.enumerated() {
       let place = "also[\(index)]"
-      guard service.refreshPayload(of: type) != nil else {
+      guard services.contains(where: { $0.refreshPayload(of: type) != nil }) else {
         throw fields.error(
           place, "\(Excerpt.quoted(type)) is not a push type for refreshes without an alert",
-          hint: Nearest.hint(type, among: service.refreshTypes))
+          hint: Nearest.hint(type, among: services.flatMap(\.refreshTypes)))
       }
-      guard type != pushType else {
+      guard type != pushType || service.refreshPayload(of: type) == nil else {
         throw fields.error(place, "is the push type of the job itself", hint: "remove it")
       }
       guard !known.contains(type) else { throw fields.error(place, "is listed twice", hint: "remove one of them") }

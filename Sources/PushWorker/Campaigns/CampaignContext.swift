@@ -17,21 +17,22 @@ final class CampaignContext {
   var progress: CampaignProgress
 
   init(
-    campaign: Campaign, record: CampaignRecord, job: [UInt8], app: AppChannel, zones: ZoneDatabase = .system,
-    route: PushRoute, policy: GuardPolicy, limits: [RateLimit] = [], tally: PushTally? = nil
-  ) {
+    campaign: Campaign, legs: [Campaign] = [], record: CampaignRecord, job: [UInt8], app: AppChannel,
+    channel: ServiceChannel, zones: ZoneDatabase = .system, route: PushRoute, policy: GuardPolicy,
+    limits: [RateLimit] = [], tally: PushTally? = nil
+  ) throws(JobError) {
+    let filter = try app.filter(of: campaign, start: record.start)
     self.campaign = campaign
     facts = CampaignFacts(
-      job: job, app: app, route: route,
-      filter: DeviceFilter(
-        campaign, service: app.service, environment: app.environment, start: record.start, control: app.control),
+      job: job, channel: channel, route: route, filter: filter,
+      expansion: try JointExpansion(filter, legs, app, start: record.start),
       rules: GrantRules(campaign, caps: app.caps),
       account: .init(pool: route.number, lane: Lane.allCases.firstIndex(of: campaign.delivery.lane) ?? 0),
       limits: limits,
-      tally: tally ?? PushTally(app: campaign.app, lane: campaign.delivery.lane, service: app.service),
+      tally: tally ?? PushTally(app: campaign.app, lane: campaign.delivery.lane, service: channel.service),
       createdAt: record.times.createdAt, round: record.resumes.round)
     schedule = CampaignSchedule(of: campaign, record, zones)
-    composers = CampaignComposers(of: campaign, app.service, expiration: record.delivery.expiration)
+    composers = CampaignComposers(of: campaign, channel.service, expiration: record.delivery.expiration)
     `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.resumes.isUnguarded)
     progress = CampaignProgress(isNarrowed: record.placement.isNarrowed)
   }
@@ -59,7 +60,7 @@ final class CampaignContext {
 
   /// Returns the composer for pushes with an expiration, in UNIX seconds.
   func composer(expiration: Int) -> any PushComposer {
-    composers.composer(for: campaign, facts.app.service, expiration: expiration)
+    composers.composer(for: campaign, facts.channel.service, expiration: expiration)
   }
 
   // MARK: Permits

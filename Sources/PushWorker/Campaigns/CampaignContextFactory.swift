@@ -11,18 +11,21 @@ struct CampaignContextFactory: WorkerPart {
 
   /// Returns a new context.
   ///
+  /// - Parameter legs: the campaigns of all legs that are expanded together, in their order; empty for one leg.
   /// - Throws: an error if this worker can't send the campaign with its settings.
   func context(
-    of campaign: Campaign, _ record: CampaignRecord, _ job: [UInt8], _ app: AppChannel
+    of campaign: Campaign, legs: [Campaign], _ record: CampaignRecord, _ job: [UInt8], _ app: AppChannel
   ) throws(JobError) -> CampaignContext {
     try checkZones(of: campaign)
-    let route = routes.route(for: campaign.channel == nil ? app : app.broadcasting, environment.configuration)
+    let channel = try app.requiredChannel(of: campaign)
+    let route = routes.route(for: campaign.channel == nil ? channel : channel.broadcasting, environment.configuration)
     credit.setShared(routes.areSeveral)
-    return CampaignContext(
-      campaign: campaign, record: record, job: job, app: app, zones: store.zones, route: route,
+    return try CampaignContext(
+      campaign: campaign, legs: legs, record: record, job: job, app: app, channel: channel, zones: store.zones,
+      route: route,
       policy: environment.configuration.guard.within(window: environment.configuration.window),
-      limits: rates.limits(of: campaign, app),
-      tally: figures.tally(of: campaign, app.service))
+      limits: rates.limits(of: campaign, app, channel),
+      tally: figures.tally(of: campaign, channel.service))
   }
 
   /// Refuses a campaign whose default zone this machine does not know. No other zone may replace it.

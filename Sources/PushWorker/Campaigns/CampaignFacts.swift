@@ -5,9 +5,11 @@ import PushCore
 struct CampaignFacts {
   /// The job without white space. A part has the job of its campaign.
   let job: [UInt8]
-  let app: AppChannel
+  let channel: ServiceChannel
   let route: PushRoute
   let filter: DeviceFilter
+  /// The legs that are expanded together.
+  let expansion: JointExpansion
   /// The rules by which its targets are granted.
   let rules: GrantRules
   /// The account whose credit its pushes use.

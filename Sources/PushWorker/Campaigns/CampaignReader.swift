@@ -98,15 +98,15 @@ final class CampaignReader: WorkerPart {
       return .found(known, record.state)
     }
     do throws(JobError) {
-      let campaign = try parsed.get()
+      let (campaign, legs) = try parsed.get()
       guard let app = environment.configuration.apps[campaign.app] else { return .unknownApp }
-      let context = try factory.context(of: campaign, record, job, app)
+      let context = try factory.context(of: campaign, legs: legs, record, job, app)
       context.progress.expansion.unfinished = standing.unfinished
       if app.backend != nil { await backends.learn() }
       campaigns.add(context)
       // A resume asks for the credential to be tried again.
       if record.state == .active {
-        app.credential.resume()
+        context.facts.channel.credential.resume()
         if campaigns.noteRound(record.resumes.round, of: id) { log.tell(.resumed(campaign: id)) }
       }
       return .found(context, record.state)
@@ -135,7 +135,7 @@ final class CampaignReader: WorkerPart {
   ///
   /// - Returns: `nil` if the job is large and has not been read yet, which takes a fraction of a second. The claim loop
   ///   wakes when the job has been read, and the next call returns the result.
-  private func read(_ job: [UInt8], _ record: CampaignRecord) async -> Result<Campaign, JobError>? {
+  private func read(_ job: [UInt8], _ record: CampaignRecord) async -> JobReadings.Reading? {
     let key = JobReadings.Key(record)
     if let result = readings.take(key) { return result }
     let (reading, isNew) = readings.begin(key, job, record, environment.configuration.jobApps, hook: jobHook)

@@ -36,16 +36,16 @@ final class WorkerReporter: WorkerPart {
 
   /// Returns the worker's present state and its totals.
   func metrics() -> WorkerMetrics {
-    let apps = environment.configuration.apps.sorted { $0.key < $1.key }
+    let channels = environment.configuration.apps.sorted { $0.key < $1.key }
+      .flatMap { name, app in app.services.map { (name: name, channel: $0) } }
     return WorkerMetrics(
       apps: figures.tallies.map(\.published),
       pools: routes.routes.map { route in
-        let names = apps.filter { $1.credential === route.credential && $1.endpoint == route.endpoint }.map(\.key)
+        let users = channels.filter { $0.channel.credential === route.credential }
+        let names = users.filter { $0.channel.endpoint == route.endpoint }.map(\.name)
         return .init(
           apps: names.isEmpty
-            ? apps.filter { $1.credential === route.credential && $1.broadcasting.endpoint == route.endpoint }.map(
-              \.key)
-            : names,
+            ? users.filter { $0.channel.broadcasting.endpoint == route.endpoint }.map(\.name) : names,
           state: route.pool.published)
       },
       credentials: credentials(),
@@ -84,8 +84,9 @@ final class WorkerReporter: WorkerPart {
   private func credentials() -> [WorkerReport.Credential] {
     var order: [any PushCredential] = []
     var known: [ObjectIdentifier: WorkerReport.Credential] = [:]
-    for (name, app) in environment.configuration.apps.sorted(by: { $0.key < $1.key }) {
-      let credential = app.credential
+    for (name, credential) in environment.configuration.apps.sorted(by: { $0.key < $1.key })
+      .flatMap({ name, app in app.services.map { (name, $0.credential) } })
+    {
       if known[ObjectIdentifier(credential)] == nil {
         order.append(credential)
         known[ObjectIdentifier(credential)] = WorkerReport.Credential(

@@ -149,13 +149,14 @@ struct JobIntake: Sendable {
     known.recipients.definitions = try await store.queue.check(known)
     let sizes = try await store.limits.estimate(of: known).targets
     // Each companion may reach every user again.
-    let bound = sizes * (1 + campaign.message.also.count)
+    let bound = sizes * (1 + campaign.companions.count)
     guard bound > most / Self.estimateMargin else { return nil }
     let start = try await store.time() / 1000
     let companions = try CampaignJob.companions(of: campaign, job, apps)
+    let legs = try CampaignJob.legs(of: campaign, job, apps)
     var reached: Reached?
     if sizes <= Self.mostCounted {
-      reached = try await count(campaign, with: companions, channel, start)
+      reached = try await count(campaign, legs, with: companions, channel, start)
     }
     let targets = reached?.targets ?? bound
     guard targets > most else { return nil }
@@ -167,13 +168,13 @@ struct JobIntake: Sendable {
 
   /// Counts the pushes of a campaign and its companions; `nil` if its audience refers to a campaign that has not ended.
   private func count(
-    _ campaign: Campaign, with companions: [Campaign], _ channel: AppChannel, _ start: Int
+    _ campaign: Campaign, _ legs: [Campaign], with companions: [Campaign], _ app: AppChannel, _ start: Int
   ) async throws -> Reached? {
     do {
-      return try await store.audiences.count(campaign, with: companions) {
-        DeviceFilter(
-          $0, service: channel.service, environment: channel.environment, start: start, control: channel.control)
-      }
+      let filters = try legs.map { try app.filter(of: $0, start: start) }
+      var of = try companions.map { (campaign: $0, filter: try app.filter(of: $0, start: start)) }
+      of.insert((campaign, DeviceFilter(joining: filters[0], Array(filters.dropFirst()))), at: 0)
+      return try await store.audiences.count(of)
     } catch let error as StoreError where error.code == .invalid {
       return nil
     }

@@ -16,6 +16,10 @@ struct JobReadings {
     }
   }
 
+  /// Result of a reading: the campaign, and the campaigns of all legs that are expanded together with it, in their order;
+  /// none for one leg.
+  typealias Reading = Result<(campaign: Campaign, legs: [Campaign]), JobError>
+
   /// Maximum number of results that wait to be taken. Each is a parsed job, which may have some megabytes.
   private static let most = 16
 
@@ -23,8 +27,8 @@ struct JobReadings {
   /// there are cores.
   private static let thread = ComputeThread(priority: .low)
 
-  private var underWay: [Key: (task: Task<Result<Campaign, JobError>, Never>, isLarge: Bool)] = [:]
-  private var done: [Key: Result<Campaign, JobError>] = [:]
+  private var underWay: [Key: (task: Task<Reading, Never>, isLarge: Bool)] = [:]
+  private var done: [Key: Reading] = [:]
 
   /// The campaigns whose large jobs are being read.
   var large: Set<String> { Set(underWay.lazy.filter(\.value.isLarge).map(\.key.campaign)) }
@@ -35,7 +39,7 @@ struct JobReadings {
   }
 
   /// Removes and returns the result of a reading that has ended.
-  mutating func take(_ key: Key) -> Result<Campaign, JobError>? { done.removeValue(forKey: key) }
+  mutating func take(_ key: Key) -> Reading? { done.removeValue(forKey: key) }
 
   /// Returns the reading of a job. Starts it if there is none. A caller that gets a new reading must call
   /// ``end(_:keeping:)`` when the reading has ended.
@@ -43,7 +47,7 @@ struct JobReadings {
   /// - Parameter hook: Called with the job before it is read; `nil` except in tests.
   mutating func begin(
     _ key: Key, _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps, hook: (@Sendable ([UInt8]) -> Void)?
-  ) -> (task: Task<Result<Campaign, JobError>, Never>, isNew: Bool) {
+  ) -> (task: Task<Reading, Never>, isNew: Bool) {
     if let task = underWay[key]?.task { return (task, false) }
     let task = Task { await Self.read(job, record, apps, hook) }
     underWay[key] = (task, LargeJobs.isLarge(job))
@@ -52,8 +56,8 @@ struct JobReadings {
 
   /// Removes a reading that has ended.
   ///
-  /// - Parameter kept: The result that the next call of ``take(_:)`` returns; `nil` for none.
-  mutating func end(_ key: Key, keeping kept: Result<Campaign, JobError>? = nil) {
+  /// - Parameter kept: The result, if the next call of ``take(_:)`` must return it.
+  mutating func end(_ key: Key, keeping kept: Reading? = nil) {
     underWay[key] = nil
     if done.count >= Self.most { done.removeAll() }
     if let kept { done[key] = kept }
@@ -61,10 +65,17 @@ struct JobReadings {
 
   @concurrent private static func read(
     _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps, _ hook: (@Sendable ([UInt8]) -> Void)?
-  ) async -> Result<Campaign, JobError> {
-    @Sendable func parse() -> Result<Campaign, JobError> {
+  ) async -> Reading {
+    @Sendable func parse() -> Reading {
       hook?(job)
-      return Result { () throws(JobError) in try record.campaign(job, apps) }
+      return Result { () throws(JobError) in
+        let campaign = try record.campaign(job, apps)
+        var legs: [Campaign] = []
+        for id in campaign.expandedTogether {
+          legs.append(id == campaign.id ? campaign : try record.campaign(job, apps, leg: id))
+        }
+        return (campaign, legs)
+      }
     }
     guard LargeJobs.isLarge(job) else { return parse() }
     return await withCheckedContinuation { continuation in

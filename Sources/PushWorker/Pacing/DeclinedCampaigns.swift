@@ -67,11 +67,11 @@ final class DeclinedCampaigns: WorkerPart {
   func declineForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context
-      guard let reason = context.facts.app.credential.stopped else { continue }
+      guard let reason = context.facts.channel.credential.stopped else { continue }
       decline(
         context.campaign.id, round: context.facts.round,
-        "\(context.facts.app.service.title) refuses the credential of app \(context.campaign.app): "
-          + "\(context.facts.app.credential.explain(reason))")
+        "\(context.facts.channel.service.title) refuses the credential of app \(context.campaign.app): "
+          + "\(context.facts.channel.credential.explain(reason))")
     }
   }
 }

@@ -54,8 +54,8 @@ final class RateLimit {
   var reason: String {
     let number = CampaignRate.format(perSecond)
     return switch (subject, rate) {
-    case (.app(let name), _):
-      "rate: all campaigns of app \(name) are limited to \(number) pushes per second by apps.\(name).rate"
+    case (.app(let name, let service), _):
+      "rate: all campaigns of app \(name) are limited to \(number) pushes per second by apps.\(name).\(service).rate"
     case (.backend(let name), _):
       "rate: the backend of app \(name) is unhealthy (\(cause ?? "just checked")), so its campaigns are limited to "
         + "\(number) pushes a second"

@@ -16,7 +16,9 @@ final class RateService: WorkerPart {
   }
 
   /// Returns the rates that limit a campaign.
-  func limits(of campaign: Campaign, _ app: AppChannel) -> [RateLimit] { table.limits(of: campaign, app) }
+  func limits(of campaign: Campaign, _ app: AppChannel, _ channel: ServiceChannel) -> [RateLimit] {
+    table.limits(of: campaign, app, channel)
+  }
 
   /// Adapts the rates of apps to the health of their backends.
   ///

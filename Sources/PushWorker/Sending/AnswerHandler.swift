@@ -112,10 +112,10 @@ final class AnswerHandler: WorkerPart {
     }
     var (attempt, history) = session.targets.underWay.attempt(of: index)
     let decision = Disposition.decide(
-      completion.answer, attempt: history.counted + 1, of: session.context.facts.app.service,
+      completion.answer, attempt: history.counted + 1, of: session.context.facts.channel.service,
       policy: environment.configuration.retry, ambiguity: campaign.delivery.ambiguity, jitter: .random(in: 0..<1),
       isBreakerOpen: completion.status >= 500 && session.context.facts.route.isStuck)
-    if session.context.facts.app.service.blamesToken(completion.answer),
+    if session.context.facts.channel.service.blamesToken(completion.answer),
       let (chunk, position) = session.targets.underWay.place(of: index)
     {
       sender.noteRejected(chunk.token(position))
@@ -191,7 +191,7 @@ final class AnswerHandler: WorkerPart {
   }
 
   private func refusal(_ completion: PushCompletion, of context: CampaignContext) -> String {
-    let service = context.facts.app.service
+    let service = context.facts.channel.service
     let words = service.words(of: completion.answer, unknownReason: completion.unknownReason)
     return
       "\(service.title) refuses every push of it: \(words); fix the job, its app or the connection to \(service.title)"

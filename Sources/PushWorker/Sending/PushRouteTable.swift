@@ -16,11 +16,12 @@ final class PushRouteTable {
   /// Receives the completions of all pushes, from any thread.
   private let inbox: CompletionInbox
 
-  init(_ apps: some Collection<AppChannel>, inbox: CompletionInbox) {
+  init(_ channels: some Collection<ServiceChannel>, inbox: CompletionInbox) {
     self.inbox = inbox
-    var seen: [AppChannel] = []
-    for app in apps where !seen.contains(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
-      seen.append(app)
+    var seen: [ServiceChannel] = []
+    for channel in channels
+    where !seen.contains(where: { $0.credential === channel.credential && $0.endpoint == channel.endpoint }) {
+      seen.append(channel)
     }
     configured = seen.count
   }
@@ -28,23 +29,25 @@ final class PushRouteTable {
   /// Whether the worker has, or may need, more than one route.
   var areSeveral: Bool { max(configured, routes.count) > 1 }
 
-  /// Returns the route for an app. Creates it if necessary.
-  func route(for app: AppChannel, _ configuration: WorkerConfiguration) -> PushRoute {
-    if let known = routes.first(where: { $0.credential === app.credential && $0.endpoint == app.endpoint }) {
+  /// Returns the route for a channel. Creates it if necessary.
+  func route(for channel: ServiceChannel, _ configuration: WorkerConfiguration) -> PushRoute {
+    if let known = routes.first(where: { $0.credential === channel.credential && $0.endpoint == channel.endpoint }) {
       return known
     }
     // With more streams than the window can fill, one connection would take pushes that another could send. Also,
     // libcurl checks every transfer of a connection whenever its socket is readable, and uses about 20 kB for each.
-    let share = (configuration.window + configuration.connections - 1) / configuration.connections
+    let connections = channel.connections ?? configuration.connections
+    let share = (configuration.window + connections - 1) / connections
     let pool = ConnectionPool(
       configuration: .init(
-        endpoint: app.endpoint, service: app.service, connections: configuration.connections,
+        endpoint: channel.endpoint, service: channel.service, connections: connections,
         maximumStreams: min(share, Self.maximumStreams),
         unprovenStreams: min(configuration.window, Self.maximumStreams),
         requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),
-      credential: app.credential, onCompletions: { [inbox] in inbox.put($0) })
+      credential: channel.credential, onCompletions: { [inbox] in inbox.put($0) })
     let route = PushRoute(
-      number: routes.count, credential: app.credential, endpoint: app.endpoint, service: app.service.title, pool: pool)
+      number: routes.count, credential: channel.credential, endpoint: channel.endpoint, service: channel.service.title,
+      pool: pool)
     routes.append(route)
     return route
   }

@@ -38,7 +38,9 @@ final class WorkerEnvironment {
   /// Sets Redis' clock to its last answer, in ms since the epoch.
   func setClock(_ milliseconds: Int) {
     clock.set(milliseconds)
-    for app in configuration.apps.values { app.credential.setOffset(Int64((Double(clock.offset) / 1000).rounded())) }
+    for channel in configuration.apps.values.flatMap(\.services) {
+      channel.credential.setOffset(Int64((Double(clock.offset) / 1000).rounded()))
+    }
   }
 
   /// Records the time at which the worker started.

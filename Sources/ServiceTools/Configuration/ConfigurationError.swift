@@ -1,6 +1,6 @@
 /// Error in the configuration, with its place and a remedy.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
-  /// Key, such as `apps.news.topic`; empty for the file as a whole.
+  /// Key, such as `apps.news.apns.topic`; empty for the file as a whole.
   public var key: String
   /// Problem with the key.
   public var message: String

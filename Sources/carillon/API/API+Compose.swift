@@ -22,7 +22,12 @@ extension API {
           json.array("apps", configuration.apps.sorted { $0.key < $1.key }) { json, app in
             json.beginObject()
             json.member("name", app.key)
-            app.value.service.settings.describe(to: &json)
+            json.array("services", app.value.services) { json, service in
+              json.beginObject()
+              json.member("service", service.tools.service.name)
+              service.settings.describe(to: &json)
+              json.endObject()
+            }
             json.member("approvalAbove", app.value.approvalAbove)
             json.endObject()
           }

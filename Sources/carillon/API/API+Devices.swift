@@ -54,7 +54,8 @@ extension API {
   private func register(_ call: RouteCall) async throws -> HTTPResponse {
     let body = call.request.body.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
     let now = Int(Date.now.timeIntervalSince1970 * 1000)
-    var reader = DeviceRowReader(format: .ndjson, DeviceVocabulary(services: .known, now: now))
+    var reader = DeviceRowReader(
+      format: .ndjson, DeviceVocabulary(services: .known(apps: configuration.appServices), now: now))
     let rows = try reader.read(body) + reader.finish()
     guard let first = rows.first else { throw CommandError(.input, "the body is empty", hint: "send a JSON object") }
     var row: DeviceRow

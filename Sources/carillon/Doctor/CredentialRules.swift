@@ -7,8 +7,14 @@ enum CredentialRules {
   ///
   /// - Parameter now: UNIX seconds.
   static func findings(_ name: String, _ app: CarillonConfiguration.App, now: Int64) -> [DoctorFinding] {
+    app.services.flatMap { findings(name, $0, now: now) }
+  }
+
+  private static func findings(
+    _ name: String, _ service: CarillonConfiguration.AppService, now: Int64
+  ) -> [DoctorFinding] {
     do {
-      return try app.service.settings.credentialFindings(now: now).map { finding in
+      return try service.settings.credentialFindings(now: now).map { finding in
         switch finding {
         case .healthy(let text): .healthy(.credential, name, text)
         case .advice(let text, let cure): .advice(.credential, name, text, cure: cure)

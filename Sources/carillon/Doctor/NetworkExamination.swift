@@ -48,7 +48,7 @@ struct NetworkExamination: Sendable {
       return [
         .problem(
           .network, subject, "unreachable through the proxy \(proxy.url): \(error.message)",
-          cure: "check apps.NAME.proxy, and that the proxy allows CONNECT to port \(tools.ports)")
+          cure: "check apps.NAME.apns.proxy, and that the proxy allows CONNECT to port \(tools.ports)")
       ]
     }
   }
@@ -88,7 +88,7 @@ struct NetworkExamination: Sendable {
         .network, subject, error.description,
         cure: hasRoots
           ? "add the certificate of the endpoint's issuer to trustRoots"
-          : "if a firewall intercepts TLS, add its certificate to apps.NAME.trustRoots; otherwise install ca-certificates and "
+          : "if a firewall intercepts TLS, add its certificate to apps.NAME.apns.trustRoots; otherwise install ca-certificates and "
             + "check this machine's clock")
     case let error as TLSError:
       return .problem(
@@ -98,7 +98,7 @@ struct NetworkExamination: Sendable {
       return .problem(
         .network, subject, "\(address): \(CommandError(error).message)",
         cure:
-          "allow outgoing connections to port \(address.port) (\(tools.service.title): \(tools.ports)), or set apps.NAME.proxy"
+          "allow outgoing connections to port \(address.port) (\(tools.service.title): \(tools.ports)), or set apps.NAME.apns.proxy"
       )
     }
   }

@@ -3,23 +3,36 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-extension CampaignStore {
-  /// Returns the device filter of a campaign that begins now, by the configuration of the workers.
+extension CarillonConfiguration {
+  /// Returns the device filter of a campaign with all its legs, by the configuration of the workers.
   ///
-  /// - Throws: `CommandError` if the configuration has no such app.
-  func filter(of campaign: Campaign, _ configuration: CarillonConfiguration) async throws -> DeviceFilter {
-    try Self.filter(of: campaign, start: try await time() / 1000, configuration)
+  /// - Parameters:
+  ///   - legs: the campaign of each leg, in their order; at least one.
+  ///   - start: the start of the campaign, in ms since the epoch.
+  /// - Throws: `CommandError` if the configuration has no such app or service.
+  func filter(of legs: [Campaign], start: Int) throws -> DeviceFilter {
+    let filters = try legs.map { try filter(of: $0, start: start) }
+    guard let first = filters.first else { throw CommandError(.defect, "a campaign without a push service") }
+    return DeviceFilter(joining: first, Array(filters.dropFirst()))
   }
 
-  /// Returns the device filter of a campaign that begins at a time in ms since the epoch.
-  static func filter(
-    of campaign: Campaign, start: Int, _ configuration: CarillonConfiguration
-  ) throws -> DeviceFilter {
-    guard let app = configuration.apps[campaign.app] else {
-      throw CommandError(.input, "no app \(Excerpt.quoted(campaign.app)) in the configuration")
-    }
+  /// Returns the device filter of one leg.
+  private func filter(of leg: Campaign, start: Int) throws -> DeviceFilter {
+    let (app, service) = try settings(of: leg)
     return DeviceFilter(
-      campaign, service: app.service.settings.service, environment: app.service.settings.environmentName, start: start,
+      leg, service: service.settings.service, environment: service.settings.environmentName, start: start,
       control: app.control)
+  }
+
+  /// Returns the settings of a leg's app, and those for the leg's push service.
+  func settings(of leg: Campaign) throws -> (app: App, service: AppService) {
+    guard let app = apps[leg.app] else {
+      throw CommandError(.input, "no app \(Excerpt.quoted(leg.app)) in the configuration")
+    }
+    let name = leg.service
+    guard let service = app[name] else {
+      throw CommandError(.input, "app \(leg.app) does not use the push service \(Excerpt.quoted(name))")
+    }
+    return (app, service)
   }
 }

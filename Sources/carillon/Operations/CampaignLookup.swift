@@ -91,8 +91,7 @@ struct CampaignLookup {
   /// Returns the variants and the stages of a campaign; `nil` if its users are not divided in this way.
   func groups(of id: String) async throws -> (variants: CampaignVariants?, stages: CampaignStages?) {
     guard let (record, job) = try await store.campaigns.findWithJob(id),
-      let service = PushServices.known[record.service],
-      let campaign = try? record.campaign(job, .any(service))
+      let campaign = try? record.campaign(job, record.apps(in: .known))
     else { return (nil, nil) }
     return (campaign.message.variants, campaign.delivery.stages)
   }
@@ -102,8 +101,7 @@ struct CampaignLookup {
     guard let (record, job) = try await store.campaigns.findWithJob(report.record.id) else { return }
     report.audience = AudienceReport(of: record, job: job)
     report.receipts = try await store.results.receipts(of: report.record)
-    guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
-    else { return }
+    guard let campaign = try? record.campaign(job, record.apps(in: .known)) else { return }
     report.gate = CampaignReport.Gate(report.record, campaign.delivery.stages)
     guard let variants = campaign.message.variants else { return }
     report.variants = VariantsReport(

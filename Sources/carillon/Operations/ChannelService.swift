@@ -8,19 +8,21 @@ import ServiceTools
 
 /// Carries out calls of channel management for one app.
 struct ChannelService {
-  private let channel: AppChannel
+  private let channel: ServiceChannel
   private let endpoint: PushEndpoint
   private let bundle: String
 
   /// - Throws: ``CommandError`` for an app that the configuration doesn't have, or a credential that can't be read.
   init(app: String, _ configuration: CarillonConfiguration) throws {
     try configuration.checkApp(app)
-    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app],
-      let service = configuration.apps[app]?.service
-    else { throw CommandError(.defect, "no channel for app \(app)") }
-    guard let settings = service.settings as? APNsSettings else {
+    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app] else {
+      throw CommandError(.defect, "no channel for app \(app)")
+    }
+    guard let service = configuration.apps[app]?["apns"], let settings = service.settings as? APNsSettings,
+      let channel = channel["apns"]
+    else {
       throw CommandError(
-        .usage, "app \(app) uses \(service.tools.service.title), which has no broadcast channels",
+        .usage, "app \(app) does not use APNs, and no other push service has broadcast channels",
         hint: "name an app that uses APNs")
     }
     self.channel = channel

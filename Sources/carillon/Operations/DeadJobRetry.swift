@@ -64,7 +64,7 @@ struct DeadJobRetry {
   /// personal.
   private func checkTarget(of campaign: Campaign, _ user: String) async throws {
     guard case .tokens(let tokens) = campaign.recipients.audience else { return }
-    let owners = try await store.registry.owners(of: tokens, store.services.service(ofApp: campaign.app))
+    let owners = try await store.registry.owners(of: tokens, store.services.first(of: campaign))
     let lists = try await store.audiences.lists(of: user).suppression
     guard owners.allSatisfy({ $0 == user }), !campaign.suppression.contains(where: lists.contains) else {
       throw CommandError(

@@ -8,6 +8,8 @@ import ServiceTools
 struct JobSubmission {
   let job: [UInt8]
   let campaign: Campaign
+  /// The campaign of each leg.
+  private let legs: [Campaign]
   /// The campaigns of the job's `also`.
   private let companions: [Campaign]
   /// Warnings of the rules.
@@ -25,6 +27,7 @@ struct JobSubmission {
     let resolved = try await resolved()
     let judgement = try CampaignJob.judge(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
     (campaign, warnings, untimely) = (judgement.campaign, judgement.warnings, judgement.untimely)
+    legs = try CampaignJob.legs(of: judgement.campaign, resolved, apps)
     companions = try CampaignJob.companions(of: judgement.campaign, resolved, apps)
   }
 
@@ -56,7 +59,7 @@ struct JobSubmission {
   func warningsOfReach(_ store: CampaignStore, _ configuration: CarillonConfiguration) async -> [Finding] {
     // Producers are not allowed to read devices. Redis would list each refused command in ACL LOG.
     guard (try? await store.fleet.missingRights(of: .reader))?.isEmpty == true,
-      let filter = try? await store.filter(of: campaign, configuration),
+      let start = try? await store.time() / 1000, let filter = try? configuration.filter(of: legs, start: start),
       let sample = try? await store.audiences.sampleReach(of: campaign, filter: filter), sample.users.users == 0
     else { return [] }
     var message = "the audience has no user now"
@@ -108,9 +111,9 @@ struct JobSubmission {
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
     if let untimely { throw untimely }
     let start = try await store.time() / 1000
-    let reached = try await store.audiences.count(campaign, with: companions) {
-      try CampaignStore.filter(of: $0, start: start, configuration)
-    }
+    let all = [(campaign: campaign, filter: try configuration.filter(of: legs, start: start))]
+    let reached = try await store.audiences.count(
+      all + companions.map { (campaign: $0, filter: try configuration.filter(of: [$0], start: start)) })
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))
   }
 

@@ -10,8 +10,6 @@ import ServiceTools
 /// audience.
 struct PushPreview {
   let campaign: Campaign
-  /// The tools of the app's push service.
-  let tools: any PushServiceTools
   let user: String
   /// Whether the content is final: the campaign has its targets.
   let isFixed: Bool
@@ -21,17 +19,27 @@ struct PushPreview {
   let waits: Bool
   /// Whether the user has a device for the campaign.
   let hasDevices: Bool
-  /// The pushes. A push is `nil` if its payload would be too large; that device gets nothing.
-  let pushes: [(token: DeviceToken, push: PreparedPush?)]
+  /// The pushes of all legs.
+  let pushes: [DevicePush]
+
+  /// The push to a device.
+  struct DevicePush {
+    /// The tools of the device's push service.
+    let tools: any PushServiceTools
+    let token: DeviceToken
+    /// The push; `nil` if its payload would be too large. Then the device gets nothing.
+    let push: PreparedPush?
+  }
 
   /// Creates the preview of a job.
   init(
     job: [UInt8], user: String, in store: CampaignStore, _ configuration: CarillonConfiguration, _ apps: JobApps
   ) async throws {
     let now = Int(Date.now.timeIntervalSince1970)
-    let campaign = try await CampaignJob.parse(store.campaigns.resolve(job), apps, now: now)
+    let resolved = try await store.campaigns.resolve(job)
+    let campaign = try CampaignJob.parse(resolved, apps, now: now)
     try await store.queue.check(campaign)
-    try await self.init(campaign, nil, user, store, configuration)
+    try await self.init(CampaignJob.legs(of: campaign, resolved, apps), nil, user, store, configuration)
   }
 
   /// Creates the preview of a campaign that a worker has activated.
@@ -41,56 +49,60 @@ struct PushPreview {
     guard let (record, job) = try await store.campaigns.findWithJob(id) else {
       throw try await CampaignLookup(store).absent(id)
     }
-    try await self.init(record.campaign(job, apps), record, user, store, configuration)
+    let campaign = try record.campaign(job, apps)
+    let legs = campaign.part == nil ? try CampaignJob.legs(of: campaign, job, apps) : [campaign]
+    try await self.init(legs, record, user, store, configuration)
   }
 
   private init(
-    _ campaign: Campaign, _ record: CampaignRecord?, _ user: String, _ store: CampaignStore,
+    _ legs: [Campaign], _ record: CampaignRecord?, _ user: String, _ store: CampaignStore,
     _ configuration: CarillonConfiguration
   ) async throws {
-    var campaign = campaign
+    var legs = legs
+    let stages = legs[0].delivery.stages
+    let stage = stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
+    let isLater = stages?.winnerPlace.flatMap { place in stage.map { $0 > place } }
     // A later stage has the winning variant, once it is chosen.
-    if let winner = record?.staging.winner, let place = campaign.delivery.stages?.winnerPlace,
-      campaign.delivery.stages.map({ stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) > place }) == true
-    {
-      campaign.message.variant = winner
+    if let winner = record?.staging.winner, isLater == true {
+      for index in legs.indices { legs[index].message.variant = winner }
     }
-    let filter = try await store.filter(of: campaign, configuration)
-    let known = try await store.campaigns.targets(of: user, in: campaign, filter: filter, isNew: record == nil)
-    guard let app = configuration.apps[campaign.app] else {
-      throw CommandError(.defect, "no push service for app \(campaign.app)")
-    }
-    let service = app.service.settings.service
-    let expiration =
-      record.map(\.delivery.expiration)
-      ?? campaign.message.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
-    let composer = service.composer(for: campaign, expiration: expiration)
+    let campaign = legs[0]
+    let filter = try configuration.filter(of: legs, start: try await store.time() / 1000)
+    let known = try await store.campaigns.targets(of: user, in: legs, filter: filter, isNew: record == nil)
     self.campaign = campaign
-    tools = app.service.tools
     self.user = user
-    isFixed = known.isSealed
+    isFixed = known.allSatisfy(\.isSealed)
     let winner =
       record == nil || campaign.message.variants == nil
       ? nil : try await store.campaigns.decision(of: campaign.whole)?.winner
-    let isLater = campaign.delivery.stages.flatMap { stages in
-      stages.winnerPlace.map { Array(user.utf8).withUnsafeBytes(stages.draw.place) > $0 }
-    }
     let place = campaign.message.variants.flatMap { variants in
       isLater == true ? winner : Array(user.utf8).withUnsafeBytes(variants.place)
     }
     variant = place.flatMap { campaign.message.variants?.all[$0].name }
     waits = campaign.message.variants != nil && variant == nil
-    hasDevices = !known.positions.isEmpty
-    pushes = (waits ? [] : known.positions).compactMap { position in
-      guard let token = DeviceToken(bytes: known.chunk.token(position)) else { return nil }
-      return (token, PreparedPush(to: token, values: known.chunk.values(position), by: composer, of: service))
+    hasDevices = known.contains { !$0.positions.isEmpty }
+    var pushes: [DevicePush] = []
+    for (leg, targets) in zip(legs, known) where !waits {
+      let settings = try configuration.settings(of: leg).service
+      let service = settings.settings.service
+      let expiration =
+        record.map(\.delivery.expiration)
+        ?? leg.message.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
+      let composer = service.composer(for: leg, expiration: expiration)
+      pushes += targets.positions.compactMap { position in
+        guard let token = DeviceToken(bytes: targets.chunk.token(position)) else { return nil }
+        return DevicePush(
+          tools: settings.tools, token: token,
+          push: PreparedPush(to: token, values: targets.chunk.values(position), by: composer, of: service))
+      }
     }
+    self.pushes = pushes
   }
 
   /// The pushes as JSON, without the headers of a provider token or an endpoint. So the caller does not need the
   /// credentials.
   var json: String {
-    json { push, json in
+    json { push, _, json in
       json.name("headers")
       json.beginObject()
       for header in push.headers { json.member(header.name, header.value) }
@@ -101,8 +113,7 @@ struct PushPreview {
   }
 
   /// - Parameter write: adds members to the object of a device's push.
-  func json(_ write: (PreparedPush, inout JSONWriter) -> Void) -> String {
-    let service = tools.service
+  func json(_ write: (PreparedPush, any PushServiceTools, inout JSONWriter) -> Void) -> String {
     var json = JSONWriter()
     json.beginObject()
     json.member("campaign", campaign.id)
@@ -114,12 +125,14 @@ struct PushPreview {
     }
     json.name("pushes")
     json.beginArray()
-    for (token, push) in pushes {
+    for push in pushes {
+      let service = push.tools.service
       json.beginObject()
-      json.member("token", service.text(of: token))
-      if let push {
-        write(push, &json)
-        json.member("bytes", push.body.count)
+      json.member("service", service.name)
+      json.member("token", service.text(of: push.token))
+      if let prepared = push.push {
+        write(prepared, push.tools, &json)
+        json.member("bytes", prepared.body.count)
       } else {
         json.member("refused", service.reasonName(of: .payloadTooLarge))
       }

@@ -14,7 +14,7 @@ struct SinglePush {
   }
 
   let tools: any PushServiceTools
-  let channel: AppChannel
+  let channel: ServiceChannel
   let prepared: PreparedPush
 
   /// URL of the request, with a shortened token.

@@ -25,7 +25,7 @@ struct SinglePushDraft {
   /// - Returns: the push as a campaign, and the rules that it breaks.
   /// - Throws: an error for a field that is invalid alone.
   func examine(by service: any PushService, now: Int) throws -> (campaign: Campaign, findings: [Finding]) {
-    try CampaignJob.examine(job(service), .known([app: service]), now: now)
+    try CampaignJob.examine(job(service), .known([app: [service]]), now: now)
   }
 
   /// Makes the push.
@@ -36,7 +36,7 @@ struct SinglePushDraft {
   ///   - channel: the channel to the service.
   ///   - id: a UUID, if the pushes of the service have one.
   func push(
-    _ campaign: Campaign, by service: any PushService, of tools: any PushServiceTools, through channel: AppChannel,
+    _ campaign: Campaign, by service: any PushService, of tools: any PushServiceTools, through channel: ServiceChannel,
     now: Int, id: String
   ) throws -> SinglePush {
     let composer = tools.composer(

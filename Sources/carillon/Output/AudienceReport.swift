@@ -12,8 +12,7 @@ struct AudienceReport: JSONReport {
 
   /// Creates the report of a stored campaign; `nil` if this program can't read its job.
   init?(of record: CampaignRecord, job: [UInt8]) {
-    guard let service = PushServices.known[record.service], let campaign = try? record.campaign(job, .any(service))
-    else { return nil }
+    guard let campaign = try? record.campaign(job, record.apps(in: .known)) else { return nil }
     self.init(campaign)
   }
 

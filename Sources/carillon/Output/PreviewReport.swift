@@ -2,14 +2,14 @@ import PushCore
 import PushWorker
 import ServiceTools
 
-/// Output of `campaign preview`: the complete requests, including the headers of the app's channel.
+/// Output of `campaign preview`: the complete requests, including the headers of each push service.
 struct PreviewReport {
   private let preview: PushPreview
-  private let channel: AppChannel
+  private let app: AppChannel
 
-  init(_ preview: PushPreview, channel: AppChannel) {
+  init(_ preview: PushPreview, app: AppChannel) {
     self.preview = preview
-    self.channel = channel
+    self.app = app
   }
 
   /// Only the pushes, one below the other. If there are variants, the first line is the user's variant.
@@ -22,20 +22,21 @@ struct PreviewReport {
 
   private var requests: String {
     guard !preview.pushes.isEmpty else { return "\(Excerpt.quoted(preview.user)) has no device that it goes to" }
-    let service = channel.service
-    return preview.pushes.map { token, push in
-      guard let push else {
-        return "! \(service.reasonName(of: .payloadTooLarge)): nothing is sent to \(service.shortText(of: token))"
+    return preview.pushes.compactMap { push in
+      guard let prepared = push.push else {
+        let service = push.tools.service
+        return
+          "! \(service.reasonName(of: .payloadTooLarge)): nothing is sent to \(service.shortText(of: push.token))"
       }
-      return report(push).request
+      return report(prepared, push.tools)?.request
     }
     .joined(separator: "\n\n")
   }
 
-  var json: String { preview.json { push, json in report(push).write(to: &json) } }
+  var json: String { preview.json { push, tools, json in report(push, tools)?.write(to: &json) } }
 
-  private func report(_ push: PreparedPush) -> SendReport {
-    SendReport(
-      push: SinglePush(tools: preview.tools, channel: channel, prepared: push), findings: [])
+  private func report(_ push: PreparedPush, _ tools: any PushServiceTools) -> SendReport? {
+    guard let channel = app[tools.service.name] else { return nil }
+    return SendReport(push: SinglePush(tools: tools, channel: channel, prepared: push), findings: [])
   }
 }

@@ -3,6 +3,9 @@ import PushCore
 import ServiceTools
 
 extension CarillonConfiguration {
-  /// Returns the apps for the checks of jobs, each with its push service.
-  func jobApps() -> JobApps { .known(apps.mapValues { $0.service.settings.service }) }
+  /// The push services of each app.
+  var appServices: [String: [any PushService]] { apps.mapValues { $0.services.map(\.settings.service) } }
+
+  /// Returns the apps for the checks of jobs, each with its push services.
+  func jobApps() -> JobApps { .known(appServices) }
 }

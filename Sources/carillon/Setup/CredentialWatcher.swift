@@ -1,5 +1,6 @@
 import CommandSupport
 import Foundation
+import PushCore
 import PushTransport
 import PushWorker
 import ServiceTools
@@ -53,12 +54,14 @@ actor CredentialWatcher {
     tell: @escaping @Sendable (Notice) -> Void
   ) {
     var watched: [Watched] = []
-    for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
-      guard let credential = channels[name]?.credential else { continue }
+    for (name, service) in apps.sorted(by: { $0.key < $1.key }).flatMap({ name, app in
+      app.services.map { (name, $0) }
+    }) {
+      let settings = service.settings
+      guard let credential = channels[name]?[service.tools.service.name]?.credential else { continue }
       if let index = watched.firstIndex(where: { $0.credential === credential }) {
-        watched[index].apps.append((name, app.service.settings))
+        watched[index].apps.append((name, settings))
       } else {
-        let settings = app.service.settings
         watched.append(Watched(apps: [(name, settings)], files: settings.credentialFiles, credential: credential))
       }
     }

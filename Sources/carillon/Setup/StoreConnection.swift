@@ -21,9 +21,15 @@ struct StoreConnection {
   private let streamLength: Int
   private let devicesPerUser: Int
   private let zones: ZoneDatabase
+  private let services: PushServices
 
-  /// - Parameter zoneinfo: the folder of the time zone database; `nil` for the system's.
-  init(_ redis: CarillonConfiguration.Redis, zoneinfo: String? = nil) throws {
+  /// - Parameters:
+  ///   - zoneinfo: the folder of the time zone database; `nil` for the system's.
+  ///   - apps: the push services of the configured apps, for devices without a service. Needed only to add devices.
+  init(
+    _ redis: CarillonConfiguration.Redis, zoneinfo: String? = nil, apps: [String: [any PushService]] = [:]
+  ) throws {
+    services = .known(apps: apps)
     zones = zoneinfo.map(ZoneDatabase.init(folder:)) ?? .system
     access = try RedisAccess(redis)
     let partitions = redis.partitions ?? Self.standardPartitions
@@ -53,7 +59,7 @@ struct StoreConnection {
       clientName: name, home: keys.home, connectTimeout: Self.patience, patience: Self.patience,
       backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
-      redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: .known,
+      redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: services,
       zones: zones, feedbackLength: feedbackLength, streamLength: streamLength, devicesPerUser: devicesPerUser)
   }
 

@@ -45,7 +45,7 @@ struct CheckScene {
     _ = try await store.campaigns.control("never", .cancel)
     _ = try await store.campaigns.control("notnow", .pause)
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
-    _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
+    _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any([APNsService()])))
     try await store.queue.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
     try await store.campaigns.noteWaiting("paused", worker: "w", reason: "out of reach", since: 7)
     try await store.registry.keep(

@@ -80,7 +80,7 @@ struct FormatScene {
     _ = try await store.campaigns.put(
       JobTemplate.content(Array(#"{"payload":{"aps":{}}}"#.utf8)), asTemplate: "welcome")
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
-    _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any(APNsService())))
+    _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any([APNsService()])))
     try await store.queue.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
   }
 

@@ -164,7 +164,7 @@ struct TestStore {
     _ id: String, audience: String = #"{"segment":"*"}"#, _ more: String = "", narrowing: Bool = false
   ) async throws -> Campaign {
     let job = Self.job(id, audience: audience, more)
-    let campaign = try CampaignJob.parse(job, .any(APNsService()))
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     try await noteSubmitter(of: job, campaign)
     #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
     guard narrowing, try await store.campaigns.find(id)?.state == .active else { return campaign }

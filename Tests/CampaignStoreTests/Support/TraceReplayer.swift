@@ -107,7 +107,8 @@ struct TraceReplayer {
     case .seal:
       var pipeline = RedisPipeline()
       ledger(call.claim, call.slice).seal(
-        count: call.count, pages: min(call.count, 1), departures: call.departures < 0 ? nil : call.departures,
+        SliceSeal(
+          count: call.count, pages: min(call.count, 1), departures: call.departures < 0 ? nil : call.departures),
         to: &pipeline)
       let sealed = try await store.run(pipeline)[0].integer
       try expect((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")

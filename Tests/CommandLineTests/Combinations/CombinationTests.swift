@@ -27,11 +27,11 @@ import Testing
       "widgets": "com.example.news.push-type.widgets", "calls": "com.example.voip", "card": "pass.com.example.card",
       "site": "web.com.example",
     ]
-    var lines = apps.map { "  \($0): { topic: \($1), \(token) }" }
+    var lines = apps.map { "  \($0): { apns: { topic: \($1) }, \(token) }" }
     for (app, topics) in ["certified": ["com.example.sport"], "foreign": ["com.example.sport.voip"]] {
       let identity = try authority.issue(topic: topics[0], topics: topics)
       let file = try folder.writeSecret("\(app).pem", identity.certificateChainPEM + identity.privateKeyPEM)
-      lines.append("  \(app): { topic: com.example.sport, certificate: { file: \(file) } }")
+      lines.append("  \(app): { apns: { topic: com.example.sport, certificate: { file: \(file) } } }")
     }
     return (folder, try folder.write("carillon.yaml", "apps:\n" + lines.joined(separator: "\n") + "\n"))
   }

@@ -28,10 +28,10 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
     }
     switch self {
     case .job:
-      _ = try? CampaignJob.examine(bytes, .any(APNsService()))
-      _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any(APNsService()), now: nil)
+      _ = try? CampaignJob.examine(bytes, .any([APNsService()]))
+      _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any([APNsService()]), now: nil)
     case .payload:
-      _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any(APNsService()), now: nil)
+      _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any([APNsService()]), now: nil)
     case .event: _ = try? RegistrationEvent(parsing: bytes, vocabulary)
     case .receipt: _ = try? ReceiptEvent(parsing: bytes, now: vocabulary.now)
     case .expression: _ = try? AudienceExpression(parsing: text())

@@ -91,7 +91,10 @@ struct InputShape: Sendable, CustomTestStringConvertible {
   ]
 
   private static let yaml: [Filler] = [
-    ("apps", { "apps:\n" + filled($0) { "  a\($0):\n    topic: org.example.a\n    environment: production\n" } }),
+    (
+      "apps",
+      { "apps:\n" + filled($0) { "  a\($0):\n    apns:\n      topic: org.example.a\n      environment: production\n" } }
+    ),
     ("unknown keys", { filled($0) { "key\($0): 1\n" } }),
     ("one key", { filled($0) { _ in "log: 1\n" } }),
     ("a list", { "apps: [" + filled($0, ",") { "\($0)" } + "]" }),

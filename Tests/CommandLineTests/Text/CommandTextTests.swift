@@ -79,19 +79,19 @@ struct CommandTextTests {
     _ = try folder.write("marked.pem", "\u{FEFF}-----BEGIN CERTIFICATE-----\n")
     _ = try folder.write("plain.pem", "-----BEGIN CERTIFICATE-----\n")
     let app =
-      "apps: {news: {topic: a.b, environment: sandbox, token: {keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ}"
+      "apps: {news: {apns: {topic: a.b, environment: sandbox, token: {keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ}"
     let places = [
-      (app + ", trustRoots: FILE}}", "apps.news.trustRoots"),
-      (app + "}}\nredis: {url: 'rediss://r', tls: {trustRoots: FILE}}", "redis.tls.trustRoots"),
+      (app + ", trustRoots: FILE}}}}", "apps.news.apns.trustRoots"),
+      (app + "}}}\nredis: {url: 'rediss://r', tls: {trustRoots: FILE}}", "redis.tls.trustRoots"),
       (
-        app + "}}\nredis: {url: 'sentinel://s/m?tls=true', sentinel: {tls: {trustRoots: FILE}}}",
+        app + "}}}\nredis: {url: 'sentinel://s/m?tls=true', sentinel: {tls: {trustRoots: FILE}}}",
         "redis.sentinel.tls.trustRoots"
       ),
       (
-        app + ", backend: {healthURL: 'https://h/', rate: 5, trustRoots: FILE}}}", "apps.news.backend.trustRoots"
+        app + "}, backend: {healthURL: 'https://h/', rate: 5, trustRoots: FILE}}}", "apps.news.backend.trustRoots"
       ),
       (
-        app + "}}\nwebhooks: {w: {url: 'https://h/', secretFile: s, trustRoots: FILE}}", "webhooks.w.trustRoots"
+        app + "}}}\nwebhooks: {w: {url: 'https://h/', secretFile: s, trustRoots: FILE}}", "webhooks.w.trustRoots"
       ),
     ]
     for (text, key) in places {

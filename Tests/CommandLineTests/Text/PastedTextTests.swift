@@ -184,11 +184,11 @@ struct SavedTextTests {
     #expect(try SecretFile.read(secret).starts(with: Array("open".utf8)))
     let yaml = try folder.write(
       "carillon.yaml",
-      mark + "apps:\n  news:\n    topic: com.example.news\n    environment: sandbox\n    token:\n"
-        + "      keyFile: k.p8\n      keyID: ABC123DEFG\n      teamID: DEF123GHIJ\n")
+      mark + "apps:\n  news:\n    apns:\n      topic: com.example.news\n      environment: sandbox\n      token:\n"
+        + "        keyFile: k.p8\n        keyID: ABC123DEFG\n        teamID: DEF123GHIJ\n")
     let configuration = try ConfigurationLoader(
       argument: yaml,
-      environment: ["CARILLON_REDIS_URL": "redis://r:6379/\n", "CARILLON_APPS_NEWS_TOPIC": "com.example.b\r\n"]
+      environment: ["CARILLON_REDIS_URL": "redis://r:6379/\n", "CARILLON_APPS_NEWS_APNS_TOPIC": "com.example.b\r\n"]
     ).load()
     #expect(configuration.apps["news"]?.apns?.topic == "com.example.b")
     #expect(ConfigurationLoader(argument: nil, environment: ["CARILLON_CONFIG": yaml + "\n"]).file == yaml)

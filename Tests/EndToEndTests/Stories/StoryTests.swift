@@ -138,11 +138,11 @@ import Testing
     let prices = (5..<customers).map { #"{"user":"c\#($0)","vars":{"price":\#($0 % 90)}}"# + "\n" }
     let keys = URL(fileURLWithPath: scene.world.environment["CARILLON_CONFIG"] ?? "").deletingLastPathComponent().path
     let app = [
-      "apps:", "  shop:", "    topic: com.example.news", "    environment: production",
-      "    token: { keyFile: \(keys)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }",
-      "    trustRoots: \(keys)/ca.pem", "    endpoint: https://127.0.0.1:\(scene.simulator.port)", "",
+      "apps:", "  shop:", "    apns:", "      topic: com.example.news", "      environment: production",
+      "      token: { keyFile: \(keys)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }",
+      "      trustRoots: \(keys)/ca.pem", "      endpoint: https://127.0.0.1:\(scene.simulator.port)", "",
     ]
-    scene.world.environment["CARILLON_APPS_NEWS_ENDPOINT"] = nil
+    scene.world.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = nil
     scene.world.environment["CARILLON_CONFIG"] = scene.folder.path("carillon.yaml")
     let run = try StoryRun(
       StoryPage("shop.md"), in: scene.world, folder: scene.folder, port: scene.server.port,

@@ -42,8 +42,8 @@ public enum AlertCases {
     let identity = try PushCertificateAuthority().issue(topic: "com.example.old", validity: -86_400..<86_400)
     try folder.writeSecret("push.pem", identity.certificateChainPEM + identity.privateKeyPEM)
     return [
-      "  old:", "    topic: com.example.old", "    environment: production",
-      "    certificate: { file: \(folder.path("push.pem")) }", "    endpoint: https://127.0.0.1:1",
+      "  old:", "    apns:", "      topic: com.example.old", "      environment: production",
+      "      certificate: { file: \(folder.path("push.pem")) }", "      endpoint: https://127.0.0.1:1",
       "    backend: { healthURL: \"http://127.0.0.1:1/health\", every: 1s, rate: 100 }",
     ]
   }
@@ -173,7 +173,7 @@ public enum AlertCases {
     let sendAt = #","sendAt":"\#(Timestamp.format(milliseconds: tomorrow))""#
     for (id, more) in [("unapproved", ""), ("unapproved-tomorrow", sendAt)] {
       let job = Array(CarillonWorld.job(id, audience: #"{"segment":"*"}"#, more: more).utf8)
-      let campaign = try CampaignJob.parse(job, .any(APNsService()))
+      let campaign = try CampaignJob.parse(job, .any([APNsService()]))
       _ = try await world.store.queue.activate(campaign, job: job, worker: "large", approval: "it is large")
     }
     try await scene.awaitMetric("carillon_fleet_campaigns_awaiting_approval", "is 2") { $0 == 2 }

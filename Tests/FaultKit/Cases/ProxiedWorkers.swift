@@ -27,7 +27,7 @@ struct ProxiedWorkers {
         environment["CARILLON_REDIS_URL"] = "redis://127.0.0.1:\(proxy.port)"
       case .apns:
         proxy = try await TCPProxy.start(to: UInt16(world.simulator.port))
-        environment["CARILLON_APPS_NEWS_ENDPOINT"] = "https://127.0.0.1:\(proxy.port)"
+        environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = "https://127.0.0.1:\(proxy.port)"
       }
       members.append(Member(worker: try await world.worker("w\(number)", environment: environment), proxy: proxy))
     }

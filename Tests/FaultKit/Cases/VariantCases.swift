@@ -94,7 +94,7 @@ enum VariantCases {
     var findings = Findings(campaign: campaign.id)
     let show = try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
     guard let (_, job) = try await world.store.campaigns.findWithJob(campaign.id),
-      let campaign = try? CampaignJob.parse(job, .any(APNsService())), let variants = campaign.message.variants,
+      let campaign = try? CampaignJob.parse(job, .any([APNsService()])), let variants = campaign.message.variants,
       let stages = campaign.delivery.stages, let best = show.object("winner")?.text("variant")
     else { return ["nobody has said which variant is best: \(show)"] }
     let requests = Dictionary(grouping: try world.simulatorLog().requests, by: \.id)

@@ -124,7 +124,7 @@ public final class FaultWorld: Sendable {
       "trustRoots: \(keys)/ca.pem",
     ]
     let file = folder.appending(path: "carillon.yaml")
-    let text = (["apps:", "  news:"] + lines.map { "    " + $0 } + settings).map { $0 + "\n" }.joined()
+    let text = (["apps:", "  news:", "    apns:"] + lines.map { "      " + $0 } + settings).map { $0 + "\n" }.joined()
     try Data(text.utf8).write(to: file)
     return file.path
   }

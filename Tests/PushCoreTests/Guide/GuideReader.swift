@@ -50,7 +50,7 @@ enum GuideReader {
         content: Array(#"{"payload":{"aps":{"alert":"T"}}}"#.utf8))
     }
     let resolved = try CampaignJob.resolve(job, templates)
-    return try CampaignJob.examine(resolved, .known(["news": news, "shop": news]), now: now / 1000).findings
+    return try CampaignJob.examine(resolved, .known(["news": [news], "shop": [news]]), now: now / 1000).findings
   }
 
   /// Reads a registration event.

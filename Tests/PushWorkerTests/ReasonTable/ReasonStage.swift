@@ -41,16 +41,16 @@ struct ReasonStage {
       }
       if !scene.isKeyKnown { configuration.keys = [] }
     }
-    rig.channel.service = APNsService(AppTraits(topic: scene.topic))
+    rig.channel.services[0].service = APNsService(AppTraits(topic: scene.topic))
     if let authority {
-      rig.channel.credential = try ClientCertificate(
+      rig.channel.services[0].credential = try ClientCertificate(
         authority.issue(
           topic: scene.certificateTopic, environments: scene.certificateEnvironments,
           validity: scene.certificateValidity))
     }
     self.rig = rig
     redis = RedisClient(url: rig.url, options: WorkerRig.unhurried)
-    credential = rig.channel.credential
+    credential = rig.channel.services[0].credential
     // If the answer hits all pushes, there must be users whom the paused campaign has not reached.
     users = if case .one = scene.hit { 8 } else { 240 }
   }

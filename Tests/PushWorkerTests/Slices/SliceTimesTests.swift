@@ -14,7 +14,7 @@ struct SliceTimesTests {
     // At the start the time is 09:00 in UTC, and 21:59:30 in E.
     try ZoneFile.write(["E": 13 * 3600 - 30], to: folder.url)
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}\#(more)}"#
-    let campaign = try CampaignJob.parse(Array(job.utf8), .any(APNsService()))
+    let campaign = try CampaignJob.parse(Array(job.utf8), .any([APNsService()]))
     let sent = SendTimes(
       steps: [
         .init(first: 0, due: 0, isDropped: true), .init(first: 10, due: 0, zone: 0),

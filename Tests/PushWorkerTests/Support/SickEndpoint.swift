@@ -42,12 +42,14 @@ actor SickEndpoint {
     configuration.identity = identity.identity
     configuration.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
     configuration.knobs.latencyMilliseconds = Self.latency
-    channel = AppChannel(
-      service: APNsService(AppTraits(topic: topic)), environment: "production",
-      endpoint: PushEndpoint(
-        url: "https://127.0.0.1:\(configuration.port)",
-        trustRoots: try folder.write("sick.pem", identity.authorityPEM)),
-      credential: try ProviderTokenSource(keyID: Self.keyID, teamID: Self.teamID, key: key))
+    channel = AppChannel([
+      ServiceChannel(
+        service: APNsService(AppTraits(topic: topic)), environment: "production",
+        endpoint: PushEndpoint(
+          url: "https://127.0.0.1:\(configuration.port)",
+          trustRoots: try folder.write("sick.pem", identity.authorityPEM)),
+        credential: try ProviderTokenSource(keyID: Self.keyID, teamID: Self.teamID, key: key))
+    ])
     self.configuration = configuration
     simulator = try await Simulator.start(configuration)
   }

@@ -23,26 +23,29 @@ struct WorkerRig {
   /// The time zones of its workers.
   let zones: ZoneDatabase
   var channel: AppChannel
+  private let services: PushServices
 
   static let topic = "com.example.news"
 
   /// - Parameters:
   ///   - engine: the transport engine of the workers. A test that sends runs with each.
   ///   - server: a Redis of the test's own, if the test changes its state.
+  ///   - others: push services beside APNs.
   ///   - users: how many users to register.
   init(
     engine: PushEngineKind, partitions: Int = 8, server own: RedisServer? = nil, zones: ZoneDatabase = .system,
-    users: Int = 0, configure: (inout SimulatorConfiguration) -> Void = { _ in }
+    others: [any PushService] = [], users: Int = 0, configure: (inout SimulatorConfiguration) -> Void = { _ in }
   ) async throws {
     self.engine = engine
     self.zones = zones
+    services = PushServices(standard: APNsService(), others: others)
     var server = own
     if server == nil { server = try await RedisServer.shared }
     url = try RedisURL(#require(server).url)
     keys = try #require(Keyspace(namespace: "rig-\(UUID().uuidString)", partitions: partitions))
     store = CampaignStore(
       redis: RedisClient(url: url, options: Self.unhurried), keys: keys,
-      services: PushServices(standard: APNsService()),
+      services: services,
       zones: zones)
     try await store.open(creating: true)
     let key = try ECPrivateKey.generate()
@@ -52,10 +55,12 @@ struct WorkerRig {
     simulator = try await Simulator.start(configuration)
     folder = try ScratchFolder()
     let roots = try folder.write("ca.pem", try #require(simulator.authorityPEM))
-    channel = AppChannel(
-      service: APNsService(AppTraits(topic: Self.topic)), environment: "production",
-      endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots),
-      credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key))
+    channel = AppChannel([
+      ServiceChannel(
+        service: APNsService(AppTraits(topic: Self.topic)), environment: "production",
+        endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots),
+        credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key))
+    ])
     if users > 0 { try await register(users) }
   }
 
@@ -105,7 +110,7 @@ struct WorkerRig {
   func client(_ way: RedisURL? = nil) -> CampaignStore {
     CampaignStore(
       redis: RedisClient(url: way ?? url, options: Self.unhurried), keys: keys,
-      services: PushServices(standard: APNsService()), zones: zones)
+      services: services, zones: zones)
   }
 
   /// Long timeouts, because no test here is about an unreachable Redis and a loaded machine must not fail one.
@@ -114,10 +119,14 @@ struct WorkerRig {
 
   /// Submits a job. The fields replace those of a job to all users.
   @discardableResult
-  func submit(_ id: String, _ fields: String = "", audience: String = #"{"segment":"*"}"#) async throws -> Admission {
+  func submit(
+    _ id: String, _ fields: String = "", audience: String = #"{"segment":"*"}"#,
+    payload: String = #"{"aps":{"alert":"hi"}}"#
+  ) async throws -> Admission {
     let job = Array(
-      #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(fields)}"#.utf8)
-    let apps = JobApps.known(["news": APNsService(AppTraits(topic: "com.example.news"))])
+      #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":\#(payload)\#(fields)}"#.utf8)
+    let others = channel.services.dropFirst().map(\.service)
+    let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news"))] + others])
     let campaign = try CampaignJob.parse(job, apps)
     return try await store.queue.submit(job, as: campaign, by: campaign.submittedBy)
   }

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- opengate: begins the next stage of a campaign: puts the stage and its companions on their lane or into the schedule.
--- Invariant: a stage begins once, after the stage before it, with one start time. Its expiration and other times depend
--- on the start time. If Redis has lost the beginning of a stage, the worker that restores it passes the original start
--- time. No stage of a paused or cancelled campaign begins.
+-- opengate: begins the next stage of a campaign: puts its legs and companions on their lane or into the schedule.
+-- Invariant: a stage begins once, in its turn, with one start. Its expiration and other times follow from the start, so
+-- a worker that restores a beginning which Redis has lost passes the original start. No stage of a paused or cancelled
+-- campaign begins.
 -- The winner is recorded once, and all later stages use it. An override of a verdict applies to this gate only.
 -- While the store is held, or if it has another number of partitions than the worker knows, nothing begins.
 -- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each
@@ -18,7 +18,8 @@
 --      9 name of the stage
 --      10 number of partitions listed
 --      then the partitions
---      then of each part: id, send time in ms ('' for immediately), expiration ('' for none)
+--      then of each part: id, send time in ms ('' for immediately), expiration ('' for none), order of its slices:
+--        'RPUSH' | 'LPUSH' (reversed, see `activate`)
 -- Returns 1, or 0 if nothing begins
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'stage', 'winner')
 local is_again = ARGV[8] == '1'
@@ -40,7 +41,7 @@ for i = 9, #KEYS, 2 do
     if ARGV[5] ~= '' then redis.call('HSET', KEYS[i], 'variant', ARGV[5]) end
     redis.call('DEL', KEYS[i + 1])
     for first = 11, 10 + listed, 500 do
-      redis.call('RPUSH', KEYS[i + 1], unpack(ARGV, first, math.min(first + 499, 10 + listed)))
+      redis.call(ARGV[at + 3], KEYS[i + 1], unpack(ARGV, first, math.min(first + 499, 10 + listed)))
     end
     if state == 'scheduled' then redis.call('ZADD', KEYS[5], due, id) end
     if state == 'active' then
@@ -49,7 +50,7 @@ for i = 9, #KEYS, 2 do
       opened = opened + listed
     end
   end
-  at = at + 3
+  at = at + 4
 end
 redis.call('HSET', KEYS[1], 'stage', place)
 redis.call('HDEL', KEYS[1], 'verdict', 'overruled')

@@ -8,10 +8,11 @@
 -- The campaign and its parts are written in one step. The campaign names its parts, and each part names the campaign.
 -- The stages after the first wait at their gates and have no open slices (`opengate`).
 -- The script also adds the change to the stream `changes` for webhooks. If that fails, the activation succeeds.
--- The script writes nothing while the store is held (by a repartition), or if the worker has another number of
--- partitions.
--- A run of a recurring campaign starts in the state of that campaign. If that campaign is cancelled, the run ends. The
--- script accepts a run only if the recurring campaign lists it.
+-- The slices of every second leg are in the reverse order. One expansion serves all legs of a partition, so workers
+-- that begin with different legs expand different partitions.
+-- While the store is held, or if it has another number of partitions than the worker knows, nothing is written.
+-- A run starts in the state of its recurring campaign: paused, or cancelled, which ends it. It is not a run unless the
+-- recurring campaign lists it.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
 --      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
@@ -24,8 +25,8 @@
 --      6 reason why it needs approval ('': it does not)
 --      7 number of partitions listed
 --      then the partitions, then a bitmap of those without a slice ('' for none)
---      then of the campaign and of each part: id, 'sent' | 'parts' (has parts) | 'gated' (waits at a gate), number of
---        fields and values, fields and values
+--      then of the campaign and of each part: id, 'sent' | 'reversed' (sent, in the reverse order) | 'parts' (has
+--        parts) | 'gated' (waits at a gate), number of fields and values, fields and values
 -- Returns one of:
 --      1 if this call activated it
 --      0 if it was activated before
@@ -89,7 +90,8 @@ local function write(place, part, kind, fields)
   if state == 'active' then redis.call('SADD', KEYS[6], part) end
   if kind == 'parts' then return 0 end
   redis.call('DEL', KEYS[place + 1])
-  for i = 8, 7 + listed, 500 do redis.call('RPUSH', KEYS[place + 1], unpack(ARGV, i, math.min(i + 499, 7 + listed))) end
+  local push = kind == 'reversed' and 'LPUSH' or 'RPUSH'
+  for i = 8, 7 + listed, 500 do redis.call(push, KEYS[place + 1], unpack(ARGV, i, math.min(i + 499, 7 + listed))) end
   if state == 'scheduled' then redis.call('ZADD', KEYS[7], ARGV[3], part) end
   if state == 'active' then redis.call('RPUSH', KEYS[4], part) end
   return state == 'active' and listed or 0

@@ -1,48 +1,69 @@
 #!lua
--- seal: makes the list of targets that a worker has written final.
--- Invariant: only the owner of the claim can seal its list. Sealed targets never change, and the slice's count is their
--- number. The id of the claim is the seal id of the list. If Redis loses the sealed list, the next list has another
--- seal id, because its targets may be in another order.
--- The script stores the version of the targets and the ledger. A worker that can't read that version does not claim the
--- slice. If targets have their own send times, `commit` grants none before the first of these times.
--- The slice also stores the number of departures before the expansion (`departures.lua`). `commit` compares this number
--- with the current one. If they differ, some targets may have become invalid.
--- The script also seals and counts the control group. Its users are not targets.
--- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 control group, of this claim, 5 control group
+-- seal: makes the lists that were built under a claim the final lists of targets of a slice and of the slices of the
+-- campaign's other legs in the same partition.
+-- Invariant: only the owner of the claim seals, and only its own lists. All legs are sealed in one step by one
+-- expansion, so the decisions about a user are the same in every leg. Sealed targets are immutable, and the slice's
+-- count is their number. The lists are named after the claim that sealed them: if Redis loses the seal, the next lists
+-- may have another order.
+-- A claim of another leg's slice stays valid. Its owner finds the slice sealed. A slice that was closed before, because
+-- its leg was cancelled, stays closed.
+-- The script stores the version of targets and ledger; a worker that can't read that version does not touch the slice.
+-- If targets have their own send times, none is ready until the first of these times (see `commit`).
+-- The slice also stores the number of departures from before the expansion. `commit` compares with it to find out
+-- whether targets may have become invalid since.
+-- In the same step the control group is sealed and counted. Its users are not targets.
+-- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group; then the same
+--      of each other leg's slice
 -- ARGV 1 claim id
---      2 number of targets
---      3 number of their pages
---      4 lease ms
---      5 version of targets and ledger
---      6 number of users in the control group
---      7 number of their pages
---      8 send times of the targets (`SendTimes`; '' for immediately)
---      9 number of departures before the expansion (-1: unknown)
---      10... fields and values of counts: targets of each variant, users reached, and users left out by reason
---        (`AudienceCount`)
--- Returns 1, or -1 if the worker has lost the claim or if the list does not have the length of ARGV 2 and 3
-local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count')
+--      2 lease ms
+--      3 version of targets and ledger
+--      4 number of departures before the expansion (-1: unknown)
+--      then of each slice: number of targets, number of their pages, number of users in the control group, number of
+--        their pages, send times of the targets (`SendTimes`; '' for immediately), number of fields and values, fields
+--        and values of counts: the targets of each variant, the users who are reached, and the users who are left out,
+--        by reason (`AudienceCount`)
+-- Returns 1; -1 if the claim is stale or a list is not as its builder expects; -2 if the expansion of another leg has
+--      sealed the slice
+local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'seal')
 if slice[1] ~= ARGV[1] then return -1 end
-local count = tonumber(ARGV[2])
-if slice[2] == 'sealed' then return tonumber(slice[3]) == count and 1 or -1 end
-if redis.call('LLEN', KEYS[2]) ~= ARGV[3] + 1 then return -1 end
-if ARGV[6] ~= '0' and redis.call('LLEN', KEYS[4]) ~= tonumber(ARGV[7]) then return -1 end
-redis.call('LPOP', KEYS[2])
-if count > 0 then
-  redis.call('RENAME', KEYS[2], KEYS[3])
-  redis.call('PERSIST', KEYS[3])
+if slice[2] == 'sealed' then
+  if slice[4] ~= ARGV[1] then return -2 end
+  return tonumber(slice[3]) == tonumber(ARGV[5]) and 1 or -1
 end
-if ARGV[6] ~= '0' then
-  redis.call('RENAME', KEYS[4], KEYS[5])
-  redis.call('PERSIST', KEYS[5])
-  redis.call('HSET', KEYS[1], 'control', ARGV[6])
+local legs, at = {}, 5
+for base = 1, #KEYS, 5 do
+  local leg = {base = base, count = tonumber(ARGV[at]), pages = tonumber(ARGV[at + 1]), control = ARGV[at + 2],
+    times = ARGV[at + 4], first = at + 6, last = at + 5 + tonumber(ARGV[at + 5])}
+  if redis.call('LLEN', KEYS[base + 1]) ~= leg.pages + 1 then return -1 end
+  if leg.control ~= '0' and redis.call('LLEN', KEYS[base + 3]) ~= tonumber(ARGV[at + 3]) then return -1 end
+  legs[#legs + 1] = leg
+  at = leg.last + 1
 end
 local time = redis.call('TIME')
-redis.call('HSET', KEYS[1], 'phase', 'sealed', 'seal', ARGV[1], 'count', count, 'format', ARGV[5],
-  'departed', ARGV[9], 'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[4]))
-if ARGV[8] ~= '' then
-  local _, due = struct.unpack('>I4I6', ARGV[8], 5)
-  redis.call('HSET', KEYS[1], 'times', ARGV[8], 'ready', 0, 'readyAt', due)
+for i = 1, #legs do
+  local leg, base = legs[i], legs[i].base
+  local phase = i > 1 and redis.call('HGET', KEYS[base], 'phase')
+  if phase == 'done' or phase == 'cancelled' then
+    redis.call('UNLINK', KEYS[base + 1], KEYS[base + 3])
+  else
+    redis.call('LPOP', KEYS[base + 1])
+    if leg.count > 0 then
+      redis.call('RENAME', KEYS[base + 1], KEYS[base + 2])
+      redis.call('PERSIST', KEYS[base + 2])
+    end
+    if leg.control ~= '0' then
+      redis.call('RENAME', KEYS[base + 3], KEYS[base + 4])
+      redis.call('PERSIST', KEYS[base + 4])
+      redis.call('HSET', KEYS[base], 'control', leg.control)
+    end
+    redis.call('HSET', KEYS[base], 'phase', 'sealed', 'seal', ARGV[1], 'count', leg.count, 'format', ARGV[3],
+      'departed', ARGV[4])
+    if leg.times ~= '' then
+      local _, due = struct.unpack('>I4I6', leg.times, 5)
+      redis.call('HSET', KEYS[base], 'times', leg.times, 'ready', 0, 'readyAt', due)
+    end
+    if leg.last >= leg.first then redis.call('HSET', KEYS[base], unpack(ARGV, leg.first, leg.last)) end
+  end
 end
-if ARGV[10] then redis.call('HSET', KEYS[1], unpack(ARGV, 10)) end
+redis.call('HSET', KEYS[1], 'lease', time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[2]))
 return 1

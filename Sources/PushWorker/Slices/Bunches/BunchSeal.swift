@@ -60,6 +60,12 @@ struct BunchSeal: WorkerPart {
         log.tell(.lost(slice: session.slice))
         release.discard(session)
         slices.drop(session.slice)
+        do {
+          try await preparation.returns.parkSealed(session)
+        } catch {
+          // The reference stays in this worker's list, where the next heartbeat finds it.
+          log.report("slices of campaign \(session.slice.campaign)", error)
+        }
       case .success(let answer):
         preparation.noteSeal(targets, of: session)
         if 1...TargetsUnderWay.chunkSize ~= targets.count { session.targets.underWay.keep(targets.chunk, number: 0) }

@@ -20,6 +20,16 @@ struct SliceReturn: WorkerPart {
     if try await !park(session.slice, for: milliseconds) { try await requeue(session) }
   }
 
+  /// Parks a slice that this worker could not seal, for a moment. The expansion of another leg may have sealed it, so that
+  /// it can be sent now. A slice of a campaign with one leg is another worker's.
+  func parkSealed(_ session: SliceSession) async throws {
+    guard !session.context.facts.expansion.parts.isEmpty else { return }
+    try await park(session, for: Self.sealedPause)
+  }
+
+  /// ms for which such a slice is parked.
+  private static let sealedPause = 1
+
   /// Parks a slice without a claim.
   ///
   /// - Returns: `false` if the slice can't be parked.

@@ -56,7 +56,7 @@ final class ExpansionPreconditions: WorkerPart {
     let context = session.context
     guard context.campaign.recipients.limit != nil, context.progress.expansion.quotas == nil else { return true }
     context.progress.expansion.quotas = try await session.expanding.expansion.quotas(
-      for: session.slice, of: context.campaign, filter: context.facts.filter)
+      for: session.slice, of: context.campaign, filter: context.facts.expansion.filter)
     return context.progress.expansion.quotas != nil
   }
 

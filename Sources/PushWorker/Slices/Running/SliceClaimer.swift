@@ -34,9 +34,8 @@ struct SliceClaimer: WorkerPart {
     }
     let ledger = SliceLedger(
       store: store, slice: reference, lease: environment.configuration.lease, app: context.campaign.app,
-      rules: context.facts.rules)
-    // The expansion uses only the present connection. If Redis fails over and loses the claim, this worker then can't
-    // seal the targets.
+      service: context.facts.channel.service, rules: context.facts.rules)
+    // The expansion stays on the present connection. If Redis fails over and loses the claim, this worker can't seal.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
     let standing: SliceStanding

@@ -326,7 +326,7 @@ struct SliceCommitter: WorkerPart {
     guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = session.slice
     let job = try CampaignJob.alone(
-      session.context.facts.job, token: session.context.facts.app.service.text(of: token),
+      session.context.facts.job, token: session.context.facts.channel.service.text(of: token),
       suffix: "\(slice.partition).\(target.index)",
       payload: payload(
         of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context))

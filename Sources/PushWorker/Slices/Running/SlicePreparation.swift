@@ -31,14 +31,15 @@ struct SlicePreparation: WorkerPart {
         try await returns.park(session, for: Self.rankingPause)
         return false
       }
-      let (campaign, filter) = (session.context.campaign, session.context.facts.filter)
+      let (campaign, expansion) = (session.context.campaign, session.context.facts.expansion)
       let quota = session.context.progress.expansion.quotas.map { $0[session.slice.partition] }
       guard
         let targets = try await session.expanding.expansion.expand(
-          session.ledger, of: campaign, filter: filter, quota: quota, now: Int(now),
+          session.ledger, of: campaign, parts: expansion.parts, filter: expansion.filter, quota: quota, now: Int(now),
           departures: session.claim.departures)
       else {
         log.tell(.lost(slice: session.slice))
+        try await returns.parkSealed(session)
         return false
       }
       noteSeal(targets, of: session)

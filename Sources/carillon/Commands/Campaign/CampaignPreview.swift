@@ -31,10 +31,10 @@ extension CampaignCommand {
       let store = try await global.openStore()
       let preview = try await read(store, configuration)
       guard
-        let channel = try AppChannels.make(configuration.apps.filter { $0.key == preview.campaign.app })[
+        let app = try AppChannels.make(configuration.apps.filter { $0.key == preview.campaign.app })[
           preview.campaign.app]
       else { throw CommandError(.defect, "app \(preview.campaign.app) has no push channel") }
-      let report = PreviewReport(preview, channel: channel)
+      let report = PreviewReport(preview, app: app)
       try StandardOutput.printLine(global.json ? report.json : report.text)
       if preview.pushes.isEmpty, !preview.waits || !preview.hasDevices {
         throw ExitCode(CommandError.Code.failed.exitStatus)

@@ -54,7 +54,9 @@ extension CampaignCommand {
       var submission = try await JobSubmission(
         job, resolved: await resolve(job, configuration), configuration.jobApps())
       if estimate { return try await count(submission, configuration) }
-      let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
+      let store = try await StoreConnection(
+        configuration.redis, zoneinfo: configuration.worker.zoneinfo, apps: configuration.appServices
+      ).open(
         creating: true)
       try await submission.addWarnings(from: store)
       let isDuplicate = try await submission.submit(to: store, by: submission.campaign.submittedBy)

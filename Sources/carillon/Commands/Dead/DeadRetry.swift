@@ -23,7 +23,9 @@ extension DeadCommand {
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
-      let store = try await StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo).open(
+      let store = try await StoreConnection(
+        configuration.redis, zoneinfo: configuration.worker.zoneinfo, apps: configuration.appServices
+      ).open(
         creating: false)
       let apps = configuration.jobApps()
       try await DeadCommand.forEach(selection.selectedKeys(in: store), verb: "retried", json: global.json) { key in

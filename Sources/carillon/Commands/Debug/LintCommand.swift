@@ -59,7 +59,7 @@ struct LintCommand: CarillonCommand {
     do {
       let tools = KnownServices.all.tools(for: bytes, app: nil, .known([:]))
       let lint = try tools.lint(
-        bytes, resolved: nil, as: type?.name, app: nil, apps: .any(tools.service), now: now)
+        bytes, resolved: nil, as: type?.name, app: nil, apps: .any([tools.service]), now: now)
       guard lint.kind == .job || app != nil, let apps = try apps() else { return (lint, nil) }
       let job = try await JobLint(bytes, as: type?.name, app: app, apps: apps, now: now) {
         try await global.openStore()

@@ -25,7 +25,8 @@ struct SendCommand: CarillonCommand {
 
   @OptionGroup var global: GlobalOptions
   @Option(help: "The app, by its name in the configuration.") var app: String
-  @Option(help: "The device token in hex.") var token: String
+  @Option(help: "The push service (default: the only one of the app).") var service: String?
+  @Option(help: "The device token, as the app got it.") var token: String
   @Argument(help: "The payload: JSON, the name of a file, or - for standard input.") var payload: String
   @Option(help: "The push type: alert, background, voip, …") var pushType = KnownServices.all.standard.defaultPushType
   @Option(help: "The priority: 10, 5 or 1 (default: 10, or 5 for background).") var priority: Int?
@@ -66,20 +67,37 @@ struct SendCommand: CarillonCommand {
   }
 
   private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
-    guard let configured = configuration.apps[app]?.service else { throw CommandError(.defect, "no app \(app)") }
-    let (tools, settings) = (configured.tools, configured.settings)
+    guard let known = configuration.apps[app]?.services else { throw CommandError(.defect, "no app \(app)") }
+    let (tools, settings) = try configured(among: known)
     let draft = SinglePushDraft(
       name: "send", app: app, token: try tools.service.token(argument: token), payload: try readPayload(of: tools),
       pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID)
     let service = try topic.map { try settings.service(byHand: $0) } ?? settings.service
     let now = Int(Date.now.timeIntervalSince1970)
     let (campaign, findings) = try draft.examine(by: service, now: now)
-    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app] else {
-      throw CommandError(.defect, "no channel for app \(app)")
-    }
+    guard let channel = try AppChannels.make(configuration.apps.filter { $0.key == app })[app]?[tools.service.name]
+    else { throw CommandError(.defect, "no channel for app \(app)") }
     let push = try draft.push(
       campaign, by: service, of: tools, through: channel, now: now, id: try readID().uuidString.lowercased())
     return (push, findings)
+  }
+
+  /// Returns the push service: that of `--service`, or else the only one of the app.
+  private func configured(
+    among known: [CarillonConfiguration.AppService]
+  ) throws -> (any PushServiceTools, any PushServiceSettings) {
+    let names = known.map(\.tools.service.name)
+    guard let name = service ?? (names.count == 1 ? names[0] : nil) else {
+      throw CommandError(
+        .usage, "app \(app) uses several push services: \(names.joined(separator: ", "))",
+        hint: "name one with --service")
+    }
+    guard let found = known.first(where: { $0.tools.service.name == name }) else {
+      throw CommandError(
+        .usage, "app \(app) does not use the push service \(Excerpt.quoted(name))",
+        hint: Nearest.hint(name, among: names))
+    }
+    return (found.tools, found.settings)
   }
 
   private func readID() throws -> UUID {

@@ -86,7 +86,8 @@ extension DevicesCommand {
           hint: "import a file, or import everything again: that is safe")
       }
       let vocabulary = DeviceVocabulary(
-        services: .known, apps: Set(configuration.apps.keys), allowedAttributes: Set(allowAttribute),
+        services: .known(apps: configuration.appServices), apps: Set(configuration.apps.keys),
+        allowedAttributes: Set(allowAttribute),
         now: Int(Date.now.timeIntervalSince1970 * 1000))
       let reader = DeviceRowReader(format: format, vocabulary, from: from)
       if dryRun {

@@ -40,7 +40,7 @@ extension DevicesCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       if let app { try configuration.checkApp(app) }
-      var row = try row()
+      var row = try row(configuration)
       let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       let service = try PushServices.known.named(row.service)
       let token = service.text(of: row.token)
@@ -72,9 +72,10 @@ extension DevicesCommand {
     }
 
     /// Returns the row, with the same checks as for a row of a file.
-    private func row() throws -> DeviceRow {
+    private func row(_ configuration: CarillonConfiguration) throws -> DeviceRow {
       let vocabulary = DeviceVocabulary(
-        services: .known, allowedAttributes: Set(allowAttribute), now: Int(Date.now.timeIntervalSince1970 * 1000))
+        services: .known(apps: configuration.appServices), allowedAttributes: Set(allowAttribute),
+        now: Int(Date.now.timeIntervalSince1970 * 1000))
       var draft = DeviceRowDraft(vocabulary)
       for (column, text) in [
         (DeviceColumn.user, user), (.token, token), (.service, service), (.kind, kind),

@@ -55,12 +55,13 @@ extension QuarantineCommand {
       }
       try configuration.checkApp(app)
       guard let configured = configuration.apps[app] else { throw CommandError(.defect, "no app \(app)") }
-      guard let settings = configured.service.settings as? APNsSettings else {
+      guard let service = configured["apns"], let settings = service.settings as? APNsSettings else {
         throw CommandError(
-          .usage, "app \(app) uses \(configured.service.tools.service.title), which has one environment",
+          .usage, "app \(app) does not use APNs, and no other push service has two environments",
           hint: "name an app that uses APNs")
       }
-      let pushes = try makePushes(to: candidates.filter { $0.app == app }, of: configured, settings, named: app)
+      let pushes = try makePushes(
+        to: candidates.filter { $0.app == app }, of: configured, service, settings, named: app)
       guard let first = pushes.first else { throw CommandError(.defect, "no push for app \(app)") }
       try confirm(pushes.count, app: app, at: first.push.channel.endpoint.url)
       var report = QuarantineProbeReport(
@@ -110,13 +111,16 @@ extension QuarantineCommand {
     // MARK: Pushes
 
     private func makePushes(
-      to candidates: [Candidate], of app: CarillonConfiguration.App, _ settings: APNsSettings, named name: String
+      to candidates: [Candidate], of app: CarillonConfiguration.App, _ service: CarillonConfiguration.AppService,
+      _ settings: APNsSettings, named name: String
     ) throws -> [(token: DeviceToken, push: SinglePush)] {
-      let tools = app.service.tools
-      var flipped = app
-      flipped.service = ConfiguredService(
+      let tools = service.tools
+      var other = service
+      other.configured = ConfiguredService(
         tools, try settings.inOtherEnvironment(at: endpoint.flatMap { EndpointAddress(url: $0) }))
-      guard let channel = try AppChannels.make([name: flipped])[name] else {
+      var flipped = app
+      flipped.services = [other]
+      guard let channel = try AppChannels.make([name: flipped])[name]?.services.first else {
         throw CommandError(.defect, "no channel for app \(name)")
       }
       let (service, now) = (settings.service, Int(Date.now.timeIntervalSince1970))

@@ -89,17 +89,19 @@ struct Doctor {
     var order: [NetworkExamination] = []
     var findings: [DoctorFinding] = []
     for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
-      let endpoint: PushEndpoint
-      do {
-        endpoint = try AppChannels.endpoint(of: app, named: name)
-      } catch {
-        findings.append(.problem(.network, name, error))
-        continue
-      }
-      if let index = order.firstIndex(where: { $0.endpoint == endpoint }) {
-        order[index].apps.append(name)
-      } else {
-        order.append(NetworkExamination(apps: [name], endpoint: endpoint, tools: app.service.tools))
+      for service in app.services {
+        let endpoint: PushEndpoint
+        do {
+          endpoint = try AppChannels.endpoint(of: service, app: name)
+        } catch {
+          findings.append(.problem(.network, name, error))
+          continue
+        }
+        if let index = order.firstIndex(where: { $0.endpoint == endpoint }) {
+          order[index].apps.append(name)
+        } else {
+          order.append(NetworkExamination(apps: [name], endpoint: endpoint, tools: service.tools))
+        }
       }
     }
     return (order, findings)

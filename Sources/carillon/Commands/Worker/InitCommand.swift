@@ -88,7 +88,9 @@ struct InitCommand: CarillonCommand {
     draft.namespace = namespace ?? draft.namespace
     draft.app = try interview.answer(
       "app", "What is the app's name in jobs?", standard: interview.asks ? "news" : nil)
-    draft.settings = try KnownServices.all.standard.setUp(interview)
+    let tools = KnownServices.all.standard
+    draft.service = tools.service.name
+    draft.settings = try tools.setUp(interview)
     return draft
   }
 

@@ -103,7 +103,8 @@ struct WorkerCommand: LongRunningCommand {
     _ configuration: CarillonConfiguration, name: String, on loops: WorkerLoops, unless stop: WorkerStop,
     _ watch: WorkerWatch, _ notifier: ServiceNotifier?
   ) async throws {
-    let connection = try StoreConnection(configuration.redis, zoneinfo: configuration.worker.zoneinfo)
+    let connection = try StoreConnection(
+      configuration.redis, zoneinfo: configuration.worker.zoneinfo, apps: configuration.appServices)
     let log = WorkerLog(name, redis: connection.endpoint)
     let reload = ConfigurationReload(configuration, loader: global.configurationLoader, tell: log.write)
     let reloading = Task {

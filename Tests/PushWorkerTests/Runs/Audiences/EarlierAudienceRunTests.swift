@@ -33,7 +33,7 @@ struct EarlierAudienceRunTests {
     try await rig.submit("story")
     // Another worker has taken the campaign in and does nothing.
     let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
     try await rig.store.campaigns.control("story", .pause, reason: "")
     try await rig.submit("correction", audience: #"{"campaign":"story"}"#)
@@ -59,7 +59,7 @@ struct EarlierAudienceRunTests {
     try await rig.worker("first").run()
     try await rig.submit("others", audience: #"{"segment":"*","exclude":{"campaign":"story"}}"#)
     let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
     try await rig.command("DEL", "campaign:story")
     let worker = rig.worker("second", drains: false)

@@ -29,7 +29,7 @@ struct LimitRunTests {
     try await rig.submit("few", audience: #"{"users":["u1","u9","u3","nobody"],"limit":2}"#)
     // Another worker has counted a slice, and died while it held another.
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: now)
     let slices = try await rig.store.slices.dequeueSlices(worker: "dead", atMost: { _ in 2 })

@@ -25,7 +25,7 @@ struct MissingSegmentRunTests {
   private func takeIn(_ rig: WorkerRig, _ audience: String) async throws {
     try await rig.submit("sale", audience: audience)
     let job = try #require(try await rig.store.queue.awaitJob(worker: "slow", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "slow")
   }
 
@@ -63,7 +63,7 @@ struct MissingSegmentRunTests {
     let rig = try await rig(engine)
     let job = Array(
       #"{"id":"shop-sale","app":"shop","audience":{"segment":"fans"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
-    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "slow")
+    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "slow")
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.show("shop-sale")?.state == .paused }

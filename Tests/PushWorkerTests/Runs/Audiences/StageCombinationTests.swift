@@ -112,7 +112,7 @@ import Testing
   @Test func limitIsRefused() throws {
     let job =
       #"{"id":"a","app":"news","audience":{"segment":"*","limit":5},"payload":{"aps":{"badge":1}},"stages":[{"share":0.1}]}"#
-    let error = #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any(APNsService())) }
+    let error = #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any([APNsService()])) }
     #expect(error?.message.contains("can't be combined with audience.limit") == true)
   }
 }

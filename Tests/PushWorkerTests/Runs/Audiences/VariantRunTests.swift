@@ -59,7 +59,7 @@ struct VariantRunTests {
     _ rig: WorkerRig, _ id: String, _ more: String = "", audience: String = #"{"segment":"*"}"#
   ) async throws -> Campaign {
     let job = Array(#"{"id":"\#(id)","app":"news","audience":\#(audience)\#(Self.variants)\#(more)}"#.utf8)
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     return campaign
   }

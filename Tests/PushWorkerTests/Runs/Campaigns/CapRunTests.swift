@@ -97,7 +97,7 @@ import Testing
   /// - Returns: the number of these targets that should get the push.
   private func die(_ rig: WorkerRig, granted: Int) async throws -> Int {
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
     let ledger = SliceLedger(

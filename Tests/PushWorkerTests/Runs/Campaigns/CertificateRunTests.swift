@@ -20,7 +20,7 @@ import Testing
     let pem = authority.authorityPEM
     var rig = try await WorkerRig(engine: engine) { $0.clientAuthorityPEM = pem }
     let credential = try ClientCertificate(identity)
-    rig.channel.credential = credential
+    rig.channel.services[0].credential = credential
     return (rig, credential)
   }
 

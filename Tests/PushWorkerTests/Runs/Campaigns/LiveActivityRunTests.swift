@@ -87,7 +87,7 @@ struct LiveActivityRunTests {
   @Test func datesAreFixedWhenItBegins() async throws {
     let rig = try await WorkerRig(engine: .native, partitions: 2)
     let job = Array(self.job("goal", "update", audience: #"{"tokens":["\#(WorkerRig.text(1))"]}"#).utf8)
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     #expect(try await rig.store.queue.activate(campaign, job: job, worker: "one") == .new)
     let kept = try #require(try await rig.store.campaigns.findWithJob("goal")).1
     #expect(

@@ -119,7 +119,7 @@ struct MaybeDeliveredRunTests {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: Self.users)
     try await rig.submit("story")
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
     // The worker is granted all targets and dies. It is unknown whether it sent any.

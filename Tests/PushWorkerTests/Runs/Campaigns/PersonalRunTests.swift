@@ -61,7 +61,7 @@ struct PersonalRunTests {
     let rig = try await rig(engine, partitions: 4, folder)
     try await register(rig, 240, city: "Wien")
     let job = Array(#"{"id":"own","app":"news","audience":{"segment":"*"}\#(Self.content)}"#.utf8)
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     // A worker dies with a sealed slice and some targets sent.
     let taken = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
@@ -102,7 +102,7 @@ struct PersonalRunTests {
     try await register(rig, 120, city: "Wien")
     let users = (0..<120).map { #""u\#($0)""# }.joined(separator: ",")
     let job = Array(#"{"id":"few","app":"news","audience":{"users":[\#(users)]}\#(Self.content)}"#.utf8)
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     try await rig.worker("w").run()
     let ids = PushID(campaign: "few")
@@ -135,7 +135,7 @@ struct PersonalRunTests {
     for (id, trim) in [("refused", ""), ("trimmed", #","trim":"aps.alert.body""#)] {
       let job = Array(#"{"id":"\#(id)","app":"news","audience":{"segment":"*"}\#(payload)\#(trim)}"#.utf8)
       _ = try await rig.store.queue.submit(
-        job, as: CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))])))
+        job, as: CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]])))
     }
     let log = EventLog()
     try await rig.worker("w", log: log).run()

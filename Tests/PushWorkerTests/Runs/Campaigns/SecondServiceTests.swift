@@ -31,11 +31,13 @@ struct SecondServiceTests {
       await server.start()
       credential = TextCredential("secret")
       folder = try ScratchFolder()
-      channel = AppChannel(
-        service: TextService(), environment: "production",
-        endpoint: PushEndpoint(
-          url: "https://127.0.0.1:\(server.port)", trustRoots: try folder.write("ca.pem", identity.authorityPEM)),
-        credential: credential)
+      channel = AppChannel([
+        ServiceChannel(
+          service: TextService(), environment: "production",
+          endpoint: PushEndpoint(
+            url: "https://127.0.0.1:\(server.port)", trustRoots: try folder.write("ca.pem", identity.authorityPEM)),
+          credential: credential)
+      ])
       url = try RedisURL(await RedisServer.shared.url)
       keys = try #require(Keyspace(namespace: "text-\(UUID().uuidString)", partitions: 8))
       store = Self.store(url, keys)
@@ -45,7 +47,7 @@ struct SecondServiceTests {
     private static func store(_ url: RedisURL, _ keys: Keyspace) -> CampaignStore {
       CampaignStore(
         redis: RedisClient(url: url, options: WorkerRig.unhurried), keys: keys,
-        services: PushServices(standard: TextService(), apps: ["web": TextService()]))
+        services: PushServices(standard: TextService(), apps: ["web": [TextService()]]))
     }
 
     func register(_ tokens: [String]) async throws {
@@ -61,7 +63,7 @@ struct SecondServiceTests {
     func submit(_ id: String, payload: String = #"{"text":"Hello"}"#) async throws {
       let job = Array(
         #"{"id":"\#(id)","app":"web","audience":{"segment":"*"},"payload":\#(payload),"results":"all"}"#.utf8)
-      let campaign = try CampaignJob.parse(job, .known(["web": TextService()]))
+      let campaign = try CampaignJob.parse(job, .known(["web": [TextService()]]))
       #expect(try await store.queue.submit(job, as: campaign) == .new)
     }
 
@@ -164,7 +166,7 @@ struct SecondServiceTests {
   @Test func jobThatBreaksARuleOfTheServiceIsRejected() async throws {
     let job = #"{"id":"a","app":"web","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
     let error = #expect(throws: JobError.self) {
-      try CampaignJob.parse(Array(job.utf8), .known(["web": TextService()]))
+      try CampaignJob.parse(Array(job.utf8), .known(["web": [TextService()]]))
     }
     #expect(error?.field == "payload.text" && error?.hint?.contains("text-missing") == true)
   }

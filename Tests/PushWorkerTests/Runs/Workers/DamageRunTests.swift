@@ -43,7 +43,7 @@ import Testing
   private func activate(_ id: String, _ rig: WorkerRig) async throws {
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
-    let apps = JobApps.known(["news": rig.channel.service])
+    let apps = JobApps.known(["news": [rig.channel.services[0].service]])
     _ = try await rig.store.queue.activate(CampaignJob.parse(job, apps), job: job, worker: "producer")
   }
 

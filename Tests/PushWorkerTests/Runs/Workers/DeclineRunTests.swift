@@ -26,9 +26,9 @@ import Testing
     var rig = rig
     switch fault {
     case .key:
-      rig.channel.credential = try ProviderTokenSource(
+      rig.channel.services[0].credential = try ProviderTokenSource(
         keyID: "ZZZ123ZZZZ", teamID: "DEF123GHIJ", key: ECPrivateKey.generate())
-    case .topic, .tokens: rig.channel.service = APNsService(AppTraits(topic: "com.example.other"))
+    case .topic, .tokens: rig.channel.services[0].service = APNsService(AppTraits(topic: "com.example.other"))
     }
     return rig
   }

@@ -97,7 +97,7 @@ struct JobIntakeRunTests {
     #expect(entry.hint.contains("carillon dead retry"))
     _ = try await client.command("DEL", key).get()
     try await rig.store.audiences.add((0..<5).map { "u\($0)" }, to: "vip")
-    let apps = JobApps.known(["news": rig.channel.service])
+    let apps = JobApps.known(["news": [rig.channel.services[0].service]])
     _ = try await rig.store.queue.submit(entry.job, as: CampaignJob.parse(entry.job, apps), from: entry.key)
     try await rig.worker("w").run()
     #expect(try await rig.store.campaigns.find("bad")?.counters.outcomes == [.accepted: 5])
@@ -195,7 +195,7 @@ struct JobIntakeRunTests {
     let users = (1...3000).map { "\"u\($0)\"" }.joined(separator: ",")
     for id in ids {
       let job = Array(Self.job(id, #""audience":{"users":[\#(users)]}"#).utf8)
-      let campaign = try CampaignJob.parse(job, .any(APNsService()))
+      let campaign = try CampaignJob.parse(job, .any([APNsService()]))
       _ = try await rig.store.queue.activate(campaign, job: job, worker: "other", narrowed: true)
     }
     let end = DispatchSemaphore(value: 0)

@@ -18,7 +18,7 @@ import Testing
     try await rig.register(users)
     let campaign = try CampaignJob.parse(
       Array(#"{"id":"x","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#.utf8),
-      .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+      .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     let bytes = try await rig.store.limits.estimate(of: campaign).bytes
     let used = try await rig.store.limits.memory().used
     // A raw job bypasses the size check of `submit`.

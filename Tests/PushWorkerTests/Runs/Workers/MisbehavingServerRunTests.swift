@@ -46,12 +46,14 @@ struct MisbehavingServerRunTests {
       counts.change { $0.isOver = true }
       server.stop()
     }
-    rig.channel = AppChannel(
-      service: APNsService(AppTraits(topic: WorkerRig.topic)), environment: "production",
-      endpoint: PushEndpoint(
-        url: "https://127.0.0.1:\(server.port)",
-        trustRoots: try rig.folder.write("flood.pem", identity.authorityPEM)),
-      credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: .generate()))
+    rig.channel = AppChannel([
+      ServiceChannel(
+        service: APNsService(AppTraits(topic: WorkerRig.topic)), environment: "production",
+        endpoint: PushEndpoint(
+          url: "https://127.0.0.1:\(server.port)",
+          trustRoots: try rig.folder.write("flood.pem", identity.authorityPEM)),
+        credential: try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: .generate()))
+    ])
     try await rig.submit("flooded")
     let worker = rig.worker("w", window: 100, drains: false)
     async let running: Void = worker.run()

@@ -73,7 +73,7 @@ import Testing
   @Test(arguments: PushEngineKind.one(for: "allCampaignsOfAnAppShareItsRate"))
   func allCampaignsOfAnAppShareItsRate(engine: PushEngineKind) async throws {
     var (rig, log) = try await rig(engine)
-    rig.channel.rate = 300
+    rig.channel.services[0].rate = 300
     try await rig.register(300)
     let start = Int(Date().timeIntervalSince1970 * 1000)
     for id in ["a", "b", "c"] { try await rig.submit(id) }

@@ -177,13 +177,13 @@ import Testing
     let job = Array(
       #"{"id":"later","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(sendAt)"}"#
         .utf8)
-    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
+    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "-")
     try await rig.command("HSET", "campaign:later", "sendAt", "1")
     try await rig.command("ZADD", "schedule", atOnce ? "1" : String(later), "later")
     _ = try await server.command("save")
     try await rig.register(40)
     #expect(try await rig.store.queue.promote(["later"]) == ["later"])
-    _ = try await rig.store.audiences.narrow(CampaignJob.parse(job, .any(APNsService())))
+    _ = try await rig.store.audiences.narrow(CampaignJob.parse(job, .any([APNsService()])))
     #expect(try #require(try await rig.store.campaigns.find("later")).slices.total < 64)
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)

@@ -89,7 +89,7 @@ struct RegistrationRunTests {
     let rig = try await WorkerRig(engine: .native, users: 1)
     try await rig.submit("a", audience: #"{"users":["u0"]}"#)
     let job = try #require(try await rig.store.queue.awaitJob(worker: "other", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: WorkerRig.topic))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "other")
     // The maintenance leader is suspended: it is connected, and applies no events.
     try await rig.push(events: [#"{"op":"tag","user":"ada","tags":["vip"]}"#])

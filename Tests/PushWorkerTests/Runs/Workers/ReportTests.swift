@@ -46,7 +46,8 @@ struct ReportTests {
     }
     #expect(report.engine == engine.rawValue && report.window == 100 && report.lent == 0 && !report.takesNothing)
     #expect(report.startedAt > 1_700_000_000_000)
-    #expect(report.pools.map(\.endpoint) == [rig.channel.endpoint.url] && report.pools.first?.health == "ready")
+    #expect(
+      report.pools.map(\.endpoint) == [rig.channel.services[0].endpoint.url] && report.pools.first?.health == "ready")
     #expect(report.credentials == [.init(apps: ["news"])])
     await worker.stop()
     try await running.value

@@ -15,7 +15,7 @@ import Testing
     _ rig: WorkerRig, _ id: String, slices: Int = 1, granted: Int, lease: Int = 1
   ) async throws {
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
-    let campaign = try CampaignJob.parse(job, .known(["news": APNsService(AppTraits(topic: "com.example.news"))]))
+    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     for _ in 0..<slices {
       let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
@@ -62,7 +62,7 @@ import Testing
     let job = Array(
       #"{"id":"lost","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(later)"}"#
         .utf8)
-    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any(APNsService())), job: job, worker: "-")
+    _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "-")
     // Simulates that the campaign has begun and its slice was dequeued, without a reply to the worker.
     try await rig.command("DEL", "open:lost")
     try await rig.command("HSET", "campaign:lost", "state", "active")

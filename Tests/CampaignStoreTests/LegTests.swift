@@ -1,0 +1,221 @@
+import APNs
+import PushCore
+import Redis
+import TestPushService
+import TestSupport
+import Testing
+
+@testable import CampaignStore
+
+/// Campaigns with legs for two push services: one expansion decides about each user for both.
+struct LegTests {
+  private static let text = TextService()
+  private static let services = PushServices(
+    standard: TestStore.service, others: [text], apps: ["news": [TestStore.service, text]])
+  private static let apps = JobApps.any([TestStore.service, text])
+
+  private struct World {
+    let store: CampaignStore
+    let world: TestStore
+    let campaign: Campaign
+    /// The campaigns of both legs, in their order.
+    let legs: [Campaign]
+
+    init(on backend: Backend, partitions: Int = 4, _ fields: String = "", audience: String = #"{"segment":"*"}"#)
+      async throws
+    {
+      world = try await TestStore(on: backend, partitions: partitions)
+      store = CampaignStore(redis: world.redis, keys: world.keys, services: LegTests.services)
+      // `text` is the rule of the second service.
+      let job = Array(
+        (#"{"id":"a","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"Hi"},"text":"Hi"}"#
+          + fields + "}").utf8)
+      campaign = try CampaignJob.parse(job, LegTests.apps)
+      #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
+      legs = try ["a~main-apns", "a~main-text"].map {
+        try CampaignJob.part(CampaignID($0), of: job, LegTests.apps, start: 1_800_000_000)
+      }
+    }
+
+    /// Registers users: every third has only a device of APNs, every third only one of the other service, the rest both.
+    func register(_ count: Int) async throws {
+      try await store.registry.register(
+        (0..<count).flatMap { number in
+          var devices: [DeviceRegistration] = []
+          if number % 3 != 1 {
+            var device = TestStore.device(number)
+            device.lastSeen = UInt64(1_000_000 + number)
+            devices.append(DeviceRegistration(user: "u\(number)", device: device))
+          }
+          if number % 3 != 0 {
+            var device = DeviceRecord(token: Array("t:\(number)".utf8), service: "text")
+            device.app = "news"
+            device.registeredAt = 1000
+            device.lastSeen = UInt64(1_000_500 - number)
+            devices.append(DeviceRegistration(user: "u\(number)", device: device))
+          }
+          return devices
+        })
+    }
+
+    func filter() -> DeviceFilter {
+      let filters = legs.map {
+        DeviceFilter(
+          $0, service: LegTests.services[$0.service] ?? TestStore.service, environment: "production",
+          start: 1_800_000_000_000)
+      }
+      return DeviceFilter(joining: filters[0], Array(filters.dropFirst()))
+    }
+
+    func ledger(_ leg: Int, _ partition: Int) -> SliceLedger {
+      SliceLedger(
+        store: store, slice: SliceReference(campaign: legs[leg].id, partition: partition), lease: 60_000, app: "news",
+        service: LegTests.services[legs[leg].service])
+    }
+
+    /// Expands a slice of a leg.
+    func expand(_ ledger: SliceLedger, _ leg: Int, quota: Int? = nil) async throws -> SealedTargets? {
+      try await store.expansion.expand(
+        ledger, of: legs[leg], parts: legs.map(\.id), filter: filter(), quota: quota)
+    }
+
+    /// Returns the partitions of a leg's open slices, in their order.
+    func order(_ leg: Int) async throws -> [Int] {
+      try await world.command("LRANGE", world.keys.open(legs[leg].id), 0, -1).compactMap(\.integer)
+    }
+
+    /// Returns a number of a leg's slice in the first partition.
+    func number(_ field: String, _ leg: Int) async throws -> Int? {
+      try await world.command("HGET", world.keys.slice(0, of: legs[leg].id), field).integer
+    }
+
+    /// Returns the users of a sealed slice.
+    func users(_ leg: Int, _ partition: Int) async throws -> [String] {
+      let ledger = ledger(leg, partition)
+      let count = try await world.command("HGET", world.keys.slice(partition, of: legs[leg].id), "count").integer ?? 0
+      let chunk = try await ledger.targets(from: 0, count: count)
+      return chunk.places.indices.map { String(decoding: chunk.user($0), as: UTF8.self) }
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignForTwoServicesHasALegForEach(on backend: Backend) async throws {
+    let world = try await World(on: backend)
+    #expect(world.campaign.parts.map(\.description) == ["main-apns", "main-text"])
+    let record = try #require(try await world.store.campaigns.find("a"))
+    #expect(record.legs == ["apns", "text"] && record.parts.map(\.service) == ["apns", "text"])
+    #expect(record.staging.partIDs == ["a~main-apns", "a~main-text"])
+    let orders = try await (world.order(0), world.order(1))
+    #expect(orders.0 == orders.1.reversed() && orders.0.count == 4)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func oneExpansionSealsTheSlicesOfBothLegs(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1)
+    try await world.register(300)
+    let (first, second) = (world.ledger(0, 0), world.ledger(1, 0))
+    guard case .claimed = try await first.claim(worker: "w") else { throw TestSupportError("the slice is not claimed") }
+    guard case .claimed = try await second.claim(worker: "v") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    let targets = try #require(try await world.expand(first, 0))
+    #expect(targets.count == 200)
+    let users = try await (world.users(0, 0), world.users(1, 0))
+    #expect(users.0.count == 200 && users.1.count == 200)
+    // The other worker expands as well. It finds its slice sealed, and its list is dropped.
+    #expect(try await world.expand(second, 1) == nil)
+    guard case .claimed(let standing) = try await second.claim(worker: "v") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    #expect(standing.isSealed && standing.count == 200 && standing.seal == first.claim)
+    // The breakdown of the audience is counted once: with the first leg.
+    let counts = try await (world.number("users", 0), world.number("users", 1))
+    #expect(counts == (300, nil))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func latestDeviceOfAUserIsInOneLeg(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1, audience: #"{"segment":"*","devices":"latest"}"#)
+    try await world.register(900)
+    let ledger = world.ledger(1, 0)
+    guard case .claimed = try await ledger.claim(worker: "w") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    #expect(try await world.expand(ledger, 1) != nil)
+    let (apns, text) = (Set(try await world.users(0, 0)), Set(try await world.users(1, 0)))
+    #expect(apns.isDisjoint(with: text) && apns.count + text.count == 900)
+    // Users with both devices: that of the other service was seen later by users below 250.
+    #expect(text.contains("u2") && apns.contains("u602"))
+  }
+
+  @Test(arguments: Backend.allCases)
+  func limitCountsUsersOfAllLegs(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1, audience: #"{"segment":"*","limit":100}"#)
+    try await world.register(900)
+    let ledger = world.ledger(0, 0)
+    guard case .claimed = try await ledger.claim(worker: "w") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    let quotas = try #require(
+      try await world.store.expansion.quotas(for: ledger.slice, of: world.legs[0], filter: world.filter()))
+    #expect(quotas[0] == 100)
+    let other = try await world.store.expansion.quotas(
+      for: world.ledger(1, 0).slice, of: world.legs[1], filter: world.filter())
+    #expect(other == quotas)
+    #expect(try await world.expand(ledger, 0, quota: quotas[0]) != nil)
+    let all = Set(try await world.users(0, 0)).union(try await world.users(1, 0))
+    #expect(all.count == 100)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func controlGroupIsTheSameInBothLegs(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1, #","control":0.3"#)
+    try await world.register(600)
+    let ledger = world.ledger(1, 0)
+    guard case .claimed = try await ledger.claim(worker: "w") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    #expect(try await world.expand(ledger, 1) != nil)
+    let reached = Set(try await world.users(0, 0)).union(try await world.users(1, 0))
+    let control = try await (world.number("control", 0), world.number("control", 1))
+    #expect(reached.count + (control.0 ?? 0) == 600 && (120...240).contains(control.0 ?? 0) && control.1 == nil)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func partitionsAreFixedForBothLegsTogether(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 64)
+    try await world.register(3)
+    #expect(try await world.store.audiences.narrow(world.legs[1]) != nil)
+    let keys = world.world.keys
+    let orders = try await (world.order(0), world.order(1))
+    #expect(orders.0 == orders.1.reversed() && (1...3).contains(orders.0.count))
+    for leg in world.legs {
+      let slices = try await world.world.command("HGET", world.world.keys.campaign(leg.id), "slices").integer
+      #expect(slices == orders.0.count)
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func lostSealIsRestoredForBothLegs(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1)
+    try await world.register(300)
+    let ledger = world.ledger(0, 0)
+    guard case .claimed = try await ledger.claim(worker: "w") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    let targets = try #require(try await world.expand(ledger, 0))
+    let before = try await (world.users(0, 0), world.users(1, 0))
+    // Redis loses its last writes.
+    let keys = world.world.keys
+    for leg in world.legs {
+      _ = try await world.world.command("DEL", keys.slice(0, of: leg.id), keys.targets(0, leg.id))
+    }
+    guard case .claimed(let standing) = try await ledger.claim(worker: "w") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    #expect(!standing.isSealed)
+    #expect(try await world.store.expansion.restore(targets, of: ledger))
+    let after = try await (world.users(0, 0), world.users(1, 0))
+    #expect(after == before)
+  }
+}

@@ -1,0 +1,102 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+import TLS
+import TestPushService
+import TestSupport
+import Testing
+
+/// Whole campaigns with legs for two push services: real workers, Redis, TLS, and a server of each service.
+@Suite(.timeLimit(.minutes(2)))
+struct LegRunTests {
+  /// A rig whose app uses a second push service.
+  private struct LegRig {
+    var rig: WorkerRig
+    let server: TextServer
+
+    init(users: Int, partitions: Int = 8) async throws {
+      rig = try await WorkerRig(engine: .native, partitions: partitions, others: [TextService()])
+      let identity = try SelfSignedIdentity()
+      server = try TextServer(identity, bearer: "secret")
+      await server.start()
+      rig.channel.services.append(
+        ServiceChannel(
+          service: TextService(), environment: "production",
+          endpoint: PushEndpoint(
+            url: "https://127.0.0.1:\(server.port)",
+            trustRoots: try rig.folder.write("text.pem", identity.authorityPEM)),
+          credential: TextCredential("secret")))
+      // Every third user has only a device of APNs, every third only one of the other service.
+      try await rig.register(users)
+      let without = (0..<users).filter { $0 % 3 == 1 }.compactMap { DeviceToken(bytes: WorkerRig.token($0)) }
+      _ = try await rig.store.registry.unregister(without, of: APNsService(), at: 2000)
+      try await rig.store.registry.register(
+        (0..<users).filter { $0 % 3 != 0 }.map { number in
+          var device = DeviceRecord(token: Array("t:\(number)".utf8), service: "text")
+          device.app = "news"
+          device.registeredAt = 1000
+          return DeviceRegistration(user: "u\(number)", device: device)
+        })
+    }
+
+    /// Submits a campaign to all users.
+    func submit(_ id: String, _ fields: String = "") async throws {
+      try await rig.submit(id, fields, payload: #"{"aps":{"alert":"Hi"},"text":"Hi"}"#)
+    }
+  }
+
+  @Test func oneJobReachesTheDevicesOfBothServices() async throws {
+    let legs = try await LegRig(users: 600)
+    try await legs.submit("both")
+    let log = EventLog()
+    try await legs.rig.worker("w", log: log).run()
+    let record = try #require(try await legs.rig.store.campaigns.show("both"))
+    #expect(record.state == .completed, "\(log.all)")
+    #expect(record.counters.outcomes == [.accepted: 800])
+    #expect(record.parts.map(\.id) == ["both~main-apns", "both~main-text"])
+    #expect(record.parts.map { $0.counters.outcomes[.accepted] } == [400, 400])
+    #expect(record.counters.audience.users == 600, "a user counts once")
+    let accepted = await legs.server.book.accepted
+    #expect(accepted.count == 400 && Set(accepted).count == 400)
+    await legs.server.stop()
+  }
+
+  @Test func workersShareTheLegsOfManyPartitions() async throws {
+    let legs = try await LegRig(users: 3000, partitions: 64)
+    try await legs.submit("many")
+    let log = EventLog()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for name in ["a", "b", "c"] {
+        let worker = legs.rig.worker(name, log: log)
+        group.addTask { try await worker.run() }
+      }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await legs.rig.store.campaigns.show("many"))
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 4000], "\(log.all.suffix(20))")
+    let accepted = await legs.server.book.accepted
+    #expect(accepted.count == 2000 && Set(accepted).count == 2000)
+    await legs.server.stop()
+  }
+
+  @Test func deadServiceHoldsNothingOfTheOtherLeg() async throws {
+    let legs = try await LegRig(users: 300)
+    await legs.server.stop()
+    try await legs.submit("half")
+    let log = EventLog()
+    let worker = legs.rig.worker("w", drains: false, log: log)
+    let run = Task { try await worker.run() }
+    // The leg of APNs ends as if it were alone.
+    try await legs.rig.until { try await legs.rig.store.campaigns.find("half~main-apns")?.state == .completed }
+    let leg = try await legs.rig.store.campaigns.show("half~main-apns")
+    #expect(leg?.counters.outcomes == [.accepted: 200])
+    let whole = try #require(try await legs.rig.store.campaigns.show("half"))
+    #expect(whole.state == .active && whole.pending == 200)
+    await worker.stop()
+    try await run.value
+  }
+}
