@@ -101,13 +101,14 @@ package struct SimulatorFolder {
 
     apps:
       news:
-        topic: \(topic)
-        environment: production
-        token: { keyFile: \(signingKey), keyID: \(keyID), teamID: \(teamID) }
-        endpoint: https://127.0.0.1:\(port)
-        trustRoots: \(authority)
-        # or, instead of token:
-        # certificate: { file: push.pem }
+        apns:
+          topic: \(topic)
+          environment: production
+          token: { keyFile: \(signingKey), keyID: \(keyID), teamID: \(teamID) }
+          endpoint: https://127.0.0.1:\(port)
+          trustRoots: \(authority)
+          # or, instead of token:
+          # certificate: { file: push.pem }
 
     retry:
       serverError: 2s # shorter than for APNs, because this is a test
