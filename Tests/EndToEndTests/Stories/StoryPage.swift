@@ -5,7 +5,8 @@ import TestSupport
 ///
 /// A block of ```` ```console ```` has commands after `$ ` and their answers. Any other block is a file; the text above
 /// the block has its name. Comments are not visible to readers: they contain conditions that a test waits for (`until:
-/// COMMAND => TEXT`) and events of the world (`do: NAME`).
+/// COMMAND => TEXT`), events of the world (`do: NAME`), and a line of the next answers that may be another one, if both
+/// are right (`or: LINE | OTHER`).
 struct StoryPage {
   enum Step {
     case file(String, text: String)
@@ -13,6 +14,9 @@ struct StoryPage {
     case until(String, says: String)
     case event(String)
   }
+
+  /// Separates the two possible forms of a line of an answer.
+  static let or: Character = "\u{1F}"
 
   /// Steps of the page, each with its line.
   private(set) var steps: [(line: Int, step: Step)] = []
@@ -25,6 +29,7 @@ struct StoryPage {
 
   private mutating func read(_ lines: [String]) throws {
     var name: String?
+    var other: (line: String, or: String)?
     var number = 0
     while number < lines.count {
       let line = lines[number]
@@ -34,7 +39,9 @@ struct StoryPage {
         }
         let block = Array(lines[(number + 1)..<end])
         if line == "```console" {
-          try readConsole(block, at: number + 2)
+          try readConsole(
+            block.map { $0 == other?.line ? "\($0)\(Self.or)\(other?.or ?? "")" : $0 }, at: number + 2)
+          other = nil
         } else {
           guard let file = name else { throw TestSupportError("line \(number + 1): no file is named for this block") }
           steps.append((number + 1, .file(file, text: block.joined(separator: "\n") + "\n")))
@@ -43,6 +50,8 @@ struct StoryPage {
         number = end
       } else if let words = line.wholeMatch(of: /<!-- until: (.*) => (.*) -->/)?.output {
         steps.append((number + 1, .until(String(words.1), says: String(words.2))))
+      } else if let words = line.wholeMatch(of: /<!-- or: (.*) \| (.*) -->/)?.output {
+        other = (String(words.1), String(words.2))
       } else if let words = line.wholeMatch(of: /<!-- do: (.*) -->/)?.output {
         steps.append((number + 1, .event(String(words.1))))
       } else if let file = line.matches(of: /`([A-Za-z0-9-]+\.[a-z]+)`/).last?.output.1 {
@@ -150,8 +159,11 @@ struct StoryRun {
   private static func matches(_ said: String, _ answer: [String]) throws -> Bool {
     let pattern = answer.map { line -> String in
       if line == "…" { return "(?:.*\n)*?" }
-      let parts = words(line).split(separator: "…", omittingEmptySubsequences: false)
-      return parts.map { NSRegularExpression.escapedPattern(for: String($0)) }.joined(separator: ".*?") + "\n"
+      let forms = line.split(separator: StoryPage.or).map { form in
+        words(form).split(separator: "…", omittingEmptySubsequences: false)
+          .map { NSRegularExpression.escapedPattern(for: String($0)) }.joined(separator: ".*?")
+      }
+      return "(?:" + forms.joined(separator: "|") + ")\n"
     }
     let lines = said.split(separator: "\n").map { words($0) + "\n" }.joined()
     let expression = try NSRegularExpression(pattern: "^" + pattern.joined() + "$")

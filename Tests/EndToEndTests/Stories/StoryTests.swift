@@ -31,6 +31,23 @@ import Testing
       return worker
     }
 
+    /// Lets the time after a stage pass, once the stage has completed: its end moves into the past, and the check of its
+    /// gate is due now.
+    func pass(_ seconds: Int, afterStage part: String, of id: String) async throws {
+      let key = "{carillon}:campaign:" + part
+      try await until("\(part) has completed") { try await server.command("HGET", key, "finishedAt") != "" }
+      let end = try #require(Int(try await server.command("HGET", key, "finishedAt")))
+      try await server.command("HSET", key, "finishedAt", String(end - seconds * 1000))
+      try await server.command("ZADD", "{carillon}:gates", "XX", "0", id)
+    }
+
+    /// Waits until the worker has counted this number of openings of a campaign.
+    func opened(_ count: Int, of id: String) async throws {
+      try await until("\(count) openings of \(id) count") {
+        try await world.show(id).object("receipts")?.number("opened") ?? 0 >= count
+      }
+    }
+
     /// Returns the received pushes by their title, in the order of their arrival.
     func received() throws -> [String: [SimulatorLog.Request]] {
       let requests = try SimulatorLog(log).requests.sorted { $0.at < $1.at }
@@ -59,16 +76,22 @@ import Testing
     let readers = 2000
     var scene = try await Scene(.native, latency: "150ms")
     // Seven o'clock of the nearest day, -15 to 9 hours from now: noon in Sydney fits too.
-    let now = Int(Date().timeIntervalSince1970)
+    var now = Int(Date().timeIntervalSince1970)
     var seven = now / 86_400 * 86_400 + 7 * 3600
     if seven - now >= 9 * 3600 { seven -= 86_400 }
     if seven - now < -15 * 3600 { seven += 86_400 }
-    // The page submits the briefing after some seconds.
-    let due = ["Asia/Tokyo": now + 14, "Europe/Berlin": now + 18, "America/New_York": now + 22]
-    var offsets = due.mapValues { seven - $0 }
-    offsets["Australia/Sydney"] = seven + 5 * 3600 - now
     let clocks = try ScratchFolder("zones")
-    try ZoneFile.write(offsets, to: clocks.url)
+    var due: [String: Int] = [:]
+    // A worker reads a zone when it first needs it, which is for the briefing. The page must show that readers wait
+    // before it is seven in Tokyo.
+    func setClocks() throws {
+      now = Int(Date().timeIntervalSince1970)
+      due = ["Asia/Tokyo": now + 18, "Europe/Berlin": now + 20, "America/New_York": now + 22]
+      var offsets = due.mapValues { seven - $0 }
+      offsets["Australia/Sydney"] = seven + 5 * 3600 - now
+      try ZoneFile.write(offsets, to: clocks.url)
+    }
+    try setClocks()
     scene.world.environment["CARILLON_WORKER_ZONEINFO"] = clocks.url.path
     scene.world.environment["CARILLON_WORKER_WINDOW"] = String(window)
 
@@ -77,7 +100,15 @@ import Testing
       StoryPage("newsroom.md"), in: scene.world, folder: scene.folder, port: scene.server.port,
       replacing: [("2026-12-01T07:00:00", { [seven] in WallTime.format(seven) })], rows: ["readers.csv": rows])
     let worker = try await scene.worker()
-    try await run.play()
+    try await run.play { name in
+      switch name {
+      case "clocks": try setClocks()
+      // So slow that no campaign ends before the next command of the page.
+      case "slow answers": try await scene.simulator.setLatency(milliseconds: 1500)
+      case "quick answers": try await scene.simulator.setLatency(milliseconds: 150)
+      default: throw TestSupportError("no event \(name)")
+      }
+    }
 
     var zoneOf = Dictionary(uniqueKeysWithValues: (4..<readers).map { (Self.token($0), Self.zones[$0 % 4]) })
     for (index, mark) in ["aa01", "bb02", "cc03", "dd04"].enumerated() {
@@ -94,8 +125,8 @@ import Testing
     let flood = try #require(received["Dam breaks near Lyon"])
     let newsletter = try #require(received["The long read"])
     #expect(flood.count == readers && newsletter.count == readers)
-    let beside = newsletter.count { $0.at > flood[0].at && $0.at < flood[flood.count - 1].at }
     // The worker still sends pushes that it holds, and uses the capacity that the flood leaves at its end.
+    let beside = newsletter.count { $0.at > flood[0].at && $0.at < flood[flood.count * 9 / 10].at }
     #expect(beside * 4 <= flood.count, "\(beside) of the newsletter were sent while the flood was")
     let wrong = try #require(received["Earthquake of magnitude 8.5"])
     let right = try #require(received["Correction: magnitude 5.8"])
@@ -147,8 +178,7 @@ import Testing
     let run = try StoryRun(
       StoryPage("shop.md"), in: scene.world, folder: scene.folder, port: scene.server.port,
       replacing: [
-        (#""share": 0.2, "wait": "10m""#, { #""share": 0.2, "wait": "5s""# }),
-        (#""wait": "2h""#, { #""wait": "8s""# }), ("2026-12-03T09:00:00Z", { yesterday }),
+        ("2026-12-03T09:00:00Z", { yesterday }),
         ("2026-12-04T20:00:00Z", { Date(timeIntervalSinceNow: 12).formatted(.iso8601) }),
       ],
       rows: [
@@ -164,6 +194,8 @@ import Testing
     try await run.play { name in
       switch name {
       case "workers": worker = try await scene.worker()
+      case "ten minutes pass": try await scene.pass(600, afterStage: "friday~1", of: "friday")
+      case "two hours pass": try await scene.pass(7200, afterStage: "sleepers~1", of: "sleepers")
       case "sleepers":
         // Users who have received the `brisk` variant by now open it.
         try await until("enough have the brisk words") {
@@ -175,7 +207,8 @@ import Testing
         try await scene.server.command(
           ["lpush", "{carillon}:receipts"]
             + users.map { #"{"event":"opened","campaign":"sleepers","user":"\#($0)"}"# })
-      default:
+        try await scene.opened(users.count, of: "sleepers")
+      case "opened":
         // Every third user who received the push opens it.
         let csv = try await scene.world.succeed(
           "results", "export", "friday", "--only", "accepted", "--format", "csv")
@@ -186,6 +219,8 @@ import Testing
           try await scene.server.command(
             ["lpush", "{carillon}:receipts"] + events[start..<min(start + 500, events.count)])
         }
+        try await scene.opened(openers.union(users.filter { $0 == "ada" }).count, of: "friday")
+      default: throw TestSupportError("no event \(name)")
       }
     }
     try await hold(scene, openers.union(["ada"]), customers)
