@@ -145,7 +145,7 @@ struct VariantRunTests {
     let folder = try ScratchFolder()
     let rig = try await rig(engine, folder, users: 300)
     let campaign = try await submit(
-      rig, "won", #","stages":[{"share":0.4,"wait":"2s","winner":{"by":"opened"}}]"#)
+      rig, "won", #","stages":[{"share":0.4,"wait":"1h","winner":{"by":"opened"}}]"#)
     let first = first("won", 0.4, users: 300)
     let tested = first.reduce(0) { $0 + tokens($1).count }
     let workers = ["a", "b"].map { rig.worker($0, lease: 500, drains: false) }
@@ -156,6 +156,7 @@ struct VariantRunTests {
       let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
       try await rig.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       #expect(await rig.simulator.counters().accepted == tested)
+      try await rig.endWait(ofStage: "won~1", of: "won", seconds: 3600)
       try await rig.until { try await rig.store.campaigns.find("won")?.staging.winner != nil }
       #expect(try await rig.store.campaigns.decision(of: "won")?.winner == 2)
       // All other users open the push now, which is too late.

@@ -46,6 +46,9 @@ import Testing
     }
   }
 
+  /// Returns whether this second, in UNIX time, has begun.
+  private static func isPast(_ second: Int) -> Bool { Date().timeIntervalSince1970 >= Double(second) }
+
   private func expectOutcomes(_ rig: WorkerRig) async throws {
     let results = try await rig.results("news-of-the-day")
     for result in results {
@@ -72,47 +75,63 @@ import Testing
   /// few.
   @Test(arguments: TestForm.pairs(PushEngineKind.allCases, [4, 200]))
   func userWhoLeavesBeforeTheTimeGetsNothing(engine: PushEngineKind, partitions: Int) async throws {
-    let folder = try ScratchFolder()
-    let path = folder.path("requests")
-    let rig = try await WorkerRig(engine: engine, partitions: partitions) { $0.log = path }
-    try await rig.register(Self.users)
-    let start = Int(Date().timeIntervalSince1970) + 14
-    try await rig.submit(
-      "news-of-the-day", #","category":"offers","sendAt":"\#(WallTime.format(start))","localTime":true"#)
-    async let one: Void = rig.worker("one").run()
-    async let other: Void = rig.worker("other").run()
-    try await rig.until { try await rig.store.campaigns.show("news-of-the-day")?.counters.later == Self.users }
-    try await leave(rig)
-    _ = try await (one, other)
-    try await expectOutcomes(rig)
-    let reached = Set(try RequestLine.read(path).map(\.token))
-    let gone = (Self.optedOut + Self.gone).flatMap { $0..<($0 + 10) }.map(WorkerRig.text)
-    #expect(reached.isDisjoint(with: gone) && reached.count == Self.users - gone.count)
+    try await withEnoughTime { seconds in
+      let folder = try ScratchFolder()
+      let path = folder.path("requests")
+      let rig = try await WorkerRig(engine: engine, partitions: partitions) { $0.log = path }
+      try await rig.register(Self.users)
+      let start = Int(Date().timeIntervalSince1970) + seconds
+      try await rig.submit(
+        "news-of-the-day", #","category":"offers","sendAt":"\#(WallTime.format(start))","localTime":true"#)
+      async let one: Void = rig.worker("one").run()
+      async let other: Void = rig.worker("other").run()
+      try await rig.until {
+        try await rig.store.campaigns.show("news-of-the-day")?.counters.later == Self.users || Self.isPast(start)
+      }
+      try await leave(rig)
+      let isInTime = !Self.isPast(start)
+      _ = try await (one, other)
+      guard isInTime else { return false }
+      try await expectOutcomes(rig)
+      let reached = Set(try RequestLine.read(path).map(\.token))
+      let gone = (Self.optedOut + Self.gone).flatMap { $0..<($0 + 10) }.map(WorkerRig.text)
+      #expect(reached.isDisjoint(with: gone) && reached.count == Self.users - gone.count)
+      return true
+    }
   }
 
   /// Every first attempt fails with 429. A user who leaves before the retry gets none.
   @Test(arguments: PushEngineKind.one(for: "userWhoLeavesBeforeTheRetryGetsNothing"))
   func userWhoLeavesBeforeTheRetryGetsNothing(engine: PushEngineKind) async throws {
-    let folder = try ScratchFolder()
-    let path = folder.path("requests")
-    let rig = try await WorkerRig(engine: engine, partitions: 4) {
-      $0.log = path
-      $0.knobs.tokenFailures = (0..<Self.users).map {
-        .init(token: WorkerRig.text($0), status: 429, reason: "TooManyRequests", times: 1)
+    try await withEnoughTime { seconds in
+      let folder = try ScratchFolder()
+      let path = folder.path("requests")
+      let rig = try await WorkerRig(engine: engine, partitions: 4) {
+        $0.log = path
+        $0.knobs.tokenFailures = (0..<Self.users).map {
+          .init(token: WorkerRig.text($0), status: 429, reason: "TooManyRequests", times: 1)
+        }
       }
-    }
-    try await rig.register(Self.users)
-    try await rig.submit("news-of-the-day", #","category":"offers""#)
-    let retry = RetryPolicy(tooManyRequests: 14_000, jitter: 0)
-    async let one: Void = rig.worker("one", retry: retry).run()
-    try await rig.until { try await rig.store.campaigns.show("news-of-the-day")?.counters.retrying == Self.users }
-    try await leave(rig)
-    try await one
-    try await expectOutcomes(rig)
-    let attempts = Dictionary(grouping: try RequestLine.read(path), by: \.token).mapValues(\.count)
-    for number in 0..<Self.users {
-      let isGone = (Self.optedOut + Self.gone).contains(number / 10 * 10)
-      #expect(attempts[WorkerRig.text(number)] == (isGone ? 1 : 2), "user \(number)")
+      try await rig.register(Self.users)
+      // No retry comes earlier than this.
+      let start = Int(Date().timeIntervalSince1970) + seconds
+      try await rig.submit("news-of-the-day", #","category":"offers""#)
+      let retry = RetryPolicy(tooManyRequests: seconds * 1000, jitter: 0)
+      async let one: Void = rig.worker("one", retry: retry).run()
+      try await rig.until {
+        try await rig.store.campaigns.show("news-of-the-day")?.counters.retrying == Self.users || Self.isPast(start)
+      }
+      try await leave(rig)
+      let isInTime = !Self.isPast(start)
+      try await one
+      guard isInTime else { return false }
+      try await expectOutcomes(rig)
+      let attempts = Dictionary(grouping: try RequestLine.read(path), by: \.token).mapValues(\.count)
+      for number in 0..<Self.users {
+        let isGone = (Self.optedOut + Self.gone).contains(number / 10 * 10)
+        #expect(attempts[WorkerRig.text(number)] == (isGone ? 1 : 2), "user \(number)")
+      }
+      return true
     }
   }
 }
