@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
 
 .DEFAULT_GOAL := help
-.PHONY: help build test faults fuzz soak lint docs demo bench deb clean
+.PHONY: help build test test-tools test-build faults fuzz soak lint docs demo bench deb clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -18,15 +18,22 @@ build: ## build the release binary, .build/release/carillon
 # would only cause timeouts. XCTest is off because no test uses it, and its "Executed 0 tests" would mislead.
 # CI needs no debug information: compiling without it takes 15 % less CPU time.
 INFO := $(if $(CI),-debug-info-format none)
+# The tools are installed while the compiler runs, because their installation mostly waits for the network.
 test: ## install missing packages, lint, build, and run every test
 	@deploy/install-dependencies test
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory -j 2 test-tools test-build
+	@set -o pipefail; swift test --skip-build $(INFO) --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
+	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
+
+test-tools:
 	@deploy/install-foreign-clients
 	@deploy/install-foreign-servers
 	@deploy/install-checkers
 	@deploy/install-browser
-	@$(MAKE) --no-print-directory lint
-	@mkdir -p .build; set -o pipefail; swift test $(INFO) --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
-	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
+
+test-build:
+	swift build --build-tests $(INFO)
 
 # A debug build, because only this build contains the fault injection. After a failure the folder of the world has the
 # logs.
