@@ -63,7 +63,7 @@ let package = Package(
       "PushTransport", ["PushCore", "TLS", "HTTP2", "EventLoop", "CCurl"], exclude: ["README.md"]),
     module("ServiceTools", ["PushTransport", "PushCore"]),
     module("APNs", ["ServiceTools", "PushTransport", "PushCore", "TLS"], exclude: ["README.md"]),
-    module("FCM", ["ServiceTools", "PushTransport", "PushCore", "TLS"]),
+    module("FCM", ["ServiceTools", "PushTransport", "PushCore", "TLS"], exclude: ["README.md"]),
     module(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: storeRooms.map { .embedInCode("\($0)/Scripts") }),
@@ -167,7 +167,10 @@ let package = Package(
       "APNsSimulatorTests", ["APNsSimulator", "TLS", "HTTP2", "EventLoop", "TestSupport"], exclude: ["ForeignClients"]),
     tests(
       "CampaignStoreTests",
-      ["CampaignStore", "PushCore", "APNs", "Redis", "EventLoop", "LedgerModel", "TestPushService", "TestSupport"],
+      [
+        "CampaignStore", "PushCore", "APNs", "FCM", "Redis", "EventLoop", "LedgerModel", "TestPushService",
+        "TestSupport",
+      ],
       exclude: ["Formats"]),
     tests(
       "PushWorkerTests",

@@ -1,4 +1,5 @@
 public import PushCore
+internal import PushTransport
 
 extension APNsService {
   public func problem(ofChannel id: String) -> String? { ChannelID.problem(id) }
@@ -72,14 +73,14 @@ final class APNsComposer: PushComposer {
     ids = PushID(campaign: campaign.whole)
   }
 
-  func batch(isUnproven: Bool, capacity: Int) -> PushBatch {
+  func batch(isUnproven: Bool, capacity: Int, now: Int) -> PushBatch {
     PushBatch(
       request: request, isUnproven: isUnproven, payload: payload,
       capacity: capacity, bytesPerPush: content == nil ? 0 : payload.count)
   }
 
   func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool {
-    let id = token.withUnsafeBytes { ids.apnsID(token: $0) }
+    let id = token.withUnsafeBytes { ids.id(token: $0) }
     if let content {
       return batch.append(tag: tag, id: id, token: token, content, values ?? .none, most: mostPayload)
     }

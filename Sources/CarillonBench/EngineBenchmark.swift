@@ -81,7 +81,7 @@ enum EngineBenchmark {
         var batch = PushBatch(request: request, payload: payload, capacity: end - submitted)
         for index in submitted..<end {
           let bytes = token(index)
-          batch.append(tag: UInt64(index), id: ids.apnsID(token: bytes), token: bytes[...])
+          batch.append(tag: UInt64(index), id: ids.id(token: bytes), token: bytes[...])
         }
         pool.submit(batch, lane: 0)
         submitted = end

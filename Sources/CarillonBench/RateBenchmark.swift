@@ -92,7 +92,7 @@ enum RateBenchmark {
     var batch = PushBatch(request: request, payload: payload, capacity: batchSize)
     for index in first..<first + batchSize {
       let token = (0..<32).map { UInt8(truncatingIfNeeded: index >> (8 * ($0 % 8))) ^ UInt8($0) }
-      batch.append(tag: UInt64(index), id: ids.apnsID(token: token), token: token[...])
+      batch.append(tag: UInt64(index), id: ids.id(token: token), token: token[...])
     }
     return batch
   }

@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import APNs
+import FCM
 import Foundation
 import PushCore
 import Redis
@@ -49,12 +50,13 @@ struct FormatTests {
   }
 
   /// A code that changes would rename reasons in ledgers of running campaigns. A new code is added to the sample.
-  @Test func codesOfReasonsAreOnlyAdded() throws {
-    let service = APNsService()
+  @Test(arguments: ["apns", "fcm"])
+  func codesOfReasonsAreOnlyAdded(name: String) throws {
+    let service: any PushService = name == "fcm" ? FCMService() : APNsService()
     let codes = (0...UInt8.max).map(ReasonCode.init(rawValue:))
     let named = codes.filter { $0 == .payloadTooLarge || !service.reasonText(of: $0).isEmpty }
       .map { "\(service.name) \(service.reasonName(of: $0)) \($0.rawValue)" }
-    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Formats/reasons-apns.txt")
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Formats/reasons-\(name).txt")
     let known = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
     #expect(Set(known).subtracting(named).isEmpty, "codes changed: restore them, they stand in ledgers")
     #expect(Set(named).subtracting(known).isEmpty, "new codes: add them to \(file.lastPathComponent)")

@@ -1,3 +1,4 @@
+import APNs
 @testable import PushCore
 import TestSupport
 import Testing
@@ -164,7 +165,7 @@ struct ContentTests {
   @Test func sizesAreThoseOfThePayload() throws {
     let bytes = Array(#"{"payload":{"a":"{{x|fallback}}","t":"long text"},"uniqueKey":"id","trim":"t"}"#.utf8)
     guard case .object(let fields) = try JSONValue(parsing: bytes, maximumDepth: 9).kind else { return }
-    let form = try #require(try PayloadForm.all(of: fields, in: bytes).first)
+    let form = try #require(try PayloadForm.all(of: fields, in: bytes, for: APNsService()).first)
     let content = try Self.content(#"{"a":"{{x|fallback}}","t":"long text"}"#, #","uniqueKey":"id","trim":"t""#)
     let text = try #require(try Self.text(content))
     #expect(form.template.size == text.utf8.count)

@@ -246,7 +246,7 @@ struct EngineTests {
       batch.bytes += PoolHarness.token(UInt64(tag))
       batch.pushes.append(
         Push(
-          tag: UInt64(tag), id: ids.apnsID(token: PoolHarness.token(UInt64(tag))),
+          tag: UInt64(tag), id: ids.id(token: PoolHarness.token(UInt64(tag))),
           token: token..<Int32(batch.bytes.count), payload: start..<token))
       total += size
     }

@@ -89,7 +89,7 @@ final class PoolHarness: Sendable {
       batch.bytes += token
       batch.pushes.append(
         Push(
-          tag: tag, id: ids.apnsID(token: token), token: start..<Int32(batch.bytes.count), payload: payload))
+          tag: tag, id: ids.id(token: token), token: start..<Int32(batch.bytes.count), payload: payload))
     }
     return batch
   }

@@ -85,7 +85,7 @@ public struct TextService: PushService {
 
     init(_ campaign: Campaign) { self.campaign = campaign }
 
-    func batch(isUnproven: Bool, capacity: Int) -> PushBatch {
+    func batch(isUnproven: Bool, capacity: Int, now: Int) -> PushBatch {
       PushBatch(request: request, isUnproven: isUnproven, capacity: capacity)
     }
 

@@ -75,7 +75,7 @@ extension PushDraft {
   /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:)`` reports it.
   static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [PushDraft] {
     guard case .object(let members) = root.kind else { return [] }
-    let forms = (try? PayloadForm.all(of: members, in: bytes)) ?? []
+    let forms = (try? PayloadForm.all(of: members, in: bytes, for: APNsService(app))) ?? []
     guard let payload = forms.first?.value ?? payload(of: members), case .object = payload.kind else { return [] }
     let fields = JobFields(members)
     let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert

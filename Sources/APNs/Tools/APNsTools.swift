@@ -50,6 +50,6 @@ public struct APNsTools: PushServiceTools {
 
   public func resultID(ofCampaign campaign: String) -> ResultID? {
     let ids = PushID(campaign: campaign)
-    return ResultID(name: "apnsId") { UUIDText.text(ids.apnsID(token: $0.bytes)) }
+    return ResultID(name: "apnsId") { UUIDText.text(ids.id(token: $0.bytes)) }
   }
 }

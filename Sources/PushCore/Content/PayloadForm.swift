@@ -50,14 +50,18 @@ struct PayloadReader {
   private var root = ""
   /// Value of ``campaignKey``.
   private let campaign: String
+  /// Service of the push; `nil` if it is not known.
+  private let service: (any PushService)?
 
   /// - Parameters:
   ///   - bytes: the text of the job.
   ///   - campaign: the campaign's id.
-  init(in bytes: [UInt8], audience: JSONValue?, campaign: String = "") {
+  ///   - service: the service of the push, which has a place for the keys; `nil` if it is not known.
+  init(in bytes: [UInt8], audience: JSONValue?, campaign: String = "", of service: (any PushService)? = nil) {
     self.bytes = bytes
     self.audience = audience
     self.campaign = campaign
+    self.service = service
   }
 
   /// Returns the payload itself, and then one form for each language. The sizes are those with all fallbacks.
@@ -115,8 +119,42 @@ struct PayloadReader {
   ) throws(JobError) -> PayloadTemplate {
     var template = PayloadTemplate()
     guard case .object(let members) = value.kind else { return template }
+    let place = uniqueKey == nil && campaignKey == nil ? nil : service?.keyPlace(in: value) ?? []
+    try write(members, to: &template, path: path, trimmed: trimmed?[...], keys: place?[...])
+    return template
+  }
+
+  /// Writes an object.
+  ///
+  /// - Parameters:
+  ///   - trimmed: the names from here to the text that may be shortened; `nil` if that text is not below this object.
+  ///   - place: the names from here to the object that gets the keys; `nil` if it is not below this object.
+  private mutating func write(
+    _ members: [JSONValue.Member], to template: inout PayloadTemplate, path: String, trimmed: ArraySlice<String>?,
+    keys place: ArraySlice<String>?
+  ) throws(JobError) {
     template.add([UInt8(ascii: "{")])
-    try write(members, to: &template, path: path, trimmed: trimmed?[...])
+    for (index, member) in members.enumerated() {
+      if index > 0 { template.add([UInt8(ascii: ",")]) }
+      template.add(bytes[member.nameRange])
+      template.add([UInt8(ascii: ":")])
+      try write(
+        member.value, to: &template, path: path + "." + Excerpt.bare(member.name),
+        trimmed: trimmed?.first == member.name ? trimmed?.dropFirst() : nil,
+        keys: place?.first == member.name ? place?.dropFirst() : nil)
+    }
+    if let place, place.isEmpty {
+      try writeKeys(beside: members, to: &template, path: path)
+    } else if let name = place?.first, !members.contains(where: { $0.name == name }) {
+      template.add(Array("\(members.isEmpty ? "" : ",")\"\(name)\":".utf8))
+      try write([], to: &template, path: path + "." + name, trimmed: nil, keys: place?.dropFirst())
+    }
+    template.add([UInt8(ascii: "}")])
+  }
+
+  private func writeKeys(
+    beside members: [JSONValue.Member], to template: inout PayloadTemplate, path: String
+  ) throws(JobError) {
     var isFirst = members.isEmpty
     for (field, key) in [("uniqueKey", uniqueKey), ("campaignKey", campaignKey)] {
       guard let key else { continue }
@@ -128,38 +166,19 @@ struct PayloadReader {
       template.add([UInt8(ascii: "\"")])
       isFirst = false
     }
-    template.add([UInt8(ascii: "}")])
-    return template
-  }
-
-  /// - Parameter trimmed: the names from here to the text that may be shortened; `nil` if that text is not below this
-  ///   object.
-  private mutating func write(
-    _ members: [JSONValue.Member], to template: inout PayloadTemplate, path: String, trimmed: ArraySlice<String>?
-  ) throws(JobError) {
-    for (index, member) in members.enumerated() {
-      if index > 0 { template.add([UInt8(ascii: ",")]) }
-      template.add(bytes[member.nameRange])
-      template.add([UInt8(ascii: ":")])
-      try write(
-        member.value, to: &template, path: path + "." + Excerpt.bare(member.name),
-        trimmed: trimmed?.first == member.name ? trimmed?.dropFirst() : nil)
-    }
   }
 
   private mutating func write(
-    _ value: JSONValue, to template: inout PayloadTemplate, path: String, trimmed: ArraySlice<String>?
+    _ value: JSONValue, to template: inout PayloadTemplate, path: String, trimmed: ArraySlice<String>?,
+    keys place: ArraySlice<String>?
   ) throws(JobError) {
     switch value.kind {
-    case .object(let members):
-      template.add([UInt8(ascii: "{")])
-      try write(members, to: &template, path: path, trimmed: trimmed)
-      template.add([UInt8(ascii: "}")])
+    case .object(let members): try write(members, to: &template, path: path, trimmed: trimmed, keys: place)
     case .array(let elements):
       template.add([UInt8(ascii: "[")])
       for (index, element) in elements.enumerated() {
         if index > 0 { template.add([UInt8(ascii: ",")]) }
-        try write(element, to: &template, path: path + "[\(index)]", trimmed: nil)
+        try write(element, to: &template, path: path + "[\(index)]", trimmed: nil, keys: nil)
       }
       template.add([UInt8(ascii: "]")])
     // Only `aps.badge` at the top of the payload counts. A member with this name at another place belongs to the app.

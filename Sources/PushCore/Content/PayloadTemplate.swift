@@ -9,6 +9,8 @@ public struct PayloadTemplate: Sendable, Equatable {
     case id
     /// Badge that the push sets: the target's number, or the fallback if it has none.
     case badge
+    /// Number of seconds until the push expires.
+    case lifetime
     /// Beginning of the text that may be shortened.
     case textBegins
     /// End of the text that may be shortened.
@@ -22,11 +24,13 @@ public struct PayloadTemplate: Sendable, Equatable {
     var fallback: Range<Int>
   }
 
+  /// Number of bytes, outside all slots, that do not count against the limit of the service.
+  var uncounted = 0
   /// Literals and fallbacks, as they are sent.
   private(set) var bytes: [UInt8] = []
   private(set) var pieces: [Piece] = []
   /// Literal after the last slot.
-  private var rest = 0..<0
+  private(set) var rest = 0..<0
   private var literalStart = 0
 
   // MARK: Building
@@ -87,6 +91,8 @@ public struct PayloadTemplate: Sendable, Equatable {
     case .value(let place): length(place, piece.fallback.count)
     case .id: Self.idLength
     case .badge: Self.badgeLength
+    // These bytes do not count against a limit, see `write`.
+    case .lifetime: 0
     case .textBegins, .textEnds: 0
     }
   }
@@ -109,13 +115,15 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// - Parameters:
   ///   - values: the target's values, as written by ``PersonalContent``.
   ///   - id: the id of the push.
-  ///   - most: maximum size of a payload in bytes.
+  ///   - lifetime: seconds until the push expires.
+  ///   - most: maximum size of a payload in bytes, without those that do not count (``uncounted``).
   ///   - payload: the buffer to which the payload is appended.
   /// - Returns: whether the payload fits in `most`. If not, nothing is appended.
   func write(
-    _ values: TargetValues, id: (high: UInt64, low: UInt64), most: Int, to payload: inout [UInt8]
+    _ values: TargetValues, id: (high: UInt64, low: UInt64), lifetime: Int = 0, most: Int, to payload: inout [UInt8]
   ) -> Bool {
     let start = payload.count
+    var uncounted = uncounted
     var text: (begin: Int, end: Int)?
     bytes.withUnsafeBytes { bytes in
       func add(_ range: Range<Int>) { payload.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[range])) }
@@ -127,13 +135,17 @@ public struct PayloadTemplate: Sendable, Equatable {
         case .id: UUIDText.append(id, to: &payload)
         case .badge:
           if let badge = values.badge { Self.append(badge, to: &payload) } else { add(piece.fallback) }
+        case .lifetime:
+          let begin = payload.count
+          Self.append(lifetime, to: &payload)
+          uncounted += payload.count - begin
         case .textBegins: text = (payload.count, payload.count)
         case .textEnds: text?.end = payload.count
         }
       }
       add(rest)
     }
-    let excess = payload.count - start - most
+    let excess = payload.count - start - uncounted - most
     guard excess > 0 else { return true }
     if let text, Self.shorten(&payload, text.begin..<text.end, by: excess) { return true }
     payload.removeLast(payload.count - start)

@@ -35,7 +35,7 @@ public struct PersonalContent: Sendable, Equatable {
   private let hasFormats: Bool
   private let needsLanguage: Bool
   /// Forms of the payload. The first is the payload itself. The forms of several variants follow each other.
-  let forms: [Form]
+  private(set) var forms: [Form]
   /// Assignment of ``forms`` to variants; `nil` for a campaign without variants.
   private let variants: VariantForms?
   /// Increment of each user's badge; 0 for none.
@@ -74,6 +74,28 @@ public struct PersonalContent: Sendable, Equatable {
     self.variants = variants
   }
 
+  // MARK: Templates of a service
+
+  /// Creates a content that is the same for all pushes.
+  ///
+  /// - Parameter payload: JSON without insignificant white space.
+  public init(payload: [UInt8]) {
+    var template = PayloadTemplate()
+    template.add(payload)
+    self.init(values: [], forms: [Form(locale: nil, template: template)])
+  }
+
+  /// Replaces the template of each form, for a service that adds its own members to the payload.
+  public mutating func mapTemplates(_ change: (PayloadTemplate) -> PayloadTemplate) {
+    for index in forms.indices { forms[index].template = change(forms[index].template) }
+  }
+
+  /// Whether a form contains the push's own id.
+  public var containsID: Bool { forms.contains { $0.template.pieces.contains { $0.slot == .id } } }
+
+  /// Size in bytes of the largest form, with all fallbacks.
+  public var largestSize: Int { forms.map(\.template.size).max() ?? 0 }
+
   /// Whether the content depends on the target.
   public var needsTarget: Bool { forms.count > 1 || !values.isEmpty || variants != nil }
 
@@ -93,15 +115,17 @@ public struct PersonalContent: Sendable, Equatable {
   /// - Parameters:
   ///   - values: the values that are sealed with the target.
   ///   - id: the id of the push.
+  ///   - lifetime: seconds until the push expires, for a template that contains them.
   ///   - most: maximum size of a payload in bytes.
   ///   - payload: the buffer to which the payload is appended.
   /// - Returns: whether the payload fits in `most`. If not, nothing is appended.
   public func write(
-    _ values: TargetValues, id: (high: UInt64, low: UInt64), most: Int, to payload: inout [UInt8]
+    _ values: TargetValues, id: (high: UInt64, low: UInt64), lifetime: Int = 0, most: Int, to payload: inout [UInt8]
   ) -> Bool {
     // A number that Carillon has not written counts as missing.
     let number = variants?.form(values) ?? values.form
-    return forms[forms.indices.contains(number) ? number : 0].template.write(values, id: id, most: most, to: &payload)
+    return forms[forms.indices.contains(number) ? number : 0].template
+      .write(values, id: id, lifetime: lifetime, most: most, to: &payload)
   }
 
   // MARK: Expansion

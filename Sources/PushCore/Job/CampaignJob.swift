@@ -267,7 +267,8 @@ public enum CampaignJob {
     let members = try JobVariants.members(of: fields)
     let variants = try JobVariants.read(fields, members, campaign: id, to: audience.audience)
     let payload = try JobPayload(
-      fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"), campaign: id)
+      fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"), campaign: id,
+      of: service)
     let timing = try JobTiming(fields, audience: audience.audience)
     var campaign = Campaign(
       id: id,

@@ -13,11 +13,12 @@ struct JobPayload {
   ///   - audience: the audience of the job.
   ///   - value: the audience as JSON in the job.
   ///   - id: the id of the campaign.
+  ///   - service: the service of the push; `nil` if it is not known.
   init(
     _ job: JobFields, variants: [JobVariants.Member] = [], in bytes: [UInt8], to audience: Audience,
-    as value: JSONValue? = nil, campaign id: String = ""
+    as value: JSONValue? = nil, campaign id: String = "", of service: (any PushService)? = nil
   ) throws(JobError) {
-    var reader = PayloadReader(in: bytes, audience: value, campaign: id)
+    var reader = PayloadReader(in: bytes, audience: value, campaign: id, of: service)
     let sources = try ContentSource.all(of: job, variants)
     var forms: [[PersonalContent.Form]] = []
     for source in sources { forms.append(try reader.forms(of: source).map(PersonalContent.Form.init)) }
@@ -54,11 +55,15 @@ extension PayloadForm {
   /// Returns the payload of a job in all its languages, with the payload itself first. The forms of several variants
   /// follow each other.
   ///
-  /// - Parameter bytes: the text that contains the job.
+  /// - Parameters:
+  ///   - bytes: the text that contains the job.
+  ///   - service: the service of the push.
   /// - Throws: an error if `payload`, `localized`, `uniqueKey`, `campaignKey`, `trim` or `variants` is invalid on its
   ///   own.
-  public static func all(of job: [JSONValue.Member], in bytes: [UInt8]) throws(JobError) -> [PayloadForm] {
-    try byVariant(of: job, in: bytes, measures: true).flatMap(\.forms)
+  public static func all(
+    of job: [JSONValue.Member], in bytes: [UInt8], for service: any PushService
+  ) throws(JobError) -> [PayloadForm] {
+    try byVariant(of: job, in: bytes, for: service, measures: true).flatMap(\.forms)
   }
 
   /// Returns the variants of a job that have the same content as an earlier one: the path of each, and the name of the
@@ -66,7 +71,7 @@ extension PayloadForm {
   public static func repeated(
     in job: [JSONValue.Member], _ bytes: [UInt8]
   ) throws(JobError) -> [(path: String, name: String)] {
-    let variants = try byVariant(of: job, in: bytes, measures: false)
+    let variants = try byVariant(of: job, in: bytes, for: nil, measures: false)
     return variants.indices.dropFirst().compactMap { index in
       let same = variants[..<index].first { other in
         other.forms.elementsEqual(variants[index].forms) { $0.locale == $1.locale && $0.template == $1.template }
@@ -78,13 +83,13 @@ extension PayloadForm {
   /// - Parameter measures: whether the sizes include the values of the job's recipients.
   /// - Returns: the name and the forms of each variant; one entry without a name for a job without variants.
   private static func byVariant(
-    of job: [JSONValue.Member], in bytes: [UInt8], measures: Bool
+    of job: [JSONValue.Member], in bytes: [UInt8], for service: (any PushService)?, measures: Bool
   ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
     let fields = JobFields(job)
     var id = (try? fields.string("id")) ?? ""
     // The id of each run is longer by this length.
     if fields.value("repeat") != nil { id += String(repeating: "0", count: Repetition.suffixLength) }
-    var reader = PayloadReader(in: bytes, audience: job.value("audience"), campaign: id)
+    var reader = PayloadReader(in: bytes, audience: job.value("audience"), campaign: id, of: service)
     let variants = try JobVariants.members(of: fields)
     var all: [(name: String, forms: [PayloadForm])] = []
     for (index, source) in try ContentSource.all(of: fields, variants).enumerated() {

@@ -13,7 +13,8 @@ public struct Disposition: Sendable, Equatable {
   /// Decision about the device token. The worker carries it out only if the campaign's guard permits it.
   public enum TokenFate: Sendable, Equatable {
     case keep
-    /// The token is removed, unless the device registered after the answer's timestamp.
+    /// The token is removed, unless the device registered after the answer's timestamp or, for an answer without one,
+    /// after the push was granted.
     case prune
     /// The token is no longer used but kept for review, because the configuration may be at fault.
     case quarantine

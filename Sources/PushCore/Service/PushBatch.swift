@@ -66,6 +66,31 @@ public struct PushBatch: Sendable {
     return true
   }
 
+  /// Adds a push whose payload contains its token.
+  ///
+  /// - Parameters:
+  ///   - opening: the payload before the token.
+  ///   - content: the payload after the token.
+  ///   - lifetime: seconds until the push expires.
+  ///   - most: maximum size in bytes of the payload after the token.
+  /// - Returns: whether the push was added. It is not added if its payload would be larger.
+  public mutating func append(
+    tag: UInt64, id: (high: UInt64, low: UInt64), opening: [UInt8], token: ArraySlice<UInt8>,
+    _ content: PersonalContent, _ values: TargetValues, lifetime: Int, most: Int
+  ) -> Bool {
+    let start = bytes.count
+    bytes.append(contentsOf: opening)
+    let begin = Int32(bytes.count)
+    bytes.append(contentsOf: token)
+    let end = Int32(bytes.count)
+    guard content.write(values, id: id, lifetime: lifetime, most: most, to: &bytes) else {
+      bytes.removeLast(bytes.count - start)
+      return false
+    }
+    pushes.append(Push(tag: tag, id: id, token: begin..<end, payload: Int32(start)..<Int32(bytes.count)))
+    return true
+  }
+
   /// Adds a push with its own payload.
   public mutating func append(
     tag: UInt64, id: (high: UInt64, low: UInt64), token: ArraySlice<UInt8>, payload: some Collection<UInt8>

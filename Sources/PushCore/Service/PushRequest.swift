@@ -42,7 +42,9 @@ public protocol PushComposer: AnyObject {
   /// - Parameters:
   ///   - isUnproven: see ``PushBatch/isUnproven``.
   ///   - capacity: expected number of pushes.
-  func batch(isUnproven: Bool, capacity: Int) -> PushBatch
+  ///   - now: present time in UNIX seconds, for a service that sends the remaining lifetime of a push. It counts for
+  ///     all pushes that are added until the next batch.
+  func batch(isUnproven: Bool, capacity: Int, now: Int) -> PushBatch
 
   /// Adds the push for a token, with its payload and id. The same push always has the same id, regardless of the sender
   /// and the time.

@@ -64,6 +64,10 @@ public protocol PushService: Sendable {
   ///   - now: UNIX seconds; `nil` skips the rules that depend on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
 
+  /// Returns where in a payload the members `uniqueKey` and `campaignKey` of a job are written: the names on the path to
+  /// an object, which is created if it is missing; empty for the payload itself.
+  func keyPlace(in payload: JSONValue) -> [String]
+
   /// Types of push that show nothing and only notify the app of new content.
   var refreshTypes: [String] { get }
 
@@ -121,6 +125,7 @@ public protocol PushService: Sendable {
 
 extension PushService {
   public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? { nil }
+  public func keyPlace(in payload: JSONValue) -> [String] { [] }
   public var refreshTypes: [String] { [] }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
 

@@ -146,7 +146,10 @@ final class AnswerHandler: WorkerPart {
       session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     default:
       var answer = DeferredAnswer(
-        index: index, record: record, fate: decision.token, timestamp: completion.timestamp,
+        index: index, record: record, fate: decision.token,
+        // A device that registered while its push was on the way has a new token, or has the same token again.
+        timestamp: completion.timestamp == 0
+          ? session.targets.underWay.grantTime(of: index) : completion.timestamp,
         unknownReason: completion.unknownReason)
       if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
       if decision.token != .keep, session.context.guard.isUndecided {

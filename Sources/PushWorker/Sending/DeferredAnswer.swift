@@ -5,7 +5,8 @@ struct DeferredAnswer {
   var index: Int
   var record: LedgerRecord
   var fate: Disposition.TokenFate
-  /// Time at which the service found the token dead, in ms since the epoch; 0 if the service names none.
+  /// The device keeps its token if it registered after this time, in ms since the epoch. It is the time at which the
+  /// service found the token dead or, if the service gives no time, that of the grant. 0 if the token is kept anyway.
   var timestamp: UInt64
   /// The text of a reason for which the service has no code.
   var unknownReason: String?

@@ -38,8 +38,9 @@ final class PushSender: WorkerPart {
       session.targets.underWay.renumber(target.index, attempt: target.attempt, history: target.history)
       credit.giveBack(1, of: session)
     }
+    let now = now
     for target in fresh {
-      session.targets.underWay.begin(target.index, attempt: target.attempt, history: target.history)
+      session.targets.underWay.begin(target.index, attempt: target.attempt, history: target.history, now: now)
     }
     session.context.unspend(targets.count - fresh.count)
     // While the targets were loaded, their deadline may have passed, or the slice may have been lost or paused.
@@ -109,7 +110,8 @@ final class PushSender: WorkerPart {
   }
 
   private func submit(_ session: SliceSession, _ indexes: [Int], by composer: any PushComposer) throws {
-    var batch = composer.batch(isUnproven: false, capacity: indexes.count)
+    let seconds = Int(now / 1000)
+    var batch = composer.batch(isUnproven: false, capacity: indexes.count, now: seconds)
     var unproven: PushBatch?
     var (tooLarge, erased): ([Int], [Int]) = ([], [])
     let isPersonal = session.context.facts.filter.isPersonal
@@ -134,7 +136,7 @@ final class PushSender: WorkerPart {
       }
       let fits: Bool
       if isUnproven(index, of: session, token, user: chunk.user(position)) {
-        if unproven == nil { unproven = composer.batch(isUnproven: true, capacity: indexes.count) }
+        if unproven == nil { unproven = composer.batch(isUnproven: true, capacity: indexes.count, now: seconds) }
         fits = unproven?.append(token, values, tag: tag, by: composer) ?? true
       } else {
         fits = batch.append(token, values, tag: tag, by: composer)

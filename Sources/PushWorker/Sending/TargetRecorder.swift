@@ -35,8 +35,7 @@ struct TargetRecorder: WorkerPart {
     session.pending.outcomes.record(EventLoop.now) { batch in
       batch.append(
         record, at: index, action: action, token: chunk.token(position), user: chunk.user(position),
-        // Without a timestamp, the time of receipt counts.
-        timestamp: answer.timestamp == 0 ? record.at : answer.timestamp, keepsResult: keepsResult,
+        timestamp: answer.timestamp, keepsResult: keepsResult,
         unknownReason: answer.unknownReason ?? "")
     }
   }

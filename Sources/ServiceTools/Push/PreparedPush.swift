@@ -22,12 +22,13 @@ public struct PreparedPush: Sendable {
   ///   - values: the values of the target; `nil` if the push has no values.
   ///   - composer: makes the pushes of the campaign.
   ///   - id: a UUID that replaces the id of the push; `nil` keeps the push's id.
+  ///   - now: present time in UNIX seconds.
   /// - Returns: `nil` if the payload is larger than the service accepts.
   public init?(
     to token: DeviceToken, values: TargetValues? = nil, by composer: any PushComposer, of service: any PushService,
-    id: String? = nil
+    id: String? = nil, now: Int
   ) {
-    var batch = composer.batch(isUnproven: false, capacity: 1)
+    var batch = composer.batch(isUnproven: false, capacity: 1, now: now)
     guard batch.append(token.bytes[...], values, tag: 0, by: composer), let push = batch.pushes.first else {
       return nil
     }

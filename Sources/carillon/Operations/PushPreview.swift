@@ -81,19 +81,20 @@ struct PushPreview {
     variant = place.flatMap { campaign.message.variants?.all[$0].name }
     waits = campaign.message.variants != nil && variant == nil
     hasDevices = known.contains { !$0.positions.isEmpty }
+    let now = Int(Date.now.timeIntervalSince1970)
     var pushes: [DevicePush] = []
     for (leg, targets) in zip(legs, known) where !waits {
       let settings = try configuration.settings(of: leg).service
       let service = settings.settings.service
       let expiration =
         record.map(\.delivery.expiration)
-        ?? leg.message.expiration.instant(startingAt: Int(Date.now.timeIntervalSince1970))
+        ?? leg.message.expiration.instant(startingAt: now)
       let composer = service.composer(for: leg, expiration: expiration)
       pushes += targets.positions.compactMap { position in
         guard let token = DeviceToken(bytes: targets.chunk.token(position)) else { return nil }
         return DevicePush(
           tools: settings.tools, token: token,
-          push: PreparedPush(to: token, values: targets.chunk.values(position), by: composer, of: service))
+          push: PreparedPush(to: token, values: targets.chunk.values(position), by: composer, of: service, now: now))
       }
     }
     self.pushes = pushes

@@ -89,7 +89,7 @@ enum ReasonTable {
         $0.deadSince = ReasonScene.registeredAt - 1
       }),
     ReasonRow(
-      "Unregistered (without timestamp: time of receipt)", 410, .unregistered, .final, device: .pruned,
+      "Unregistered (without timestamp: time of the grant)", 410, .unregistered, .final, device: .pruned,
       by: .natural {
         $0.state = .unregistered
         $0.deadSince = ReasonScene.registeredAt - 1

@@ -266,7 +266,7 @@ struct SliceCommitter: WorkerPart {
     credit.lend(count, to: session)
     session.claim.granted = indexes.upperBound
     for index in indexes {
-      session.targets.underWay.begin(index, attempt: 0, history: AttemptHistory())
+      session.targets.underWay.begin(index, attempt: 0, history: AttemptHistory(), now: now)
       recorder.settle(session, index, session.fate(of: index, now: Int(now)))
     }
   }
@@ -305,7 +305,7 @@ struct SliceCommitter: WorkerPart {
     of chunk: TargetChunk, _ position: Int, badge: Int?, _ context: CampaignContext
   ) -> [UInt8]? {
     guard let content = context.campaign.message.content else { return nil }
-    var batch = context.composers.standard.batch(isUnproven: false, capacity: 1)
+    var batch = context.composers.standard.batch(isUnproven: false, capacity: 1, now: Int(now / 1000))
     var values = chunk.values(position)
     values.badge = badge
     guard batch.append(chunk.token(position), values, tag: 0, by: context.composers.standard),

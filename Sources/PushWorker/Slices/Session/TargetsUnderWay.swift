@@ -11,6 +11,8 @@ struct TargetsUnderWay {
   private var chunks: [TargetChunk?] = []
   /// Number of targets in flight in each chunk.
   private var live: [Int] = []
+  /// Time of the oldest grant in each chunk since it last had no target in flight, in ms since the epoch.
+  private var granted: [UInt64] = []
   private var count = 0
 
   /// Targets per read: a power of two near the size of a batch.
@@ -23,6 +25,7 @@ struct TargetsUnderWay {
     bits = Array(repeating: 0, count: (targets + 63) / 64)
     chunks = Array(repeating: nil, count: chunkCount)
     live = Array(repeating: 0, count: chunkCount)
+    granted = Array(repeating: 0, count: chunkCount)
   }
 
   /// Returns the attempt in flight, counted from 0, and the history before it.
@@ -34,6 +37,11 @@ struct TargetsUnderWay {
     index / 64 < bits.count && bits[index / 64] >> UInt64(index % 64) & 1 == 1
   }
 
+  /// Returns a time at or before the grant of a target in flight, in ms since the epoch.
+  ///
+  /// It is exact for the first targets of a chunk. One time for each target would cost eight bytes of memory per push.
+  func grantTime(of index: Int) -> UInt64 { granted[index / Self.chunkSize] }
+
   /// Updates a target in flight that Redis granted again in a lost reply. The coming answer then counts for the new
   /// attempt.
   mutating func renumber(_ index: Int, attempt: UInt8, history: AttemptHistory) {
@@ -44,9 +52,14 @@ struct TargetsUnderWay {
     attempts[index] = (attempt, history)
   }
 
-  mutating func begin(_ index: Int, attempt: UInt8, history: AttemptHistory) {
+  /// Adds a target.
+  ///
+  /// - Parameter now: time of the grant, in ms since the epoch.
+  mutating func begin(_ index: Int, attempt: UInt8, history: AttemptHistory, now: UInt64) {
     bits[index / 64] |= 1 << UInt64(index % 64)
-    live[index / Self.chunkSize] += 1
+    let number = index / Self.chunkSize
+    if live[number] == 0 { granted[number] = now }
+    live[number] += 1
     if attempt > 0 || history.isAmbiguous { attempts[index] = (attempt, history) }
   }
 

@@ -87,7 +87,7 @@ struct PersonalRunTests {
     let bodies = Dictionary(lines.map { ($0.token, $0.body) }) { $1 }
     for number in 0..<240 {
       let isOfTheDead = Partition.of(user: "u\(number)", count: 4) == slice.partition
-      let id = UUIDText.text(ids.apnsID(token: WorkerRig.token(number)))
+      let id = UUIDText.text(ids.id(token: WorkerRig.token(number)))
       let expected = Self.text(number, city: isOfTheDead ? "Wien" : "Graz", id: id)
       #expect(bodies[WorkerRig.text(number)] == expected)
     }
@@ -110,7 +110,7 @@ struct PersonalRunTests {
     let bodies = Dictionary(lines.map { ($0.token, $0.body) }) { $1 }
     #expect(lines.count == 120)
     for number in 0..<120 {
-      let id = UUIDText.text(ids.apnsID(token: WorkerRig.token(number)))
+      let id = UUIDText.text(ids.id(token: WorkerRig.token(number)))
       #expect(bodies[WorkerRig.text(number)] == Self.text(number, city: "Wien", id: id))
     }
   }

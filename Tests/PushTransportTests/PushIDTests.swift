@@ -2,7 +2,7 @@ import PushCore
 import TLS
 import Testing
 
-@testable import APNs
+@testable import PushTransport
 
 @Suite("Ids of pushes")
 struct PushIDTests {
@@ -19,7 +19,7 @@ struct PushIDTests {
   @Test("apns-id and collapse id are what another program computes from campaign and token")
   func stable() {
     let token = (0..<32).map(UInt8.init)
-    let id = PushID(campaign: "spring-sale-2026").apnsID(token: token)
+    let id = PushID(campaign: "spring-sale-2026").id(token: token)
     #expect(UUIDText.text(id) == "f1ed759e-eea1-5f0f-a1af-d04a495e4d6e")
     #expect(PushID.collapseID(campaign: "spring-sale-2026") == "094315af381a6d512448a3c3c450de99")
   }
@@ -27,9 +27,9 @@ struct PushIDTests {
   @Test("another campaign or another token is another id")
   func distinct() {
     let one = PushID(campaign: "a")
-    let first = one.apnsID(token: [1, 2, 3])
-    #expect(first == one.apnsID(token: [1, 2, 3]))
-    #expect(first != one.apnsID(token: [1, 2, 4]))
-    #expect(first != PushID(campaign: "b").apnsID(token: [1, 2, 3]))
+    let first = one.id(token: [1, 2, 3])
+    #expect(first == one.id(token: [1, 2, 3]))
+    #expect(first != one.id(token: [1, 2, 4]))
+    #expect(first != PushID(campaign: "b").id(token: [1, 2, 3]))
   }
 }

@@ -3,8 +3,8 @@ internal import TLS
 
 /// Ids that identify a push of a campaign when it is sent twice.
 ///
-/// `apns-id` is UUIDv5(campaign, token), so every worker gives the same push the same id at any time. One thread at a
-/// time can use a value, because of the ``TLS/Digest`` in it.
+/// An id is UUIDv5(campaign, token), so every worker gives the same push the same id at any time. One thread at a time
+/// can use a value, because of the ``TLS/Digest`` in it.
 public struct PushID {
   /// UUID namespace of Carillon's campaigns: random, and it never changes (RFC 9562 section 6.6).
   static let carillon: [UInt8] = [
@@ -20,22 +20,22 @@ public struct PushID {
     namespace = Self.bytes(id)
   }
 
-  /// Returns the `apns-id` of the push to a token, in two halves in network order.
+  /// Returns the id of the push to a token, in two halves in network order.
   ///
   /// - Parameter token: the raw bytes.
-  public func apnsID(token: UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64) {
+  public func id(token: UnsafeRawBufferPointer) -> (high: UInt64, low: UInt64) {
     namespace.withUnsafeBytes { digest.update($0) }
     digest.update(token)
     return Self.finish(digest)
   }
 
-  /// Returns the `apns-id` of the push to a token, in two halves in network order.
-  public func apnsID(token: [UInt8]) -> (high: UInt64, low: UInt64) {
-    token.withUnsafeBytes { apnsID(token: $0) }
+  /// Returns the id of the push to a token, in two halves in network order.
+  public func id(token: [UInt8]) -> (high: UInt64, low: UInt64) {
+    token.withUnsafeBytes { id(token: $0) }
   }
 
-  /// Returns the default `apns-collapse-id`: the first 32 hex digits of SHA-256(campaign id). A duplicate then replaces
-  /// the first push.
+  /// Returns an id that all pushes of a campaign share: the first 32 hex digits of SHA-256(campaign id). If it is the
+  /// collapse id or the tag of a push, a duplicate replaces the first push.
   public static func collapseID(campaign: String) -> String {
     let digest = Digest(.sha256).hash(Array(campaign.utf8))
     return String(decoding: Hex.encode(digest.prefix(16)), as: UTF8.self)

@@ -1,0 +1,149 @@
+internal import PushCore
+
+/// Content of an error answer of FCM: `{"error":{"code":…,"message":…,"status":…,"details":[…]}}`.
+///
+/// This reader builds no tree and copies no text, except an unknown reason. It keeps what it has read if the body is
+/// cut or is not JSON. The order of the details and of their members does not matter.
+struct ErrorBody {
+  /// The reason; ``FCMReason/none`` if the body has none, ``FCMReason/other`` for an unknown one.
+  private(set) var reason = FCMReason.none
+  /// Text of an unknown reason.
+  private(set) var unknownReason: String?
+
+  /// Facts that were found in the body.
+  private struct Facts {
+    typealias Text = Slice<UnsafeRawBufferPointer>
+    /// `FcmError.errorCode`.
+    var errorCode: Text?
+    /// `ErrorInfo.reason`.
+    var infoReason: Text?
+    /// `error.status`.
+    var status: Text?
+    /// Whether a `fieldViolations[].field` is the token or the installation ID.
+    var isTokenNamed = false
+    /// Whether a text names a device or a topic.
+    var isTargetNamed = false
+    var isTooLarge = false
+  }
+
+  /// Stored bytes of an unknown reason. The longest known reason of Google has about 40 bytes.
+  private static let longestUnknown = 64
+
+  /// - Parameters:
+  ///   - status: the HTTP status. Only a 400 can say that the token is wrong.
+  ///   - bytes: the received body. It may be empty, incomplete or any other bytes.
+  init(status: UInt16, _ bytes: UnsafeRawBufferPointer) {
+    var facts = Facts()
+    var scanner = JSONScanner(bytes)
+    Self.read(&scanner, &facts)
+    guard let word = facts.errorCode ?? facts.infoReason ?? facts.status else { return }
+    reason = FCMReason(word: word)
+    switch reason {
+    case .invalidArgument where status == 400 && facts.errorCode != nil && facts.isTokenNamed: reason = .invalidToken
+    case .invalidArgument where facts.isTooLarge: reason = .messageTooLarge
+    case .projectQuotaExceeded where facts.errorCode != nil && facts.isTargetNamed: reason = .targetQuotaExceeded
+    case .other:
+      // Logs, CSV files and terminals get this text, so it contains only printable ASCII.
+      let printable = word.prefix(Self.longestUnknown).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }
+      unknownReason = String(decoding: printable, as: UTF8.self)
+    default: break
+    }
+  }
+
+  // MARK: Reading
+
+  private static func read(_ scanner: inout JSONScanner, _ facts: inout Facts) {
+    scanner.object { key, scanner in
+      guard key.elementsEqual("error".utf8) else { return scanner.skip() }
+      return scanner.object { key, scanner in
+        switch key.count {
+        case 6 where key.elementsEqual("status".utf8):
+          facts.status = scanner.string()
+          return facts.status != nil || scanner.skip()
+        case 7 where key.elementsEqual("message".utf8):
+          guard let text = scanner.string() else { return scanner.skip() }
+          note(message: text, &facts)
+          return true
+        case 7 where key.elementsEqual("details".utf8):
+          return scanner.array { detail(&$0, &facts) }
+        default: return scanner.skip()
+        }
+      }
+    }
+  }
+
+  /// Reads one element of `details`. Its type may be behind the other members, so they are only judged at its end.
+  private static func detail(_ scanner: inout JSONScanner, _ facts: inout Facts) -> Bool {
+    var type: Facts.Text?
+    var (code, reason): (Facts.Text?, Facts.Text?)
+    let isComplete = scanner.object { key, scanner in
+      switch key.count {
+      case 5 where key.elementsEqual("@type".utf8): type = scanner.string()
+      case 9 where key.elementsEqual("errorCode".utf8): code = scanner.string()
+      case 6 where key.elementsEqual("reason".utf8): reason = scanner.string()
+      case 15 where key.elementsEqual("fieldViolations".utf8):
+        return violations(&scanner) { key, text in
+          guard key.elementsEqual("field".utf8) else { return }
+          if text.elementsEqual("message.token".utf8) || text.elementsEqual("message.fid".utf8) {
+            facts.isTokenNamed = true
+          }
+        }
+      // `google.rpc.QuotaFailure`: the subject or the description says whose quota it is.
+      case 10 where key.elementsEqual("violations".utf8):
+        return violations(&scanner) { _, text in noteTarget(text, &facts) }
+      default: return scanner.skip()
+      }
+      return true
+    }
+    if let type {
+      if ends(type, "FcmError"), let code { facts.errorCode = code }
+      if ends(type, "ErrorInfo"), let reason { facts.infoReason = reason }
+    }
+    return isComplete
+  }
+
+  /// Reads an array of objects, and passes on the strings in them.
+  private static func violations(
+    _ scanner: inout JSONScanner, _ body: (_ key: Facts.Text, _ text: Facts.Text) -> Void
+  ) -> Bool {
+    scanner.array { scanner in
+      scanner.object { key, scanner in
+        guard let text = scanner.string() else { return scanner.skip() }
+        body(key, text)
+        return true
+      }
+    }
+  }
+
+  /// The message of a 400 for a wrong token. Some answers name no field.
+  private static let wrongToken = "The registration token is not a valid FCM registration token"
+
+  private static func note(message: Facts.Text, _ facts: inout Facts) {
+    if message.elementsEqual(wrongToken.utf8) { facts.isTokenNamed = true }
+    // "Message is too large. The maximum is 4K (4096 bytes)." since 2026, "Android message is too big" before. The text
+    // only chooses the word of the reason, not the consequence.
+    if contains(message, "too large") || contains(message, "too big") { facts.isTooLarge = true }
+    noteTarget(message, &facts)
+  }
+
+  private static func noteTarget(_ text: Facts.Text, _ facts: inout Facts) {
+    if contains(text, "device") || contains(text, "topic") { facts.isTargetNamed = true }
+  }
+
+  private static func ends(_ text: Facts.Text, _ end: StaticString) -> Bool {
+    text.count >= end.utf8CodeUnitCount
+      && text.suffix(end.utf8CodeUnitCount).elementsEqual(
+        UnsafeBufferPointer(start: end.utf8Start, count: end.utf8CodeUnitCount))
+  }
+
+  /// Returns whether a text contains a word, regardless of the case of ASCII letters.
+  ///
+  /// - Parameter word: lower case.
+  private static func contains(_ text: Facts.Text, _ word: StaticString) -> Bool {
+    let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+    guard text.count >= word.count else { return false }
+    return (text.startIndex...(text.endIndex - word.count)).contains { start in
+      zip(text[start...], word).allSatisfy { ($0.0 >= 0x41 && $0.0 <= 0x5a ? $0.0 | 0x20 : $0.0) == $0.1 }
+    }
+  }
+}

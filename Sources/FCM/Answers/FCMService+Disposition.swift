@@ -1,0 +1,70 @@
+public import PushCore
+
+extension FCMService {
+  /// Shortest delay in milliseconds after a server error. Source: Firebase, "Best practices when sending FCM messages
+  /// at scale": no retry earlier than 10 s.
+  static let afterServerError = 10_000
+  /// Shortest delay in milliseconds after a gateway error. The page of a 502 asks for 30 s.
+  static let afterGatewayError = 30_000
+  /// Shortest delay in milliseconds after a 429 without `Retry-After`. Source: the same page.
+  static let afterQuota = 60_000
+
+  /// Decides the consequences of a refusal. Only a 4xx can judge a token, and only with a word that FCM has for it.
+  ///
+  /// Source: Firebase, "FCM Error Codes", "Manage FCM registration tokens", "Best practices when sending FCM messages
+  /// at scale".
+  public func disposition(
+    ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
+  ) -> Disposition {
+    let reason = FCMReason(answer.reason)
+    switch answer.status {
+    case 400..<500 where reason == .unspecifiedError, 500, 501, 503, 505..<600:
+      return Self.later(Self.afterServerError, answer, attempt: attempt, policy, jitter)
+    case 502, 504: return Self.later(Self.afterGatewayError, answer, attempt: attempt, policy, jitter)
+    case 400..<500:
+      return Self.decide(clientError: answer, reason, attempt: attempt, policy: policy, jitter: jitter)
+    // FCM sends no other status. It comes from a server in between, which does the same to every push.
+    default: return .refusedHere(policy, answer.reason, jitter)
+    }
+  }
+
+  private static func decide(
+    clientError answer: PushAnswer, _ reason: FCMReason, attempt: Int, policy: RetryPolicy, jitter: Double
+  ) -> Disposition {
+    switch (answer.status, reason) {
+    case (_, .invalidToken): return Disposition(.finish(.badToken), token: .quarantine)
+    // A wrong project in the configuration makes this answer for every token, so no token is removed.
+    case (_, .senderIDMismatch): return Disposition(.finish(.badToken), token: .quarantine)
+    case (404, .unregistered): return Disposition(.finish(.unregistered), token: .prune)
+    case (_, .unregistered): return Disposition(.finish(.unregistered), token: .quarantine)
+    // The message may be wrong for this device only: its package name, or its personal content.
+    case (400, _): return Disposition(.finish(.rejected))
+    // The keys for APNs and web push in the Firebase project. Android devices are not affected.
+    case (401, .thirdPartyAuthError): return Disposition(.finish(.failed))
+    // The credential gets a new access token, and stops if FCM refuses that one too. Pushes wait in the meantime.
+    case (401, _): return Disposition(.resendNow, countsAttempt: false)
+    // The API is disabled, the account lacks the permission, or the project or the path does not exist.
+    case (403, _), (404, _): return .held(policy, answer.reason, jitter)
+    case (429, .targetQuotaExceeded):
+      return later(afterQuota, answer, attempt: attempt, policy, jitter)
+    // The quota belongs to the project, and the push was not processed.
+    case (429, _):
+      var decided = later(
+        answer.retryAfter == 0 ? afterQuota : afterServerError, answer, attempt: 1, policy, jitter)
+      decided.countsAttempt = false
+      return decided
+    default: return Disposition(.finish(.failed))
+    }
+  }
+
+  /// Retries the target. The delay doubles with each attempt, and is at least that of the answer's `Retry-After`.
+  ///
+  /// - Parameter first: delay after the first attempt, in milliseconds.
+  private static func later(
+    _ first: Int, _ answer: PushAnswer, attempt: Int, _ policy: RetryPolicy, _ jitter: Double
+  ) -> Disposition {
+    // Ten doublings of the shortest delay exceed the longest delay of a policy.
+    let planned = first << max(0, min(attempt - 1, 10))
+    return .later(policy.afterTooManyRequests(attempt: 1, asked: max(planned, answer.asked), chance: jitter))
+  }
+}

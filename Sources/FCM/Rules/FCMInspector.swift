@@ -1,0 +1,244 @@
+internal import PushCore
+internal import ServiceTools
+
+/// Checks one push against the rules. Pure.
+struct FCMInspector {
+  let draft: FCMDraft
+  /// Current time in seconds since 1970; `nil` omits rules that depend on the time.
+  let now: Int?
+  private(set) var findings: [Finding] = []
+  private var errors = 0
+  private var warnings = 0
+
+  private init(_ draft: FCMDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
+
+  /// Returns every rule that a job breaks, in one of its pushes or in their combination.
+  ///
+  /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
+  static func findings(ofJob root: JSONValue, in bytes: [UInt8], _ service: FCMService, now: Int?) -> [Finding] {
+    findings(in: FCMDraft.all(job: root, in: bytes, service), now: now) + repeatedVariants(root, bytes)
+  }
+
+  /// Returns every rule that a job's push breaks in any of its languages and variants. A finding that the payload
+  /// itself has too is returned one time.
+  static func findings(in drafts: [FCMDraft], now: Int?) -> [Finding] {
+    guard let first = drafts.first else { return [] }
+    /// Rule of a finding and its place below the payload.
+    struct Key: Hashable {
+      var rule: String
+      var place: [UInt8]
+
+      init(_ finding: Finding, in draft: FCMDraft) {
+        rule = finding.rule.id
+        place = Array(finding.path.utf8.dropFirst(draft.path.utf8.count))
+      }
+    }
+    var inspector = FCMInspector(first, now: now)
+    inspector.checkJob()
+    inspector.checkMessage()
+    var all = inspector.findings
+    let own = Set(all.map { Key($0, in: first) })
+    for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.mostFindings {
+      var inspector = FCMInspector(draft, now: now)
+      inspector.checkMessage()
+      all += inspector.findings.filter { !own.contains(Key($0, in: draft)) }
+    }
+    return PushLint.bounded(all)
+  }
+
+  /// Finds variants with equal content: a comparison of them gives no information.
+  static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
+    guard case .object(let members) = root.kind, members.value("variants") != nil,
+      let repeated = try? PayloadForm.repeated(in: members, bytes)
+    else { return [] }
+    return repeated.map { path, name in
+      Finding(
+        PushRule(.variantSame), path, "has the same content as variant \(Excerpt.quoted(name))",
+        hint: "change its payload, or remove it")
+    }
+  }
+
+  /// Whether the limit of reported errors is reached. The rest of the push is then not checked.
+  var isFull: Bool { errors >= PushLint.mostFindings }
+
+  mutating func report(_ rule: FCMRule, _ path: String, _ message: String, hint: String? = nil) {
+    let finding = Finding(PushRule(rule), path, message, hint: hint)
+    if finding.isError { errors += 1 } else { warnings += 1 }
+    if (finding.isError ? errors : warnings) <= PushLint.mostFindings { findings.append(finding) }
+  }
+
+  /// Returns the path of a place in the payload.
+  func path(_ place: String) -> String { draft.path.isEmpty ? place : "\(draft.path).\(place)" }
+
+  // MARK: The job
+
+  private mutating func checkJob() {
+    if draft.pushType == .background, draft.priority == 10 {
+      report(
+        .backgroundPriority, "priority", "10 for a push that shows nothing: Android lowers the priority of such apps",
+        hint: "use 5")
+    }
+    let seconds: Int? =
+      switch draft.expiration {
+      case .after(let seconds): seconds
+      case .at(let instant): now.map { instant - $0 }
+      case .immediate, .unset: nil
+      }
+    if case .at = draft.expiration, let seconds, seconds <= 0 {
+      report(
+        .expirationPast, "expiration", "has passed: nothing would be sent", hint: "a duration counts from the start")
+    }
+    if let seconds, seconds > MessageAdditions.maximumLifetime {
+      report(.expirationLong, "expiration", "beyond the 28 days that FCM stores a message", hint: "use 28d")
+    }
+  }
+
+  // MARK: The message
+
+  private mutating func checkMessage() {
+    guard case .object(let message) = draft.payload.kind else {
+      report(.wrongType, draft.path, "must be a JSON object, not \(draft.payload.kindName)")
+      return
+    }
+    guard !checkForm(message) else { return }
+    checkTarget(message)
+    check(message, as: .message, path: draft.path)
+    checkAndroid(message)
+    checkContent(message)
+    checkSize()
+    checkOtherPlatforms(message)
+  }
+
+  /// Checks whether the payload belongs to another service or is a whole request.
+  private mutating func checkForm(_ message: [JSONValue.Member]) -> Bool {
+    if message.value("aps") != nil {
+      report(
+        .wrongForm, path("aps"), "makes the payload one of APNs",
+        hint: #"for FCM write {"notification": {"title": …, "body": …}, "data": {…}}"#)
+      return true
+    }
+    if message.object("message") != nil {
+      report(
+        .wrongForm, path("message"), "makes the payload a whole request of FCM",
+        hint: "give what message has, without its token")
+      return true
+    }
+    for name in ["registration_ids", "to"] where message.value(name) != nil {
+      report(
+        .wrongForm, path(name), "makes the payload a request of the old FCM API, which ended in 2024",
+        hint: #"write {"notification": {"title": …, "body": …}, "data": {…}}"#)
+      return true
+    }
+    return false
+  }
+
+  private static let targets = ["token", "fid", "topic", "condition"]
+
+  private mutating func checkTarget(_ message: [JSONValue.Member]) {
+    for name in Self.targets where message.hasField(name) {
+      report(
+        .targetInside, path(name), "is a target: Carillon sends the message to the devices of the audience",
+        hint: "remove it, and choose the devices with audience")
+    }
+    if message.hasField("name") {
+      report(.outputOnly, path("name"), "is chosen by FCM", hint: "remove it")
+    }
+  }
+
+  /// Whether a member of the message itself has a rule of its own.
+  static func hasOwnRule(_ name: String) -> Bool { targets.contains(name) || name == "name" }
+
+  private mutating func checkAndroid(_ message: [JSONValue.Member]) {
+    guard message.hasField("android_v2") else { return }
+    if message.hasField("android") {
+      report(.androidTwice, path("android_v2"), "can't be used together with android", hint: "remove one of them")
+    }
+    guard let config = message.object("android_v2") else { return }
+    let kinds = ["remote_notification", "background_sync"].filter { config.hasField($0) }
+    if kinds.count != 1 {
+      report(
+        .androidKind, path("android_v2"),
+        kinds.isEmpty
+          ? "has neither remote_notification nor background_sync" : "has " + kinds.joined(separator: " and "),
+        hint: "use remote_notification to show something, background_sync otherwise")
+    }
+  }
+
+  private mutating func checkContent(_ message: [JSONValue.Member]) {
+    let isVisible = MessageAdditions.showsNotification(message)
+    switch draft.pushType {
+    case .alert where !isVisible:
+      report(
+        .alertEmpty, draft.path, "has no notification: Android shows nothing",
+        hint: "add notification; if the app handles the data itself, set pushType to background")
+    case .background where isVisible:
+      report(
+        .backgroundVisible, path("notification"), "is not possible in a background push",
+        hint: "move its texts to data, or set pushType to alert")
+    default: break
+    }
+    let key = message.object("android")?.hasField("collapse_key") == true
+    if isVisible, key {
+      report(
+        .collapseIgnored, path("android.collapse_key"), "is ignored for a message with a notification",
+        hint: "use android.notification.tag to replace a notification that is shown")
+    }
+  }
+
+  private mutating func checkSize() {
+    let limit = MessageSize.maximum
+    if draft.size <= limit, let longest = draft.longestSize, longest > limit {
+      report(
+        .payloadRoom, draft.path,
+        "up to \(longest) bytes if attributes are as long as they can be: there is room for \(limit - draft.fixedSize) "
+          + "bytes of values, and users with more get nothing",
+        hint: "name a text that may be shortened: \"trim\": \"notification.body\"")
+    }
+    guard draft.size > limit else { return }
+    report(
+      .payloadSize, draft.path,
+      "\(draft.size) bytes of keys, values and texts"
+        + "\(draft.largestFor.map { " for user " + Excerpt.quoted($0) } ?? ""), which is "
+        + "\(draft.size - limit) over the \(limit) that FCM allows",
+      hint: "shorten it, or send an id, and let the app fetch the rest")
+  }
+
+  // MARK: Other platforms
+
+  private mutating func checkOtherPlatforms(_ message: [JSONValue.Member]) {
+    if let apns = message.object("apns") { checkApple(apns, of: message) }
+    if let headers = message.object("webpush")?.object("headers"),
+      let lifetime = headers.first(where: { $0.name.lowercased() == "ttl" }),
+      case .string(let text) = lifetime.value.kind,
+      text.isEmpty || !text.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+    {
+      report(
+        .webLifetime, path("webpush.headers.\(lifetime.name)"), "\(Excerpt.quoted(text)) is not a number of seconds")
+    }
+  }
+
+  private mutating func checkApple(_ apns: [JSONValue.Member], of message: [JSONValue.Member]) {
+    guard let payload = apns.field("payload"), case .object(let members) = payload.kind else { return }
+    let size = JSONValue.minified(draft.text[payload.range]).count
+    if size > MessageSize.maximum {
+      report(
+        .appleSize, path("apns.payload"), "\(size) bytes, more than the \(MessageSize.maximum) that APNs allows",
+        hint: "shorten it")
+    }
+    let aps = members.object("aps") ?? []
+    guard !message.hasField("notification"), !["alert", "badge", "sound"].contains(where: { aps.hasField($0) }) else {
+      return
+    }
+    var priority: String?
+    if case .string(let text)? = apns.object("headers")?.value("apns-priority")?.kind { priority = text }
+    guard priority != "5" else { return }
+    report(
+      .appleData, path("apns.headers"), "a message that shows nothing on Apple devices needs apns-priority 5",
+      hint: #"add "apns-priority": "5""#)
+  }
+}
+
+extension Finding {
+  /// Whether the finding makes a job invalid.
+  var isError: Bool { rule.severity == .error }
+}

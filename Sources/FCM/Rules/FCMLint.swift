@@ -1,0 +1,90 @@
+internal import PushCore
+internal import ServiceTools
+
+/// Checks of a file by the rules of FCM. The file has a payload, a template or a job.
+struct FCMLint {
+  /// Result of the checks.
+  private(set) var result: PushLint
+
+  /// Checks a file.
+  ///
+  /// - Parameters:
+  ///   - bytes: the file.
+  ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
+  ///   - pushType: the push type of a payload; `nil` infers it. A job contains its own.
+  ///   - apps: the apps of the configuration.
+  ///   - now: UNIX seconds.
+  /// - Throws: if the file is not JSON.
+  init(
+    _ bytes: [UInt8], resolved: [UInt8]?, as pushType: FCMPushType?, apps: JobApps, now: Int?
+  ) throws(JSONSyntaxError) {
+    let root = try JSONValue(parsing: bytes, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true)
+    let kind: PushLint.Kind = Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload
+    result = PushLint(kind: kind)
+    let job = resolved ?? bytes
+    // Duplicate members are not possible here: the text was generated from a parsed job.
+    let whole = resolved == nil ? root : try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
+    var drafts =
+      kind == .payload
+      ? [FCMDraft(payload: root, in: bytes, as: pushType)] : FCMDraft.all(job: whole, in: job, FCMService())
+    switch kind {
+    case .job: checkJob(whole, job, apps, now: now)
+    case .template:
+      // A template has no push type, so the payload decides.
+      let type = pushType ?? drafts.first.map { FCMDraft.inferred($0.payload) } ?? .alert
+      for index in drafts.indices {
+        (drafts[index].pushType, drafts[index].priority) = (type, type.defaultPriority)
+      }
+      do throws(JobError) {
+        _ = try JobTemplate.content(bytes)
+      } catch {
+        result.findings.append(Finding(PushRule.job, error.field, error.message, hint: error.hint))
+      }
+    case .payload, .legacy: break
+    }
+    if let draft = drafts.first {
+      result.findings += FCMInspector.findings(in: drafts, now: now)
+      result.pushType = draft.pushType.rawValue
+      result.isInferred = kind != .job && pushType == nil
+      let size = drafts.map(\.size).max() ?? 0
+      result.sizes = [PushLint.Size(name: draft.pushType.rawValue, bytes: size, limit: MessageSize.maximum)]
+    }
+    result.place(in: root, bytes)
+  }
+
+  private mutating func checkJob(_ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?) {
+    do throws(JobError) {
+      try CampaignJob.checkSize(bytes)
+      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps)
+      try CampaignJob.checkParts(of: campaign, bytes, apps, service, now: now)
+      result.findings += FCMInspector.repeatedVariants(root, bytes)
+      result.variants = campaign.message.variants
+    } catch {
+      result.findings.append(Finding(PushRule.job, error.field, error.message, hint: error.hint))
+    }
+  }
+
+  // MARK: Kind of file
+
+  /// Returns whether the JSON is a whole job. A message has none of these members.
+  static func isJob(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind else { return false }
+    let names = Set(members.map(\.name))
+    return !names.isDisjoint(with: ["payload", "template", "variants"]) && !names.isDisjoint(with: ["app", "audience"])
+  }
+
+  /// Returns whether the JSON is a template: `payload` with members that only a template or a job has.
+  private static func isTemplate(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
+    return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey", "campaignKey"].contains($0.name) }
+  }
+
+  /// Returns whether the JSON is a message of FCM: it has a member for Android, or only members of a message.
+  static func isPayload(_ root: JSONValue) -> Bool {
+    guard case .object(let members) = root.kind, !members.isEmpty, !isJob(root), members.value("aps") == nil else {
+      return false
+    }
+    return members.hasField("android") || members.hasField("android_v2")
+      || members.allSatisfy { MessageSchema.message.field($0.name) != nil }
+  }
+}

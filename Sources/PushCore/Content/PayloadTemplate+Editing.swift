@@ -1,0 +1,68 @@
+/// Changes of a template by a push service that sends more than the payload of the job.
+extension PayloadTemplate {
+  /// A text that replaces a part of the template.
+  public struct Edit {
+    /// Range in ``PayloadTemplate/skeleton`` that is replaced. It is empty for an insertion, and has no slot in it.
+    public var range: Range<Int>
+    /// JSON text.
+    public var text: [UInt8]
+    /// Text behind the number of seconds until the push expires, which follows ``text``; `nil` for no such number.
+    public var textAfterLifetime: [UInt8]?
+
+    /// Memberwise.
+    public init(_ range: Range<Int>, _ text: [UInt8], textAfterLifetime: [UInt8]? = nil) {
+      (self.range, self.text, self.textAfterLifetime) = (range, text, textAfterLifetime)
+    }
+  }
+
+  /// The payload with the fallbacks of all values. The push's own id and its lifetime are empty texts in it. It is a
+  /// whole JSON text if the template has not been edited.
+  public var skeleton: [UInt8] {
+    var skeleton: [UInt8] = []
+    skeleton.reserveCapacity(bytes.count)
+    for piece in pieces { skeleton += bytes[piece.literal.lowerBound..<piece.fallback.upperBound] }
+    return skeleton + bytes[rest]
+  }
+
+  /// Returns the template with changes.
+  ///
+  /// - Parameters:
+  ///   - edits: changes in the order of their ranges, which do not overlap. Each is in the text outside the slots.
+  ///   - uncounted: number of bytes of the result, outside all slots, that do not count against the service's limit.
+  public func applying(_ edits: [Edit], uncounted: Int) -> PayloadTemplate {
+    var result = PayloadTemplate()
+    result.uncounted = uncounted
+    var edits = edits[...]
+    var place = 0
+    /// Copies a literal, with the edits that begin in it or immediately behind it.
+    func copy(_ literal: Range<Int>) {
+      let end = place + literal.count
+      var from = literal.lowerBound
+      while let edit = edits.first, edit.range.lowerBound <= end {
+        let begin = literal.lowerBound + edit.range.lowerBound - place
+        result.add(bytes[from..<max(from, begin)])
+        result.add(edit.text)
+        if let behind = edit.textAfterLifetime {
+          result.add(.lifetime)
+          result.add(behind)
+        }
+        from = max(from, begin + edit.range.count)
+        edits.removeFirst()
+      }
+      result.add(bytes[from..<literal.upperBound])
+      place = end
+    }
+    for piece in pieces {
+      copy(piece.literal)
+      result.add(piece.slot, fallback: Array(bytes[piece.fallback]))
+      place += piece.fallback.count
+    }
+    copy(rest)
+    return result
+  }
+}
+
+extension PayloadForm {
+  /// The payload with the fallbacks of all values, as JSON.
+  public var skeleton: [UInt8] { template.skeleton }
+}

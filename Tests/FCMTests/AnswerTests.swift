@@ -1,0 +1,113 @@
+import FCM
+import PushCore
+import TestSupport
+import Testing
+
+struct AnswerTests {
+  private let service = FCMService(project: "demo")
+  private let policy = RetryPolicy(tooManyRequests: 2_000, attempts: 5)
+
+  private func reply(_ status: UInt16, _ body: some Collection<UInt8>, retryAfter: UInt16 = 0) -> PushReply {
+    Array(body).withUnsafeBytes { service.reply(status: status, body: $0, retryAfter: retryAfter) }
+  }
+
+  private func decide(_ answer: PushAnswer, attempt: Int = 1) -> Disposition {
+    Disposition.decide(
+      answer, attempt: attempt, of: service, policy: policy, ambiguity: .resend, jitter: 0, isBreakerOpen: false)
+  }
+
+  @Test(arguments: AnswerTable.rows)
+  func answerHasItsReasonAndItsConsequence(row: AnswerRow) {
+    let answer = reply(row.status, row.body.utf8, retryAfter: row.retryAfter).answer
+    #expect(FCMReason(answer.reason) == row.reason)
+    let disposition = decide(answer)
+    #expect(disposition.target == row.target)
+    #expect(disposition.token == row.token)
+    #expect(disposition.effect == row.effect)
+    #expect(disposition.countsAttempt == row.countsAttempt)
+    #expect(!service.blamesToken(answer))
+  }
+
+  @Test func tableHasARowForEachReason() {
+    // Two reasons come from the credential, and not from an answer.
+    #expect(Set(AnswerTable.rows.map(\.reason)).union([.keyRefused, .tokenRefused]) == Set(FCMReason.allCases))
+  }
+
+  /// A body may end anywhere. The pruned and quarantined tokens are then those whose proof was complete.
+  @Test(arguments: AnswerTable.rows)
+  func cutBodyProvesNothingMore(row: AnswerRow) {
+    for length in 0..<row.body.utf8.count {
+      let disposition = decide(reply(row.status, row.body.utf8.prefix(length)).answer)
+      #expect(disposition.token == .keep || disposition.token == row.token)
+    }
+  }
+
+  @Test func randomBodiesAreReadToTheirEnd() {
+    var seed = Seed("randomBodiesAreReadToTheirEnd")
+    let pieces = ["{", "}", "[", "]", "\"", "\\", ":", ",", "error", "\"details\"", "\"@type\"", " ", "1", "null"]
+    for _ in 0..<2000 {
+      let body = (0..<Int.random(in: 0..<40, using: &seed)).map { _ in pieces.randomElement(using: &seed) ?? "" }
+      #expect(decide(reply(404, body.joined().utf8).answer).token == .keep)
+    }
+    #expect(reply(404, String(repeating: "[", count: 100_000).utf8).answer.reason == .none)
+  }
+
+  @Test(arguments: [500, 502, 503, 504, 507] as [UInt16], FCMReason.allCases)
+  func serverErrorNeverJudgesATokenOrTheCredential(status: UInt16, reason: FCMReason) {
+    let disposition = decide(PushAnswer(kind: .answered, status: status, reason: reason.code))
+    #expect(disposition.token == .keep && disposition.effect == .none && disposition.countsAttempt)
+  }
+
+  @Test func onlyA404PrunesAnUnregisteredToken() {
+    for status: UInt16 in 400..<500 where status != 404 {
+      let disposition = decide(PushAnswer(kind: .answered, status: status, reason: FCMReason.unregistered.code))
+      #expect(disposition.token == .quarantine)
+    }
+  }
+
+  @Test func delayDoublesWithEachAttempt() {
+    let failing = PushAnswer(kind: .answered, status: 503, reason: FCMReason.unavailable.code)
+    #expect((1...4).map { decide(failing, attempt: $0).target } == [10, 20, 40, 80].map(Self.after))
+    let device = PushAnswer(kind: .answered, status: 429, reason: FCMReason.targetQuotaExceeded.code)
+    #expect((1...3).map { decide(device, attempt: $0).target } == [60, 120, 240].map(Self.after))
+    let project = PushAnswer(kind: .answered, status: 429, reason: FCMReason.projectQuotaExceeded.code)
+    #expect(decide(project, attempt: 9).target == Self.after(60), "it does not use up attempts")
+  }
+
+  private static func after(_ seconds: Int) -> Disposition.Target { .retry(afterMilliseconds: seconds * 1000) }
+
+  @Test func expiredAccessTokenIsReportedToTheCredential() {
+    func meaning(_ status: UInt16, _ reason: FCMReason) -> AnswerMeaning {
+      service.meaning(of: PushAnswer(kind: .answered, status: status, reason: reason.code), generation: 3)
+    }
+    #expect(meaning(401, .unauthenticated) == AnswerMeaning(blame: .clears, event: .tokenExpired(generation: 3)))
+    #expect(meaning(401, .none).event == .tokenExpired(generation: 3))
+    #expect(meaning(401, .thirdPartyAuthError) == AnswerMeaning(blame: .clears))
+    #expect(meaning(404, .unregistered) == AnswerMeaning(blame: .clears))
+    #expect(meaning(502, .none) == AnswerMeaning(blame: .counts))
+    let denied = PushAnswer(kind: .answered, status: 403, reason: FCMReason.serviceDisabled.code)
+    #expect(
+      service.refusal(of: denied, unknownReason: nil, generation: 3)
+        == .refused(FCMReason.serviceDisabled.code, generation: 3))
+  }
+
+  @Test func unknownWordIsKeptInPrintableForm() {
+    let reply = reply(418, AnswerTable.error(418, "TEAPOT", "", AnswerTable.fcm("Tea\u{1b}é" + longText)).utf8)
+    #expect(reply.answer.reason == .other)
+    #expect(reply.unknownReason == "Tea???" + longText.prefix(58))
+  }
+
+  private let longText = String(repeating: "x", count: 70)
+
+  @Test(arguments: FCMReason.allCases)
+  func reasonHasItsCodeAndItsText(reason: FCMReason) {
+    #expect(FCMReason(reason.code) == reason)
+    #expect(service.reasonName(of: reason.code) == reason.name)
+  }
+
+  @Test(arguments: ["fK3dQ0bLQ0mB1x2y3z4A5b:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx", "cOfs8TqJQ0-B1x2y3z4A5_"])
+  func tokenIsItsOwnText(text: String) {
+    #expect(service.token(text).map { service.text(of: $0) } == text)
+    #expect(service.token(" " + text) == nil)
+  }
+}
