@@ -7,6 +7,7 @@
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
 #include <openssl/provider.h>
+#include <openssl/rsa.h>
 #include <openssl/x509v3.h>
 
 // Each inline function replaces a macro or a variadic function that Swift can't import.

@@ -14,6 +14,12 @@ public protocol PushCredential: AnyObject, Sendable {
   func note(_ event: CredentialEvent)
   /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
+  /// Problem that delays the next authorization, for people; `nil` while the present one is valid, while the credential
+  /// is stopped, and in the first seconds. The credential continues without help when the cause is gone.
+  var delay: String? { get }
+  /// Returns the present authorization, and waits for the first one. The wait ends without one when the credential
+  /// stops or has a ``delay``.
+  func firstAuthorization() async -> PushAuthorization?
   /// Time when the credential expires, in UNIX seconds; `nil` for never.
   var expiry: Int64? { get }
   /// Tries the credential again, as after a start.
@@ -27,6 +33,8 @@ public protocol PushCredential: AnyObject, Sendable {
 }
 
 extension PushCredential {
+  public var delay: String? { nil }
+  public func firstAuthorization() async -> PushAuthorization? { authorization() }
   public var expiry: Int64? { nil }
 }
 

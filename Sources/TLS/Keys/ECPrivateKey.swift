@@ -29,25 +29,12 @@ public final class ECPrivateKey: @unchecked Sendable {
   ///
   /// - Parameter file: the file name in errors.
   public convenience init(pem: [UInt8], file: String = "the signing key") throws(SigningKeyError) {
-    let text = String(decoding: pem, as: UTF8.self)
-    guard !text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----"), !text.contains("Proc-Type: 4,ENCRYPTED") else {
-      throw SigningKeyError(file: file, problem: .encrypted)
-    }
-    let restored: [UInt8]
+    let key: OpaquePointer
     do throws(SigningKeyProblem) {
-      restored = try SigningKeyText.restored(pem)
+      key = try SigningKeyText.key(in: pem)
     } catch {
       throw SigningKeyError(file: file, problem: error)
     }
-    let key = restored.withUnsafeBytes { bytes -> OpaquePointer? in
-      // BIO_new_mem_buf(3) reads the caller's memory, which must outlive the BIO. Both end with this closure.
-      guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
-      defer { BIO_free(bio) }
-      // pem_password_cb(3): without a callback, OpenSSL asks on the terminal; -1 means "no passphrase".
-      return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
-    }
-    ERR_clear_error()
-    guard let key else { throw SigningKeyError(file: file, problem: .notAKey) }
     try self.init(adopting: key, file: file)
   }
 

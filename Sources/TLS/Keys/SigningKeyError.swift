@@ -13,6 +13,10 @@ public enum SigningKeyProblem: CredentialFileProblem {
   case damaged(String)
   /// The key is not on P-256; the name of its curve, if it has one.
   case wrongKind(String?)
+  /// The key is not an RSA key.
+  case notRSA
+  /// The RSA key has too few bits for RS256.
+  case tooShort(bits: Int)
   /// OpenSSL failed with a valid key.
   case openSSL(String)
 
@@ -24,6 +28,8 @@ public enum SigningKeyProblem: CredentialFileProblem {
     case .damaged(let what): "the key is damaged: \(what)"
     case .wrongKind(let curve?): "the key is on the curve \(curve)"
     case .wrongKind(nil): "not an elliptic-curve key"
+    case .notRSA: "not an RSA key"
+    case .tooShort(let bits): "the RSA key has \(bits) bits, and RS256 needs \(RSAPrivateKey.minimumBits)"
     case .openSSL(let reason): reason
     }
   }
@@ -34,6 +40,7 @@ public enum SigningKeyProblem: CredentialFileProblem {
     case .encrypted: "Apple's .p8 files are not; decrypt it with: openssl pkcs8 -in FILE -out NEW"
     case .notAKey, .damaged: "take the .p8 file of developer.apple.com: Certificates, Identifiers & Profiles, Keys"
     case .wrongKind: "APNs takes P-256 only (ES256): take the .p8 file of developer.apple.com"
+    case .notRSA, .tooShort: "use an RSA key of 2,048 bits, such as the one in a service account's JSON key"
     case .openSSL: "see whether openssl pkey -in FILE can read it"
     }
   }

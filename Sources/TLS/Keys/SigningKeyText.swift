@@ -1,3 +1,4 @@
+internal import COpenSSL
 internal import Foundation
 internal import TextInput
 
@@ -9,6 +10,21 @@ enum SigningKeyText {
   private static let end = "-----END PRIVATE KEY-----"
   /// Number of characters in a line of PEM (RFC 7468, section 3).
   private static let lineLength = 64
+
+  /// Returns the private key in a PEM text, with a reference that the caller must free (`EVP_PKEY_free`).
+  ///
+  /// - Throws: ``SigningKeyProblem`` for an encrypted or damaged key, and for a text without a key.
+  static func key(in bytes: [UInt8]) throws(SigningKeyProblem) -> OpaquePointer {
+    let text = String(decoding: bytes, as: UTF8.self)
+    guard !text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----"), !text.contains("Proc-Type: 4,ENCRYPTED") else {
+      throw .encrypted
+    }
+    let restored = try restored(bytes)
+    let key = try? PEM.privateKey(in: String(decoding: restored, as: UTF8.self))
+    ERR_clear_error()
+    guard let key else { throw .notAKey }
+    return key
+  }
 
   /// Returns the key as PEM with its line breaks.
   ///
