@@ -1,0 +1,27 @@
+internal import Glibc
+
+/// Clocks and timer of an ``AccessTokenSource``.
+struct AccessTokenClock: Sendable {
+  /// Monotonic milliseconds, which continue while the machine is suspended.
+  var now: @Sendable () -> Int
+  /// UNIX seconds of this machine.
+  var wall: @Sendable () -> Int64
+  /// Calls a function after a number of milliseconds, on any thread.
+  var schedule: @Sendable (Int, @escaping @Sendable () -> Void) -> Void
+
+  /// Clocks and timer of the system.
+  static let system = AccessTokenClock(
+    now: {
+      var time = timespec()
+      // clock_gettime(2): CLOCK_BOOTTIME also counts the time in which the machine is suspended, as a token ages then.
+      clock_gettime(CLOCK_BOOTTIME, &time)
+      return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    },
+    wall: { Int64(time(nil)) },
+    schedule: { milliseconds, body in
+      Task {
+        try? await Task.sleep(for: .milliseconds(milliseconds))
+        body()
+      }
+    })
+}

@@ -1,0 +1,242 @@
+internal import PushCore
+internal import PushTransport
+
+/// Decisions about an access token: when it is requested, how long it serves, and when the credential stops.
+///
+/// Pure: events in, actions out; time and chance are arguments. Times are monotonic milliseconds. One request runs at
+/// a time, and an old token serves until its end while the next one is requested.
+struct AccessTokenPolicy: Sendable {
+  /// Differences between the sources of tokens.
+  struct Rules: Sendable, Equatable {
+    /// Number of failed requests in a row after which a missing token is reported.
+    var tries: Int
+    /// Greatest time in ms before the end of a token at which the next one is requested; `nil` for no limit.
+    var earliestRefresh: Int?
+
+    /// Token endpoint. Google's own library tries three times (google-auth, `google/auth/_exponential_backoff.py`).
+    static let serviceAccount = Rules(tries: 3)
+    /// Metadata server. It returns the same token until some minutes before its end, so an earlier request has no use.
+    /// Google's library tries five times (google-auth, `google/auth/compute_engine/_metadata.py`).
+    static let metadataServer = Rules(tries: 5, earliestRefresh: 240_000)
+  }
+
+  /// A request for a token.
+  struct Request: Sendable, Equatable {
+    /// Number of the request. An answer to another request than the present one has no effect.
+    let serial: Int
+    /// Seconds to add to the clock for the times in the assertion.
+    let timeCorrection: Int64
+  }
+
+  /// Event for the policy.
+  enum Event: Sendable {
+    /// A connection needs a token.
+    case asked
+    /// The time of ``Actions/wakeAt`` has come.
+    case woke
+    /// A request has ended.
+    case answered(serial: Int, AccessTokenAnswer)
+    /// FCM refused the token of this generation with 401.
+    case tokenRefused(generation: Int)
+    /// FCM refused the credential for another reason.
+    case credentialRefused(ReasonCode, String, generation: Int)
+    /// An operator asks to try again.
+    case resumed
+    /// The key was replaced.
+    case replaced
+  }
+
+  /// Consequences of an event.
+  struct Actions: Sendable, Equatable {
+    /// Request to send now.
+    var request: Request?
+    /// Time of the next ``Event/woke``; `nil` if nothing is due.
+    var wakeAt: Int?
+    /// Whether the authorization or the stop changed.
+    var hasChanged: Bool
+  }
+
+  /// Reason why the credential is stopped, or stops at the end of its token.
+  struct Stop: Sendable, Equatable {
+    let reason: ReasonCode
+    /// Problem and remedy, for people.
+    let text: String
+  }
+
+  private struct Token {
+    let bearer: BearerToken
+    let requestedAt: Int
+    let end: Int
+    var refreshAt: Int
+    /// Whether it replaces a token that FCM refused.
+    let followsRefusal: Bool
+    var isRefused = false
+  }
+
+  /// Share of a token's life after which the next one is requested, and the jitter of that share. Both spread the
+  /// requests of a fleet and leave a quarter of the life for failures.
+  private static let refreshShare = 0.75
+  private static let refreshJitter = 0.1
+  /// Spread in ms of the requests to a metadata server, which all begin four minutes before the end.
+  private static let spread = 60_000
+  /// Pauses in ms after failures: 1, 2, 4 … 60 s, with a jitter of 10 %.
+  private static let firstPause = 1000
+  private static let longestPause = 60_000
+  private static let pauseJitter = 0.1
+  /// Least time in ms between a token and the next request, for tokens of a few seconds.
+  private static let shortestLife = 1000
+  /// Age in ms below which a refused token shows that a new token doesn't help either.
+  static let youngAge = 60_000
+
+  private let rules: Rules
+  private var isWanted = false
+  private var token: Token?
+  private var request: (request: Request, startedAt: Int)?
+  private var requests = 0
+  private var issued = 0
+  /// Number of failed requests in a row, the last problem, and the time of the next request.
+  private var failures = 0
+  private var problem = ""
+  private var retryAt: Int?
+  private var stop: Stop?
+  /// Seconds to add to the clock, as measured by the token endpoint.
+  private(set) var timeCorrection: Int64 = 0
+  /// Whether the correction was measured since the last token.
+  private var hasCorrected = false
+  private var published: (generation: Int?, stop: ReasonCode?) = (nil, nil)
+
+  init(_ rules: Rules) { self.rules = rules }
+
+  // MARK: State
+
+  /// Returns the token for a push; `nil` while there is none.
+  func authorization(_ now: Int) -> BearerToken? {
+    guard let token, !token.isRefused, now < token.end else { return nil }
+    return token.bearer
+  }
+
+  /// Returns why the credential is stopped; `nil` if it isn't. A token that is still valid serves until its end.
+  func stopped(_ now: Int) -> Stop? { authorization(now) == nil ? stop : nil }
+
+  /// Returns the problem that delays the next token; `nil` while the present one is valid, while the credential is
+  /// stopped and during the first tries.
+  func delay(_ now: Int) -> String? {
+    stop == nil && failures >= rules.tries && authorization(now) == nil ? problem : nil
+  }
+
+  // MARK: Events
+
+  /// Handles an event.
+  ///
+  /// - Parameter chance: random, 0 to 1; spreads requests.
+  mutating func handle(_ event: Event, now: Int, chance: Double) -> Actions {
+    switch event {
+    case .asked: isWanted = true
+    case .woke: break
+    case .answered(let serial, let answer): answered(serial, answer, now, chance)
+    case .tokenRefused(let generation): tokenRefused(generation, now)
+    case .credentialRefused(let reason, let text, let generation):
+      guard generation == token?.bearer.generation, stop == nil else { break }
+      token?.isRefused = true
+      stop = Stop(reason: reason, text: text)
+    case .resumed: tryAgain(now)
+    case .replaced:
+      // An answer to the earlier key has no effect. The present token serves until the new one is there.
+      request = nil
+      timeCorrection = 0
+      tryAgain(now)
+    }
+    let due = nextRequest(now)
+    let current = (generation: authorization(now)?.generation, stop: stopped(now)?.reason)
+    defer { published = current }
+    return Actions(request: due, wakeAt: wakeAt(now), hasChanged: current != published)
+  }
+
+  private mutating func answered(_ serial: Int, _ answer: AccessTokenAnswer, _ now: Int, _ chance: Double) {
+    guard let (request, startedAt) = request, request.serial == serial else { return }
+    self.request = nil
+    switch answer {
+    case .token(let text, let lifetime): accept(text, lifetime, startedAt, now, chance)
+    case .later(let text): fail(text, now, chance)
+    case .wrongTime(let ahead, _) where !hasCorrected:
+      // One more request with the time of the endpoint. A second refusal has another cause.
+      hasCorrected = true
+      timeCorrection = request.timeCorrection - ahead
+      retryAt = nil
+    case .wrongTime(_, let text), .refused(let text):
+      stop = Stop(reason: CredentialReason.keyRefused, text: text)
+    }
+  }
+
+  private mutating func accept(_ text: String, _ lifetime: Int, _ startedAt: Int, _ now: Int, _ chance: Double) {
+    // The life is counted from the request, so a slow answer never makes it longer.
+    let end = startedAt + lifetime
+    guard now < end else { return fail("the token endpoint issued a token that has already expired", now, chance) }
+    issued += 1
+    let share = Self.refreshShare * (1 + Self.refreshJitter * (2 * chance - 1))
+    var refreshAt = startedAt + Int(Double(lifetime) * share)
+    if let earliest = rules.earliestRefresh {
+      refreshAt = max(refreshAt, end - earliest + Int(Double(Self.spread) * chance))
+    }
+    token = Token(
+      bearer: BearerToken(text: text, generation: issued), requestedAt: startedAt, end: end,
+      refreshAt: max(refreshAt, now + Self.shortestLife), followsRefusal: token?.isRefused ?? false)
+    clear()
+  }
+
+  private mutating func fail(_ text: String, _ now: Int, _ chance: Double) {
+    failures += 1
+    problem = text
+    let pause = min(Self.longestPause, Self.firstPause << min(failures - 1, 6))
+    retryAt = now + Int(Double(pause) * (1 + Self.pauseJitter * (2 * chance - 1)))
+  }
+
+  private mutating func tokenRefused(_ generation: Int, _ now: Int) {
+    guard let token, token.bearer.generation == generation, !token.isRefused, stop == nil else { return }
+    self.token?.isRefused = true
+    if token.followsRefusal, now - token.requestedAt < Self.youngAge {
+      stop = Stop(
+        reason: CredentialReason.tokenRefused,
+        text: "FCM refuses every access token (status 401); check that the service account and the project exist, "
+          + "and that the account has the role Firebase Cloud Messaging API Admin")
+    } else {
+      // An immediate request, even if an earlier one has failed.
+      retryAt = nil
+    }
+  }
+
+  private mutating func tryAgain(_ now: Int) {
+    clear()
+    token?.refreshAt = now
+  }
+
+  private mutating func clear() {
+    failures = 0
+    retryAt = nil
+    stop = nil
+    hasCorrected = false
+  }
+
+  // MARK: The next request
+
+  private mutating func nextRequest(_ now: Int) -> Request? {
+    guard let due = dueAt(now), now >= due else { return nil }
+    requests += 1
+    let next = Request(serial: requests, timeCorrection: timeCorrection)
+    request = (next, now)
+    return next
+  }
+
+  /// Returns when the next request is due; `nil` while one runs, or if none is wanted.
+  private func dueAt(_ now: Int) -> Int? {
+    guard isWanted, request == nil, stop == nil else { return nil }
+    let refreshAt = authorization(now) == nil ? now : token?.refreshAt ?? now
+    return max(refreshAt, retryAt ?? refreshAt)
+  }
+
+  private func wakeAt(_ now: Int) -> Int? {
+    // The stop takes effect at the end of the token.
+    if stop != nil { return authorization(now) == nil ? nil : token?.end }
+    return dueAt(now)
+  }
+}

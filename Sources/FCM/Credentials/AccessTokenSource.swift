@@ -1,0 +1,180 @@
+public import PushCore
+public import PushTransport
+internal import Synchronization
+
+/// A source of access tokens for FCM: of a service account, or of the metadata server of Google Cloud.
+///
+/// It can be used from any thread. Pools of the same account share one source. The first call of ``authorization()``
+/// requests the first token, and from then on the source renews its tokens in time. Requests run on threads of their
+/// own, never on a queue of a connection. A released source ends without more requests.
+public final class AccessTokenSource: PushCredential {
+  fileprivate struct State {
+    var policy: AccessTokenPolicy
+    var mint: any AccessTokenMint
+    var account: ServiceAccount?
+    /// Seconds by which the fleet's clock is ahead of this machine's.
+    var offset: Int64 = 0
+    var wakeAt: Int?
+    var observers: [@Sendable () -> Void] = []
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let clock: AccessTokenClock
+  private let trustRoots: String?
+  private let proxy: PushEndpoint.Proxy?
+  private let state: Mutex<State>
+
+  /// Creates a source for a service account.
+  ///
+  /// - Parameters:
+  ///   - account: the account and its key.
+  ///   - trustRoots: PEM file of the authorities to trust at the token endpoint instead of the system's.
+  ///   - proxy: the proxy for the token endpoint; `nil` to use the environment.
+  public convenience init(
+    account: ServiceAccount, trustRoots: String? = nil, proxy: PushEndpoint.Proxy? = nil
+  ) {
+    self.init(
+      mint: ServiceAccountMint(account, trustRoots: trustRoots, proxy: proxy), account: account, clock: .system,
+      trustRoots: trustRoots, proxy: proxy)
+  }
+
+  /// Creates a source that asks the metadata server of Google Cloud.
+  public convenience init(metadataServer: MetadataServer) {
+    self.init(mint: metadataServer, clock: .system)
+  }
+
+  init(
+    mint: any AccessTokenMint, account: ServiceAccount? = nil, clock: AccessTokenClock, trustRoots: String? = nil,
+    proxy: PushEndpoint.Proxy? = nil
+  ) {
+    self.clock = clock
+    self.trustRoots = trustRoots
+    self.proxy = proxy
+    state = Mutex(State(policy: AccessTokenPolicy(mint.rules), mint: mint, account: account))
+  }
+
+  /// Uses another key from now on, because its file was replaced. The present token serves until the next one is there.
+  /// The same key changes nothing.
+  public func replace(account: ServiceAccount) {
+    let isNew = state.withLock { state in
+      guard state.account != account else { return false }
+      state.account = account
+      state.mint = ServiceAccountMint(account, trustRoots: trustRoots, proxy: proxy)
+      return true
+    }
+    if isNew { handle(.replaced) }
+  }
+
+  /// Seconds by which the clock for assertions is ahead of the token endpoint's clock; 0 while no refusal has made it
+  /// known.
+  public var clockError: Int64 { -state.withLock { $0.policy.timeCorrection } }
+
+  // MARK: PushCredential
+
+  public func authorization() -> PushAuthorization? {
+    if let token = state.withLock({ $0.policy.authorization(clock.now()) }) { return .token(token) }
+    // The timer renews a token in time, so only a missing one needs an event.
+    handle(.asked)
+    return nil
+  }
+
+  public func firstAuthorization() async -> PushAuthorization? {
+    while true {
+      if let authorization = authorization() { return authorization }
+      await withCheckedContinuation { continuation in
+        let isOver = state.withLock { state in
+          let now = clock.now()
+          guard state.policy.authorization(now) == nil, !state.hasGivenUp(now) else { return true }
+          state.waiting.append(continuation)
+          return false
+        }
+        if isOver { continuation.resume() }
+      }
+      let hasGivenUp = state.withLock { $0.hasGivenUp(clock.now()) }
+      if hasGivenUp { return nil }
+    }
+  }
+
+  public func note(_ event: CredentialEvent) {
+    switch event {
+    case .tokenExpired(let generation): handle(.tokenRefused(generation: generation))
+    case .refused(let reason, let words, let generation):
+      let text = (words.map { "FCM says “\($0)”; " } ?? "") + "fix the service account, its roles or the project"
+      handle(.credentialRefused(reason, text, generation: generation))
+    case .accepted, .tooManyTokens, .certificateRefused, .turnedAway: break
+    }
+  }
+
+  public var stopped: ReasonCode? { state.withLock { $0.policy.stopped(clock.now())?.reason } }
+
+  public var delay: String? { state.withLock { $0.policy.delay(clock.now()) } }
+
+  public func resume() {
+    guard stopped != nil else { return }
+    handle(.resumed)
+  }
+
+  public func explain(_ reason: ReasonCode) -> String {
+    let stop = state.withLock { $0.policy.stopped(clock.now()) }
+    return stop?.text ?? "the credential was refused; fix the service account, its roles or the project"
+  }
+
+  public func setOffset(_ seconds: Int64) {
+    state.withLock { $0.offset = seconds }
+  }
+
+  public func observe(_ body: @escaping @Sendable () -> Void) {
+    state.withLock { $0.observers.append(body) }
+  }
+
+  // MARK: Actions
+
+  private func handle(_ event: AccessTokenPolicy.Event) {
+    let now = clock.now()
+    let (actions, isEarlier, observers, waiting) = state.withLock { state in
+      let actions = state.policy.handle(event, now: now, chance: .random(in: 0...1))
+      // The timer of an earlier event has no effect when it fires, so it need not be cancelled.
+      let isEarlier = actions.wakeAt.map { wakeAt in state.wakeAt.map { wakeAt < $0 || $0 <= now } ?? true } ?? false
+      if isEarlier { state.wakeAt = actions.wakeAt }
+      return (
+        actions, isEarlier, actions.hasChanged ? state.observers : [], state.takeWaiting(now)
+      )
+    }
+    if let request = actions.request { start(request) }
+    if isEarlier, let wakeAt = actions.wakeAt {
+      clock.schedule(max(0, wakeAt - now)) { [weak self] in self?.wake(at: wakeAt) }
+    }
+    for continuation in waiting { continuation.resume() }
+    for observer in observers { observer() }
+  }
+
+  private func wake(at time: Int) {
+    let isPresent = state.withLock { state in
+      guard state.wakeAt == time else { return false }
+      state.wakeAt = nil
+      return true
+    }
+    if isPresent { handle(.woke) }
+  }
+
+  private func start(_ request: AccessTokenPolicy.Request) {
+    let (mint, offset) = state.withLock { ($0.mint, $0.offset) }
+    let time = clock.wall() + offset + request.timeCorrection
+    Task { [weak self] in
+      let answer = await mint.token(at: time)
+      self?.handle(.answered(serial: request.serial, answer))
+    }
+  }
+}
+
+extension AccessTokenSource.State {
+  /// Returns whether nothing can be expected soon.
+  func hasGivenUp(_ now: Int) -> Bool { policy.stopped(now) != nil || policy.delay(now) != nil }
+
+  /// Returns the callers whose wait has ended.
+  mutating func takeWaiting(_ now: Int) -> [CheckedContinuation<Void, Never>] {
+    guard !waiting.isEmpty, policy.authorization(now) != nil || hasGivenUp(now) else { return [] }
+    defer { waiting = [] }
+    return waiting
+  }
+}
