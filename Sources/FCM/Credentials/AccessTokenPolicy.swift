@@ -136,9 +136,10 @@ struct AccessTokenPolicy: Sendable {
     case .answered(let serial, let answer): answered(serial, answer, now, chance)
     case .tokenRefused(let generation): tokenRefused(generation, now)
     case .credentialRefused(let reason, let text, let generation):
-      guard generation == token?.bearer.generation, stop == nil else { break }
+      guard generation == token?.bearer.generation else { break }
       token?.isRefused = true
-      stop = Stop(reason: reason, text: text)
+      // A refused key is the cause of a later refusal by FCM.
+      halt(stop ?? Stop(reason: reason, text: text))
     case .resumed: tryAgain(now)
     case .replaced:
       // An answer to the earlier key has no effect. The present token serves until the new one is there.
@@ -163,8 +164,10 @@ struct AccessTokenPolicy: Sendable {
       hasCorrected = true
       timeCorrection = request.timeCorrection - ahead
       retryAt = nil
-    case .wrongTime(_, let text), .refused(let text):
-      stop = Stop(reason: CredentialReason.keyRefused, text: text)
+    case .wrongTime(_, let text): stop = Stop(reason: CredentialReason.keyRefused, text: text)
+    case .refused(let text):
+      let clock = hasCorrected ? "; also, \(TokenEndpointReply.clock(-timeCorrection)): set it by NTP" : ""
+      stop = Stop(reason: CredentialReason.keyRefused, text: text + clock)
     }
   }
 
@@ -192,17 +195,26 @@ struct AccessTokenPolicy: Sendable {
   }
 
   private mutating func tokenRefused(_ generation: Int, _ now: Int) {
-    guard let token, token.bearer.generation == generation, !token.isRefused, stop == nil else { return }
+    guard let token, token.bearer.generation == generation, !token.isRefused else { return }
     self.token?.isRefused = true
+    // A refused key stops the credential now, without waiting for the end of the token.
+    guard stop == nil else { return }
     if token.followsRefusal, now - token.requestedAt < Self.youngAge {
-      stop = Stop(
-        reason: CredentialReason.tokenRefused,
-        text: "FCM refuses every access token (status 401); check that the service account and the project exist, "
-          + "and that the account has the role Firebase Cloud Messaging API Admin")
+      halt(
+        Stop(
+          reason: CredentialReason.tokenRefused,
+          text: "FCM refuses every access token (status 401); check that the service account and the project exist, "
+            + "and that the account has the role Firebase Cloud Messaging API Admin"))
     } else {
       // An immediate request, even if an earlier one has failed.
       retryAt = nil
     }
+  }
+
+  /// Stops without a token. The answer to a running request has no effect.
+  private mutating func halt(_ stop: Stop) {
+    self.stop = stop
+    request = nil
   }
 
   private mutating func tryAgain(_ now: Int) {

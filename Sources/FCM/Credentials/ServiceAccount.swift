@@ -75,8 +75,9 @@ public struct ServiceAccount: Sendable {
     do throws(JSONSyntaxError) {
       value = try JSONValue(parsing: json, maximumDepth: maximumDepth)
     } catch {
-      if String(decoding: json, as: UTF8.self).contains("PRIVATE KEY-----"), json.first != UInt8(ascii: "{") {
-        throw .onlyPEM
+      let text = String(decoding: json, as: UTF8.self)
+      if text.contains("PRIVATE KEY-----\n") || text.contains("PRIVATE KEY-----\r") {
+        throw json.first { !isBlank($0) } == UInt8(ascii: "{") ? .realLineBreaks : .onlyPEM
       }
       // The text of the error could quote the key, so only its position is shown.
       throw .notJSON(line: error.line, column: error.column)
@@ -107,6 +108,8 @@ public struct ServiceAccount: Sendable {
     guard case .string(let text) = value.kind else { throw .notText(name, value.kindName) }
     return text
   }
+
+  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {

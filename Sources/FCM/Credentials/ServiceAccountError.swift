@@ -10,6 +10,8 @@ public enum ServiceAccountProblem: CredentialFileProblem {
   case file(SecretFileProblem)
   /// The text is not JSON; the position of the error.
   case notJSON(line: Int, column: Int)
+  /// The private key has real line breaks, and JSON allows none in a string.
+  case realLineBreaks
   /// The text is the private key alone, in PEM.
   case onlyPEM
   /// The JSON text has another value than an object.
@@ -33,6 +35,7 @@ public enum ServiceAccountProblem: CredentialFileProblem {
     switch self {
     case .file(let problem): problem.reason
     case .notJSON(let line, let column): "not JSON: error in line \(line), column \(column)"
+    case .realLineBreaks: "private_key has real line breaks, which JSON does not allow in a string"
     case .onlyPEM: "it has only a private key in PEM, without the account"
     case .notAnObject(let kind): "it has \(kind) instead of a JSON object"
     case .appConfiguration: "it is google-services.json, the configuration of an Android app"
@@ -51,6 +54,7 @@ public enum ServiceAccountProblem: CredentialFileProblem {
     switch self {
     case .file(let problem): problem.hint(for: file)
     case .notJSON: "download the key again, or restore the file from a copy: \(Self.place)"
+    case .realLineBreaks: "write each as \\n, or copy the JSON file as a whole: \(Self.place)"
     case .wrongType("authorized_user"):
       "this is the login of a person (gcloud auth); make a key of a service account: \(Self.place)"
     case .wrongType("external_account"):

@@ -39,10 +39,7 @@ struct TokenEndpointReply {
     }
     let problem = "\(endpoint) refuses the key of \(account): \(words)"
     if error == "invalid_grant", let ahead = Self.ahead(response, time), abs(ahead) > Self.clockTolerance {
-      let side = ahead > 0 ? "ahead" : "behind"
-      return .wrongTime(
-        ahead: ahead,
-        "\(problem); this machine's clock is \(abs(ahead)) s \(side); set it by NTP, then resume the campaign")
+      return .wrongTime(ahead: ahead, "\(problem); \(Self.clock(ahead)); set it by NTP, then resume the campaign")
     }
     return .refused("\(problem); \(Self.remedy(error, description))")
   }
@@ -68,6 +65,11 @@ struct TokenEndpointReply {
     }
     guard let seconds = Double(text), seconds > 0, seconds.isFinite else { return nil }
     return seconds
+  }
+
+  /// Returns the difference of this machine's clock in words.
+  static func clock(_ ahead: Int64) -> String {
+    "this machine's clock is \(abs(ahead)) s \(ahead > 0 ? "ahead" : "behind")"
   }
 
   /// Returns by how many seconds a time is ahead of the endpoint's clock.
