@@ -139,7 +139,7 @@ extension FleetSnapshot {
         alarms.append(
           FleetAlarm(
             .credentialStopped, subject, "\(Self.names(names)) of app \(subject): \(stopped)",
-            remedy: "replace the credential's file; workers check it every five seconds"))
+            remedy: "fix the cause that the text names; workers read a replaced credential file within five seconds"))
       }
       if let end = credential.expiresAt, end - at < limits.expiry {
         alarms.append(
