@@ -1,11 +1,12 @@
 import APNs
+import FCM
 package import PushCore
 package import ServiceTools
 
 /// Tools of all push services in a program.
 package struct KnownServices: Sendable {
   /// Every service. A new service is added here.
-  package static let all = KnownServices(standard: APNsTools())
+  package static let all = KnownServices(standard: APNsTools(), others: [FCMTools()])
 
   /// Service of an app without a service name.
   package let standard: any PushServiceTools

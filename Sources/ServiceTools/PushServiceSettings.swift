@@ -39,13 +39,15 @@ public protocol PushServiceSettings: Sendable, Equatable {
 
   /// Reads the credential from its files.
   ///
+  /// - Parameter endpoint: the server for pushes. A service that gets its tokens from another server uses the trusted
+  ///   certificates and the proxy of this endpoint there too.
   /// - Throws: ``ServiceError``, or another error that names its file.
-  func makeCredential() throws -> any PushCredential
+  func makeCredential(reaching endpoint: PushEndpoint) throws -> any PushCredential
 
   /// Checks that a credential fits the app.
   func check(_ credential: any PushCredential) throws(ServiceError)
 
-  /// Reads the files again, and puts their content into a credential that ``makeCredential()`` made.
+  /// Reads the files again, and puts their content into a credential that ``makeCredential(reaching:)`` made.
   ///
   /// - Parameters:
   ///   - credential: keeps its content if this function throws.

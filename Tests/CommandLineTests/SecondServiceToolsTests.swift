@@ -56,8 +56,7 @@ struct SecondServiceToolsTests {
     let options = ["endpoint": "https://h:1", "secret": "it's"]
     var draft = ConfigurationDraft()
     draft.app = "chat"
-    draft.service = "text"
-    draft.settings = try TextTools().setUp(SetupInterview(options: options, ask: nil) { $0 })
+    draft.services = [("text", try TextTools().setUp(SetupInterview(options: options, ask: nil) { $0 }))]
     let read = try ConfigurationReader(directory: "", services: Self.services)
       .read(ConfigurationNode.parse(yaml: draft.text, file: "f"))
     #expect((read.apps["chat"]?["text"]?.settings as? TextSettings)?.secret == "it's")

@@ -105,7 +105,7 @@ public struct TextSettings: PushServiceSettings {
 
   public var credentialIdentity: AnyHashable { secret }
   public var credentialFiles: [String] { [] }
-  public func makeCredential() throws -> any PushCredential { TextCredential(secret) }
+  public func makeCredential(reaching endpoint: PushEndpoint) throws -> any PushCredential { TextCredential(secret) }
   public func check(_ credential: any PushCredential) throws(ServiceError) {}
   public func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws {}
 

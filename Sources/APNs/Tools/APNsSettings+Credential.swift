@@ -17,7 +17,10 @@ extension APNsSettings {
     }
   }
 
-  public func makeCredential() throws -> any PushCredential {
+  public func makeCredential(reaching endpoint: PushEndpoint) throws -> any PushCredential { try makeCredential() }
+
+  /// Reads the credential from its files. It needs no server.
+  func makeCredential() throws -> any PushCredential {
     switch credential {
     case .certificate(let certificate): return try ClientCertificate(try identity(certificate))
     case .token(let token):

@@ -18,10 +18,12 @@ package enum AppChannels {
       var channel = AppChannel([])
       for service in app.services {
         let settings = service.settings
-        let credential = try credentials[settings.credentialIdentity] ?? settings.makeCredential()
+        let endpoint = try endpoint(of: service, app: name)
+        let credential =
+          try credentials[settings.credentialIdentity] ?? settings.makeCredential(reaching: endpoint)
         credentials[settings.credentialIdentity] = credential
         try settings.check(credential)
-        channel.services.append(try Self.channel(to: service, of: name, credential))
+        channel.services.append(Self.channel(to: service, at: endpoint, credential))
       }
       channel.caps = app.caps
       channel.approvalAbove = app.approvalAbove
@@ -33,12 +35,12 @@ package enum AppChannels {
   }
 
   private static func channel(
-    to service: CarillonConfiguration.AppService, of app: String, _ credential: any PushCredential
-  ) throws -> ServiceChannel {
+    to service: CarillonConfiguration.AppService, at endpoint: PushEndpoint, _ credential: any PushCredential
+  ) -> ServiceChannel {
     let settings = service.settings
     var channel = ServiceChannel(
       service: settings.service(with: credential), environment: settings.environmentName,
-      endpoint: try endpoint(of: service, app: app), credential: credential)
+      endpoint: endpoint, credential: credential)
     channel.broadcastEndpoint = settings.broadcastURL.map { url in
       var endpoint = channel.endpoint
       endpoint.url = url

@@ -4,16 +4,17 @@ import Redis
 package import ServiceTools
 
 /// The values of a new configuration file. It contains only keys without a good default.
-package struct ConfigurationDraft: Equatable {
+package struct ConfigurationDraft {
   package var redisURL = "redis://127.0.0.1:6379/0"
   package var redisUser: String?
   package var redisPasswordFile: String?
   package var namespace = "carillon"
   package var app = ""
-  /// Name of the app's push service.
-  package var service = ""
-  /// The app's settings for its push service.
-  package var settings = SetupDraft()
+  /// The app's settings for each push service, by the name of the service.
+  package var services: [(service: String, settings: SetupDraft)] = []
+
+  /// Files that the settings name. They must exist before the configuration is written.
+  package var files: [String] { services.flatMap(\.settings.files) }
 
   package init() {}
 
@@ -26,8 +27,10 @@ package struct ConfigurationDraft: Equatable {
     if let redisUser { lines.append("  user: \(YAMLText.quoted(redisUser))") }
     if let redisPasswordFile { lines.append("  passwordFile: \(YAMLText.quoted(redisPasswordFile))") }
     lines += ["  namespace: \(YAMLText.quoted(namespace))", "", "apps:", "  \(YAMLText.quoted(app)):"]
-    lines.append("    \(service):")
-    lines += settings.lines.map { "      \($0)" }
+    for (service, settings) in services {
+      lines.append("    \(service):")
+      lines += settings.lines.map { "      \($0)" }
+    }
     lines += [
       "", "# Access tokens for carillon admin: carillon admin token NAME --scope view creates the file.", "admin:",
     ]

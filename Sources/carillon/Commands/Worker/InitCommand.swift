@@ -20,6 +20,7 @@ struct InitCommand: CarillonCommand {
         carillon init
         carillon init --app news --topic com.example.news --key-file AuthKey_ABC123DEFG.p8 --team-id DEF123GHIJ
         carillon init --app news --topic com.example.news --certificate push.p12 --passphrase-file push.pass
+        carillon init --app news --service fcm --service-account-file service-account.json
       """)
 
   @OptionGroup var global: GlobalOptions
@@ -33,7 +34,11 @@ struct InitCommand: CarillonCommand {
   var redisPasswordFile: String?
   @Option(help: ArgumentHelp("The first part of every key in Redis.", valueName: "name")) var namespace: String?
   @Option(help: ArgumentHelp("The app's name in jobs.", valueName: "name")) var app: String?
+  @Option(
+    help: ArgumentHelp("The push service: apns or fcm (default: each that has an option, otherwise apns).", valueName: "name"))
+  var service: String?
   @OptionGroup var apns: APNsInitOptions
+  @OptionGroup var fcm: FCMInitOptions
 
   func run() async throws {
     let named = EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
@@ -48,7 +53,7 @@ struct InitCommand: CarillonCommand {
     if asks { ask = { question, standard in try Question.ask(question, standard: standard) } }
     let draft = try self.draft(for: file, asking: ask)
     try draft.check(file: file)
-    for named in draft.settings.files + [redisPasswordFile].compactMap(\.self) {
+    for named in draft.files + [redisPasswordFile].compactMap(\.self) {
       // access(2): 0 if the file is readable. The configuration is not written before all its files are readable.
       guard access(named, R_OK) == 0 else {
         throw CommandError(
@@ -74,7 +79,8 @@ struct InitCommand: CarillonCommand {
     for file: String, asking ask: ((_ question: String, _ standard: String?) throws -> String)?
   ) throws -> ConfigurationDraft {
     var draft = ConfigurationDraft()
-    var options = apns.values
+    let tools = try serviceTools()
+    var options = apns.values.merging(fcm.values) { $1 }
     options["redis"] = redis
     options["app"] = app
     let interview = SetupInterview(options: options, ask: ask) { Self.path($0, from: file) }
@@ -88,10 +94,29 @@ struct InitCommand: CarillonCommand {
     draft.namespace = namespace ?? draft.namespace
     draft.app = try interview.answer(
       "app", "What is the app's name in jobs?", standard: interview.asks ? "news" : nil)
-    let tools = KnownServices.all.standard
-    draft.service = tools.service.name
-    draft.settings = try tools.setUp(interview)
+    for tools in tools { draft.services.append((tools.service.name, try tools.setUp(interview))) }
     return draft
+  }
+
+  /// Returns the tools of the app's push services: those that have an option, or that of `--service`.
+  private func serviceTools() throws(CommandError) -> [any PushServiceTools] {
+    let known = KnownServices.all
+    let values = ["apns": apns.values, "fcm": fcm.values]
+    guard let service else {
+      let named = known.tools.filter { values[$0.service.name]?.isEmpty == false }
+      return named.isEmpty ? [known.standard] : named
+    }
+    guard let tools = known[service] else {
+      throw CommandError(
+        .usage, "--service: there is no push service \(Excerpt.quoted(service))",
+        hint: Nearest.hint(service, among: known.names))
+    }
+    if let other = values.filter({ $0.key != service }).flatMap(\.value.keys).min() {
+      throw CommandError(
+        .usage, "--\(other) is not an option of \(tools.service.title)",
+        hint: "remove it, or omit --service: then the app gets each service that has an option")
+    }
+    return [tools]
   }
 
   /// Converts a path relative to the working directory into a path relative to the file.
