@@ -88,7 +88,7 @@ struct ErrorBody {
             facts.isTokenNamed = true
           }
         }
-      // `google.rpc.QuotaFailure`: the subject or the description says whose quota it is.
+      // `google.rpc.QuotaFailure`: the subject or the description names the owner of the quota.
       case 10 where key.elementsEqual("violations".utf8):
         return violations(&scanner) { _, text in noteTarget(text, &facts) }
       default: return scanner.skip()

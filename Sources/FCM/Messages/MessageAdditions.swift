@@ -1,7 +1,7 @@
 internal import PushCore
 internal import PushTransport
 
-/// Members that Carillon adds to the message of a campaign. A member that the message has already stays as it is.
+/// Members that Carillon adds to the message of a campaign. It never changes a member of the message.
 struct MessageAdditions {
   /// Expiration of the pushes.
   enum Expiration {

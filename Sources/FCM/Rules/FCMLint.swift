@@ -73,7 +73,7 @@ struct FCMLint {
     return !names.isDisjoint(with: ["payload", "template", "variants"]) && !names.isDisjoint(with: ["app", "audience"])
   }
 
-  /// Returns whether the JSON is a template: `payload` with members that only a template or a job has.
+  /// Returns whether the JSON is a template: a `payload`, and only members of templates.
   private static func isTemplate(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
     return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey", "campaignKey"].contains($0.name) }
