@@ -112,7 +112,7 @@ struct InitTests {
       var draft = ConfigurationDraft()
       draft.app = "a"
       let options = ["topic": "x", "key-file": value, "key-id": "ABC123DEFG", "team-id": "DEF123GHIJ"]
-      draft.settings = try APNsTools().setUp(SetupInterview(options: options, ask: nil) { $0 })
+      draft.services = [("apns", try APNsTools().setUp(SetupInterview(options: options, ask: nil) { $0 }))]
       let node = try ConfigurationNode.parse(yaml: draft.text, file: "f")
       let read = try ConfigurationReader(directory: "").read(node)
       #expect(
