@@ -28,12 +28,13 @@ final class PoolHarness: Sendable {
 
   /// - Parameters:
   ///   - engine: the transport engine. A test that sends runs with each.
+  ///   - policy: connections as another service than APNs wants them. The simulator then allows all streams immediately.
   ///   - makeEngine: creates the engine instead of the usual way.
   init(
     engine: PushEngineKind, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
     connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
     reconnect: ReconnectBudget.Limits = hasty, breaker: CircuitBreaker.Limits = .init(),
-    knobs: SimulatorKnobs = .init(),
+    knobs: SimulatorKnobs = .init(), policy: ConnectionPolicy? = nil,
     measureOffset: ProviderTokenSource.MeasureOffset? = nil,
     makeEngine: ((Int, ConnectionPool.Configuration, any PushSupply) -> any PushEngine)? = nil
   ) async throws {
@@ -41,6 +42,7 @@ final class PoolHarness: Sendable {
     var simulated = SimulatorConfiguration()
     simulated.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
     simulated.knobs = knobs
+    if policy?.start == .fullWindow { simulated.initialStreams = simulated.fullStreams }
     simulator = try await Simulator.start(simulated)
     folder = try ScratchFolder()
     credential = try ProviderTokenSource(
@@ -48,15 +50,16 @@ final class PoolHarness: Sendable {
     let completions = Completions()
     self.completions = completions
     let roots = try folder.write("ca.pem", simulator.authorityPEM ?? "")
-    let configuration = ConnectionPool.Configuration(
+    var configuration = ConnectionPool.Configuration(
       endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), service: APNsService(),
       connections: connections,
       maximumStreams: streams, requestTimeout: requestTimeout, connectTimeout: connectTimeout, idleLimit: idleLimit,
       reconnect: reconnect, breaker: breaker, engine: engine)
+    if let policy { configuration.policy = policy }
     if let makeEngine {
       pool = ConnectionPool(
         configuration: configuration, credential: credential, onCompletions: { completions.add($0) },
-        makeEngine: { makeEngine($0, configuration, $1) })
+        makeEngine: { [configuration] in makeEngine($0, configuration, $1) })
     } else {
       pool = ConnectionPool(
         configuration: configuration, credential: credential, onCompletions: { completions.add($0) })

@@ -82,6 +82,11 @@ public protocol PushService: Sendable {
   ///   limit.
   func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer
 
+  // MARK: Connections
+
+  /// Connections as the service wants them. Default: ``ConnectionPolicy/init()``.
+  var connectionPolicy: ConnectionPolicy { get }
+
   // MARK: Answers
 
   /// Parses an answer. It is not called for an empty answer with status 200, which every service uses for an accepted
@@ -127,6 +132,7 @@ extension PushService {
   public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? { nil }
   public func keyPlace(in payload: JSONValue) -> [String] { [] }
   public var refreshTypes: [String] { [] }
+  public var connectionPolicy: ConnectionPolicy { ConnectionPolicy() }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
 
   /// Returns the rules that are broken by a push which only notifies the app of new content.

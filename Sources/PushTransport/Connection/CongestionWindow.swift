@@ -1,12 +1,11 @@
-internal import PushCore
+public import PushCore
 
 /// Congestion window: the number of pushes that may be in flight on one connection. The type does no I/O, and time is
 /// an argument.
 ///
-/// The window starts at one, as APNs requires of a connection with a provider token (Apple, "Establishing a token-based
-/// connection to APNs"). After the first accepted push it is ``first``. Then it changes once per round. A round ends
-/// with the answer to a push that was sent after the round began. A round therefore takes one round trip, whatever the
-/// width of the window.
+/// The window starts at one or at its maximum (``ConnectionPolicy/start``). A window of one becomes ``first`` after the
+/// first acceptance. Then the window is evaluated once per round. A round ends when a push that was sent after its
+/// beginning is answered, so it takes one round trip, regardless of the window's width.
 ///
 /// The algorithm is similar to the gradient of Netflix' concurrency-limits and to TCP Vegas. If answers take longer
 /// than on an empty connection, pushes wait in a queue, and a wider window makes the queue longer. Each round widens
@@ -60,8 +59,12 @@ public struct CongestionWindow: Sendable, Equatable {
   /// Number of pushes that may be in flight now.
   public var limit: Int { Int(width.rounded()) }
 
+  /// Whether the last round ended without errors and without late answers.
+  public private(set) var isFlat = false
+
   /// Minimum width after the first acceptance.
   private let minimum: Double
+  private let start: ConnectionPolicy.Start
   private var width = 1.0
   private var isTrusted = false
   /// Width on the last connection that accepted a push.
@@ -92,15 +95,18 @@ public struct CongestionWindow: Sendable, Equatable {
   private static let mostWaiting = 32
 
   /// - Parameter maximum: at least 1.
-  public init(maximum: Int) {
+  public init(maximum: Int, start: ConnectionPolicy.Start = .onePush) {
     self.maximum = max(1, maximum)
+    self.start = start
     minimum = 1
+    if start == .fullWindow { width = Double(self.maximum) }
   }
 
   /// Creates a window of constant width after the first acceptance. The benchmark compares the adaptive window with it.
   init(fixed width: Int) {
     maximum = max(1, width)
     minimum = Double(maximum)
+    start = .onePush
   }
 
   /// Returns the number of further pushes that the connection may get.
@@ -125,19 +131,27 @@ public struct CongestionWindow: Sendable, Equatable {
   public mutating func note(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
     let latency = now &- sentAt
     guard isTrusted else {
-      if signal == .accepted { trust(latency, now) }
+      // A full window needs no acceptance. Any answer begins the rounds that can narrow it.
+      if signal == .accepted || start == .fullWindow && signal != .failed { trust(latency, now) }
       return
     }
     round.note(signal, latency: latency, inFlight: inFlight, waiting: waiting, width: width)
     if sentAt >= round.began { finishRound(now) }
   }
 
-  /// Resets the window for a new connection: one push until it is accepted, then half the width of the last connection,
-  /// because the new path may differ.
+  /// Resets the window for a new connection. A window that starts at one is half as wide as the last connection's after
+  /// the first acceptance, because the new path may differ.
   public mutating func reset() {
+    narrow()
+    if start == .fullWindow { width = Double(maximum) }
+  }
+
+  /// Allows one push until it is accepted, whatever the start of a connection.
+  mutating func narrow() {
     if isTrusted { before = measurement?.width ?? width }
     width = 1
     isTrusted = false
+    isFlat = false
     pace = 1
     gauge = LatencyGauge()
     errors = ErrorShares()
@@ -146,13 +160,14 @@ public struct CongestionWindow: Sendable, Equatable {
 
   private mutating func trust(_ latency: UInt64, _ now: UInt64) {
     isTrusted = true
-    resize(max(Self.first, before / 2))
+    resize(max(width, Self.first, before / 2))
     round.restart(now)
     gauge = LatencyGauge(way: latency, now: now)
   }
 
   private mutating func finishRound(_ now: UInt64) {
     defer { round.restart(now) }
+    isFlat = false
     let trouble = errors.add(round)
     if trouble > 0 {
       pace = Self.leastPace
@@ -162,7 +177,10 @@ public struct CongestionWindow: Sendable, Equatable {
     guard let latency = round.median() else { return }
     if measurement != nil { return settleMeasurement(latency, now) }
     switch gauge.record(latency, roundBegan: round.began, now: now) {
-    case .flat(let headroom): if trouble == 0 { grow(headroom) }
+    case .flat(let headroom):
+      guard trouble == 0 else { return }
+      isFlat = true
+      grow(headroom)
     case .late: pace = Self.leastPace
     case .doubtful:
       pace = Self.leastPace

@@ -54,11 +54,18 @@ struct ConnectionDriver {
 
   /// Nanoseconds without pushes after which a connection is replaced before it is used; `nil` for never.
   private let idleLimit: UInt64?
+  private let policy: ConnectionPolicy
   /// Credential number of the current connection, see ``PushAuthorization/connection``.
   private var credential = 0
   private var accepted = 0
   private var handedAt: UInt64 = 0
-  /// Number of remaining pushes for each connection that takes no new pushes and waits for its last ones to end.
+  /// Time when the last push was handed over or had ended, or when the connection was opened.
+  private var usedAt: UInt64 = 0
+  /// Time at which the connection takes no more pushes, because of its age.
+  private var expiresAt = UInt64.max
+  /// Whether the connection had no room for another push at the last call of ``next(_:credential:now:)``.
+  private var isFull = false
+  /// Number of remaining pushes for each connection that only waits for its last pushes to end.
   private var ending: [Int: Int] = [:]
   private var verdict = ConnectionVerdict()
 
@@ -66,9 +73,10 @@ struct ConnectionDriver {
   /// overtaken.
   static let largestShare = 128
 
-  init(window: CongestionWindow, idleLimit: UInt64?) {
+  init(window: CongestionWindow, idleLimit: UInt64?, policy: ConnectionPolicy = ConnectionPolicy()) {
     self.window = window
     self.idleLimit = idleLimit
+    self.policy = policy
   }
 
   // MARK: The next action
@@ -86,10 +94,11 @@ struct ConnectionDriver {
   mutating func next(_ room: StreamRoom, credential: Int, now: UInt64) -> Action {
     guard !isDraining else { return .rest }
     guard phase != .closed else { return .askToOpen }
-    // The connection has an older key or certificate, or it was idle for so long that a firewall may have dropped its
-    // state.
-    if self.credential != credential || isStale(now) { return replace(.closed(accepted: accepted)) }
+    // The connection has an older key or certificate. Or it had no push for so long that devices on the path may have
+    // dropped its state.
+    if self.credential != credential || isStale(now) || isOver(now) { return replace(.closed(accepted: accepted)) }
     let count = count(room)
+    isFull = count <= 0 && isBusy(room)
     return count > 0 ? .take(upTo: count) : .rest
   }
 
@@ -104,12 +113,30 @@ struct ConnectionDriver {
       phase = .opening
       inFlight = 0
       accepted = 0
+      isFull = false
       self.credential = credential
       verdict = ConnectionVerdict()
       window.reset()
       return .open(serial)
     }
   }
+
+  /// Records the time when the connection was created.
+  ///
+  /// - Parameter chance: random, 0 to 1; spreads the ends of connections with a maximum age.
+  mutating func opened(now: UInt64, chance: Double) {
+    usedAt = now
+    expiresAt = policy.expiry(openedAt: now, chance: chance)
+  }
+
+  /// Replaces the current connection if it is too old or was idle for too long. Called at regular times, because a
+  /// connection without pushes has no other event.
+  mutating func checkAge(now: UInt64) -> Action {
+    phase != .closed && isOver(now) ? replace(.closed(accepted: accepted)) : .rest
+  }
+
+  /// Whether all streams of the connection are busy, and latency is flat. Then another connection can send more.
+  var isSaturated: Bool { phase == .established && isFull && window.isFlat }
 
   /// Records that the connection could not be created.
   mutating func failedToOpen() { phase = .closed }
@@ -118,10 +145,11 @@ struct ConnectionDriver {
   mutating func took(_ count: Int, now: UInt64) {
     inFlight += count
     handedAt = now
+    usedAt = now
   }
 
   /// Resets the window to one, because the whole service has a problem.
-  mutating func startSmall() { window.reset() }
+  mutating func startSmall() { window.narrow() }
 
   // MARK: Ended pushes
 
@@ -162,6 +190,7 @@ struct ConnectionDriver {
   private mutating func end(_ signal: CongestionWindow.Signal, _ sentAt: UInt64, _ waiting: Int, _ now: UInt64) {
     window.note(signal, sentAt: sentAt, now: now, inFlight: inFlight, waiting: waiting)
     inFlight -= 1
+    usedAt = max(usedAt, now)
   }
 
   /// Decides about the current connection from its condition and from the pushes that have ended since the last call.
@@ -209,6 +238,22 @@ struct ConnectionDriver {
   private func isStale(_ now: UInt64) -> Bool {
     guard let idleLimit, phase == .established, inFlight == 0 else { return false }
     return now >= handedAt + idleLimit
+  }
+
+  /// Returns whether the connection is too old, or was idle for too long, for the service.
+  private func isOver(_ now: UInt64) -> Bool {
+    if now >= expiresAt { return true }
+    guard let idle = policy.idleClose, inFlight == 0 else { return false }
+    return now >= usedAt + idle
+  }
+
+  /// Returns whether a connection without room uses its whole window. A queue also has no room while it holds pushes
+  /// that it has not begun.
+  private func isBusy(_ room: StreamRoom) -> Bool {
+    switch room {
+    case .streams: inFlight > 0
+    case .queue: inFlight >= window.limit
+    }
   }
 
   private func count(_ room: StreamRoom) -> Int {

@@ -29,6 +29,9 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private var drained: [CheckedContinuation<Void, Never>] = []
   private var drainTimer: LoopTimer?
   private var connector: Connector
+  /// Whether the supply must know when the connection is saturated, and what it knows.
+  private let reportsSaturation: Bool
+  private var reportedSaturation = false
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -44,8 +47,9 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     self.connector = connector
     driver = ConnectionDriver(
       window: configuration.fixedStreams.map { CongestionWindow(fixed: $0) }
-        ?? CongestionWindow(maximum: configuration.maximumStreams),
-      idleLimit: connector.findsDeadConnections ? nil : configuration.idleLimit)
+        ?? CongestionWindow(maximum: configuration.maximumStreams, start: configuration.policy.start),
+      idleLimit: connector.findsDeadConnections ? nil : configuration.idleLimit, policy: configuration.policy)
+    reportsSaturation = configuration.policy.growth == .whenBusy
   }
 
   nonisolated func wake() {
@@ -91,8 +95,10 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     for serial in (current == nil ? [] : [driver.serial]) + ending.keys {
       guard let connection = connection(serial) else { continue }
       connection.tick(now: now)
+      if connection === current { execute(driver.checkAge(now: now), now) }
       work(connection, serial, now)
     }
+    if current == nil { refill(now) }
     finishTurn()
   }
 
@@ -112,6 +118,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
         // The completions are delivered first, because they influence the pool's decision about further pushes.
         deliver()
         refill(now)
+        if reportsSaturation { reportSaturation() }
       }
       connection.flush()
       rounds += 1
@@ -120,6 +127,12 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     if connection.isDue { continueLater(serial) }
     // Another connection may have replaced this one during the turn.
     if driver.serial != before { continueLater(driver.serial) }
+  }
+
+  private func reportSaturation() {
+    guard driver.isSaturated != reportedSaturation else { return }
+    reportedSaturation.toggle()
+    supply.note(.saturated(reportedSaturation), of: number)
   }
 
   private func continueLater(_ serial: Int) {
@@ -257,6 +270,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
         learned: { [supply, number] event in supply.note(.credential(event), of: number) },
         mayConnect: { [supply, number] address in supply.mayConnect(number, to: address) })
       current = try connector.connect(authorization, surroundings, now: now)
+      driver.opened(now: now, chance: .random(in: 0..<1))
+      reportedSaturation = false
       startTicking()
       return true
     } catch {

@@ -12,6 +12,9 @@ enum ConnectionEvent: Sendable, Equatable {
   case failed(String, accepted: Int)
   /// The connection was closed without an error or replaced on purpose, after this number of accepted pushes.
   case closed(accepted: Int)
-  /// Answer of the service that concerns the credential.
+  /// Whether all streams of the connection are busy and latency is flat. Reported if ``ConnectionPolicy/growth``
+  /// depends on it.
+  case saturated(Bool)
+  /// Statement of the service about the credential.
   case credential(CredentialEvent)
 }

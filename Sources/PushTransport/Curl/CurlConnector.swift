@@ -1,8 +1,11 @@
+internal import PushCore
+
 /// Connector that makes connections through libcurl.
 struct CurlConnector: PushConnector {
   let configuration: ConnectionPool.Configuration
 
-  var tickInterval: UInt64? { nil }
+  /// libcurl handles its own timeouts. Only the service's limits for age and idle time need checks.
+  var tickInterval: UInt64? { configuration.policy.shortestLimit.map(TickInterval.nanoseconds) }
   var findsDeadConnections: Bool { false }
 
   func connect(

@@ -44,8 +44,7 @@ final class NativeConnection: PushConnection {
   private var link: NativeLink?
   private var deadline: UInt64
   private var attemptDeadline = UInt64.max
-  private var heardAt: UInt64 = 0
-  private var pingedAt: UInt64?
+  private var watch = PeerWatch()
   /// Beginning of the present counting period for frames, see ``HTTP2/RequestSession/allowMoreFrames()``.
   private var countedSince: UInt64 = 0
   private var goAways = 0
@@ -123,6 +122,7 @@ final class NativeConnection: PushConnection {
         return part.range.upperBound
       }
     }
+    if sent > part.range.lowerBound { watch.requested() }
     part.range = sent..<part.range.upperBound
     waiting = part.range.isEmpty ? nil : part
   }
@@ -244,8 +244,8 @@ final class NativeConnection: PushConnection {
       link?.wantsWrite = isBlocked
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
     } catch {
-      // The service's last message (an alert or a GOAWAY) explains more than the error of the write.
-      do { try read(heardAt) } catch { fail(error) }
+      // The service's last message, an alert or a GOAWAY, says more than the error of the write.
+      do { try read(watch.heardAt) } catch { fail(error) }
       fail(error)
     }
   }
@@ -270,19 +270,14 @@ final class NativeConnection: PushConnection {
   }
 
   private func checkLiveness(_ session: RequestSession, _ now: UInt64) throws {
-    if let pingedAt {
-      if heardAt >= pingedAt {
-        self.pingedAt = nil
-      } else if now - pingedAt >= setup.liveness.answer {
-        fail(NativeFailure("the service didn't answer a PING: the connection is dead"))
-      }
-      return
+    let maximumPings = setup.configuration.policy.maximumPings
+    switch watch.next(isBusy: session.openCount > 0, setup.liveness, maximumPings: maximumPings, now: now) {
+    case .none: break
+    case .dead: fail(NativeFailure("the service didn't answer a PING: the connection is dead"))
+    case .ping:
+      try session.ping()
+      write(all: true)
     }
-    let limit = session.openCount > 0 ? setup.liveness.busy : setup.liveness.idle
-    guard now > heardAt, now - heardAt >= limit else { return }
-    pingedAt = now
-    try session.ping()
-    write(all: true)
   }
 
   // MARK: Opening
@@ -316,7 +311,7 @@ final class NativeConnection: PushConnection {
   private func connect(_ now: UInt64) throws {
     guard let link else { return }
     if let error = link.connectionError() { return connectNext(now, NativeFailure(error)) }
-    heardAt = now
+    watch.heard(now: now)
     guard try link.advance() else { return }
     var settings = HTTP2Settings()
     settings.enablePush = false
@@ -338,7 +333,7 @@ final class NativeConnection: PushConnection {
     for _ in 0..<Self.readsPerTurn {
       switch try stream.read(into: input) {
       case .bytes(let count):
-        heardAt = now
+        watch.heard(now: now)
         do {
           try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
         } catch {

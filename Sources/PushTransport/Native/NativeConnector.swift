@@ -1,4 +1,5 @@
 internal import EventLoop
+internal import PushCore
 internal import TLS
 
 /// Connector that makes connections through nghttp2 and OpenSSL.
@@ -18,10 +19,6 @@ struct NativeConnector: PushConnector {
   private let input = ReadBuffer(count: 16_384)
   private var tls: (context: TLSContext, connection: Int)?
 
-  /// Number of checks per timeout: a timeout is detected late by at most 1/16 of its duration.
-  private static let ticksPerTimeout: UInt64 = 16
-  private static let tickRange: ClosedRange<UInt64> = 5_000_000...500_000_000
-
   init(_ configuration: ConnectionPool.Configuration) { self.configuration = configuration }
 
   var findsDeadConnections: Bool { true }
@@ -29,7 +26,7 @@ struct NativeConnector: PushConnector {
   var tickInterval: UInt64? {
     let shortest = min(
       configuration.requestTimeout, configuration.connectTimeout, liveness.busy, liveness.idle, liveness.answer)
-    return max(Self.tickRange.lowerBound, min(shortest / Self.ticksPerTimeout, Self.tickRange.upperBound))
+    return TickInterval.nanoseconds(shortest: min(shortest, configuration.policy.shortestLimit ?? shortest))
   }
 
   mutating func connect(

@@ -9,6 +9,15 @@ extension ConnectionPool.State {
     (connections[engine].isForUnproven ? unproven : backlog).count > 0
   }
 
+  /// Returns whether the pool needs another connection: all open ones are saturated, or get no answers.
+  func needsConnection(_ engine: Int, now: UInt64) -> Bool {
+    connections.indices.allSatisfy { index in
+      let other = connections[index]
+      guard index != engine, other.phase != .closed, !other.isForUnproven else { return true }
+      return other.isSaturated || other.silentSince.map { now >= $0 + PoolHealth.patience } ?? false
+    }
+  }
+
   mutating func takeIdle(forUnproven: Bool) -> [any PushEngine] {
     var woken: [any PushEngine] = []
     for index in isIdle.indices where isIdle[index] && connections[index].isForUnproven == forUnproven {

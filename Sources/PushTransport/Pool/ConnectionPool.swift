@@ -4,12 +4,10 @@ internal import Synchronization
 
 /// Pool of connections to a push service, for one credential and one environment. It has a backlog of pushes.
 ///
-/// The pool has a queue of batches for each lane. A connection takes pushes from the queues when it has a free stream.
-/// The caller can cancel pushes that no connection has taken. Connections take pushes only while the caller may send
-/// (``mayTake(until:)``).
-/// Pushes of a campaign in its guard trial are *unproven* and have a separate connection, see ``PushBatch/isUnproven``.
-/// While the service answers almost every push with 503, connections take only a few trial pushes, see
-/// ``CircuitBreaker``.
+/// Batches wait here by lane, and connections take pushes when they have room. Pushes that were not taken can still be
+/// taken back. Connections take pushes only as long as the caller may send (``mayTake(until:)``). Unproven batches have
+/// a separate connection if the service's policy asks for it, see ``PushBatch/isUnproven``. While the service answers almost everything with 503, only
+/// occasional trial pushes are taken, see ``CircuitBreaker``.
 ///
 /// Every submitted push either completes exactly once or is returned by ``cancelBacklog(where:)`` or
 /// ``drain(deadline:)``. The pool may be used from any thread. Call ``drain(deadline:)`` at the end: until then, the
@@ -21,9 +19,11 @@ public final class ConnectionPool: Sendable {
     public var endpoint: PushEndpoint
     /// Push service. It parses answers and returns their consequences for a connection.
     public var service: any PushService
-    /// Maximum number of connections, not counting the one for unproven pushes; at least 1.
+    /// Connections as the service wants them; by default ``PushCore/PushService/connectionPolicy``.
+    package var policy: ConnectionPolicy
+    /// Maximum number of connections, without the one for unproven pushes; at least 1.
     public var connections: Int
-    /// Maximum number of streams on one connection. APNs allows 1000 once it trusts a connection.
+    /// Maximum number of streams on one connection.
     public var maximumStreams: Int
     /// Maximum number of streams on the connection for unproven pushes. There is only one such connection.
     public var unprovenStreams: Int
@@ -44,7 +44,7 @@ public final class ConnectionPool: Sendable {
     /// Transport that carries pushes.
     public var engine: PushEngineKind
 
-    /// Creates a configuration. The defaults are for APNs.
+    /// Memberwise, with defaults for APNs. The service's policy limits the numbers of streams and `requestTimeout`.
     public init(
       endpoint: PushEndpoint, service: any PushService, connections: Int = 2, maximumStreams: Int = 1000,
       unprovenStreams: Int = 1000,
@@ -55,9 +55,10 @@ public final class ConnectionPool: Sendable {
       self.endpoint = endpoint
       self.service = service
       self.connections = max(1, connections)
-      self.maximumStreams = max(1, maximumStreams)
-      self.unprovenStreams = max(1, unprovenStreams)
-      self.requestTimeout = requestTimeout
+      policy = service.connectionPolicy
+      self.maximumStreams = max(1, min(maximumStreams, policy.maximumStreams))
+      self.unprovenStreams = max(1, min(unprovenStreams, policy.maximumStreams))
+      self.requestTimeout = max(requestTimeout, policy.minimumAnswerTimeout)
       self.connectTimeout = connectTimeout
       self.idleLimit = idleLimit
       self.reconnect = reconnect
@@ -65,8 +66,8 @@ public final class ConnectionPool: Sendable {
       self.engine = engine
     }
 
-    /// Number of the connection for unproven pushes. It is the last number.
-    var unprovenNumber: Int { connections }
+    /// Number of the connection for unproven pushes; the others come before it. `nil` if there is none.
+    var unprovenNumber: Int? { policy.hasUnprovenConnection ? connections : nil }
   }
 
   struct State {
@@ -93,6 +94,7 @@ public final class ConnectionPool: Sendable {
 
   private let credential: any PushCredential
   private let service: any PushService
+  private let policy: ConnectionPolicy
   private let onCompletions: @Sendable ([PushCompletion]) -> Void
   private let state: Mutex<State>
 
@@ -126,15 +128,16 @@ public final class ConnectionPool: Sendable {
   ) {
     self.credential = credential
     service = configuration.service
+    policy = configuration.policy
     self.onCompletions = onCompletions
     let budget = ReconnectBudget(limits: configuration.reconnect, now: EventLoop.now)
     state = Mutex(State(budget: budget, breaker: CircuitBreaker(limits: configuration.breaker)))
-    let engines = (0...configuration.unprovenNumber).map { makeEngine($0, self) }
+    let engines = (0...(configuration.unprovenNumber ?? configuration.connections - 1)).map { makeEngine($0, self) }
     state.withLock { state in
       state.engines = engines
       state.isIdle = engines.map { _ in true }
       state.connections = engines.map { _ in ConnectionState() }
-      state.connections[configuration.unprovenNumber].isForUnproven = true
+      if let number = configuration.unprovenNumber { state.connections[number].isForUnproven = true }
     }
     credential.observe { [weak self] in self?.wakeAll() }
   }
@@ -145,14 +148,15 @@ public final class ConnectionPool: Sendable {
   /// - Returns: `false` if the pool is draining and has not accepted the pushes.
   @discardableResult
   public func submit(_ batch: PushBatch, lane: Int) -> Bool {
+    let isApart = batch.isUnproven && policy.hasUnprovenConnection
     let idle = state.withLock { state -> [any PushEngine]? in
       guard !state.isDraining else { return nil }
-      if batch.isUnproven {
+      if isApart {
         state.unproven.append(batch, lane: lane)
       } else {
         state.backlog.append(batch, lane: lane)
       }
-      return state.takeIdle(forUnproven: batch.isUnproven)
+      return state.takeIdle(forUnproven: isApart)
     }
     guard let idle else { return false }
     for engine in idle { engine.wake() }
@@ -257,6 +261,10 @@ public final class ConnectionPool: Sendable {
   /// A year in ns. Longer times are limited to it, so that no sum overflows.
   private static let longestTime: UInt64 = 365 * 86_400 * 1_000_000_000
 
+  /// Nanoseconds after which a closed connection checks again whether the open ones are busy. A round of answers takes
+  /// about as long, so it is enough to judge their latency.
+  private static let growthPause: UInt64 = 100_000_000
+
   private static func textOfMissing(_ missing: Int, of count: Int) -> String {
     "\(missing) of \(count) connections did not close in time: their pushes in flight are in doubt"
   }
@@ -301,6 +309,7 @@ extension ConnectionPool: PushSupply {
         return nil
       }
       if wait > 0 { return .wait(wait) }
+      if policy.growth == .whenBusy, !state.needsConnection(engine, now: now) { return .wait(Self.growthPause) }
       return state.budget.request(
         now: now, jitter: .random(in: 0..<1), isMinor: state.connections[engine].isForUnproven)
     }
@@ -335,7 +344,7 @@ extension ConnectionPool: PushSupply {
       case .closed(let accepted):
         state.budget.ended(accepted: accepted)
         state.addresses.closed(engine)
-      case .opening, .credential: break
+      case .opening, .saturated, .credential: break
       }
     }
     guard event == .established else { return }

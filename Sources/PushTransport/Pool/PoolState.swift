@@ -53,6 +53,8 @@ public struct ConnectionState: Sendable, Equatable {
   public var openings = 0
   /// Number of these that could not be opened, or broke.
   public var failures = 0
+  /// Whether all its streams are busy and latency is flat, as far as its engine reports it.
+  var isSaturated = false
   /// Time of its opening in monotonic nanoseconds.
   var openedAt: UInt64?
   /// Time of its last answer in monotonic nanoseconds; `nil` if none has arrived since it was opened.
@@ -69,6 +71,7 @@ public struct ConnectionState: Sendable, Equatable {
       phase = .opening
       openedAt = now
       answeredAt = nil
+      isSaturated = false
       openings += 1
       window = 1
     case .established: phase = .established
@@ -76,6 +79,7 @@ public struct ConnectionState: Sendable, Equatable {
       failures += 1
       close()
     case .closed: close()
+    case .saturated(let isIt): isSaturated = isIt
     case .trouble, .credential: break
     }
   }

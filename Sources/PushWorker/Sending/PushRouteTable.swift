@@ -9,10 +9,6 @@ final class PushRouteTable {
   /// Number of routes that the configured apps can need.
   private let configured: Int
 
-  /// Maximum number of streams of a connection: the most that the largest service allows a trusted connection (APNs,
-  /// measured from 2021 on). A connection never uses more than its peer allows.
-  private static let maximumStreams = 1000
-
   /// Receives the completions of all pushes, from any thread.
   private let inbox: CompletionInbox
 
@@ -41,8 +37,7 @@ final class PushRouteTable {
     let pool = ConnectionPool(
       configuration: .init(
         endpoint: channel.endpoint, service: channel.service, connections: connections,
-        maximumStreams: min(share, Self.maximumStreams),
-        unprovenStreams: min(configuration.window, Self.maximumStreams),
+        maximumStreams: share, unprovenStreams: configuration.window,
         requestTimeout: UInt64(configuration.answerTimeout) * 1_000_000, engine: configuration.engine),
       credential: channel.credential, onCompletions: { [inbox] in inbox.put($0) })
     let route = PushRoute(

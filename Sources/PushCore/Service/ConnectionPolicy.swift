@@ -1,0 +1,64 @@
+/// Connections to a push service, as the service wants them: start, streams, age, PINGs and number. Durations are in
+/// nanoseconds.
+///
+/// The defaults are the most careful values, and those of APNs.
+public struct ConnectionPolicy: Sendable, Equatable {
+  /// Number of pushes with which a connection begins.
+  public enum Start: Sendable, Equatable {
+    /// One push, until the service accepts it. APNs requires this of a connection with a provider token (Apple,
+    /// "Establishing a token-based connection to APNs").
+    case onePush
+    /// As many pushes as the window, the service's SETTINGS and ``ConnectionPolicy/maximumStreams`` allow.
+    case fullWindow
+  }
+
+  /// Time at which a pool opens its second and further connections.
+  public enum Growth: Sendable, Equatable {
+    /// As soon as there are pushes to send.
+    case immediate
+    /// When all streams of the open connections are busy, and latency is flat. While latency rises, another connection
+    /// would only make the service's queue longer.
+    case whenBusy
+  }
+
+  /// Number of pushes with which a connection begins.
+  public var start = Start.onePush
+  /// Time at which a pool opens its second and further connections.
+  public var growth = Growth.immediate
+  /// Maximum number of streams on a connection, even if the service's SETTINGS allow more; at least 1. APNs allows 1000
+  /// on a connection that it trusts (measured from 2021 on).
+  public var maximumStreams = 1000
+  /// Whether pushes that will probably be rejected use a connection of their own (``PushBatch/isUnproven``). This is
+  /// useful if the service limits a connection after a rejection.
+  public var hasUnprovenConnection = true
+  /// Age at which a connection takes no more pushes and another one replaces it; `nil` for no limit. Its pushes in
+  /// flight are not affected.
+  public var maximumAge: UInt64?
+  /// Share, 0 to 1, by which chance shortens ``maximumAge``, so that connections are not replaced at the same time.
+  public var ageSpread = 0.1
+  /// Time without a push in flight after which a connection is closed; `nil` to keep it open.
+  public var idleClose: UInt64?
+  /// Maximum number of PINGs since the last request on a connection; `nil` for no limit.
+  public var maximumPings: Int?
+  /// Minimum time for which an answer is awaited, whatever the worker's configuration says. A shorter wait sends pushes
+  /// again that the service is still processing.
+  public var minimumAnswerTimeout: UInt64 = 0
+
+  /// Creates the policy with all defaults.
+  public init() {}
+
+  /// Returns the time at which a connection takes no more pushes.
+  ///
+  /// - Parameters:
+  ///   - openedAt: time of its opening, in monotonic nanoseconds.
+  ///   - chance: random, 0 to 1.
+  public func expiry(openedAt: UInt64, chance: Double) -> UInt64 {
+    guard let maximumAge else { return .max }
+    return openedAt + UInt64(Double(maximumAge) * (1 - ageSpread * chance))
+  }
+
+  /// Shortest limit that depends on time alone; `nil` for none. A connection is checked more often than this.
+  public var shortestLimit: UInt64? {
+    [maximumAge, idleClose].compactMap { $0 }.min()
+  }
+}
