@@ -9,8 +9,12 @@ final class AnswerFields {
   struct Content {
     /// 0 without a status.
     var status: UInt16 = 0
-    /// Seconds of a `retry-after` field in digits; 0 without one.
+    /// Seconds of a `retry-after` field; 0 without one. Only answers with status 429 or 5xx have it.
     var retryAfter: UInt16 = 0
+    /// Time of a `retry-after` field with a date, and of the `date` field of such an answer, in UNIX seconds; 0 without
+    /// one.
+    var retryAt: UInt32 = 0
+    var date: UInt32 = 0
     /// Value of `content-length`; -1 without the field.
     var bodyCount = -1
     /// Whether the block breaks the rules for messages, or is too long.
@@ -103,8 +107,14 @@ final class AnswerFields {
     switch name.count {
     case 2 where Self.matches(name, "te"):
       if !Self.matches(value, "trailers") { content.isMalformed = true }
+    case 4 where isDelayed && Self.matches(name, "date"):
+      content.date = HTTPDate.seconds(value) ?? 0
     case 11 where Self.matches(name, "retry-after"):
-      content.retryAfter = UInt16(clamping: Self.number(value) ?? 0)
+      if let seconds = Self.number(value) {
+        content.retryAfter = UInt16(clamping: seconds)
+      } else {
+        content.retryAt = HTTPDate.seconds(value) ?? 0
+      }
     case 14 where Self.matches(name, "content-length"):
       guard let count = Self.number(value), content.bodyCount < 0 || content.bodyCount == count else {
         return content.isMalformed = true
@@ -119,6 +129,9 @@ final class AnswerFields {
     default: break
     }
   }
+
+  /// Whether the answer asks for a later attempt, so that its dates matter.
+  private var isDelayed: Bool { content.status == 429 || content.status >= 500 }
 
   /// Returns whether bytes equal these characters. Runs for every field of every answer.
   private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ text: StaticString) -> Bool {

@@ -181,6 +181,12 @@ extension RequestSession {
     if !isTrailer, !isInterim {
       request.pointee.status = fields.status
       request.pointee.retryAfter = fields.retryAfter
+      request.pointee.retryAt = fields.retryAt
+      // The date is relative to the peer's own clock.
+      if fields.retryAt > 0, fields.date > 0 {
+        request.pointee.retryAfter = UInt16(clamping: Int(fields.retryAt) - Int(fields.date))
+        request.pointee.retryAt = 0
+      }
       request.pointee.announcedBody = fields.bodyCount
     }
     if blockEndsStream { try endAnswer(slot) }

@@ -20,8 +20,10 @@ public final class RequestSession {
     /// The status of a complete answer. 0 if there is none, if it was malformed (RFC 9113 section 8.1.1), or if it was
     /// cut off: its stream ended with an error, or with the connection, before END_STREAM.
     public var status: UInt16
-    /// Seconds of a `retry-after` field in digits; 0 without one.
+    /// Seconds of a `retry-after` field in digits, or from the answer's `date` to the date in it; 0 without one.
     public var retryAfter: UInt16
+    /// UNIX seconds of a `retry-after` date, in an answer without `date`; 0 otherwise.
+    public var retryAt: UInt32
     /// The reason why the stream ended; ``HTTP2ErrorCode/noError`` if there is a status.
     public var error: HTTP2ErrorCode
     /// Whether the peer may have the whole request. If not, the peer can't have processed it.

@@ -24,6 +24,7 @@ final class RequestTable {
     var id: UInt32 = 0
     var status: UInt16 = 0
     var retryAfter: UInt16 = 0
+    var retryAt: UInt32 = 0
     var error: UInt32 = 0
     var answerCount = 0
     var isOpen = false
@@ -176,7 +177,7 @@ final class RequestTable {
     let error = HTTP2ErrorCode(rawValue: end.error)
     return RequestSession.Ended(
       tag: end.tag, mark: end.mark, startedAt: end.startedAt, status: error == .noError ? end.status : 0,
-      retryAfter: end.retryAfter, error: error, wasSent: end.wasSent,
+      retryAfter: end.retryAfter, retryAt: end.retryAt, error: error, wasSent: end.wasSent,
       body: UnsafeRawBufferPointer(start: answers + slot * RequestSession.keptBody, count: end.answerCount))
   }
 

@@ -67,6 +67,34 @@ import Testing
     #expect(pair.client.openCount == 0)
   }
 
+  /// RFC 9110 section 5.6.7 and section 10.2.3.
+  @Test func datesOfRetryAfterCountFromTheDateOfTheAnswer() throws {
+    let pair = try RequestPair()
+    try pair.exchange()
+    let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+    let answers: [(status: String, fields: [(String, String)], seconds: UInt16, at: UInt32)] = [
+      ("503", [("date", date), ("retry-after", "Sun, 06 Nov 1994 08:51:00 GMT")], 83, 0),
+      ("429", [("retry-after", "Sunday, 06-Nov-94 08:50:37 GMT"), ("date", "Sun Nov  6 08:49:37 1994")], 60, 0),
+      ("500", [("date", date), ("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT")], 0, 0),
+      ("503", [("date", date), ("retry-after", "30")], 30, 0),
+      ("503", [("retry-after", date)], 0, 784_111_777),
+      ("503", [("date", "today"), ("retry-after", "Thu, 29 Feb 2024 00:00:00 GMT")], 0, 1_709_164_800),
+      ("503", [("date", date), ("retry-after", "tomorrow")], 0, 0),
+      ("503", [("date", date), ("retry-after", "Sun, 41 Nov 1994 25:49:37 GMT")], 0, 0),
+    ]
+    for tag in answers.indices { try pair.open(UInt64(tag)) }
+    try pair.up()
+    for (tag, answer) in answers.enumerated() { try pair.respond(tag, status: answer.status, extra: answer.fields) }
+    try pair.down()
+    var count = 0
+    while let next = pair.client.nextEnded() {
+      let expected = answers[Int(next.tag)]
+      #expect(next.retryAfter == expected.seconds && next.retryAt == expected.at, "\(expected)")
+      count += 1
+    }
+    #expect(count == answers.count)
+  }
+
   /// Bytes of an answer: its header blocks, the last of which ends the stream.
   struct Answer: CustomTestStringConvertible, Sendable {
     var testDescription: String

@@ -31,8 +31,11 @@ public struct TextService: PushService {
   /// The path of pushes.
   public static let path = "/v1/send"
 
-  /// Creates the service. It has no settings.
-  public init() {}
+  /// Bounds for retries.
+  public var retryBounds: RetryBounds
+
+  /// - Parameter retryBounds: bounds for retries; none by default, as for a service that sets none.
+  public init(retryBounds: RetryBounds = RetryBounds()) { self.retryBounds = retryBounds }
 
   public var name: String { "text" }
   public var title: String { "the text service" }

@@ -1,4 +1,5 @@
-/// Delays between the attempts of a push, and the number of attempts.
+/// Delays between the attempts of a push, and the number of attempts: the configured values, and the bounds of the push
+/// service.
 public struct RetryPolicy: Sendable, Equatable {
   /// Milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The push is therefore tried
   /// once over another connection before Apple's delay applies. Other senders also retry within seconds. Never longer
@@ -15,6 +16,8 @@ public struct RetryPolicy: Sendable, Equatable {
   /// Largest share, 0 to 1, by which jitter lengthens a delay. Without it, a whole fleet would retry at the same
   /// moment.
   public var jitter: Double
+  /// Bounds of the push service; see ``bounded(by:)``.
+  public private(set) var bounds = RetryBounds()
 
   /// Creates an instance with the defaults of the configuration. The longest delay of one hour is longer than Apple's
   /// 15 minutes and shorter than most expirations.
@@ -30,22 +33,31 @@ public struct RetryPolicy: Sendable, Equatable {
     self.jitter = jitter
   }
 
+  /// Returns the policy with the bounds of a push service.
+  public func bounded(by bounds: RetryBounds) -> RetryPolicy {
+    var policy = self
+    policy.bounds = bounds
+    return policy
+  }
+
   /// Returns the milliseconds to wait after a push's first server error.
   ///
   /// - Parameters:
   ///   - asked: the delay of the peer's `Retry-After`; the wait is never shorter.
   ///   - chance: random, 0 to 1.
   public func afterFirstServerError(asked: Int = 0, chance: Double) -> Int {
-    wait(min(firstServerError, serverError), asked, chance)
+    wait(plannedAfterServerError(attempt: 1), asked, chance, least: bounds.minimumDelay)
   }
 
-  /// Returns the milliseconds to wait after a server error.
+  /// Returns the milliseconds to wait after a server error that is not a push's first.
   ///
+  /// - Parameter attempt: its number, from 1; used if the service's delays grow (``RetryBounds/serverErrorFactor``).
   /// - Parameters:
   ///   - asked: the delay of the peer's `Retry-After`; the wait is never shorter.
   ///   - chance: random, 0 to 1.
-  public func afterServerError(asked: Int = 0, chance: Double) -> Int {
-    wait(serverError, asked, chance)
+  public func afterServerError(attempt: Int = 2, asked: Int = 0, chance: Double) -> Int {
+    let planned = bounds.serverErrorFactor == nil ? serverError : plannedAfterServerError(attempt: attempt)
+    return wait(planned, asked, chance, least: bounds.minimumDelay)
   }
 
   /// Returns the milliseconds to wait after an attempt that was one too many for its device (429). The delay doubles
@@ -56,15 +68,58 @@ public struct RetryPolicy: Sendable, Equatable {
   ///   - asked: the delay of the peer's `Retry-After`; the wait is never shorter.
   ///   - chance: random, 0 to 1.
   public func afterTooManyRequests(attempt: Int, asked: Int = 0, chance: Double) -> Int {
-    // The shift ends at 20: 2^20 first delays exceed `longest`, and the product can't overflow, because both are at
-    // most a day.
-    wait(tooManyRequests << max(0, min(attempt - 1, 20)), asked, chance)
+    let least = asked > 0 ? bounds.minimumDelay : bounds.minimumAfterTooManyRequests
+    let first = asked > 0 ? tooManyRequests : max(tooManyRequests, least)
+    return wait(Self.doubled(first, times: attempt - 1), asked, chance, least: least)
   }
 
-  private func wait(_ planned: Int, _ asked: Int, _ chance: Double) -> Int {
+  /// Returns the milliseconds to wait after an attempt without an answer; `nil` to send the push again immediately.
+  ///
+  /// - Parameters:
+  ///   - attempt: its number, from 1. A second attempt without an answer indicates a network problem, which an immediate
+  ///     retry would make worse.
+  ///   - chance: random, 0 to 1.
+  public func afterDoubt(attempt: Int, chance: Double) -> Int? {
+    let least = bounds.minimumAfterDoubt
+    guard attempt > 1 else { return least > 0 ? wait(least, 0, chance, least: least) : nil }
+    return wait(Self.doubled(max(tooManyRequests, least), times: attempt - 2), 0, chance, least: least)
+  }
+
+  /// Returns the milliseconds for which a target is held because the service refuses all pushes of its campaign or its
+  /// credential. The service's bounds do not apply, because the next attempt comes after an operator's repair.
+  func whileHeld(chance: Double) -> Int { wait(tooManyRequests, 0, chance, least: 0) }
+
+  /// Returns whether the service's time for attempts allows another attempt after a delay.
+  ///
+  /// - Parameter attempt: number of the last attempt, from 1.
+  func allowsRetry(after delay: Int, attempt: Int) -> Bool {
+    guard let most = bounds.maximumTime else { return true }
+    let earlier = (1..<max(1, attempt)).reduce(0) { $0 + plannedAfterServerError(attempt: $1) }
+    return earlier + delay <= most
+  }
+
+  /// Returns the delay after a server error without jitter and `Retry-After`.
+  private func plannedAfterServerError(attempt: Int) -> Int {
+    let first = min(firstServerError, serverError)
+    guard attempt > 1 else { return max(first, bounds.minimumDelay) }
+    guard let factor = bounds.serverErrorFactor else { return serverError }
+    var delay = max(first, bounds.minimumDelay)
+    for _ in 1..<min(attempt, AttemptHistory.mostCounted) where delay < serverError { delay *= factor }
+    return max(min(delay, serverError), bounds.minimumDelay)
+  }
+
+  /// Doubles a delay. It doubles at most 20 times: 2^20 first delays exceed `longest`, and the product can't overflow,
+  /// because both are at most a day.
+  private static func doubled(_ delay: Int, times: Int) -> Int { delay << max(0, min(times, 20)) }
+
+  /// - Parameters:
+  ///   - asked: delay of a `Retry-After`; 0 without one.
+  ///   - least: the service's minimum. It takes precedence over `longest`.
+  private func wait(_ planned: Int, _ asked: Int, _ chance: Double, least: Int) -> Int {
+    let longest = max(least, min(longest, bounds.maximumDelay ?? .max))
     // If `longest` caps the delay, jitter shortens it instead, so that a fleet does not retry at the same moment.
-    let latest = min(Double(max(planned, asked)) * (1 + jitter), Double(longest))
+    let latest = min(Double(max(planned, asked, least)) * (1 + jitter), Double(longest))
     let earliest = latest / (1 + jitter)
-    return max(Int((earliest + chance * (latest - earliest)).rounded()), min(asked, longest))
+    return max(Int((earliest + chance * (latest - earliest)).rounded()), min(asked, longest), least)
   }
 }

@@ -56,8 +56,8 @@ public struct Disposition: Sendable, Equatable {
   ///   - answer: the result of the attempt.
   ///   - attempt: its number, from 1.
   ///   - service: the service that answered.
-  ///   - policy: delays and the number of attempts.
-  ///   - ambiguity: what the campaign requests if it is unknown whether the service accepted the push.
+  ///   - policy: the configured delays and number of attempts; the service's bounds are applied to them.
+  ///   - ambiguity: the campaign's choice if it is unknown whether the service accepted the push.
   ///   - jitter: random, 0 to 1; spreads retries.
   ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with 503. A
   ///     quick retry would then fail.
@@ -65,6 +65,7 @@ public struct Disposition: Sendable, Equatable {
     _ answer: PushAnswer, attempt: Int, of service: any PushService, policy: RetryPolicy, ambiguity: Ambiguity,
     jitter: Double, isBreakerOpen: Bool = false
   ) -> Disposition {
+    let policy = policy.bounded(by: service.retryBounds)
     switch answer.kind {
     case .answered:
       if answer.isAccepted { return Disposition(.finish(.accepted)) }
@@ -78,11 +79,8 @@ public struct Disposition: Sendable, Equatable {
     case .ambiguous:
       let effect = answer.reason == .none ? Effect.none : .stopCredential(answer.reason)
       guard ambiguity == .resend else { return Disposition(.finish(.unknown), effect: effect) }
-      // A second attempt in a row without an answer indicates a network problem. An immediate retry would make the
-      // problem worse.
-      let target: Target =
-        attempt <= 1
-        ? .resendNow : .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: attempt - 1, chance: jitter))
+      let delay = policy.afterDoubt(attempt: attempt, chance: jitter)
+      let target: Target = delay.map { .retry(afterMilliseconds: $0) } ?? .resendNow
       return Disposition(target, effect: effect).limited(attempt: attempt, policy: policy, exhausted: .unknown)
     }
   }
@@ -94,7 +92,7 @@ public struct Disposition: Sendable, Equatable {
     _ policy: RetryPolicy, _ answer: PushAnswer, attempt: Int, _ jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
     if attempt <= 1, !isBreakerOpen { return .later(policy.afterFirstServerError(asked: answer.asked, chance: jitter)) }
-    return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
+    return .later(policy.afterServerError(attempt: attempt, asked: answer.asked, chance: jitter))
   }
 
   /// Retries the target after a number of milliseconds.
@@ -123,14 +121,18 @@ public struct Disposition: Sendable, Equatable {
   /// can be sent immediately.
   private static func held(_ policy: RetryPolicy, _ jitter: Double, _ effect: Effect) -> Disposition {
     Disposition(
-      .retry(afterMilliseconds: policy.afterTooManyRequests(attempt: 1, chance: jitter)), effect: effect,
-      countsAttempt: false)
+      .retry(afterMilliseconds: policy.whileHeld(chance: jitter)), effect: effect, countsAttempt: false)
   }
 
   /// Returns this disposition, unless it asks for another attempt and none is left.
   private func limited(attempt: Int, policy: RetryPolicy, exhausted: Outcome) -> Disposition {
-    guard countsAttempt, attempt >= policy.attempts else { return self }
-    if case .finish = target { return self }
+    guard countsAttempt else { return self }
+    switch target {
+    case .finish: return self
+    case .retry(let delay):
+      if attempt < policy.attempts, policy.allowsRetry(after: delay, attempt: attempt) { return self }
+    case .resendNow: if attempt < policy.attempts { return self }
+    }
     return Disposition(.finish(exhausted), token: token, effect: effect)
   }
 }

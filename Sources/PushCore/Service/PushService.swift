@@ -87,6 +87,9 @@ public protocol PushService: Sendable {
   /// Connections as the service wants them. Default: ``ConnectionPolicy/init()``.
   var connectionPolicy: ConnectionPolicy { get }
 
+  /// Bounds for retries. Default: none.
+  var retryBounds: RetryBounds { get }
+
   // MARK: Answers
 
   /// Parses an answer. It is not called for an empty answer with status 200, which every service uses for an accepted
@@ -133,6 +136,7 @@ extension PushService {
   public func keyPlace(in payload: JSONValue) -> [String] { [] }
   public var refreshTypes: [String] { [] }
   public var connectionPolicy: ConnectionPolicy { ConnectionPolicy() }
+  public var retryBounds: RetryBounds { RetryBounds() }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
 
   /// Returns the rules that are broken by a push which only notifies the app of new content.

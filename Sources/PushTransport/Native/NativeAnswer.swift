@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import HTTP2
 internal import PushCore
 
@@ -21,7 +22,13 @@ enum NativeAnswer {
     let waits = ended.status == 429 || ended.status >= 500
     return PushCompletion(
       tag: ended.tag,
-      service.reply(status: ended.status, body: ended.body, retryAfter: waits ? ended.retryAfter : 0))
+      service.reply(status: ended.status, body: ended.body, retryAfter: waits ? retryAfter(ended) : 0))
+  }
+
+  /// Returns the seconds of the answer's `retry-after`. Without the service's own time, a date is relative to this
+  /// machine's clock.
+  private static func retryAfter(_ ended: RequestSession.Ended) -> UInt16 {
+    ended.retryAt > 0 ? UInt16(clamping: Int(ended.retryAt) - EventLoop.wallClock / 1000) : ended.retryAfter
   }
 
   /// Returns whether the service provably did not process the push: it was refused, was above the last stream of a

@@ -1,0 +1,24 @@
+/// Bounds of a push service for retries. They take precedence over the configured delays (``RetryPolicy``). Durations
+/// are in milliseconds.
+///
+/// The defaults bound nothing. They are those of APNs.
+public struct RetryBounds: Sendable, Equatable {
+  /// Minimum delay of every retry after an answer, also if a `Retry-After` asks for less.
+  public var minimumDelay = 0
+  /// Minimum delay after a 429 without `Retry-After`.
+  public var minimumAfterTooManyRequests = 0
+  /// Minimum delay after an attempt without an answer, which may have been delivered. 0: the push is sent again
+  /// immediately after its first attempt.
+  public var minimumAfterDoubt = 0
+  /// Maximum delay, also if a `Retry-After` asks for more; `nil` for no bound except ``RetryPolicy/longest``.
+  public var maximumDelay: Int?
+  /// Factor by which the delay after a server error grows with each attempt, from ``RetryPolicy/firstServerError`` up to
+  /// ``RetryPolicy/serverError``. `nil`: all delays after the first one are ``RetryPolicy/serverError``.
+  public var serverErrorFactor: Int?
+  /// Maximum time from the first attempt to the last; `nil` for no limit except ``RetryPolicy/attempts``. The time is
+  /// the sum of the planned delays, because the ledger does not contain the time of the first attempt.
+  public var maximumTime: Int?
+
+  /// Creates bounds that bound nothing.
+  public init() {}
+}
