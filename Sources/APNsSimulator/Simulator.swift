@@ -18,8 +18,13 @@ public final class Simulator: Sendable {
   /// - `GET /health`, `GET /counters`, `GET` and `PUT /knobs`
   /// - `POST /devices`, `POST /online` and `POST /offline` (tokens in hex, one per line)
   /// - `POST /goaway`, `POST /timeline`
+  /// - `POST /fcm/devices`, `GET /fcm/deliveries?token=TOKEN`, `POST /fcm/tokens/revoke`, `POST /fcm/tokens/expire`
   /// - `POST /reset`, or `POST /reset?devices=true` to remove the devices too
   public let controlPort: UInt16
+  /// The port of FCM; `nil` if the configuration has no FCM side.
+  public let fcmPort: UInt16?
+  /// The port of Google's token endpoint, `POST /token`; `nil` if the configuration has no FCM side.
+  public let tokenPort: UInt16?
   /// The authority that clients must trust, or `nil` if the configuration has an identity.
   public let authorityPEM: String?
 
@@ -53,12 +58,21 @@ public final class Simulator: Sendable {
     service = ControlService(shared: shared, loops: loops)
     let push = try SocketAddress.resolve(host: configuration.host, port: configuration.port)
     let control = try SocketAddress.resolve(host: "127.0.0.1", port: configuration.controlPort)
-    acceptors = [
-      try Acceptor(at: push[0], for: .push, targets: loops),
-      try Acceptor(at: control[0], for: .control(service), targets: loops),
+    var acceptors = [
+      try Acceptor(at: push[0], for: PushPort(), targets: loops),
+      try Acceptor(at: control[0], for: ControlPort(service: service), targets: loops),
     ]
     port = acceptors[0].port
     controlPort = acceptors[1].port
+    if let fcm = configuration.fcm, let state = shared.fcm {
+      for (service, port) in [(GooglePort.Service.messages, fcm.port), (.tokens, fcm.tokenPort)] {
+        let address = try SocketAddress.resolve(host: configuration.host, port: port)[0]
+        acceptors.append(try Acceptor(at: address, for: GooglePort(service: service, state: state), targets: loops))
+      }
+    }
+    fcmPort = acceptors.count > 2 ? acceptors[2].port : nil
+    tokenPort = acceptors.count > 2 ? acceptors[3].port : nil
+    self.acceptors = acceptors
   }
 
   deinit {
@@ -91,6 +105,17 @@ public final class Simulator: Sendable {
       device.token.withUnsafeBytes { registry.set($0, record) }
     }
   }
+
+  /// Adds or changes registrations of the FCM side.
+  public func load(_ registrations: some Sequence<SimulatedRegistration>) {
+    for registration in registrations { service.shared.fcm?.devices.set(registration) }
+  }
+
+  /// Revokes all access tokens of the FCM side: they get 401 without details.
+  public func revokeAccessTokens() { service.shared.fcm?.tokens.revokeAll() }
+
+  /// Ends the life of all access tokens of the FCM side: they get 401 `ACCESS_TOKEN_EXPIRED`.
+  public func expireAccessTokens() { service.shared.fcm?.tokens.expireAll() }
 
   /// Takes devices offline, so that their pushes are stored, or brings them online, so that stored pushes are
   /// delivered.

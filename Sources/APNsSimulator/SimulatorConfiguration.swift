@@ -70,6 +70,8 @@ public struct SimulatorConfiguration: Sendable {
   public var logsBodies = false
   /// Seed of all random values: the server's identifiers and the random parts of knobs.
   public var seed = UInt64.random(in: .min ... .max)
+  /// The FCM side; `nil` for none.
+  public var fcm: FCMConfiguration?
   /// The initial knobs.
   public var knobs = SimulatorKnobs()
 

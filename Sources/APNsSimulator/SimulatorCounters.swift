@@ -46,6 +46,8 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var bodyBytes = 0
   /// Known device tokens. A reset keeps them by default.
   public var devices = 0
+  /// Counts of the FCM side.
+  public var fcm = FCMCounters()
 
   /// Creates counters with zeros.
   public init() {}

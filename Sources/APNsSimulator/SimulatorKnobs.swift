@@ -248,6 +248,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var tracksDuplicates = true
   /// Seconds that the simulator's clock is ahead when it checks the age of provider tokens; negative if behind.
   public var clockSkewSeconds: Int64 = 0
+  /// The knobs of the FCM side.
+  public var fcm = FCMKnobs()
 
   /// Creates the behaviour of real APNs without delays and faults.
   ///

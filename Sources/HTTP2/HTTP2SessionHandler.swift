@@ -5,6 +5,12 @@ public struct HTTP2Stream: Equatable, Hashable, Sendable {
   /// A small number that no other open stream of the session has, for tables of the caller. It is used again after
   /// ``HTTP2SessionHandler/closed(_:error:)``.
   public let slot: Int
+
+  /// Creates the stream of a session that is not an ``HTTP2Session``, such as one of HTTP/1.1.
+  public init(id: Int32, slot: Int) {
+    self.id = id
+    self.slot = slot
+  }
 }
 
 /// Receives the events of an ``HTTP2Session``, during ``HTTP2Session/receive(_:handler:)`` and

@@ -14,20 +14,20 @@ actor Acceptor {
 
   private let listener: Socket
   private let targets: [SimulatorLoop]
-  private let purpose: SimulatorLoop.Purpose
+  private let served: any ServedPort
   private var watcher: SocketWatcher?
   private var next = 0
 
   /// Begins to listen. Connections wait in the kernel until ``start()``.
   init(
-    at address: SocketAddress, for purpose: SimulatorLoop.Purpose, targets: [SimulatorLoop]
+    at address: SocketAddress, for served: any ServedPort, targets: [SimulatorLoop]
   ) throws {
     let listener = try Socket.listen(at: address)
     port = try listener.localAddress().port
     loop = EventLoop(label: "apns-simulator.accept.\(port)")
     self.listener = listener
     self.targets = targets
-    self.purpose = purpose
+    self.served = served
   }
 
   /// Starts accepting connections.
@@ -54,7 +54,7 @@ actor Acceptor {
       while let socket = try listener.accept() {
         let target = targets[next % targets.count]
         next += 1
-        await target.adopt(socket, for: purpose)
+        await target.adopt(socket, for: served)
       }
       watcher?.wantsRead = true
     } catch {

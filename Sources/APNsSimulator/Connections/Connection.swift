@@ -12,7 +12,7 @@ protocol ConnectionRole: AnyObject {
   func ended(_ stream: HTTP2Stream) throws
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   func refused(streamID: Int32) throws
-  func pinged()
+  func pinged() throws
   /// Milliseconds from now during which nothing is written.
   var silence: Int { get }
   /// Whether the connection stays open after its last output.
@@ -58,10 +58,12 @@ final class Connection: HTTP2SessionHandler {
   private static let readsPerWrite = 4
 
   /// Creates the session and the role after the handshake, when the client's certificate is known.
-  typealias Opening = (TLSStream) throws -> (HTTP2Session, any ConnectionRole)
+  typealias Opening = (TLSStream) throws -> OpenedConnection
 
   private(set) var role: (any ConnectionRole)?
-  private var session: HTTP2Session?
+  /// The role, if it is one of a push service.
+  private(set) var service: (any ServiceRole)?
+  private var session: (any WireSession)?
   private let open: Opening
   private let tls: TLSStream
   private let loop: LoopState
@@ -88,7 +90,7 @@ final class Connection: HTTP2SessionHandler {
       switch try tls.handshake() {
       case nil:
         let (session, role) = try open(tls)
-        (self.session, self.role) = (session, role)
+        (self.session, self.role, service) = (session, role, role as? any ServiceRole)
         if role.silence > 0 { silentUntil = LoopState.milliseconds + UInt64(role.silence) }
         try role.opened()
       case .wantsWrite:
@@ -166,7 +168,7 @@ final class Connection: HTTP2SessionHandler {
   }
 
   /// Collects output in the loop's buffer. Returns `nil` if the session has none.
-  private func gather(_ session: HTTP2Session) throws -> Int? {
+  private func gather(_ session: any WireSession) throws -> Int? {
     var count = 0
     // A frame has at most 16,384 bytes of payload after a header of nine (RFC 9113 section 4). The loop reserves room
     // for one frame.
@@ -205,7 +207,9 @@ final class Connection: HTTP2SessionHandler {
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) { role?.closed(stream, error: error) }
 
-  func receivedPing() { role?.pinged() }
+  func receivedPing() {
+    do { try role?.pinged() } catch { failure = error }
+  }
 
   func refused(streamID: Int32) {
     do { try role?.refused(streamID: streamID) } catch { failure = error }

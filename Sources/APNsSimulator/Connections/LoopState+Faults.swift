@@ -1,16 +1,3 @@
-/// The outcome of a request that was received and judged.
-enum RequestFate {
-  case answered
-  case withheld
-  case reset
-  /// The request is answered, and then the connection is closed.
-  case answeredLast
-  /// The connection is reset instead of an answer.
-  case cut
-  /// The connection becomes silent instead of an answer.
-  case silenced
-}
-
 /// Selection of the faults that are due.
 extension LoopState {
   /// Returns the injected error of the next acceptable request, if any.
@@ -64,47 +51,17 @@ extension LoopState {
   }
 
   /// Returns the delay of the next answer in milliseconds.
-  func nextLatency() -> Int {
-    var latency = knobs.latencyMilliseconds
-    if knobs.latencySpreadMilliseconds > 0 {
-      // The sum of twelve uniform numbers has a variance of one. It approximates a normal distribution well enough for
-      // a latency.
-      let sum = (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &generator) }
-      latency = max(0, latency + Int(sum * Double(knobs.latencySpreadMilliseconds)))
-    }
-    if shares.stalled.isDue(knobs.stallShare) {
-      note(.stallShare)
-      latency += knobs.stallMilliseconds
-    }
-    return latency
-  }
+  func nextLatency() -> Int { shares.exchange.latency(knobs, random: &generator) { note($0) } }
 
   /// Decides the outcome of a received request and of its connection, and counts it.
   ///
   /// - Parameter number: number of the request on its connection, from 1.
   func nextFate(onConnection number: Int) -> RequestFate {
-    if knobs.resetAfterRequests > 0, number >= knobs.resetAfterRequests {
-      note(.resetAfterRequests)
-      return .cut
-    }
-    if knobs.silentAfterRequests > 0, number >= knobs.silentAfterRequests {
-      note(.silentAfterRequests)
-      return .silenced
-    }
-    if knobs.closeAfterRequests > 0, number >= knobs.closeAfterRequests {
-      note(.closeAfterRequests)
-      return .answeredLast
-    }
-    if shares.reset.isDue(knobs.resetShare) {
-      note(.resetShare)
-      return .reset
-    }
-    if shares.withheld.isDue(knobs.withheldShare) {
-      note(.withheldShare)
-      return .withheld
-    }
-    return .answered
+    shares.exchange.fate(knobs, onConnection: number) { note($0) }
   }
+
+  /// Returns whether the next request is refused before any processing, and counts it.
+  func refusesRequest() -> Bool { shares.exchange.refuses(knobs) { note($0) } }
 }
 
 extension SimulatorKnobs.Failure {

@@ -13,10 +13,9 @@ final class LoopState {
   /// Progress of each share among the knobs towards its next request.
   struct Shares {
     var failures: [EvenShare] = []
-    var refused = EvenShare()
-    var reset = EvenShare()
-    var withheld = EvenShare()
-    var stalled = EvenShare()
+    var exchange = ExchangeFaults()
+    var fcm = ExchangeFaults()
+    var fcmFailures: [EvenShare] = []
     var connects = EvenShare()
   }
 

@@ -3,7 +3,7 @@ internal import HTTP2
 internal import TLS
 
 /// The APNs side of one connection: judges each request and answers it immediately or later.
-final class PushRole: ConnectionRole {
+final class PushRole: ServiceRole {
   /// State of an open stream, at the index of the stream's slot.
   private struct Request {
     var stream: Int32 = 0
@@ -53,11 +53,12 @@ final class PushRole: ConnectionRole {
   private var isCut = false
   private var limit: StreamLimit
   private var errors = ErrorBudget()
+  let lifetime: ConnectionLifetime
 
   /// Creates a session and its role after the handshake and submits the SETTINGS that open the connection.
   static func open(
     connection: Int, certificate: PeerCertificate?, address: String, loop: LoopState
-  ) throws -> (HTTP2Session, any ConnectionRole) {
+  ) throws -> OpenedConnection {
     let configuration = loop.shared.configuration
     let certificate = certificate.flatMap { PushCertificate($0) }
     let limit = StreamLimit(
@@ -87,6 +88,7 @@ final class PushRole: ConnectionRole {
     self.session = session
     self.loop = loop
     self.limit = limit
+    lifetime = ConnectionLifetime(ageSeconds: loop.knobs.connectionSeconds, idleSeconds: loop.knobs.idleSeconds)
     channels = ChannelExchanges(session: session, loop: loop)
     judge = RequestJudge(loop.shared, authentication: authentication)
   }
@@ -95,6 +97,7 @@ final class PushRole: ConnectionRole {
 
   func opened() throws {
     loop.tally.connections += 1
+    if silence > 0 { loop.note(.settingsDelayMilliseconds) }
     guard let certificate = judge.authentication.certificate,
       !certificate.environments.contains(loop.shared.configuration.environment)
     else { return }
@@ -115,10 +118,7 @@ final class PushRole: ConnectionRole {
       loop.tally.refusedStreams += 1
       return try session.reset(stream, error: .refusedStream)
     }
-    if loop.shares.refused.isDue(loop.knobs.refusedShare) {
-      loop.note(.refusedShare)
-      return try session.reset(stream, error: .refusedStream)
-    }
+    if loop.refusesRequest() { return try session.reset(stream, error: .refusedStream) }
     let headers = PushHeaders(fields)
     if headers.token == nil, let request = ChannelRequest(fields) { return channels.begin(request, on: stream) }
     let id = headers.id.flatMap { MessageID($0) }
@@ -310,6 +310,18 @@ final class PushRole: ConnectionRole {
   }
 
   // MARK: Connection
+
+  func leave(at end: ConnectionEnd) throws {
+    switch end {
+    case .age:
+      loop.note(.connectionSeconds)
+      try leave()
+    case .idleness:
+      loop.note(.idleSeconds)
+      try leave(because: Reason.idleTimeout.name)
+    case .order: try leave()
+    }
+  }
 
   /// Ends the connection as APNs does for maintenance: answers the received requests and accepts no more.
   ///

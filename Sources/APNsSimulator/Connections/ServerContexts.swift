@@ -7,7 +7,7 @@ final class ServerContexts: Sendable {
   private let identity: TLSIdentity
   private let names: [String]
   private let clients: ClientCertificatePolicy?
-  private let others = Mutex<[String: TLSContext]>([:])
+  private let others = Mutex<[TLSOffer: TLSContext]>([:])
 
   /// - Parameters:
   ///   - identity: the identity that clients trust.
@@ -19,16 +19,15 @@ final class ServerContexts: Sendable {
     self.clients = clients
   }
 
-  /// Returns the context for the given knobs.
-  func context(for knobs: SimulatorKnobs) throws -> TLSContext {
-    guard knobs.showsUntrustedCertificate || !knobs.answersALPN else { return usual }
-    let key = "\(knobs.showsUntrustedCertificate) \(knobs.answersALPN)"
+  /// Returns the context for a handshake.
+  func context(for offer: TLSOffer) throws -> TLSContext {
+    guard offer != TLSOffer() else { return usual }
     return try others.withLock { others in
-      if let known = others[key] { return known }
-      let shown = knobs.showsUntrustedCertificate ? try SelfSignedIdentity(names: names).identity : identity
+      if let known = others[offer] { return known }
+      let shown = offer.isUntrusted ? try SelfSignedIdentity(names: names).identity : identity
       let made = try TLSContext.server(
-        identity: shown, protocols: knobs.answersALPN ? ["h2"] : [], clients: clients)
-      others[key] = made
+        identity: shown, protocols: offer.protocols, clients: offer.asksForCertificate ? clients : nil)
+      others[offer] = made
       return made
     }
   }

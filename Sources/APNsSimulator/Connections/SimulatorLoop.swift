@@ -5,16 +5,8 @@ internal import TLS
 
 /// One event loop with its share of the connections.
 actor SimulatorLoop {
-  /// The purpose of an accepted connection.
-  enum Purpose: Sendable {
-    case push
-    case control(ControlService)
-  }
-
   /// Time that a client has to close a connection after GOAWAY.
   private static let linger = DispatchTimeInterval.seconds(2)
-  /// Flow-control window of a control connection in bytes. It is large because device lists are long.
-  private static let controlWindow: Int32 = 8 << 20
 
   nonisolated let loop: EventLoop
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -52,30 +44,26 @@ actor SimulatorLoop {
   // MARK: Connections
 
   /// Adopts an accepted socket.
-  func adopt(_ socket: sending Socket, for purpose: Purpose) {
+  func adopt(_ socket: sending Socket, for served: any ServedPort) {
     guard !isClosed else { return }
-    var knobs = SimulatorKnobs()
-    if case .push = purpose {
-      knobs = state.knobs
-      if state.refusesConnection(from: socket.descriptor) {
-        socket.resetOnClose()
-        return socket.close()
-      }
+    guard let greeting = served.greeting(for: socket.descriptor, by: state) else {
+      socket.resetOnClose()
+      return socket.close()
     }
     nextID += stride
     let id = nextID
     do {
-      let stream = try TLSStream(socket, context: try contexts.context(for: knobs))
+      let stream = try TLSStream(socket, context: try contexts.context(for: greeting.offer))
       let watcher = SocketWatcher(
         socket, on: loop,
         onReadable: { [weak self] in self?.assumeIsolated { $0.pump(id) } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.pump(id) } })
       let connection = Connection(tls: stream, loop: state) { [state, weak self] stream in
-        try Self.role(of: id, for: purpose, on: stream, state, self)
+        try served.open(id, on: stream, by: state, in: self)
       }
       members[id] = Member(connection: connection, watcher: watcher, socket: socket)
       state.tally.openConnections += 1
-      begin(id, after: knobs.handshakeDelayMilliseconds)
+      begin(id, after: greeting.delayMilliseconds)
     } catch {
       // OpenSSL or nghttp2 is out of memory. The client sees that its connection is closed.
       socket.close()
@@ -84,30 +72,12 @@ actor SimulatorLoop {
 
   private func begin(_ id: Int, after delay: Int) {
     guard delay > 0 else { return pump(id) }
-    state.note(.handshakeDelayMilliseconds)
     members[id]?.watcher.wantsRead = false
     loop.execute(after: .milliseconds(delay)) { [weak self] in
       self?.assumeIsolated { loop in
         loop.members[id]?.watcher.wantsRead = true
         loop.pump(id)
       }
-    }
-  }
-
-  /// Creates the session and the role after the handshake, when the client's certificate is known.
-  private static func role(
-    of id: Int, for purpose: Purpose, on stream: TLSStream, _ state: LoopState, _ loop: SimulatorLoop?
-  ) throws -> (HTTP2Session, any ConnectionRole) {
-    switch purpose {
-    case .push:
-      let certificate = stream.peerCertificate
-      return try PushRole.open(
-        connection: id, certificate: certificate, address: PeerAddress.text(of: stream.descriptor), loop: state)
-    case .control(let service):
-      var settings = HTTP2Settings()
-      settings.initialWindowSize = UInt32(controlWindow)
-      let session = try HTTP2Session(role: .server, settings: settings, connectionWindow: controlWindow)
-      return (session, ControlRole(connection: id, session: session, service: service, loop: loop))
     }
   }
 
@@ -197,35 +167,31 @@ actor SimulatorLoop {
 
   // MARK: Age
 
-  /// Sets timers for delayed SETTINGS and for the ends of a push connection that need no event of its own.
+  /// Sets timers for delayed SETTINGS and for the ends of a connection that need no event of its own.
   private func watchAge(_ id: Int) {
-    guard let member = members[id], !member.isAgeing, member.connection.role is PushRole else { return }
+    guard let member = members[id], !member.isAgeing, let role = member.connection.service else { return }
     members[id]?.isAgeing = true
-    let knobs = state.knobs
-    if knobs.settingsDelayMilliseconds > 0 {
-      state.note(.settingsDelayMilliseconds)
-      loop.execute(after: .milliseconds(knobs.settingsDelayMilliseconds)) { [weak self] in
+    if role.silence > 0 {
+      loop.execute(after: .milliseconds(role.silence)) { [weak self] in
         self?.assumeIsolated { $0.flush(id) }
       }
     }
-    if knobs.connectionSeconds > 0 {
-      after(knobs.connectionSeconds) { $0.end(id, .connectionSeconds, because: "Shutdown") }
-    }
-    if knobs.idleSeconds > 0 { watchIdleness(id, seconds: knobs.idleSeconds, seen: -1) }
+    let lifetime = role.lifetime
+    if lifetime.ageSeconds > 0 { after(lifetime.ageSeconds) { $0.end(id, .age) } }
+    if lifetime.idleSeconds > 0 { watchIdleness(id, seconds: lifetime.idleSeconds, seen: -1) }
   }
 
   private func watchIdleness(_ id: Int, seconds: Int, seen: Int) {
-    guard let role = members[id]?.connection.role as? PushRole else { return }
+    guard let role = members[id]?.connection.service else { return }
     let count = role.requestCount
-    if count == seen { return end(id, .idleSeconds, because: Reason.idleTimeout.name) }
+    if count == seen { return end(id, .idleness) }
     after(seconds) { $0.watchIdleness(id, seconds: seconds, seen: count) }
   }
 
-  private func end(_ id: Int, _ fault: FaultKind, because reason: String) {
-    guard let role = members[id]?.connection.role as? PushRole else { return }
-    state.note(fault)
+  private func end(_ id: Int, _ end: ConnectionEnd) {
+    guard let role = members[id]?.connection.service else { return }
     do {
-      try role.leave(because: reason)
+      try role.leave(at: end)
       flush(id)
     } catch {
       close(id)
@@ -255,7 +221,7 @@ actor SimulatorLoop {
     var touched: Set<Int> = []
     var failed: Set<Int> = []
     state.pending.advance(to: LoopState.milliseconds) { pending in
-      guard let role = members[pending.connection]?.connection.role as? PushRole else { return }
+      guard let role = members[pending.connection]?.connection.service else { return }
       do {
         try role.answer(pending.stream)
         touched.insert(pending.connection)
@@ -299,15 +265,7 @@ actor SimulatorLoop {
 
   /// Sends GOAWAY on every push connection and accepts no more requests on them.
   func leaveAll() {
-    for (id, member) in members {
-      guard let role = member.connection.role as? PushRole else { continue }
-      do {
-        try role.leave()
-        flush(id)
-      } catch {
-        close(id)
-      }
-    }
+    for id in Array(members.keys) { end(id, .order) }
   }
 
   /// Closes every connection immediately and accepts no more.

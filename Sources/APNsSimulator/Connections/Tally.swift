@@ -13,6 +13,8 @@ struct Tally: Sendable {
   var abandonedStreams = 0
   var faults: [FaultKind: Int] = [:]
   var bodyBytes = 0
+  /// Counts of the FCM side.
+  var fcm = FCMCounters()
 
   /// Resets all counts except the number of open connections.
   mutating func reset() {
@@ -32,6 +34,7 @@ struct Tally: Sendable {
     counters.refusedStreams += refusedStreams
     counters.abandonedStreams += abandonedStreams
     counters.bodyBytes += bodyBytes
+    counters.fcm.add(fcm)
     for (kind, count) in faults where count > 0 { counters.faults[kind.rawValue, default: 0] += count }
     for (reason, count) in zip(Reason.allCases, byReason) where count > 0 {
       counters.reasons[reason.name, default: 0] += count

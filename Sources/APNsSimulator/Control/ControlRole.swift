@@ -38,6 +38,8 @@ final class ControlRole: ConnectionRole {
     requests[stream] = request
     if request.method == "POST", request.path == "/devices" {
       requests[stream]?.devices = DeviceListReader(registry: service.shared.registry)
+    } else if request.method == "POST", request.path == "/fcm/devices", let fcm = service.shared.fcm {
+      requests[stream]?.devices = DeviceListReader(fcm.devices)
     }
   }
 

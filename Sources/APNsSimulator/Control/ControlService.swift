@@ -33,6 +33,12 @@ final class ControlService: Sendable {
     counters.collapsed = mailboxes.collapsed
     (counters.broadcasts, counters.channels) = shared.channels.counts
     counters.devices = shared.registry.count
+    if let fcm = shared.fcm {
+      let sums = fcm.devices.sums
+      counters.fcm.duplicates = sums.duplicates
+      counters.fcm.delayed = sums.delayed
+      counters.fcm.devices = fcm.devices.count
+    }
     return counters
   }
 
@@ -53,6 +59,7 @@ final class ControlService: Sendable {
     shared.tokenRates.removeAll()
     shared.connectRates.removeAll()
     if devices { shared.registry.removeAll() }
+    shared.fcm?.reset(registrations: devices)
     for loop in loops { await loop.resetTally() }
   }
 
@@ -120,6 +127,7 @@ final class ControlService: Sendable {
 
   /// Answers a request of the control API after its body was received completely.
   func handle(method: String, path: String, body: [UInt8]) async -> ControlResponse {
+    if path.hasPrefix("/fcm/") { return handleFCM(method, path) }
     switch (method, path) {
     case ("GET", "/health"): return ControlResponse(["status": "ok"])
     case ("GET", "/counters"): return ControlResponse(await counters())
@@ -155,7 +163,25 @@ final class ControlService: Sendable {
       return .failure(
         404,
         "no \(path); there are /health, /counters, /devices, /online, /offline, /knobs, /timeline, /reset "
-          + "and /goaway")
+          + "/goaway, and of FCM \(Self.fcmPaths)")
     }
+  }
+
+  private static let fcmPaths = "/fcm/devices, /fcm/deliveries?token=TOKEN, /fcm/tokens/revoke and /fcm/tokens/expire"
+  private static let deliveriesOf = "/fcm/deliveries?token="
+
+  private func handleFCM(_ method: String, _ path: String) -> ControlResponse {
+    guard let fcm = shared.fcm else {
+      return .failure(404, "this simulator has no FCM side: its configuration has no service account")
+    }
+    switch (method, path) {
+    case ("POST", "/fcm/tokens/revoke"): fcm.tokens.revokeAll()
+    case ("POST", "/fcm/tokens/expire"): fcm.tokens.expireAll()
+    case ("GET", _) where path.hasPrefix(Self.deliveriesOf):
+      let token = FormFields(Array(path.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst()))["token"] ?? ""
+      return ControlResponse(fcm.devices.deliveries(to: token))
+    default: return .failure(404, "no \(method) \(path); there are \(Self.fcmPaths)")
+    }
+    return ControlResponse(["status": "ok"])
   }
 }

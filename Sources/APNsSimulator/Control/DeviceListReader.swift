@@ -1,5 +1,5 @@
-/// Reads a list of devices in pieces: CSV lines `token,state,topic,timestamp,environment`, NDJSON objects with the same
-/// names, or both.
+/// Reads a list of devices in pieces: CSV lines, NDJSON objects, or both. The fields are those of ``DeviceLine`` for
+/// APNs and of ``RegistrationLine`` for FCM.
 struct DeviceListReader {
   /// The result of loading a list.
   struct Report: Codable, Equatable {
@@ -19,14 +19,29 @@ struct DeviceListReader {
   /// Limit of a line in bytes. The longest token has 510 digits, the longest topic 255 characters.
   private static let longestLine = 4096
 
-  private let registry: DeviceRegistry
+  /// Reads one line and stores its device. Returns `false` for a header line.
+  typealias Taking = (UnsafeRawBufferPointer) throws(DeviceLine.Problem) -> Bool
+
+  private let takeLine: Taking
   private var rest: [UInt8] = []
   private var isSkippingLine = false
   private var line = 0
   private var report = Report()
-  private var topics: [[UInt8]: DeviceRegistry.TopicID] = [:]
 
-  init(registry: DeviceRegistry) { self.registry = registry }
+  /// Creates a reader of devices of APNs.
+  init(registry: DeviceRegistry) {
+    let devices = DeviceLineStore(registry: registry)
+    takeLine = { (line) throws(DeviceLine.Problem) in try devices.take(line) }
+  }
+
+  /// Creates a reader of registrations of FCM.
+  init(_ devices: FCMDevices) {
+    takeLine = { (line) throws(DeviceLine.Problem) in
+      guard let registration = try RegistrationLine.read(line) else { return false }
+      devices.set(registration)
+      return true
+    }
+  }
 
   /// Reads the next bytes. A line may begin in one piece and end in another.
   mutating func read(_ bytes: UnsafeRawBufferPointer) {
@@ -74,33 +89,10 @@ struct DeviceListReader {
     if bytes.last == 0x0D { bytes = UnsafeRawBufferPointer(rebasing: bytes.dropLast()) }
     guard !bytes.isEmpty else { return }
     do {
-      guard let device = try DeviceLine(bytes) else { return }
-      try add(device)
-      report.loaded += 1
+      if try takeLine(bytes) { report.loaded += 1 }
     } catch {
       skip(error.message)
     }
-  }
-
-  private mutating func add(_ device: DeviceLine) throws(DeviceLine.Problem) {
-    let topic = device.topic.isEmpty ? DeviceRegistry.anyTopic : number(device.topic)
-    let record = TokenTable.Record(
-      state: device.state, topic: topic, timestamp: device.timestamp, environment: device.environment)
-    let isToken = withUnsafeTemporaryAllocation(byteCount: 255, alignment: 8) { buffer in
-      guard let count = Hex.decode(device.token, into: buffer) else { return false }
-      registry.set(UnsafeRawBufferPointer(rebasing: buffer[..<count]), record)
-      return true
-    }
-    if !isToken { throw DeviceLine.Problem("the token is not 2 to 510 hexadecimal digits, even in number") }
-  }
-
-  /// Returns the topic's number. A list has few topics, so the registry's lock is taken only once for each topic.
-  private mutating func number(_ topic: UnsafeRawBufferPointer) -> DeviceRegistry.TopicID {
-    let topic = Array(topic)
-    if let known = topics[topic] { return known }
-    let number = registry.topicID(topic)
-    topics[topic] = number
-    return number
   }
 
   private mutating func skip(_ message: String) {

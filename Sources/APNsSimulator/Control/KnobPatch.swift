@@ -4,6 +4,8 @@ enum KnobPatch {
 
   /// Limit of the list, for a clear error message. The body of a patch has a limit too.
   private static let mostTokenFailures = 10_000
+  /// The knob that is an object of knobs: a patch changes some of them and keeps the others.
+  static let group = "fcm"
 
   /// - Throws: ``Problem`` if the text is not an object, a knob is unknown or a value is out of range.
   static func apply(_ patch: [UInt8], to knobs: SimulatorKnobs) throws(Problem) -> SimulatorKnobs {
@@ -21,7 +23,15 @@ enum KnobPatch {
       guard merged[name] != nil else {
         throw Problem(description: "no knob \(name); there are \(merged.keys.sorted().joined(separator: ", "))")
       }
-      merged[name] = value
+      if name == Self.group, let changes = value as? [String: Any], let old = merged[name] as? [String: Any] {
+        if let unknown = changes.keys.sorted().first(where: { old[$0] == nil }) {
+          let names = old.keys.sorted().joined(separator: ", ")
+          throw Problem(description: "no knob \(name).\(unknown); there are \(names)")
+        }
+        merged[name] = old.merging(changes) { $1 }
+      } else {
+        merged[name] = value
+      }
     }
     do {
       return try JSON.read(SimulatorKnobs.self, from: JSON.write(object: merged) ?? [])
@@ -90,5 +100,6 @@ enum KnobPatch {
     guard result.tokenFailures.count <= mostTokenFailures else {
       throw Problem(description: "at most \(mostTokenFailures) tokenFailures")
     }
+    if let problem = result.fcm.problem { throw Problem(description: problem) }
   }
 }

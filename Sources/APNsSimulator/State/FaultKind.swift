@@ -11,4 +11,6 @@ enum FaultKind: String {
   case wrongCertificate
   /// Requests in flight that a GOAWAY declared unprocessed.
   case goAwayAfterRequests
+  /// Connections to FCM that ended because of too many PINGs.
+  case mostPings
 }

@@ -16,11 +16,14 @@ final class SharedState: Sendable {
   let verifier: ProviderTokenVerifier
   /// The log of received requests; `nil` without one.
   let log: RequestLog?
+  /// The FCM side; `nil` without one.
+  let fcm: FCMState?
 
   init(_ configuration: SimulatorConfiguration) throws {
     self.configuration = configuration
     channels = ChannelStore(seed: configuration.seed)
     log = try configuration.log.map { try RequestLog($0) }
+    fcm = try configuration.fcm.map { try FCMState($0) }
     clients = configuration.clientAuthorityPEM.map { ClientCertificatePolicy(authorityPEM: $0) }
     verifier = try ProviderTokenVerifier(configuration.keys)
     obey(configuration.knobs)

@@ -1,0 +1,91 @@
+/// Knobs that every push service has: delays and lost answers.
+protocol ExchangeKnobs {
+  var latencyMilliseconds: Int { get }
+  var latencySpreadMilliseconds: Int { get }
+  var stallShare: Double { get }
+  var stallMilliseconds: Int { get }
+  var refusedShare: Double { get }
+  var resetShare: Double { get }
+  var withheldShare: Double { get }
+  var resetAfterRequests: Int { get }
+  var closeAfterRequests: Int { get }
+  var silentAfterRequests: Int { get }
+}
+
+extension SimulatorKnobs: ExchangeKnobs {}
+
+/// The outcome of a request that was received and judged.
+enum RequestFate {
+  case answered
+  case withheld
+  case reset
+  /// The request is answered, and then the connection is closed.
+  case answeredLast
+  /// The connection is reset instead of an answer.
+  case cut
+  /// The connection becomes silent instead of an answer.
+  case silenced
+}
+
+/// Selection of the faults of ``ExchangeKnobs`` that are due, for one push service on one event loop. `note` counts
+/// each fault that fires.
+struct ExchangeFaults {
+  private var refused = EvenShare()
+  private var reset = EvenShare()
+  private var withheld = EvenShare()
+  private var stalled = EvenShare()
+
+  /// Returns whether the next request is refused before any processing.
+  mutating func refuses(_ knobs: some ExchangeKnobs, note: (FaultKind) -> Void) -> Bool {
+    guard refused.isDue(knobs.refusedShare) else { return false }
+    note(.refusedShare)
+    return true
+  }
+
+  /// Returns the delay of the next answer in milliseconds.
+  mutating func latency(
+    _ knobs: some ExchangeKnobs, random generator: inout SplitMix64, note: (FaultKind) -> Void
+  ) -> Int {
+    var latency = knobs.latencyMilliseconds
+    if knobs.latencySpreadMilliseconds > 0 {
+      // The sum of twelve uniform numbers has a variance of one. It approximates a normal distribution well enough for
+      // a latency.
+      let sum = (0..<12).reduce(-6.0) { sum, _ in sum + Double.random(in: 0..<1, using: &generator) }
+      latency = max(0, latency + Int(sum * Double(knobs.latencySpreadMilliseconds)))
+    }
+    if stalled.isDue(knobs.stallShare) {
+      note(.stallShare)
+      latency += knobs.stallMilliseconds
+    }
+    return latency
+  }
+
+  /// Decides the outcome of a received request and of its connection, and counts it.
+  ///
+  /// - Parameter number: number of the request on its connection, from 1.
+  mutating func fate(
+    _ knobs: some ExchangeKnobs, onConnection number: Int, note: (FaultKind) -> Void
+  ) -> RequestFate {
+    if knobs.resetAfterRequests > 0, number >= knobs.resetAfterRequests {
+      note(.resetAfterRequests)
+      return .cut
+    }
+    if knobs.silentAfterRequests > 0, number >= knobs.silentAfterRequests {
+      note(.silentAfterRequests)
+      return .silenced
+    }
+    if knobs.closeAfterRequests > 0, number >= knobs.closeAfterRequests {
+      note(.closeAfterRequests)
+      return .answeredLast
+    }
+    if reset.isDue(knobs.resetShare) {
+      note(.resetShare)
+      return .reset
+    }
+    if withheld.isDue(knobs.withheldShare) {
+      note(.withheldShare)
+      return .withheld
+    }
+    return .answered
+  }
+}

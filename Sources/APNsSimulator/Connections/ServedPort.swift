@@ -1,0 +1,63 @@
+internal import HTTP2
+internal import TLS
+
+/// A port of the simulator. It opens a role for each of its connections, so the acceptor and the event loops know no
+/// push service.
+protocol ServedPort: Sendable {
+  /// Returns the start of a new connection; `nil` to reset it.
+  ///
+  /// - Parameter descriptor: the accepted socket.
+  func greeting(for descriptor: Int32, by state: LoopState) -> Greeting?
+  /// Creates the session and the role after the handshake, when the client's certificate is known.
+  ///
+  /// - Parameter id: the number of the connection.
+  func open(_ id: Int, on stream: TLSStream, by state: LoopState, in loop: SimulatorLoop?) throws -> OpenedConnection
+}
+
+/// A session and the role that answers its requests.
+typealias OpenedConnection = (session: any WireSession, role: any ConnectionRole)
+
+/// The start of a connection, up to the end of the TLS handshake.
+struct Greeting {
+  /// Delay before the handshake, in milliseconds.
+  var delayMilliseconds = 0
+  var offer = TLSOffer()
+}
+
+/// The server's part of a TLS handshake.
+struct TLSOffer: Hashable {
+  /// Whether the server shows a certificate that no client trusts.
+  var isUntrusted = false
+  /// The allowed protocols in order of preference; empty to ignore ALPN.
+  var protocols = ["h2"]
+  /// Whether the server asks for a client certificate, if the configuration has authorities for them.
+  var asksForCertificate = true
+}
+
+/// A role that answers requests of a push service, immediately or later.
+protocol ServiceRole: ConnectionRole {
+  /// Requests received in full.
+  var requestCount: Int { get }
+  /// Limits of the connection's life, as of its start.
+  var lifetime: ConnectionLifetime { get }
+  /// Sends the answer that was decided. Does nothing if the stream is closed.
+  func answer(_ stream: HTTP2Stream) throws
+  /// Ends the connection after its open requests.
+  func leave(at end: ConnectionEnd) throws
+}
+
+/// Limits of a connection's life in seconds; 0 for none.
+struct ConnectionLifetime {
+  /// Age at which the connection ends.
+  var ageSeconds = 0
+  /// Time without requests after which the connection ends.
+  var idleSeconds = 0
+}
+
+/// The cause of an orderly end of a connection.
+enum ConnectionEnd {
+  case age
+  case idleness
+  /// The control API or a timeline ends all connections.
+  case order
+}

@@ -1,0 +1,40 @@
+/// A request that was received in full.
+struct GoogleRequest {
+  var method = ""
+  var path = ""
+  var authority = ""
+  var authorization: String?
+  var contentType: String?
+  var body: [UInt8] = []
+  /// Bytes of the body, also those beyond the limit that were dropped.
+  var bodyCount = 0
+
+  /// The path without its query.
+  var resource: Substring { path.prefix { $0 != "?" } }
+}
+
+/// An answer to a request.
+struct GoogleAnswer {
+  var status: Int
+  var contentType = "application/json; charset=UTF-8"
+  var headers: [(name: String, value: String)] = []
+  var body: [UInt8]?
+  /// Additional delay in milliseconds.
+  var delayMilliseconds = 0
+  /// The registration token of the request, for the log; empty for none.
+  var token = ""
+}
+
+/// One of Google's services: the token endpoint or FCM.
+protocol GoogleEndpoint {
+  /// Whether the service is the one of messages, whose faults the knobs configure.
+  var hasFaults: Bool { get }
+
+  /// Decides and counts the answer of a request.
+  func answer(_ request: GoogleRequest, by loop: LoopState) -> GoogleAnswer
+}
+
+extension LoopState {
+  /// Seconds since 1970 on Google's clock.
+  var googleTime: Int64 { now - knobs.clockSkewSeconds + Int64(knobs.fcm.clockSkewSeconds) }
+}
