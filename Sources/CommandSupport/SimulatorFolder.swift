@@ -4,7 +4,7 @@ import Glibc
 import TLS
 
 /// Folder with the files that a simulator keeps between runs. They are a certificate that clients can trust, a signing
-/// key that the simulator accepts, and a configuration that sends the app `news` to it.
+/// key and a service account that the simulator accepts, and a configuration that sends the app `news` to it.
 package struct SimulatorFolder {
   package static let keyID = "SIMULATOR1"
   package static let teamID = "SIMULATION"
@@ -18,6 +18,10 @@ package struct SimulatorFolder {
   package static let signingKey = "AuthKey_\(keyID).p8"
   package static let clientAuthority = "clients.pem"
   package static let configuration = "carillon.yaml"
+  package static let serviceAccount = "service-account.json"
+  package static let projectID = "simulator-project"
+  /// Port of FCM, after those of APNs and the control API. The port of Google's token endpoint follows.
+  package static let fcmPort = port + 2
 
   /// Push certificates with their keys: one valid certificate, and two that show how a sender handles an invalid one.
   private static let pushCertificates: [(file: String, environments: Set<SimulatorEnvironment>, validity: Range<Int>)] =
@@ -43,6 +47,7 @@ package struct SimulatorFolder {
     try write(Self.certificateKey, server.identity.privateKeyPEM, mode: 0o600)
     try write(Self.signingKey, key.pem, mode: 0o600)
     try write(Self.clientAuthority, clients.authorityPEM, mode: 0o644)
+    try write(Self.serviceAccount, try Self.serviceAccountText(), mode: 0o600)
     for (file, environments, validity) in Self.pushCertificates {
       let identity = try clients.issue(
         topic: Self.topic, topics: [Self.topic, Self.topic + ".voip", Self.topic + ".complication"],
@@ -61,9 +66,39 @@ package struct SimulatorFolder {
     if access(path + "/" + Self.clientAuthority, F_OK) == 0 {
       result.clientAuthorityPEM = try read(Self.clientAuthority)
     }
+    // A folder of an earlier version has no such file. The simulator then has no FCM side.
+    if access(path + "/" + Self.serviceAccount, F_OK) == 0 {
+      var fcm = FCMConfiguration()
+      fcm.accounts = [try account()]
+      result.fcm = fcm
+    }
     result.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: try read(Self.signingKey))]
     return result
   }
+
+  private func account() throws -> FCMConfiguration.Account {
+    do {
+      return try .init(serviceAccount: Array(try read(Self.serviceAccount).utf8))
+    } catch let error as DecodingError {
+      throw CommandError(
+        .input, "\(path)/\(Self.serviceAccount) is not a service account: \(error)",
+        hint: "make a new folder with: carillon simulate --init DIR")
+    }
+  }
+
+  /// Returns the key file of a new service account, as Google's console makes it.
+  private static func serviceAccountText() throws -> String {
+    let members: [(String, String)] = [
+      ("type", "service_account"), ("project_id", projectID),
+      ("private_key_id", (0..<20).map { _ in hex(UInt8.random(in: .min ... .max)) }.joined()),
+      ("private_key", try RSAKeyPair().privatePEM.replacing("\n", with: "\\n")),
+      ("client_email", "carillon@\(projectID).iam.gserviceaccount.com"), ("client_id", "100000000000000000000"),
+      ("token_uri", "https://127.0.0.1:\(fcmPort + 1)/token"), ("universe_domain", "googleapis.com"),
+    ]
+    return "{\n" + members.map { "  \"\($0.0)\": \"\($0.1)\"" }.joined(separator: ",\n") + "\n}\n"
+  }
+
+  private static func hex(_ byte: UInt8) -> String { (byte < 16 ? "0" : "") + String(byte, radix: 16) }
 
   private func write(_ name: String, _ text: String, mode: mode_t) throws(FileError) {
     let file = path + "/" + name

@@ -9,7 +9,10 @@ struct SimulateTests {
     let made = try await CarillonCommand.run(["simulate", "--init", folder, "--json"])
     #expect(made.exit == .status(0))
     #expect(try JSONObject(made.standardOutput).text("directory") == folder)
-    for (name, mode) in [("ca.pem", 0o644), ("server.key", 0o600), ("AuthKey_SIMULATOR1.p8", 0o600)] {
+    let modes = [
+      ("ca.pem", 0o644), ("server.key", 0o600), ("AuthKey_SIMULATOR1.p8", 0o600), ("service-account.json", 0o600),
+    ]
+    for (name, mode) in modes {
       let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
       #expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
     }
@@ -28,6 +31,22 @@ struct SimulateTests {
     let line = try #require(await simulator.process.line(containing: #""event":"stopped""#))
     #expect(try JSONObject(line).object("counters")?.number("accepted") == 1)
     #expect(await simulator.process.waitForExit() == .status(0))
+  }
+
+  @Test func folderWithoutAServiceAccountHasNoFCMSide() async throws {
+    let scratch = try ScratchFolder()
+    let folder = scratch.path("sim")
+    #expect(try await CarillonCommand.run(["simulate", "--init", folder]).exit == .status(0))
+    let file = folder + "/service-account.json"
+    let account = try JSONObject(try String(contentsOfFile: file, encoding: .utf8))
+    #expect(account.text("type") == "service_account")
+    #expect(account.text("private_key")?.hasPrefix("-----BEGIN PRIVATE KEY-----\n") == true)
+    #expect(account.text("token_uri") == "https://127.0.0.1:2200/token")
+    try "{}".write(toFile: file, atomically: true, encoding: .utf8)
+    let start = ["simulate", "--directory", folder, "--port", "0", "--control-port", "0", "--fcm-port", "0"]
+    try await CarillonCommand.run(start).expect(exit: 65, saying: "is not a service account", "project_id")
+    try FileManager.default.removeItem(atPath: file)
+    try await CarillonCommand.run(start).expect(exit: 65, saying: "no service-account.json", "--init DIR")
   }
 
   @Test func takenPortIsAnErrorWithItsAddress() async throws {

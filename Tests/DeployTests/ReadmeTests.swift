@@ -33,7 +33,7 @@ struct ReadmeTests {
       #!/usr/bin/env bash
       export CARILLON_REDIS_URL=\(server.url) CARILLON_APPS_NEWS_APNS_ENDPOINT=\(apns)
       case "$1 $2" in
-        "simulate --directory") set -- "$@" --port \(ports.push) --control-port \(ports.control) ;;
+        "simulate --directory") set -- "$@" --port \(ports.push) --control-port \(ports.control) --fcm-port 0 ;;
         "admin ") export CARILLON_ADMIN_LISTEN=127.0.0.1:\(ports.page) ;;
         "init "*) unset CARILLON_REDIS_URL; set -- "$@" --redis \(server.url) ;;
       esac

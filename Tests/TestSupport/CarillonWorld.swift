@@ -204,7 +204,9 @@ public struct SimulatorProcess: Sendable {
   static func start(directory: String, port: Int, options: [String]) async throws -> SimulatorProcess {
     let process = try await ChildProcess.start(
       CarillonCommand.path,
-      ["simulate", "--directory", directory, "--port", String(port), "--control-port", "0"] + options)
+      [
+        "simulate", "--directory", directory, "--port", String(port), "--control-port", "0", "--fcm-port", "0",
+      ] + options)
     guard let line = await process.line(containing: #""event":"listening""#) else {
       throw TestSupportError("the simulator ended at its start: \(await process.errorLines.reduce("") { $0 + $1 })")
     }

@@ -10,7 +10,7 @@ struct SimulateCommand: LongRunningCommand {
   static let signals = ProcessSignals.stops
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Run a local APNs simulator.",
+    abstract: "Run a local simulator of APNs and FCM.",
     discussion: SimulateHelp.discussion)
 
   /// Longest delay, in ms: every client gives up after a minute.
@@ -24,7 +24,11 @@ struct SimulateCommand: LongRunningCommand {
   @Option(help: "The folder that --init created.", completion: .directory) var directory: String?
   @Option(help: "The port of APNs; 0 selects a free port.") var port = SimulatorFolder.port
   @Option(help: "The port of the control API; 0 selects a free port.") var controlPort = SimulatorFolder.port + 1
-  @Option(help: "The delay of every answer, such as 20ms.") var latency = "0ms"
+  @Option(help: "The port of FCM; 0 selects a free port. Default: --port plus 2, or 0 with --port 0.")
+  var fcmPort: UInt16?
+  @Option(help: "The port of Google's token endpoint. Default: --fcm-port plus 1, or 0 with --fcm-port 0.")
+  var tokenPort: UInt16?
+  @Option(help: "The delay of every answer of APNs, such as 20ms.") var latency = "0ms"
   @Option(help: "The number of event loops; each can use one core.") var threads = 1
   @Option(help: "The answer for unknown tokens: accept, or bad (BadDeviceToken).")
   var unknownTokens = SimulatorKnobs.UnknownTokens.accept
@@ -49,6 +53,7 @@ struct SimulateCommand: LongRunningCommand {
     var configuration = try SimulatorFolder(path: directory ?? "").load()
     configuration.port = port
     configuration.controlPort = controlPort
+    try setPorts(of: &configuration)
     configuration.threads = threads
     configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
     configuration.knobs.unknownTokens = unknownTokens
@@ -61,6 +66,8 @@ struct SimulateCommand: LongRunningCommand {
     Self.say("listening", to: output) { json in
       json.member("port", Int(simulator.port))
       json.member("controlPort", Int(simulator.controlPort))
+      if let port = simulator.fcmPort { json.member("fcmPort", Int(port)) }
+      if let port = simulator.tokenPort { json.member("tokenPort", Int(port)) }
     }
     if let timeline { simulator.play(timeline) }
     let failure = await end(of: simulator, signals)
@@ -72,6 +79,26 @@ struct SimulateCommand: LongRunningCommand {
     }
     output.flush(within: Self.lastWait)
     if let failure { throw Self.error(failure) }
+  }
+
+  /// Sets the ports of the FCM side, if the folder has a service account.
+  private func setPorts(of configuration: inout SimulatorConfiguration) throws {
+    guard configuration.fcm != nil else {
+      guard fcmPort == nil, tokenPort == nil else {
+        throw CommandError(
+          .input, "\(directory ?? "") has no \(SimulatorFolder.serviceAccount), so there is no FCM side",
+          hint: "leave out --fcm-port and --token-port, or make a new folder with: carillon simulate --init DIR")
+      }
+      return
+    }
+    let fcm = fcmPort ?? Self.port(port, plus: 2)
+    configuration.fcm?.port = fcm
+    configuration.fcm?.tokenPort = tokenPort ?? Self.port(fcm, plus: 1)
+  }
+
+  /// Returns a port after another one; 0 if that is a free port or the last one.
+  private static func port(_ port: UInt16, plus more: UInt16) -> UInt16 {
+    port == 0 || port > .max - more ? 0 : port + more
   }
 
   /// Prints an object with the event and more members. Does not wait for a reader: the simulator also runs without one.

@@ -1,8 +1,8 @@
 /// The discussion in `carillon simulate --help`. Lines have at most 80 columns, because help wraps there.
 enum SimulateHelp {
   static let discussion = """
-    --init writes the needed files into a folder: certificates, a signing key, and a \
-    carillon.yaml with the app news for the simulator. The command prints one JSON \
+    --init writes the needed files into a folder: certificates, a signing key, a \
+    service account, and a carillon.yaml with the app news for the simulator. The command prints one JSON \
     object per line: at the start its address, at the end its counters. SIGTERM or \
     SIGINT ends it.
 
@@ -21,6 +21,12 @@ enum SimulateHelp {
     1000 streams. After an expired provider token it has one stream again. The provider token may change once at any \
     time, and after that at most every 20 minutes. The topic must match the push type. All devices are registered \
     until you load a list of devices.
+
+    FCM is on --fcm-port, POST /v1/projects/simulator-project/messages:send, over \
+    HTTP/2 and HTTP/1.1. Google's token endpoint is on --token-port, POST /token. A \
+    sender uses service-account.json and trusts ca.pem. By default every registration \
+    token is accepted. A connection has 100 streams; one more stream, or a third PING \
+    without a request between, costs the connection.
 
     A knob configures each kind of fault. Set knobs with --knob, --knobs or the \
     control API, or over time with --timeline. Shares are from 0 to 1; 0 turns a knob \
@@ -67,6 +73,26 @@ enum SimulateHelp {
       limitsTokenUpdatesByAddress, acceptsDERSignatures
      Counting
       tracksDuplicates, tracksCollapse
+     FCM, such as --knob fcm.messagesPerMinute=1000 or {"fcm":{"isDown":true}}
+      fcm.failures        [{"share":0.01,"kind":"unregistered"}]; kinds are
+                          unregistered, malformedToken, invalidArgument,
+                          senderMismatch, thirdPartyAuth, permissionDenied,
+                          accessTokenExpired, accessTokenInvalid, projectQuota,
+                          deviceQuota, internal, badGateway, unavailable; also
+                          "tokenPrefix", "delivers", "retryAfterSeconds",
+                          "retryAfterIsDate"
+      fcm.unknownTokens   accept, unregistered or malformed
+      fcm.messagesPerMinute (of the project), quotaSeconds, quotaRetryAfterSeconds,
+      deviceMessagesPerMinute, deviceMessagesPerHour, messageBytes, isDisabled
+      fcm.errorBodyForm, acceptedBodyForm (json, html, empty, cut), reversesDetails,
+      omitsDetails, usesOldTexts
+      fcm.latencyMilliseconds and the other knobs of time, refusedShare, resetShare,
+      withheldShare, resetAfterRequests, closeAfterRequests, silentAfterRequests,
+      goAwayAfterRequests, goAwayUnprocessed, connectionSeconds: as for APNs
+      fcm.streamLimit, mostPings, isDown
+      fcm.accessTokenSeconds, clockSkewSeconds, revokedKeys, deletedAccounts,
+      tokenEndpointIsDown, tokenEndpointStatus, tokenEndpointMilliseconds
+      fcm.tracksDeliveries, duplicateKey (a data key; else the tag identifies)
 
     The control API uses JSON over HTTP/2 on --control-port; trust ca.pem:
       GET /counters       accepted, delivered, stored, reasons, duplicates, faults
@@ -80,6 +106,11 @@ enum SimulateHelp {
       POST /timeline      [{"at":5,"every":10,"knobs":{"streamLimit":1}},
                           {"at":60,"action":"goAway"}], in seconds
       POST /goaway, GET /health
+      POST /fcm/devices   lines of token,state,project,package, or objects; a state
+                          is registered, uninstalled, unregistered, malformed,
+                          otherProject or thirdPartyAuth
+      GET /fcm/deliveries?token=TOKEN
+      POST /fcm/tokens/revoke, POST /fcm/tokens/expire
 
     Examples:
       carillon simulate --init sim
