@@ -91,7 +91,7 @@ package struct SimulatorFolder {
     let members: [(String, String)] = [
       ("type", "service_account"), ("project_id", projectID),
       ("private_key_id", (0..<20).map { _ in hex(UInt8.random(in: .min ... .max)) }.joined()),
-      ("private_key", try RSAKeyPair().privatePEM.replacing("\n", with: "\\n")),
+      ("private_key", try RSAPrivateKey.generate().pem.replacing("\n", with: "\\n")),
       ("client_email", "carillon@\(projectID).iam.gserviceaccount.com"), ("client_id", "100000000000000000000"),
       ("token_uri", "https://127.0.0.1:\(fcmPort + 1)/token"), ("universe_domain", "googleapis.com"),
     ]
@@ -128,7 +128,8 @@ package struct SimulatorFolder {
     #   carillon simulate --directory .
     #   carillon --config \(configuration) worker
     #
-    # With another --port, set CARILLON_APPS_NEWS_APNS_ENDPOINT to https://127.0.0.1:PORT.
+    # With another --port, set CARILLON_APPS_NEWS_APNS_ENDPOINT to https://127.0.0.1:PORT. With another --fcm-port, set
+    # CARILLON_APPS_NEWS_FCM_ENDPOINT.
 
     redis:
       url: redis://127.0.0.1:6379/0
@@ -144,6 +145,10 @@ package struct SimulatorFolder {
           trustRoots: \(authority)
           # or, instead of token:
           # certificate: { file: push.pem }
+        fcm:
+          serviceAccountFile: \(serviceAccount)
+          endpoint: https://127.0.0.1:\(fcmPort)
+          trustRoots: \(authority)
 
     retry:
       serverError: 2s # shorter than for APNs, because this is a test

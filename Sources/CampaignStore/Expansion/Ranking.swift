@@ -50,11 +50,11 @@ extension Expansion {
     let (partition, id) = (slice.partition, campaign.expandedTogether.first ?? slice.campaign)
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(id), "quotas")
-    pipeline.append("HEXISTS", keys.ranking(id), partition)
+    pipeline.append("HGET", keys.ranking(id), partition)
     let replies = try await run(pipeline)
     if let quotas = try quotas(replies[0], of: id) { return quotas }
     var report: [UInt8] = []
-    if replies[1].integer != 1 {
+    if replies[1].isNull {
       report = try await histogram(of: campaign, filter, in: partition).bytes
       // A partition without users also needs an entry.
       if report.isEmpty { report = RecencyHistogram.nobody }

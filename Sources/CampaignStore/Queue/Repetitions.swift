@@ -32,8 +32,8 @@ extension Queue {
   /// - Returns: the campaigns that this call has created. They still have to be taken in.
   func beginRuns(of ids: [String]) async throws -> [String] {
     var pipeline = RedisPipeline()
-    for id in ids { pipeline.append("HEXISTS", keys.campaign(id), "repeat") }
-    let repeated = zip(ids, try await run(pipeline)).filter { $1.integer == 1 }.map(\.0)
+    for id in ids { pipeline.append("HGET", keys.campaign(id), "repeat") }
+    let repeated = zip(ids, try await run(pipeline)).filter { !$1.isNull }.map(\.0)
     var begun: [String] = []
     var failure: (any Error)?
     for id in repeated {

@@ -11,7 +11,7 @@ struct FCMScene: Sendable {
   static let token = "cAAAAAAAAAAAAAAAAAAAAA:APA91bExample_Token-1"
   static let fid = "cAAAAAAAAAAAAAAAAAAAAA"
   /// One key for all tests, because an RSA key takes a tenth of a second.
-  static let key = Result { try RSAKeyPair() }
+  static let key = Result { try RSAPrivateKey.generate() }
 
   let simulator: Simulator
 
@@ -155,8 +155,8 @@ struct Assertion: Sendable {
     let header = #"{"alg":"\#(alg)","typ":"JWT","kid":"\#(kid)"}"#
     let text = Array(try JSONSerialization.data(withJSONObject: claims))
     let signed = base64(Array(header.utf8)) + "." + base64(text)
-    let key = isForged ? try RSAKeyPair() : try FCMScene.key.get()
+    let key = isForged ? try RSAPrivateKey.generate() : try FCMScene.key.get()
     let type = grantType.replacingOccurrences(of: ":", with: "%3A")
-    return "grant_type=\(type)&assertion=\(signed).\(base64(key.sign(Array(signed.utf8)) ?? []))"
+    return "grant_type=\(type)&assertion=\(signed).\(base64(key.sign(Array(signed.utf8))))"
   }
 }

@@ -71,7 +71,7 @@ struct AssertionJudge: Sendable {
       let index = accounts.firstIndex(where: { $0.account.clientEmail == claims.iss && $0.account.keyID == header.kid }
       ),
       !knobs.revokedKeys.contains(accounts[index].account.keyID),
-      accounts[index].key.verify(signature, of: signed)
+      accounts[index].key.verify(signature: signature, of: signed)
     else { throw Refusal(error: "invalid_grant", description: "Invalid JWT Signature.") }
     guard claims.aud == Self.audience || claims.aud == address else {
       throw Refusal(

@@ -16,7 +16,8 @@ if campaign[2] then return campaign[3] or '' end
 local first = 4 + ARGV[3]
 for leg = 1, tonumber(ARGV[3]) do
   local base = 3 * leg - 2
-  if redis.call('HEXISTS', KEYS[base], 'state') == 1 and redis.call('HEXISTS', KEYS[base], 'narrowed') == 0 then
+  local part = redis.call('HMGET', KEYS[base], 'state', 'narrowed')
+  if part[1] and not part[2] then
     if ARGV[1] ~= '' and redis.call('EXISTS', KEYS[base + 2]) == 0 then
       redis.call('DEL', KEYS[base + 1])
       for i = first, #ARGV, 500 do

@@ -122,7 +122,7 @@ local answer, whole, is_over = {epoch}, nil, true
 -- Ends a cancelled campaign if all of its parts have ended.
 local function end_whole()
   if not whole or not is_over or whole.state ~= 'cancelled' then return end
-  if redis.call('HEXISTS', KEYS[whole.base], 'finishedAt') == 1 then return end
+  if redis.call('HGET', KEYS[whole.base], 'finishedAt') then return end
   redis.call('HSET', KEYS[whole.base], 'finishedAt', now)
   redis.call('SREM', KEYS[2], whole.id)
   redis.call('ZREM', KEYS[10], whole.id)
@@ -157,7 +157,7 @@ for place = 9, #ARGV do
     -- A campaign and its parts have the same round, even if some parts have ended.
     if resumes and not changes_nothing then begin_round(base) end
     if state ~= was then answer[#answer][2] = put(base, id, state, begun, due, campaign) end
-    if campaign[8] and redis.call('HEXISTS', KEYS[base], 'finishedAt') == 0 then is_over = false end
+    if campaign[8] and not redis.call('HGET', KEYS[base], 'finishedAt') then is_over = false end
   end
 end
 end_whole()
