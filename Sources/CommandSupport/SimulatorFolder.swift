@@ -123,13 +123,13 @@ package struct SimulatorFolder {
   }
 
   private static let configurationText = """
-    # The app `news` against the simulator in this folder instead of APNs: nothing leaves this machine.
+    # The apps `news` (APNs) and `android` (FCM) against the simulator in this folder: nothing leaves this machine.
     #
     #   carillon simulate --directory .
     #   carillon --config \(configuration) worker
     #
     # With another --port, set CARILLON_APPS_NEWS_APNS_ENDPOINT to https://127.0.0.1:PORT. With another --fcm-port, set
-    # CARILLON_APPS_NEWS_FCM_ENDPOINT.
+    # CARILLON_APPS_ANDROID_FCM_ENDPOINT.
 
     redis:
       url: redis://127.0.0.1:6379/0
@@ -145,6 +145,7 @@ package struct SimulatorFolder {
           trustRoots: \(authority)
           # or, instead of token:
           # certificate: { file: push.pem }
+      android:
         fcm:
           serviceAccountFile: \(serviceAccount)
           endpoint: https://127.0.0.1:\(fcmPort)

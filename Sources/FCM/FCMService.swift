@@ -13,6 +13,8 @@ public struct FCMService: PushService {
 
   public var name: String { "fcm" }
   public var title: String { "FCM" }
+  public var connectionPolicy: ConnectionPolicy { FCMPolicies.connections }
+  public var retryBounds: RetryBounds { FCMPolicies.retries }
   public var tokenForm: String {
     "a registration token (with a colon) or a Firebase installation ID (22 characters, the first of c d e f)"
   }

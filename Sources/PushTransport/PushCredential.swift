@@ -33,6 +33,9 @@ public protocol PushCredential: AnyObject, Sendable {
 }
 
 extension PushCredential {
+  /// Why there is no authorization, and the remedy, for people; `nil` for no problem.
+  public var problem: String? { stopped.map { explain($0) } ?? delay }
+
   public var delay: String? { nil }
   public func firstAuthorization() async -> PushAuthorization? { authorization() }
   public var expiry: Int64? { nil }

@@ -16,7 +16,7 @@ struct ComposerTests {
     try CampaignJob.parse(
       Array(
         #"{"id":"spring-sale","app":"news","audience":{"users":["ada"]},"payload":\#(payload)\#(more)}"#.utf8),
-      .known(["news": service]))
+      .known(["news": [service]]))
   }
 
   /// Returns the body of a push.

@@ -166,7 +166,7 @@ struct FCMRuleTests {
   private static func findings(_ payload: String, _ job: String) throws -> [Finding] {
     let id = #""id":"a","app":"news","audience":{"users":["ada"]}"#
     return try CampaignJob.examine(
-      Array("{\(id),\"payload\":\(payload)\(job)}".utf8), .known(["news": FCMService(project: "demo")]), now: now
+      Array("{\(id),\"payload\":\(payload)\(job)}".utf8), .known(["news": [FCMService(project: "demo")]]), now: now
     ).findings
   }
 
@@ -192,7 +192,7 @@ struct FCMRuleTests {
   @Test func lintFindsRepeatsAndJobErrors() throws {
     func found(_ text: String) throws -> [String] {
       try FCMTools().lint(
-        Array(text.utf8), resolved: nil, as: nil, app: nil, apps: .any(FCMService()), now: nil
+        Array(text.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil
       ).findings.map(\.rule.id)
     }
     #expect(try found(#"{"data":{"a":"1","a":"2"}}"#) == ["duplicate-key"])
@@ -207,7 +207,7 @@ struct FCMRuleTests {
 
   @Test func lintInfersThePushTypeAndMeasuresTheMessage() throws {
     let lint = try FCMTools().lint(
-      Array(#"{"data":{"key":"value"}}"#.utf8), resolved: nil, as: nil, app: nil, apps: .any(FCMService()), now: nil)
+      Array(#"{"data":{"key":"value"}}"#.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
     #expect(lint.pushType == "background" && lint.isInferred)
     #expect(lint.sizes == [.init(name: "background", bytes: 8, limit: 4096)])
   }

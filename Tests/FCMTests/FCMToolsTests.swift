@@ -26,7 +26,7 @@ struct FCMToolsTests {
     #expect(own.url == "https://fcm.googleapis.com:443" && own.credentialFiles == [file])
     #expect(
       try own.credentialFindings(now: 0)
-        == [.well("service account \(account.clientEmail) of project \(account.projectID) can be read")])
+        == [.healthy("service account \(account.clientEmail) of project \(account.projectID) can be read")])
     let other = try settings(
       ["serviceAccountFile": file, "project": "other", "endpoint": "https://127.0.0.1:2198"])
     #expect((other.service as? FCMService)?.project == "other" && other.url == "https://127.0.0.1:2198")

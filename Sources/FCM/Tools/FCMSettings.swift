@@ -81,11 +81,11 @@ public struct FCMSettings: PushServiceSettings {
 
   public func credentialFindings(now: Int64) throws -> [CredentialFinding] {
     guard let account = try account() else {
-      return [.well("access tokens come from the metadata server of Google Cloud")]
+      return [.healthy("access tokens come from the metadata server of Google Cloud")]
     }
     let name = "service account \(account.clientEmail)"
     guard let project, project != account.projectID else {
-      return [.well("\(name) of project \(account.projectID) can be read")]
+      return [.healthy("\(name) of project \(account.projectID) can be read")]
     }
     return [
       .advice(

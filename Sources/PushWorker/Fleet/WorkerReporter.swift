@@ -90,7 +90,7 @@ final class WorkerReporter: WorkerPart {
       if known[ObjectIdentifier(credential)] == nil {
         order.append(credential)
         known[ObjectIdentifier(credential)] = WorkerReport.Credential(
-          apps: [], stopped: credential.stopped.map { credential.explain($0) } ?? credential.delay,
+          apps: [], stopped: credential.problem,
           expiresAt: credential.expiry.map { Int($0) * 1000 })
       }
       known[ObjectIdentifier(credential)]?.apps.append(name)

@@ -37,11 +37,16 @@ struct SinglePush {
   ///
   /// - Throws: ``CommandError`` `unreachable` if no answer comes.
   func send() async throws -> Outcome {
+    // A credential may have to get its first token from a server.
+    let authorization = await channel.credential.firstAuthorization()
+    if authorization == nil, let problem = channel.credential.problem {
+      throw CommandError(.configuration, "\(tools.service.title): \(problem)")
+    }
     let start = ContinuousClock.now
     do {
       let response = try await HTTPExchange.perform(
         .init(method: "POST", path: prepared.path, headers: requestHeaders, body: prepared.body),
-        at: channel.endpoint, identity: channel.credential.authorization()?.identity)
+        at: channel.endpoint, identity: authorization?.identity)
       return Outcome(response: response, duration: ContinuousClock.now - start)
     } catch {
       let doubt = error.isInDoubt ? "; \(tools.service.title) may have taken the push" : ""

@@ -32,7 +32,11 @@ struct SendReport {
     let answer = push.tools.answer(response)
     var lines = ["< \(response.status)" + (answer.reasonText.map { " " + $0 } ?? "")]
     lines += response.headers.map { "< \($0.name): \($0.value)" }
-    if !response.body.isEmpty { lines += ["<", "< " + String(decoding: response.body, as: UTF8.self)] }
+    if !response.body.isEmpty {
+      lines.append("<")
+      // A service may write its JSON over several lines.
+      lines += response.body.split(separator: UInt8(ascii: "\n")).map { "< " + String(decoding: $0, as: UTF8.self) }
+    }
     if let since = since(answer) { lines.append("< since \(since)") }
     lines += [
       "", answer.meaning, "  " + answer.advice, "after \(outcome.duration.wholeMilliseconds) ms, connecting included",

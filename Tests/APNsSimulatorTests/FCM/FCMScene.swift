@@ -43,7 +43,7 @@ struct FCMScene: Sendable {
   func serviceAccount() throws -> String {
     let members: [String: String] = [
       "type": "service_account", "project_id": Self.project, "private_key_id": Self.keyID,
-      "private_key": try Self.key.get().privatePEM, "client_email": Self.email, "client_id": "1",
+      "private_key": try Self.key.get().pem, "client_email": Self.email, "client_id": "1",
       "token_uri": tokenURI,
     ]
     return String(decoding: try JSONSerialization.data(withJSONObject: members), as: UTF8.self)
@@ -157,6 +157,6 @@ struct Assertion: Sendable {
     let signed = base64(Array(header.utf8)) + "." + base64(text)
     let key = isForged ? try RSAPrivateKey.generate() : try FCMScene.key.get()
     let type = grantType.replacingOccurrences(of: ":", with: "%3A")
-    return "grant_type=\(type)&assertion=\(signed).\(base64(key.sign(Array(signed.utf8))))"
+    return "grant_type=\(type)&assertion=\(signed).\(base64(try key.sign(Array(signed.utf8))))"
   }
 }

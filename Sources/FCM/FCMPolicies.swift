@@ -1,0 +1,41 @@
+internal import PushCore
+
+/// What FCM expects of its senders: connections and retries.
+///
+/// Sources: "Scale FCM requests" (Firebase documentation) for retries and timeouts, the
+/// Firebase Admin SDKs for Node.js and Java for the streams, and bloomberg/pushiko for age and PINGs.
+enum FCMPolicies {
+  private static let second: UInt64 = 1_000_000_000
+
+  /// Connections to FCM.
+  static var connections: ConnectionPolicy {
+    var policy = ConnectionPolicy()
+    // FCM has no rule for the first push, and does not limit a connection after a rejection.
+    policy.start = .fullWindow
+    policy.hasUnprovenConnection = false
+    policy.growth = .whenBusy
+    // FCM ends a connection with more streams (GOAWAY `exceeded_max_concurrent_streams`).
+    policy.maximumStreams = 100
+    // FCM ends a connection after about an hour.
+    policy.maximumAge = 55 * 60 * second
+    // FCM ends a connection at the third PING without a request between. Google's own client closes at 90 s.
+    policy.maximumPings = 2
+    policy.idleClose = 90 * second
+    // Google asks for at least 10 s, after which FCM's inner calls time out. Less makes duplicates.
+    policy.minimumAnswerTimeout = 20 * second
+    return policy
+  }
+
+  /// Retries of pushes to FCM.
+  static var retries: RetryBounds {
+    var bounds = RetryBounds()
+    bounds.minimumDelay = 10_000
+    bounds.minimumAfterTooManyRequests = 60_000
+    bounds.minimumAfterDoubt = 10_000
+    bounds.maximumDelay = 3_600_000
+    // Five attempts end after about a quarter of an hour: 10, 40, 160 and 640 s.
+    bounds.serverErrorFactor = 4
+    bounds.maximumTime = 3_600_000
+    return bounds
+  }
+}
