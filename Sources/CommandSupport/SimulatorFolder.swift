@@ -123,13 +123,12 @@ package struct SimulatorFolder {
   }
 
   private static let configurationText = """
-    # The apps `news` (APNs) and `android` (FCM) against the simulator in this folder: nothing leaves this machine.
+    # The app `news` against the simulator in this folder instead of APNs: nothing leaves this machine.
     #
     #   carillon simulate --directory .
     #   carillon --config \(configuration) worker
     #
-    # With another --port, set CARILLON_APPS_NEWS_APNS_ENDPOINT to https://127.0.0.1:PORT. With another --fcm-port, set
-    # CARILLON_APPS_ANDROID_FCM_ENDPOINT.
+    # With another --port, set CARILLON_APPS_NEWS_APNS_ENDPOINT to https://127.0.0.1:PORT.
 
     redis:
       url: redis://127.0.0.1:6379/0
@@ -145,11 +144,12 @@ package struct SimulatorFolder {
           trustRoots: \(authority)
           # or, instead of token:
           # certificate: { file: push.pem }
-      android:
-        fcm:
-          serviceAccountFile: \(serviceAccount)
-          endpoint: https://127.0.0.1:\(fcmPort)
-          trustRoots: \(authority)
+      # An app for FCM:
+      # android:
+      #   fcm:
+      #     serviceAccountFile: \(serviceAccount)
+      #     endpoint: https://127.0.0.1:\(fcmPort)
+      #     trustRoots: \(authority)
 
     retry:
       serverError: 2s # shorter than for APNs, because this is a test

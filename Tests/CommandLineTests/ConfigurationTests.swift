@@ -76,9 +76,9 @@ struct ConfigurationTests {
         guard: { threshold: 0.2, pruneShare: 1, minimum: 10 }
         """,
         app: """
-              environment: sandbox
-              endpoint: https://127.0.0.1:2197
-              trustRoots: /tmp/ca.pem
+                environment: sandbox
+                endpoint: https://127.0.0.1:2197
+                trustRoots: /tmp/ca.pem
           """))
     #expect(configuration.apps["news"]?.apns?.environment == .sandbox)
     #expect(configuration.apps["news"]?.apns?.endpoint == .init(host: "127.0.0.1", port: 2197))
@@ -134,9 +134,9 @@ struct ConfigurationTests {
 
   /// Invalid files, and the parts of their errors: key and message, place, hint.
   static let mistakes: [(yaml: String, says: [String])] = [
-    (yaml("worker: { windw: 5 }"), ["worker.windw: unknown key", "carillon.yaml line 8", "did you mean 'window'?"]),
+    (yaml("worker: { windw: 5 }"), ["worker.windw: unknown key", "carillon.yaml line 9", "did you mean 'window'?"]),
     (yaml("wroker: {}"), ["wroker: unknown key", "did you mean 'worker'?"]),
-    (yaml(app: "    topics: x"), ["apps.news.topics: unknown key", "line 7", "did you mean 'topic'?"]),
+    (yaml(app: "      topics: x"), ["apps.news.apns.topics: unknown key", "line 8", "did you mean 'topic'?"]),
     (yaml("worker: 5"), ["worker: must be a section"]),
     (yaml("worker: [1]"), ["worker: must be a section"]),
     (yaml("worker: { window: [1] }"), ["worker.window: must be a single value"]),
@@ -160,7 +160,7 @@ struct ConfigurationTests {
     (yaml(app: "      rate: 0"), ["apps.news.apns.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
     (yaml(app: "      rate: many"), ["apps.news.apns.rate: 'many' is no rate"]),
     (yaml(app: "    caps: { most: 1, per: 1d }"), ["apps.news.caps: must be a list", "begin each entry with a dash"]),
-    (yaml(app: "    caps: [{ mots: 1 }]"), ["apps.news.caps[0].mots: unknown key", "line 7", "did you mean 'most'?"]),
+    (yaml(app: "    caps: [{ mots: 1 }]"), ["apps.news.caps[0].mots: unknown key", "line 8", "did you mean 'most'?"]),
     (yaml(app: "    caps: [{ most: 1, per: 1d }, { most: 1 }]"), ["apps.news.caps[1].per: is missing"]),
     (yaml(app: "    caps: [{ most: 1, per: 10s }]"), ["apps.news.caps[0].per: '10s' is not a duration from 1m"]),
     (yaml(app: "    caps: [{ per: 1d }]"), ["apps.news.caps[0].most: is missing"]),
@@ -171,7 +171,7 @@ struct ConfigurationTests {
     (yaml(app: "    backend: { rate: 5 }"), ["apps.news.backend.healthURL: is missing"]),
     (
       yaml(app: "    backend: { healthURL: 'http://a.b/h' }"),
-      ["apps.news.backend.rate: is missing, and the app has no rate either"]
+      ["apps.news.backend.rate: is missing, and a push service of the app has no rate either"]
     ),
     (yaml(app: "    backend: { healthURL: 'a.b/h', rate: 5 }"), ["'a.b/h' is not an http:// or https:// URL"]),
     (
@@ -220,8 +220,9 @@ struct ConfigurationTests {
       ["apps.news.apns.port: is for Apple's servers", "into endpoint"]
     ),
     (yaml(app: "      environment: prod"), ["apps.news.apns.environment: unknown value 'prod'", "production"]),
-    (yaml(app: "    service: anps"), ["apps.news.service: unknown value 'anps'", "did you mean 'apns'? known: apns"]),
-    (yaml(app: "    service: fcm"), ["apps.news.service: unknown value 'fcm', in carillon.yaml line 7 known: apns"]),
+    (yaml(app: "    fmc: {}"), ["apps.news.fmc: unknown key", "line 8", "did you mean 'fcm'?"]),
+    (yaml(app: "    topic: x"), ["apps.news.topic: belongs to a push service", "line 8", "section apps.news.apns"]),
+    ("apps: { news: { control: 0.1 } }", ["apps.news: names no push service", "line 1", "apns, fcm"]),
     (yaml(app: "      endpoint: http://127.0.0.1:2197"), ["apps.news.apns.endpoint", "is not https://HOST"]),
     (yaml(app: "      endpoint: https://127.0.0.1:0"), ["apps.news.apns.endpoint"]),
     (yaml(app: "      endpoint: https://a/b"), ["apps.news.apns.endpoint"]),
@@ -255,7 +256,7 @@ struct ConfigurationTests {
     ("redis: { url: 'rediss://h', tls: { ca: c.pem } }", ["redis.tls.ca: unknown key"]),
     ("redis: { namespace: 'a{b}' }", ["redis.namespace: 'a{b}' is not 1 to 64"]),
     ("redis: { partitions: 0 }", ["redis.partitions: '0' is not a whole number from 1 to 16384"]),
-    ("apps: { news: { token: {} } }", ["apps.news.apns.topic: is missing", "line 1", "bundle id"]),
+    ("apps: { news: { apns: { token: {} } } }", ["apps.news.apns.topic: is missing", "line 1", "bundle id"]),
     ("apps: { news: { apns: { topic: 'a b' } } }", ["apps.news.apns.topic: 'a b' is not a bundle id"]),
     ("apps: { news: { apns: { topic: a } } }", ["apps.news.apns.token.keyFile: is missing"]),
     (
@@ -313,7 +314,7 @@ struct ConfigurationTests {
         lateNews: { apns: { topic: b, token: { keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ } } }
       """
     let error = #expect(throws: ConfigurationError.self) {
-      try read(text, environment: ["CARILLON_APPS_LATE_NEWS_TOPIC": "c"])
+      try read(text, environment: ["CARILLON_APPS_LATE_NEWS_APNS_TOPIC": "c"])
     }
     #expect(error?.message.contains("can mean apps.late-news.apns.topic and apps.lateNews.apns.topic") == true)
   }
@@ -321,9 +322,9 @@ struct ConfigurationTests {
   @Test(arguments: [
     (["redis", "url"], "CARILLON_REDIS_URL"),
     (["retry", "tooManyRequests"], "CARILLON_RETRY_TOO_MANY_REQUESTS"),
-    (["apps", "news", "token", "keyID"], "CARILLON_APPS_NEWS_APNS_TOKEN_KEY_ID"),
-    (["apps", "late-news", "trustRoots"], "CARILLON_APPS_LATE_NEWS_TRUST_ROOTS"),
-    (["apps", "news2go", "topic"], "CARILLON_APPS_NEWS2GO_APNS_TOPIC"),
+    (["apps", "news", "apns", "token", "keyID"], "CARILLON_APPS_NEWS_APNS_TOKEN_KEY_ID"),
+    (["apps", "late-news", "apns", "trustRoots"], "CARILLON_APPS_LATE_NEWS_APNS_TRUST_ROOTS"),
+    (["apps", "news2go", "apns", "topic"], "CARILLON_APPS_NEWS2GO_APNS_TOPIC"),
   ])
   func variablesAreNamedAfterKeys(path: [String], name: String) {
     #expect(EnvironmentOverlay.variable(of: path) == name)
@@ -339,7 +340,7 @@ struct ConfigurationTests {
     // `redis.sentinel`.
     let names = [
       "trustRoots", "keyFile", "file", "passphraseFile", "credentialsFile", "passwordFile", "user", "zoneinfo",
-      "tokenFile", "certificate", "key",
+      "tokenFile", "certificate", "key", "serviceAccountFile",
     ]
     for path in ConfigurationSchema(.all).paths(apps: ["news"])
     where !names.contains(path.last ?? "") && !path.starts(with: ["redis", "tls"])
@@ -347,7 +348,7 @@ struct ConfigurationTests {
     {
       let name = EnvironmentOverlay.variable(of: path)
       let error = #expect(throws: ConfigurationError.self, "\(name)") {
-        try read(yaml(), environment: [name: "no {way}"])
+        try read(yaml(app: "    fcm: { serviceAccountFile: account.json }"), environment: [name: "no {way}"])
       }
       #expect(error?.key == path.joined(separator: "."))
     }

@@ -31,7 +31,7 @@ import Testing
       services: [
         CarillonConfiguration.AppService(
           configured: ConfiguredService(
-            APNsTools(), APNsSettings(path: "apps.news", topic: topic, credential: credential)))
+            APNsTools(), APNsSettings(path: "apps.news.apns", topic: topic, credential: credential)))
       ])
   }
 

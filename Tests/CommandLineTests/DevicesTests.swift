@@ -50,7 +50,7 @@ struct DevicesTests {
     let output = try await world.run("devices", "import", "-", "--format", "csv", "--json", input: rows)
     #expect(output.exit == .status(65))
     let errors = try #require(try JSONObject(output.standardOutput).objects("errors")).map { $0.text("message") ?? "" }
-    #expect(errors[0] == "service: 'pigeon' is not one of apns")
+    #expect(errors[0] == "service: 'pigeon' is not one of apns, fcm")
     #expect(errors[1].hasPrefix("kind: 'carrier' is not one of alert, voip, complication"))
     try await world.succeed(
       "devices", "register", "--user", "emil", "--token", CarillonWorld.token(5), "--kind", "liveactivity-start")

@@ -33,7 +33,8 @@ struct EnvironmentProxyTests {
     let refused = try await worker(["https_proxy": "http://me:secret@127.0.0.1:1"])
     #expect(refused.exit == .status(65))
     for part in [
-      "worker.engine: the engine native ignores https_proxy, and apps.news has no proxy", "apps.news.apns.proxy.url",
+      "worker.engine: the engine native ignores https_proxy, and apps.news.apns has no proxy",
+      "apps.news.apns.proxy.url",
       "set worker.engine to curl", "add 127.0.0.1 to no_proxy",
     ] { #expect(refused.standardError.contains(part), "\(part) in \(refused.standardError)") }
     #expect(!refused.standardError.contains("secret"))

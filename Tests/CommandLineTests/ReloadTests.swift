@@ -120,10 +120,11 @@ struct ReloadTests {
     func app(_ name: String) -> String {
       """
         \(name):
-          topic: com.example.news
-          endpoint: https://127.0.0.1:\(simulator.port)
-          trustRoots: \(folder)/ca.pem
-          token: { keyFile: \(folder)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }
+          apns:
+            topic: com.example.news
+            endpoint: https://127.0.0.1:\(simulator.port)
+            trustRoots: \(folder)/ca.pem
+            token: { keyFile: \(folder)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }
       """
     }
     let file = world.folder.path("carillon.yaml")

@@ -34,7 +34,7 @@ struct JobSchemaTests {
   /// Changes after which a valid job is still valid. Every field occurs in one of them.
   static let good: [[String: String]] = [
     [:], ["priority": "1", "pushType": "\"background\"", "payload": #"{"aps":{"content-available":1}}"#],
-    ["expiration": "0"], ["expiration": "\"0\""], ["expiration": "\"4h\""],
+    ["services": #"["apns"]"#], ["expiration": "0"], ["expiration": "\"0\""], ["expiration": "\"4h\""],
     ["expiration": "\"2026-12-01T09:00:00.9Z\""],
     ["collapseId": "\"sale é\"", "lane": "\"urgent\"", "results": "\"all\"", "ambiguity": "\"skip\"", "ttl": "\"2d\""],
     ["sendAt": "\"2026-12-01T10:00:00.250+01:00\""], ["rate": "0.5"], ["rate": "1e6"], ["spread": "\"2h\""],

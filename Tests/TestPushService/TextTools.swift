@@ -27,7 +27,6 @@ public struct TextTools: PushServiceTools {
 
   public func setUp(_ interview: SetupInterview) throws -> SetupDraft {
     var draft = SetupDraft()
-    draft.add("service", service.name)
     draft.add("endpoint", try interview.answer("endpoint", "Where is the text service?"))
     draft.add("account", nil)
     draft.add("secret", try interview.answer("secret", "What is the secret?"), depth: 1)

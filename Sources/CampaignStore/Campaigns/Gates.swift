@@ -65,14 +65,16 @@ extension Campaigns {
       finishedAt: nil, winner: record.staging.winner, isOverruled: record.staging.overruled == place)
     // The stage has ended when all of its legs have, and its outcomes are theirs together.
     var finishedAt = 0
+    var legs: [CampaignRecord] = []
     for part in campaign.legs(ofStage: place) {
       let id = CampaignID(whole: campaign.id, part: part).description
       guard let leg = try await self.find(id), let end = leg.times.finishedAt else { return finding }
       finishedAt = max(finishedAt, end)
       finding.outcomes.merge(leg.counters.outcomes, uniquingKeysWith: +)
-      if stage.leastOpened != nil { finding.opened += try await store.results.receipts(of: leg)[.opened] ?? 0 }
+      legs.append(leg)
     }
     finding.finishedAt = finishedAt
+    if stage.leastOpened != nil { finding.opened = try await store.results.receipts(ofLegs: legs)[.opened] ?? 0 }
     if let winner = stage.winner, let variants = campaign.message.variants {
       var counts = variants.all.map { _ in VariantCounts() }
       for part in (0...place).flatMap({ campaign.legs(ofStage: $0) }) {

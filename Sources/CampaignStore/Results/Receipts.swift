@@ -157,12 +157,33 @@ extension Results {
     ) { $1 }
   }
 
+  /// Returns the number of users by kind of receipt in the legs of one stage together. A user counts once.
+  func receipts(ofLegs legs: [CampaignRecord]) async throws -> [ReceiptEvent.Kind: Int] {
+    if legs.count == 1 { return try await receipts(of: legs[0]) }
+    var counts: [ReceiptEvent.Kind: Int] = [:]
+    let legs = legs.filter(\.hasReceipts)
+    for partition in Set(legs.flatMap(\.reachedPartitions)) where !legs.isEmpty {
+      var pipeline = RedisPipeline()
+      for kind in ReceiptEvent.Kind.allCases {
+        for leg in legs { pipeline.append("SMEMBERS", keys.receipts(partition, kind, leg.id)) }
+      }
+      let replies = try await run(pipeline)
+      for (index, kind) in ReceiptEvent.Kind.allCases.enumerated() {
+        let users = replies[(index * legs.count)..<((index + 1) * legs.count)].flatMap { $0.compactMap(\.string) }
+        counts[kind, default: 0] += Set(users).count
+      }
+    }
+    return counts
+  }
+
   /// Returns the number of users by kind of receipt.
   public func receipts(of record: CampaignRecord) async throws -> [ReceiptEvent.Kind: Int] {
     var counts: [ReceiptEvent.Kind: Int] = [:]
     guard record.hasReceipts else { return counts }
     guard record.staging.partIDs.isEmpty else {
-      for part in record.stages { counts.merge(try await receipts(of: part), uniquingKeysWith: +) }
+      for legs in Dictionary(grouping: record.stages, by: { CampaignID($0.id).part?.stage }).values {
+        counts.merge(try await receipts(ofLegs: legs), uniquingKeysWith: +)
+      }
       return counts
     }
     let partitions = record.reachedPartitions

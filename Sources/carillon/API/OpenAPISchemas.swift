@@ -31,14 +31,16 @@ enum OpenAPISchemas {
     "Preview": """
     {"type":"object","required":["campaign","user","fixed","pushes"],"properties":{"campaign":{"type":"string"},\
     "user":{"type":"string"},"fixed":{"type":"boolean"},"variant":{"type":["string","null"]},"waits":{"type":"boolean"},"pushes":{"type":"array","items":{"type":"object",\
-    "required":["token"],"properties":{"token":{"type":"string"},"headers":{"type":"object",\
+    "required":["service","token"],"properties":{"service":{"type":"string"},"token":{"type":"string"},"headers":{"type":"object",\
     "additionalProperties":{"type":"string"}},"payload":{"type":"object"},"bytes":{"type":"integer"},\
     "refused":{"type":"string"}}}}}}
     """,
     "Apps": """
     {"type":"object","required":["apps"],"properties":{"apps":{"type":"array","items":{"type":"object",\
-    "required":["name","topic","environment"],"properties":{"name":{"type":"string"},"topic":{"type":"string"},\
-    "environment":{"type":"string"},"approvalAbove":{"type":["integer","null"]}}}}}}
+    "required":["name","services"],"properties":{"name":{"type":"string"},"approvalAbove":{"type":["integer","null"]},\
+    "services":{"type":"array","items":{"type":"object","required":["service"],"properties":{\
+    "service":{"type":"string"},"topic":{"type":"string"},"environment":{"type":"string"},\
+    "project":{"type":["string","null"]}}}}}}}}}
     """,
     "Submission": """
     {"type":"object","required":["id","duplicate","warnings"],"properties":{"id":{"type":"string"},\

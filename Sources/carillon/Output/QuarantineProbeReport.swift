@@ -57,7 +57,7 @@ struct QuarantineProbeReport {
     case .otherEnvironment:
       let word = answers.allSatisfy { $0.status == 200 } ? "accepted by" : "known to"
       return "\(share) \(isAre) \(word) the \(asked.rawValue): "
-        + "apps.\(app).environment (\(configured.rawValue)) is wrong for them"
+        + "apps.\(app).apns.environment (\(configured.rawValue)) is wrong for them"
     case .otherTopic:
       return "\(share) \(isAre) of the \(asked.rawValue), and belong to another topic than app \(app)"
     case .mixed:
@@ -78,10 +78,11 @@ struct QuarantineProbeReport {
     let resume = campaign.map { "carillon campaign resume \($0); " } ?? ""
     switch verdict {
     case .otherEnvironment:
-      return "set apps.\(app).environment to \(asked.rawValue) (or send to these devices by an app of the "
+      return "set apps.\(app).apns.environment to \(asked.rawValue) (or send to these devices by an app of the "
         + "\(asked.rawValue)), restart the workers; \(resume)carillon quarantine release \(selection)"
     case .otherTopic:
-      return "set apps.\(app).topic and environment to those of the app that registered them, restart the workers; "
+      return
+        "set apps.\(app).apns.topic and environment to those of the app that registered them, restart the workers; "
         + "\(resume)carillon quarantine release \(selection)"
     case .mixed:
       return "devices of both environments are registered for app \(app): import them with the column environment, by "

@@ -81,7 +81,7 @@ struct CommandTextTests {
     let app =
       "apps: {news: {apns: {topic: a.b, environment: sandbox, token: {keyFile: k, keyID: ABC123DEFG, teamID: DEF123GHIJ}"
     let places = [
-      (app + ", trustRoots: FILE}}}}", "apps.news.apns.trustRoots"),
+      (app + ", trustRoots: FILE}}}", "apps.news.apns.trustRoots"),
       (app + "}}}\nredis: {url: 'rediss://r', tls: {trustRoots: FILE}}", "redis.tls.trustRoots"),
       (
         app + "}}}\nredis: {url: 'sentinel://s/m?tls=true', sentinel: {tls: {trustRoots: FILE}}}",

@@ -49,11 +49,12 @@ public final class SecondApp: Sendable {
     let apps = [("news", "com.example.news", 1), (name, topic, port)].map { name, topic, port in
       """
         \(name):
-          topic: \(topic)
-          environment: production
-          token: { keyFile: \(keys)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }
-          endpoint: https://127.0.0.1:\(port)
-          trustRoots: \(keys)/ca.pem
+          apns:
+            topic: \(topic)
+            environment: production
+            token: { keyFile: \(keys)/AuthKey_SIMULATOR1.p8, keyID: SIMULATOR1, teamID: SIMULATION }
+            endpoint: https://127.0.0.1:\(port)
+            trustRoots: \(keys)/ca.pem
 
       """
     }
