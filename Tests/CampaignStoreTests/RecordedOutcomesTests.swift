@@ -27,12 +27,34 @@ struct RecordedOutcomesTests {
       let after = try await state(world)
       try await bringBack(before, in: world)
       #expect(try await state(world) != after)
-      var again = try await RecordedOutcomes(batch).batch(of: ledger)
+      var again = try await RecordedOutcomes(batch, isOwner: true).batch(of: ledger)
       #expect(again.count == batch.count)
       _ = try await tell(&again, to: ledger)
       #expect(try await state(world) == after)
       try await bringBack(before, in: world)
     }
+  }
+
+  /// Redis refuses some outcomes of a worker that has lost its claim. If the worker replayed them later, a target that
+  /// the new owner has sent would end as undelivered.
+  @Test func replayDoesNotContainRefusedOutcomesOfAFormerOwner() async throws {
+    let states = [LedgerRecord.waiting()] + Outcome.allCases.map { LedgerRecord.terminal($0) }
+    let world = try await TestStore(on: .single, partitions: 1)
+    let former = try await world.sealed("a", count: states.count, granted: states.count)
+    try await world.endLease("a")
+    let owner = try await world.claimed("a", worker: "new").ledger
+    var batch = OutcomeBatch()
+    for (index, record) in states.enumerated() { batch.append(record, at: index) }
+    let answer = try await former.commit(&batch, credit: 0)
+    #expect(!answer.isOwner)
+    let recorded = try await owner.records(from: 0, count: states.count).records
+    #expect(recorded.filter { $0.state == .granted }.count == 1 + Outcome.allCases.filter(\.saysUndelivered).count)
+
+    var again = try await RecordedOutcomes(batch, isOwner: false).batch(of: former)
+    #expect(again.count == Outcome.allCases.filter { !$0.saysUndelivered }.count)
+    let request = CommitRequest(seal: former.claim, standing: .replay(granted: states.count))
+    _ = try await former.commit(&again, request)
+    #expect(try await owner.records(from: 0, count: states.count).records == recorded)
   }
 
   private func tell(_ batch: inout OutcomeBatch, to ledger: SliceLedger) async throws -> CommitAnswer {

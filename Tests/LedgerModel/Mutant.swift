@@ -103,6 +103,8 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case closeNotReplayed
   /// Finishes a slice with the counters of a close that Redis may have lost.
   case oldCountersFinish
+  /// Journals records that Redis refused from it as a former owner.
+  case refusalsJournaled
   /// Does not journal replayed entries, or information from other calls than commits.
   case replayNotJournaled
   /// Treats a missing campaign as cancelled.

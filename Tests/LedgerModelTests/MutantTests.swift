@@ -9,13 +9,13 @@ struct MutantTests {
     .failedReadDiscards, .doubtsOfOthers, .sealsAfterFall, .readsBeforeReplay, .noGraceForClaims, .noGraceAtStart,
     .noGraceForCredit, .sealNotRestored, .replayOnce, .closeNotReplayed, .replayNotJournaled,
     .noReopen, .restoredSealTrusted, .staleSealKept, .staleFailureCounts, .grantForgetsAmbiguity,
-    .exhaustionForgetsAmbiguity,
+    .exhaustionForgetsAmbiguity, .refusalsJournaled,
   ]
 
   /// Rare mutants that a known schedule finds.
   private static let schedules: [(Mutant, UInt64)] = [
     (.exhaustionForgetsAmbiguity, 6243), (.grantForgetsAmbiguity, 11_688), (.staleFailureCounts, 53_822),
-    (.restoredSealTrusted, 27_220),
+    (.restoredSealTrusted, 27_220), (.refusalsJournaled, 8_068_737_672_177_556_680),
   ]
 
   @Test(arguments: schedules)

@@ -22,11 +22,17 @@ public struct RecordedOutcomes: Sendable {
   private var stretches: [Stretch] = []
   private var effects: [Effect] = []
 
-  /// Stores the outcomes of a batch.
+  /// Whether there is nothing to replay.
+  public var isEmpty: Bool { stretches.isEmpty }
+
+  /// Stores the outcomes of a batch, without those that Redis has refused. A later replay of a refused outcome could
+  /// end a target as undelivered, although the new owner of the slice has sent it since.
   ///
-  /// - Parameter batch: the committed batch.
-  public init(_ batch: OutcomeBatch) {
-    for entry in batch.entries {
+  /// - Parameters:
+  ///   - batch: the committed batch.
+  ///   - isOwner: whether the worker owned the slice at the commit.
+  public init(_ batch: OutcomeBatch, isOwner: Bool) {
+    for entry in batch.entries where isOwner || entry.record.mayComeFromFormerOwner {
       add(entry.record, at: entry.index, hasLine: entry.tokenLength > 0)
       guard entry.detail >= 0 else { continue }
       let detail = batch.details[Int(entry.detail)]

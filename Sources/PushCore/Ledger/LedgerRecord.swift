@@ -76,6 +76,13 @@ public struct LedgerRecord: Equatable, Sendable {
     at = now
   }
 
+  /// Whether Redis accepts this record from a worker that has lost its claim. Redis refuses a retry and an outcome that
+  /// means "not delivered", because the new owner may have sent the target. `commit.lua` has the same rule.
+  public var mayComeFromFormerOwner: Bool {
+    if case .terminal(let outcome) = state { return !outcome.saysUndelivered }
+    return false
+  }
+
   /// Outcome of a granted target that must not be sent; `nil` if the target is not withheld.
   public var withheld: Outcome? {
     guard state == .granted, history.isWithheld else { return nil }

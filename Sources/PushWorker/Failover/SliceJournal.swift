@@ -28,12 +28,20 @@ struct SliceJournal {
     sealedAt = now
   }
 
-  /// Records a commit that was acknowledged.
-  mutating func note(_ outcomes: OutcomeBatch, retries: [GrantedTarget], at now: UInt64) {
+  /// Records a commit that was acknowledged. If the worker had lost its claim, the journal contains only the outcomes
+  /// that Redis accepts from a former owner.
+  mutating func note(_ batch: OutcomeBatch, _ answer: CommitAnswer, at now: UInt64) {
+    let outcomes = RecordedOutcomes(batch, isOwner: answer.isOwner)
+    note(outcomes.isEmpty ? nil : outcomes, answer.retries, at: now)
+  }
+
+  /// Records targets that were found granted.
+  mutating func note(found targets: [GrantedTarget], at now: UInt64) { note(nil, targets, at: now) }
+
+  private mutating func note(_ outcomes: RecordedOutcomes?, _ retries: [GrantedTarget], at now: UInt64) {
     forget(before: now)
-    guard !outcomes.isEmpty || !retries.isEmpty else { return }
-    entries.append(
-      Entry(at: now, outcomes: outcomes.isEmpty ? nil : RecordedOutcomes(outcomes), retries: retries))
+    guard outcomes != nil || !retries.isEmpty else { return }
+    entries.append(Entry(at: now, outcomes: outcomes, retries: retries))
   }
 
   /// Removes writes that are old enough to be durable in Redis.

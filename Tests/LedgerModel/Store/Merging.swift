@@ -25,11 +25,8 @@ extension SliceState {
     }
     for index in call.records.indexes where index < count {
       // A former owner does not know what the owner has sent since.
-      if !isOwner, !isReplay, Ending(rawValue: call.records.state[index])?.saysUndelivered == true,
-        !rules.breaks(.staleFailureCounts)
-      {
-        continue
-      }
+      let isStale = !isOwner && !isReplay && !rules.breaks(.staleFailureCounts)
+      if isStale, call.records.state[index] >= 16, !Self.mayReport(call.records.state[index]) { continue }
       // Redis lost a grant that it had acknowledged: a target that was sent had been granted.
       raise(to: index + 1)
       let mayWait = isReplay ? rules.breaks(.replaysWaiting) : isOwner
@@ -59,6 +56,10 @@ extension SliceState {
     }
     return reply
   }
+
+  /// Returns whether a former owner may record this state of a target. It may not record a retry, or an outcome that
+  /// says "not delivered", because the new owner may have sent the target.
+  static func mayReport(_ state: UInt8) -> Bool { Ending(rawValue: state)?.saysUndelivered == false }
 
   private mutating func raise(to mark: Int) {
     guard mark > granted else { return }

@@ -6,6 +6,10 @@ extension World {
     let at = Int32(now)
     let number = workers[place].entry(of: run)
     for index in sent.batch {
+      // Redis has refused this record, and may have recorded another worker's outcome since.
+      guard reply.isOwner || SliceState.mayReport(sent.pending.state[index]) || rules.breaks(.refusalsJournaled) else {
+        continue
+      }
       workers[place].journal[number].records.set(
         index, sent.pending.state[index], attempt: sent.pending.attempt[index],
         isAmbiguous: sent.pending.ambiguous.contains(index), delay: Int(sent.pending.delay[index]))

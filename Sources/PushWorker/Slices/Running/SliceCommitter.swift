@@ -72,7 +72,7 @@ struct SliceCommitter: WorkerPart {
     var sent = 0
     defer { session.context.reconcile(spent: lent, sent: sent) }
     if !batch.isEmpty { crashPoint(.committed) }
-    session.journal.note(batch, retries: answer.retries, at: EventLoop.now)
+    session.journal.note(batch, answer, at: EventLoop.now)
     session.pending.outcomes.markTold(batch)
     session.doubt.resent -= resent
     figures.totals.recorded += batch.count
@@ -192,7 +192,7 @@ struct SliceCommitter: WorkerPart {
       }
     }
     session.doubt.targets += found
-    session.journal.note(OutcomeBatch(), retries: found.filter { $0.attempt > 0 }, at: EventLoop.now)
+    session.journal.note(found: found.filter { $0.attempt > 0 }, at: EventLoop.now)
     return true
   }
 
