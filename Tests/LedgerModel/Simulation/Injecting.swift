@@ -139,6 +139,7 @@ extension World {
     guard new.phase != .none, new.phase != .expanding else { return }
     let isUnsealed = old.phase == .none || old.phase == .expanding || old.seal != new.seal
     for index in 0..<new.granted {
+      noteReturned(Self.target(number, Int(new.order[index])), from: new.claim, to: old.claim, since: at)
       let isForgotten =
         isUnsealed || index >= old.granted || old.state[index] != new.state[index]
         || old.attempt[index] != new.attempt[index]
@@ -153,6 +154,21 @@ extension World {
         }
       }
     }
+  }
+
+  /// Records a target that a later owner may have sent, if Redis loses that owner's claim and the slice returns to a
+  /// live former owner that has an attempt of its own of this target.
+  private mutating func noteReturned(_ target: Int, from lost: Int, to claim: Int, since at: Int) {
+    let former = holders[claim]
+    guard lost != claim, former.place >= 0, workers[former.place].isAlive else { return }
+    let hasAttempt = (0..<4).contains { position in
+      let run = workers[former.place].runs[position]
+      return run.stage != .none && run.claim == claim && run.inHand.contains { self.target(of: run, $0) == target }
+    }
+    let isSentByOther =
+      apns.lastSentByDead[target] >= at
+      || (0..<4).contains { $0 != former.place && (apns.lastSent[$0][target] >= at || holds($0, target)) }
+    if hasAttempt, isSentByOther { apns.returned |= 1 << UInt32(target) }
   }
 
   private func holds(_ place: Int, _ target: Int) -> Bool {
