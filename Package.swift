@@ -152,7 +152,7 @@ let package = Package(
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),
     tests("RedisTests", ["Redis", "EventLoop", "TLS", "FaultKit", "TestSupport"]),
     tests(
-      "PushCoreTests", ["PushCore", "ServiceTools", "APNs", "TestSupport"],
+      "PushCoreTests", ["PushCore", "ServiceTools", "APNs", "FCM", "TestSupport"],
       exclude: ["Timing/zone_witness.py", "job_schema_witness.py"]),
     tests(
       "APNsTests",

@@ -64,7 +64,7 @@ struct DoctorReport: JSONReport {
 
   mutating func add(_ findings: [DoctorFinding]) { self.findings += findings }
 
-  /// Whether there is no problem.
+  /// Whether no finding is a problem.
   var isHealthy: Bool { !findings.contains { $0.level == .problem } }
 
   private func count(_ level: DoctorFinding.Level) -> Int { findings.count { $0.level == level } }

@@ -1,4 +1,5 @@
 import APNs
+import FCM
 import PushCore
 import TestSupport
 
@@ -7,7 +8,24 @@ enum GuideReader {
   /// A time before all times of the examples: 2026-11-20T00:00:00Z, in ms since 1970.
   static let now = 1_795_132_800_000
 
-  private static let news = APNsService(AppTraits(topic: "com.example.news"))
+  private static let apns = APNsService(AppTraits(topic: "com.example.news"))
+  private static let fcm = FCMService(project: "example-project")
+
+  /// Names that the devices and events of the examples may contain.
+  private static var vocabulary: DeviceVocabulary {
+    DeviceVocabulary(
+      services: PushServices(standard: apns, others: [fcm], apps: ["android": [fcm]]),
+      apps: ["news", "shop", "android"], now: now)
+  }
+
+  /// Returns the apps of the examples, each with its push services. The app `news` has FCM only in jobs with `services`:
+  /// all other jobs of this app are for APNs.
+  private static func apps(for job: [UInt8]) throws -> JobApps {
+    var news: [any PushService] = [apns]
+    let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
+    if case .object(let members) = root.kind, members.contains(where: { $0.name == "services" }) { news.append(fcm) }
+    return .known(["news": news, "shop": [apns], "android": [fcm]])
+  }
 
   /// The members of a job to which a fragment is added.
   private static let least: [(name: String, json: String)] = [
@@ -50,18 +68,16 @@ enum GuideReader {
         content: Array(#"{"payload":{"aps":{"alert":"T"}}}"#.utf8))
     }
     let resolved = try CampaignJob.resolve(job, templates)
-    return try CampaignJob.examine(resolved, .known(["news": [news], "shop": [news]]), now: now / 1000).findings
+    return try CampaignJob.examine(resolved, apps(for: resolved), now: now / 1000).findings
   }
 
   /// Reads a registration event.
   static func read(event: String) throws {
-    let vocabulary = DeviceVocabulary(services: PushServices(standard: news), apps: ["news", "shop"], now: now)
     _ = try RegistrationEvent(parsing: Array(event.utf8), vocabulary)
   }
 
   /// Reads a file of devices.
   static func read(devices: String, as format: DeviceRowReader.Format) throws {
-    let vocabulary = DeviceVocabulary(services: PushServices(standard: news), apps: ["news", "shop"], now: now)
     var reader = DeviceRowReader(format: format, vocabulary)
     for row in try reader.read(Array(devices.utf8)) + reader.finish() {
       if let refusal = try row.get().refusal { throw TestSupportError(refusal) }
