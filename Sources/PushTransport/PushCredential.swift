@@ -33,7 +33,7 @@ public protocol PushCredential: AnyObject, Sendable {
 }
 
 extension PushCredential {
-  /// Why there is no authorization, and the remedy, for people; `nil` for no problem.
+  /// Reason for a missing authorization, and the remedy, for people; `nil` for no problem.
   public var problem: String? { stopped.map { explain($0) } ?? delay }
 
   public var delay: String? { nil }
