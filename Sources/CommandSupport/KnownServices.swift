@@ -27,7 +27,8 @@ package struct KnownServices: Sendable {
   /// Returns the tools of the service with this name; `nil` if there is none.
   package subscript(name: String) -> (any PushServiceTools)? { tools.first { $0.service.name == name } }
 
-  /// Returns the service of a file: that of its app or, if the app is unknown, the service that its payload fits.
+  /// Returns the service of a file: the first one that a job addresses, or else the first one of its app. If the app is
+  /// unknown, it is the service that the payload fits.
   ///
   /// - Parameters:
   ///   - file: JSON; other text is for ``standard``.
@@ -41,6 +42,12 @@ package struct KnownServices: Sendable {
     var app = app
     if app == nil, case .object(let members) = root.kind, case .string(let name)? = members.value("app")?.kind {
       app = name
+      if case .array(let services)? = members.value("services")?.kind,
+        case .string(let service)? = services.first?.kind,
+        let tools = self[service]
+      {
+        return tools
+      }
     }
     if let app, case .known(let services) = apps, let service = services[app]?.first, let tools = self[service.name] {
       return tools

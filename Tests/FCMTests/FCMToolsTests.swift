@@ -65,9 +65,9 @@ struct FCMToolsTests {
     }
     #expect(
       try lines(["service-account-file": "a.json", "project": "p"])
-        == ["service: fcm", "serviceAccountFile: a.json", "project: p"])
+        == ["serviceAccountFile: a.json", "project: p"])
     #expect(
-      try lines(["metadata-server": "true", "project": "p"]) == ["service: fcm", "project: p", "metadataServer: true"])
+      try lines(["metadata-server": "true", "project": "p"]) == ["project: p", "metadataServer: true"])
     #expect(throws: ServiceError.self) { try lines([:]) }
     #expect(throws: ServiceError.self) { try lines(["metadata-server": "true", "service-account-file": "a"]) }
   }

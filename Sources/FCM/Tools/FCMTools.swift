@@ -103,7 +103,6 @@ public struct FCMTools: PushServiceTools {
 
   public func setUp(_ interview: SetupInterview) throws -> SetupDraft {
     var draft = SetupDraft(files: ["service-account-file"].compactMap { interview.options[$0] })
-    draft.add("service", service.name)
     if interview.options["metadata-server"] != nil {
       guard draft.files.isEmpty else {
         throw ServiceError(

@@ -17,7 +17,7 @@ extension DevicesCommand {
         such as PST and an unknown name. It then stores the device without a time zone, reports the line, and exits \
         with 65.
 
-        The default service is apns. The kind is the purpose of the token (default: alert): \
+        The service is required if the app has several. The kind is the purpose of the token (default: alert): \
         \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign is sent to tokens of the kind that its \
         push type needs.
 
