@@ -176,7 +176,7 @@ let package = Package(
       "PushWorkerTests",
       [
         "PushWorker", "CampaignStore", "PushTransport", "APNs", "APNsSimulator", "PushCore", "Redis", "TLS", "HTTP2",
-        "EventLoop", "HTTPServer", "FaultKit", "TestPushService", "TestSupport",
+        "EventLoop", "HTTPServer", "FCM", "FaultKit", "TestPushService", "TestSupport",
       ]),
     tests("LedgerModelTests", ["LedgerModel", "TestSupport"]),
     tests(

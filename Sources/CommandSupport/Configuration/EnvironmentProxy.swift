@@ -51,7 +51,7 @@ package struct EnvironmentProxy: Equatable {
           key: "worker.engine", message: "the engine native ignores \(proxy.variable), and apps.\(name) has no proxy",
           origin: "environment variable \(proxy.variable)",
           hint:
-            "set apps.\(name).apns.proxy.url to an http:// proxy, or set worker.engine to curl, or add \(host) to no_proxy"
+            "set apps.\(name).proxy.url to an http:// proxy, or set worker.engine to curl, or add \(host) to no_proxy"
         )
       }
     }

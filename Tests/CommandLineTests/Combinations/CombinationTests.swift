@@ -27,7 +27,7 @@ import Testing
       "widgets": "com.example.news.push-type.widgets", "calls": "com.example.voip", "card": "pass.com.example.card",
       "site": "web.com.example",
     ]
-    var lines = apps.map { "  \($0): { apns: { topic: \($1) }, \(token) }" }
+    var lines = apps.map { "  \($0): { apns: { topic: \($1), \(token) } }" }
     for (app, topics) in ["certified": ["com.example.sport"], "foreign": ["com.example.sport.voip"]] {
       let identity = try authority.issue(topic: topics[0], topics: topics)
       let file = try folder.writeSecret("\(app).pem", identity.certificateChainPEM + identity.privateKeyPEM)

@@ -35,7 +35,8 @@ struct InitCommand: CarillonCommand {
   @Option(help: ArgumentHelp("The first part of every key in Redis.", valueName: "name")) var namespace: String?
   @Option(help: ArgumentHelp("The app's name in jobs.", valueName: "name")) var app: String?
   @Option(
-    help: ArgumentHelp("The push service: apns or fcm (default: each that has an option, otherwise apns).", valueName: "name"))
+    help: ArgumentHelp(
+      "The push service: apns or fcm (default: each that has an option, otherwise apns).", valueName: "name"))
   var service: String?
   @OptionGroup var apns: APNsInitOptions
   @OptionGroup var fcm: FCMInitOptions

@@ -1,0 +1,73 @@
+import APNs
+import APNsSimulator
+import CampaignStore
+import FCM
+import Foundation
+import PushCore
+import PushTransport
+import PushWorker
+import TLS
+import TestSupport
+import Testing
+
+/// Whole campaigns to Android devices: real workers, Redis and TLS, and the simulator of FCM and of Google's token
+/// endpoint.
+@Suite(.timeLimit(.minutes(2)))
+struct FCMRunTests {
+  private static let project = "test-project"
+  private static let email = "sender@test-project.iam.gserviceaccount.com"
+  private static let keyID = "0123456789abcdef0123456789abcdef01234567"
+
+  /// A rig whose app uses FCM beside APNs.
+  private struct FCMRig {
+    var rig: WorkerRig
+
+    init(engine: PushEngineKind, users: Int, state: (Int) -> SimulatedRegistration.State = { _ in .registered })
+      async throws
+    {
+      let key = try RSAPrivateKey.generate()
+      rig = try await WorkerRig(engine: engine, others: [FCMService()]) { configuration in
+        var fcm = FCMConfiguration()
+        fcm.accounts = [.init(projectID: project, clientEmail: email, keyID: keyID, pem: key.publicPEM)]
+        configuration.fcm = fcm
+      }
+      let account = try JSONSerialization.data(withJSONObject: [
+        "type": "service_account", "project_id": project, "private_key_id": keyID, "private_key": key.pem,
+        "client_email": email, "token_uri": "https://localhost:\(rig.simulator.tokenPort ?? 0)/token",
+      ])
+      let roots = rig.channel.services[0].endpoint.trustRoots
+      rig.channel.services.append(
+        ServiceChannel(
+          service: FCMService(project: project), environment: "production",
+          endpoint: PushEndpoint(url: "https://127.0.0.1:\(rig.simulator.fcmPort ?? 0)", trustRoots: roots),
+          credential: AccessTokenSource(account: try ServiceAccount(json: Array(account)), trustRoots: roots)))
+      try await rig.store.registry.register(
+        (0..<users).map { number in
+          var device = DeviceRecord(token: Array(Self.token(number).utf8), service: "fcm")
+          device.app = "news"
+          device.registeredAt = 1000
+          return DeviceRegistration(user: "u\(number)", device: device)
+        })
+      rig.simulator.load((0..<users).map { SimulatedRegistration(Self.token($0), state: state($0)) })
+    }
+
+    static func token(_ number: Int) -> String { "cAAAAAAAAAAAAAAAAAAAAA:APA91b_\(number)" }
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func campaignReachesAndroidDevicesAndPrunesTheUnregistered(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: 300) { number in
+      number % 50 == 7 ? .unregistered : number % 100 == 11 ? .malformed : .registered
+    }
+    try await fcm.rig.submit(
+      "android", #","services":["fcm"],"uniqueKey":"push""#,
+      payload: #"{"notification":{"title":"Hi","body":"There"},"data":{"sale":"42"}}"#)
+    let log = EventLog()
+    try await fcm.rig.worker("w", log: log).run()
+    let record = try #require(try await fcm.rig.store.campaigns.show("android"))
+    #expect(record.state == .completed && record.service == "fcm", "\(log.all)")
+    #expect(record.counters.outcomes == [.accepted: 291, .unregistered: 6, .badToken: 3], "\(log.all)")
+    #expect(record.counters.pruned == 6 && record.counters.quarantined == 3)
+    await fcm.rig.simulator.stop()
+  }
+}
