@@ -64,7 +64,7 @@ struct PageTests {
           + tokens[500...].map { #"{"token":"\#($0)","environment":"sandbox"}"# })
       try await world.submit("spring-sale", audience: #"{"segment":"vip"}"#)
       try await world.until("spring-sale") { $0.text("state") == "completed" }
-      try await world.submit("slow-news", audience: #"{"segment":"readers"}"#, more: #","rate":2,"lane":"bulk""#)
+      try await world.submit("slow-news", audience: #"{"segment":"readers"}"#, more: #","rate":4,"lane":"bulk""#)
       try await world.submit("running", audience: #"{"segment":"readers"}"#, more: #","rate":1,"lane":"bulk""#)
       try await world.submit("everybody")
       let later = Date.now.addingTimeInterval(5 * 86_400).formatted(.iso8601)

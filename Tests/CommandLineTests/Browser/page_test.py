@@ -432,15 +432,11 @@ def judge(page, kind, name, folder):
     page.evaluate("document.fonts.ready")
     if folder:
         page.screenshot(path=os.path.join(folder, f"{kind}-{name}.png"), full_page="question" != name != "sign-in")
-    # The dark pages differ from the light ones in their colours only.
-    options = {"resultTypes": ["violations"]}
-    if kind.endswith("dark"):
-        options["runOnly"] = {"type": "tag", "values": ["cat.color"]}
     # axe runs in the debugger, because the content security policy of the page does not apply there.
     found = [
         f"{kind} {name}: {violation['impact']} {violation['id']}: {violation['help']}: "
         + "; ".join(str(node["target"]) for node in violation["nodes"][:3])
-        for violation in Axe().run(page, options=options).response["violations"]
+        for violation in Axe().run(page).response["violations"]
     ]
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     if wide > 0:
