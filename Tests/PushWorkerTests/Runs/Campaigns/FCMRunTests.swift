@@ -55,7 +55,7 @@ struct FCMRunTests {
   }
 
   @Test(arguments: PushEngineKind.allCases)
-  func campaignReachesAndroidDevicesAndPrunesTheUnregistered(engine: PushEngineKind) async throws {
+  func androidDevicesGetACampaign(engine: PushEngineKind) async throws {
     let fcm = try await FCMRig(engine: engine, users: 300) { number in
       number % 50 == 7 ? .unregistered : number % 100 == 11 ? .malformed : .registered
     }
