@@ -133,6 +133,21 @@ struct LegTests {
     #expect(counts == (300, nil))
   }
 
+  /// A partition of several pages: the first round trip creates the other leg's list, which does not exist yet.
+  @Test(arguments: Backend.allCases)
+  func partitionOfSeveralPagesIsSealedForBothLegs(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1)
+    try await world.register(6000)
+    let (first, second) = (world.ledger(0, 0), world.ledger(1, 0))
+    guard case .claimed = try await first.claim(worker: "w") else { throw TestSupportError("the slice is not claimed") }
+    let targets = try #require(try await world.expand(first, 0))
+    #expect(targets.count == 4000)
+    guard case .claimed(let standing) = try await second.claim(worker: "v") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    #expect(standing.isSealed && standing.count == 4000)
+  }
+
   @Test(arguments: Backend.allCases)
   func latestDeviceOfAUserIsInOneLeg(on backend: Backend) async throws {
     let world = try await World(on: backend, partitions: 1, audience: #"{"segment":"*","devices":"latest"}"#)
@@ -186,7 +201,6 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 64)
     try await world.register(3)
     #expect(try await world.store.audiences.narrow(world.legs[1]) != nil)
-    let keys = world.world.keys
     let orders = try await (world.order(0), world.order(1))
     #expect(orders.0 == orders.1.reversed() && (1...3).contains(orders.0.count))
     for leg in world.legs {

@@ -154,8 +154,11 @@ public struct SliceLedger: Sendable {
   }
 
   /// Creates the list of another leg's slice for the targets that this claim finds.
+  ///
+  /// `LTRIM` with an empty range deletes the list that an earlier attempt left. `UNLINK` would reply 0 for a missing
+  /// list, which ``isRefused(_:)`` takes for a refused step.
   func beginBuilding(to pipeline: inout RedisPipeline) {
-    pipeline.append("UNLINK", building)
+    pipeline.append("LTRIM", building, 1, 0)
     pipeline.append("RPUSH", building, "")
     pipeline.append("EXPIRE", building, Self.buildingLifetime)
   }
