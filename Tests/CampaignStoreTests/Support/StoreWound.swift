@@ -26,10 +26,10 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     } isWhole: { scene in
       try await scene.command("SISMEMBER", scene.keys.users(scene.partition(of: scene.user)), scene.user).integer == 1
     },
-    StoreWound(name: "attributes of nobody", kind: .attributesWithoutDevices) { scene in
+    StoreWound(name: "attributes without a device", kind: .attributesWithoutDevices) { scene in
       _ = try await scene.command("HSET", scene.keys.attributes(scene.partition(of: "x")), "x", "{}")
     },
-    StoreWound(name: "counted for nobody", kind: .capCountersWithoutDevices) { scene in
+    StoreWound(name: "counters without a device", kind: .capCountersWithoutDevices) { scene in
       let record = UserPressure.record(app: "news", badge: 3, times: [])
       _ = try await scene.command("HSET", scene.keys.pressure(scene.partition(of: "x")), "x", record)
     },
@@ -190,7 +190,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "campaign without a state", kind: .damagedCampaign, isOpen: true) { scene in
       _ = try await scene.command("HDEL", scene.keys.campaign("paused"), "state")
     },
-    StoreWound(name: "outcomes of nobody", kind: .wrongTotals, isOpen: true) { scene in
+    StoreWound(name: "outcomes without a target", kind: .wrongTotals, isOpen: true) { scene in
       _ = try await scene.command("HINCRBY", scene.keys.campaign("done"), "17", 1)
     },
     StoreWound(name: "slice that was not counted", kind: .wrongTotals, isOpen: true) { scene in
@@ -219,7 +219,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     StoreWound(name: "outcome that no target has", kind: .wrongCounters, isOpen: true) { scene in
       _ = try await scene.command("HINCRBY", scene.keys.slice(scene.slice.partition, of: "run"), "17", 1)
     },
-    StoreWound(name: "in doubt, and nobody is", kind: .wrongCounters, isOpen: true) { scene in
+    StoreWound(name: "in doubt without a target", kind: .wrongCounters, isOpen: true) { scene in
       _ = try await scene.command("HINCRBY", scene.keys.slice(scene.slice.partition, of: "run"), "doubt", -1)
     },
     StoreWound(name: "ledger of an ended slice that is gone", kind: .wrongCounters, isOpen: true) { scene in
@@ -250,7 +250,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     } isWhole: { scene in
       try await scene.command("TTL", scene.keys.importOf(file: "file")).integer ?? 0 > 0
     },
-    StoreWound(name: "key that nobody knows", kind: .unknownKey, isOpen: true) { scene in
+    StoreWound(name: "key of no known kind", kind: .unknownKey, isOpen: true) { scene in
       _ = try await scene.command("SET", scene.keys.home(of: 1) + "something", "x")
     },
     StoreWound(name: "key of no partition", kind: .unknownKey, isOpen: true) { scene in

@@ -166,12 +166,12 @@ enum APNsAnswerCases {
 
   static let unavailable = knobs(
     "apns-503", "503 for everything, for seconds",
-    invariant: "everybody is tried again later and accepted", bound: "0: 503 says that nothing was delivered",
+    invariant: "every target is tried again later and accepted", bound: "0: 503 says that nothing was delivered",
     failing(share: 1, status: 503, reason: "ServiceUnavailable"))
 
   static let serverError = knobs(
     "apns-500", "500 for 30 %",
-    invariant: "everybody is tried again later and accepted", bound: "0: 500 says that nothing was delivered",
+    invariant: "every target is tried again later and accepted", bound: "0: 500 says that nothing was delivered",
     failing(share: 0.3, status: 500, reason: "InternalServerError"))
 
   static let throttled = knobs(

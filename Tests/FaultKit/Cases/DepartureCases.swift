@@ -15,7 +15,7 @@ enum DepartureCases {
   /// ms.
   private static let slack = 3000
 
-  private static let invariant = "nobody gets a push that was granted after they were gone; everybody else gets one"
+  private static let invariant = "no target gets a push granted after its departure; every other target gets one"
 
   /// Departed users with the times of their departure.
   private struct Departures {

@@ -41,7 +41,9 @@ enum GuardCases {
 
   static let wrongEnvironment = FaultCase(
     "guard-wrong-environment", faults: ["every token of the other environment"],
-    invariant: "pauses within 400 sends of the fleet, no device is touched, everybody gets it when repaired", bound: "0"
+    invariant:
+      "pauses within 400 sends of the fleet, no device is touched, every target gets one push after the repair",
+    bound: "0"
   ) { stage in
     let world = try await world(stage, stage.times(short: 4000, full: 100_000))
     let fleet = try await Fleet(stage, world, size: workers)
@@ -74,7 +76,7 @@ enum GuardCases {
 
   static let killed = FaultCase(
     "guard-kill", faults: ["SIGKILL during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, everybody gets it when repaired",
+    invariant: "sends twice what it may at most, no device is touched, every target gets one push after the repair",
     bound: "window × kills"
   ) { stage in
     try await duringTrial(stage, "SIGKILL during the guard trial", duplicates: true, missing: 1) { scene in
@@ -86,7 +88,7 @@ enum GuardCases {
   /// meantime.
   static let stopped = FaultCase(
     "guard-stopped", faults: ["SIGSTOP during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, everybody gets it when repaired",
+    invariant: "sends twice what it may at most, no device is touched, every target gets one push after the repair",
     bound: "window × stops"
   ) { stage in
     try await duringTrial(stage, "SIGSTOP during the guard trial", duplicates: true, missing: 1) { scene in
@@ -108,7 +110,8 @@ enum GuardCases {
 
   static let redisKilled = FaultCase(
     "guard-redis-killed", faults: ["Redis SIGKILL during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, everybody gets it when repaired", bound: "0"
+    invariant: "sends twice what it may at most, no device is touched, every target gets one push after the repair",
+    bound: "0"
   ) { stage in
     try await duringTrial(stage, "Redis SIGKILL during the guard trial", duplicates: false) { scene in
       try await scene.world.server.restart()
@@ -275,7 +278,8 @@ enum GuardCases {
     try await world.ended(campaign, within: .seconds(600))
     let counters = try await world.store.campaigns.show(campaign.id)?.counters
     stage.require(
-      counters?.outcomes == [.accepted: world.tokens.count], "not everybody got it: \(counters?.outcomes ?? [:])")
+      counters?.outcomes == [.accepted: world.tokens.count],
+      "not every target was accepted: \(counters?.outcomes ?? [:])")
     let devices = try await world.countDevices()
     stage.require(devices == world.tokens.count, "\(devices) of \(world.tokens.count) devices are left")
   }

@@ -125,7 +125,8 @@ enum IsolationCases {
       let shown = try await scene.show(sick)
       stage.expect(shown.object("waiting") == nil, "campaign sick has ended and waits: \(shown)")
       stage.expect(
-        shown.object("outcomes")?.numbers == ["accepted": scene.app.tokens.count], "not everybody got sick: \(shown)")
+        shown.object("outcomes")?.numbers == ["accepted": scene.app.tokens.count],
+        "not every target of the failing app was accepted: \(shown)")
       try await stage.check(scene.world)
     }
   }

@@ -90,7 +90,8 @@ enum OwnTimeCases {
     _ act: @escaping @Sendable (Stage, FaultWorld, Fleet) async throws -> Int?
   ) -> FaultCase {
     FaultCase(
-      name, faults: [fault], invariant: "nobody gets it before their own time, and everybody once", bound: bound
+      name, faults: [fault], invariant: "no user gets a push before the local time, and every user gets one",
+      bound: bound
     ) { stage in
       let scene = try await Scene(stage, redis: redis)
       let fleet = try await Fleet(stage, scene.world, size: 3)

@@ -13,7 +13,7 @@ enum RecurringCases {
 
   static let killed = FaultCase(
     "recurring-and-kill", faults: [fault],
-    invariant: "a run begins once, pause, resume and cancel reach its stages, and everybody gets it once",
+    invariant: "a run begins once, pause, resume and cancel reach its stages, and every target gets one push",
     bound: "window × kills"
   ) { stage in
     let world = try await stage.world {

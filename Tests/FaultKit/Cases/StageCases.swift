@@ -9,7 +9,7 @@ enum StageCases {
   static let all = [killed, redisKilled, stands, approved, cancelled]
 
   private static let window = 50
-  private static let invariant = "the rest begins behind its gate, and everybody gets it once"
+  private static let invariant = "the rest begins behind its gate, and every target gets one push"
 
   /// A campaign with a stage, and its world.
   private struct Scene {
@@ -60,7 +60,7 @@ enum StageCases {
       let (early, late) = (try await tokens(first), try await tokens(rest))
       stage.require(early.isDisjoint(with: late), "\(early.intersection(late).count) are in both parts")
       stage.require(
-        early.count + late.count == world.tokens.count, "\(early.count) and \(late.count) are not everybody")
+        early.count + late.count == world.tokens.count, "\(early.count) and \(late.count) are not all targets")
       stage.require(early.count > world.tokens.count / 4, "only \(early.count) were first")
       let requests = try world.simulatorLog().requests
       let end = try await world.store.campaigns.find(first)?.times.finishedAt ?? .max
@@ -153,7 +153,7 @@ enum StageCases {
   /// Workers die around an approval. The rest starts once, after the approval.
   static let approved = FaultCase(
     "stages-and-approve", faults: ["SIGKILL around the approval of a campaign with stages"],
-    invariant: "the rest begins after the approval, and everybody gets it once", bound: "window × kills"
+    invariant: "the rest begins after the approval, and every target gets one push", bound: "window × kills"
   ) { stage in
     let scene = try await Scene(stage, gate: #""approval":true"#)
     let fleet = try await Fleet(stage, scene.world, size: 3)

@@ -54,7 +54,7 @@ enum TimeAndPoisonCases {
 
   static let poison = FaultCase(
     "poison", faults: ["a target that kills its worker"],
-    invariant: "everybody else gets it; the poison goes to the dead list", bound: "window × deaths"
+    invariant: "every other target gets one push; the failing job goes to the dead list", bound: "window × deaths"
   ) { stage in
     let window = stage.times(short: 8, full: 32)
     let world = try await stage.world {
