@@ -305,4 +305,40 @@ struct ErasureTests {
     }
     #expect(step > 10)
   }
+
+  /// A list that an older statement creates during the erasure, before any of its steps.
+  @Test(arguments: Backend.allCases)
+  func listCreatedDuringAnErasureDoesNotKeepTheUser(on backend: Backend) async throws {
+    actor Steps {
+      private var left: Int
+      init(_ left: Int) { self.left = left }
+      func next() -> Bool {
+        left -= 1
+        return left == -1
+      }
+      /// Whether the erasure had fewer steps.
+      var areLeft: Bool { left >= 0 }
+    }
+    var (step, hasEnded) = (0, false)
+    while !hasEnded {
+      let world = try await TestStore(on: backend, partitions: 1)
+      try await register(10, in: world)
+      let old = try await world.store.time() / 1000 - 3_600_000
+      let statements = [
+        RegistrationEvent(.tag(user: Self.user, segments: ["vip"], isMember: true), at: old),
+        RegistrationEvent(.preference(user: Self.user, SuppressionList(app: "news"), isAllowed: false), at: old),
+      ]
+      let steps = Steps(step)
+      try await StoreSteps.$beforeEach.withValue({
+        guard await steps.next() else { return }
+        try await StoreSteps.$beforeEach.withValue(nil) { try await world.store.registry.apply(statements) }
+      }) {
+        _ = try await world.store.erasure.erase(Self.user)
+      }
+      hasEnded = await steps.areLeft
+      let lists = try await world.store.audiences.lists(of: Self.user)
+      #expect(lists.segments.isEmpty && lists.suppression.isEmpty, "before step \(step): \(lists)")
+      step += 1
+    }
+  }
 }

@@ -60,10 +60,14 @@ extension Erasure {
       pending.add(try await store.registry.user(user)?.devices ?? [], until: instant)
       try await note(pending, of: user)
     }
-    let lists = try await store.audiences.userLists()
     (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
     // First the segments, which would bring the user into a campaign. After this, no older statement is entered.
-    _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) == nil }, at: instant)
+    let known = try await store.audiences.userLists().filter { SuppressionList(segment: $0) == nil }
+    _ = try await erase(user, from: known, at: instant)
+    // An older statement may have created a list since these were read.
+    let lists = try await store.audiences.userLists()
+    let created = Set(lists.filter { SuppressionList(segment: $0) == nil }).subtracting(known)
+    if !created.isEmpty { _ = try await erase(user, from: created.sorted(), at: instant) }
     let devices = try await store.registry.user(user)?.devices ?? []
     if pending.add(devices, until: instant) { try await note(pending, of: user) }
     let removals = devices.map {
