@@ -4,34 +4,30 @@ internal import PushTransport
 extension APNsService {
   public func problem(ofChannel id: String) -> String? { ChannelID.problem(id) }
 
-  public func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions {
-    let type = try job.choice("pushType", default: PushType.alert)
+  public func options(
+    of own: JobFields, _ message: CommonMessage?, _ urgency: Urgency?, to destination: PushDestination
+  ) throws(JobError) -> PushOptions {
+    let type = try Self.pushType(of: own, message)
     return PushOptions(
-      pushType: type.rawValue, priority: try Self.priority(of: job, type),
+      pushType: type.rawValue, priority: try Self.priority(of: own, type, urgency),
       expiration: destination.defaultExpiration(of: type))
   }
 
   /// Replaces the dates in a Live Activity's push (``ActivityDates``).
-  public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? {
-    guard pushType == PushType.liveactivity.rawValue,
-      let root = try? JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
+  public func dated(_ job: JSONValue, _ bytes: [UInt8], start: Int) throws(JobError) -> [UInt8]? {
+    guard case .object(let members) = job.kind,
+      (try? Self.pushType(of: JobContent(of: members, for: self).own, nil)) == .liveactivity
     else { return nil }
-    return try ActivityDates(root, start: start).applied(to: job)
+    return try ActivityDates(job, start: start).applied(to: bytes)
   }
+
+  public var silentPush: [UInt8] { Array(#"{"pushType":"background","payload":{"aps":{"content-available":1}}}"#.utf8) }
 
   public var refreshTypes: [String] { [PushType.widgets, .controls].map(\.rawValue) }
 
   /// Source: Apple, "Updating widgets with WidgetKit push notifications".
   public func refreshPayload(of pushType: String) -> [UInt8]? {
     refreshTypes.contains(pushType) ? Array(#"{"aps":{"content-changed":true}}"#.utf8) : nil
-  }
-
-  static func priority(of job: JobFields, _ type: PushType) throws(JobError) -> Int {
-    guard let value = job.value("priority") else { return type.defaultPriority }
-    guard case .number(let text) = value.kind, let priority = Int(text), [10, 5, 1].contains(priority) else {
-      throw job.error("priority", "must be the number 10, 5 or 1")
-    }
-    return priority
   }
 
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {

@@ -38,7 +38,7 @@ public struct CampaignStore: Sendable {
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
   /// Version of the keys and of all formats that have no own version, see `README.md`. Carillon refuses a store of
   /// another version.
-  static let layoutVersion = announcedLayout ?? 13
+  static let layoutVersion = announcedLayout ?? 14
 
   /// Value of `CARILLON_FAULT_LAYOUT`: the version that a debug build pretends to have, to test that it refuses a
   /// store; `nil` if not set.

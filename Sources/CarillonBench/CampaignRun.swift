@@ -67,19 +67,19 @@ struct CampaignRun: Sendable {
   /// Returns a job to all devices.
   static func job(_ id: String, segment: String = "*", results: String = "failures", lane: String = "normal") -> String
   {
-    #"{"id":"\#(id)","app":"news","audience":{"segment":"\#(segment)"},"payload":\#(payload),"#
+    #"{"id":"\#(id)","app":"news","audience":{"segment":"\#(segment)"},"apns":{"payload":\#(payload)},"#
       + #""results":"\#(results)","lane":"\#(lane)"}"#
   }
 
   /// Returns a job with personal texts. Its pushes are about as long as those of ``job(_:segment:results:lane:)``.
   static func personalJob(_ id: String, results: String) -> String {
     let languages = ["de": "Hallo", "fr": "Bonjour", "es": "Hola", "ja": "こんにちは"].sorted { $0.key < $1.key }.map {
-      #""\#($0.key)":{"aps":{"alert":{"title":"\#($0.value) {{name|you}}"}}}"#
+      #""\#($0.key)":{"apns":{"payload":{"aps":{"alert":{"title":"\#($0.value) {{name|you}}"}}}}}"#
     }
     return
-      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":{"title":"Hello {{name|you}}","#
+      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":{"title":"Hello {{name|you}}","#
       + #""body":"This is yours for {{price:number.2}} until {{day:date}}, of the usual length"},"sound":"default"},"#
-      + #""deeplink":"app://news/\#(String(repeating: "x", count: 40))"},"uniqueKey":"push","#
+      + #""deeplink":"app://news/\#(String(repeating: "x", count: 40))"}},"uniqueKey":"push","#
       + #""localized":{\#(languages.joined(separator: ","))},"results":"\#(results)"}"#
   }
 

@@ -27,32 +27,47 @@ package struct KnownServices: Sendable {
   /// Returns the tools of the service with this name; `nil` if there is none.
   package subscript(name: String) -> (any PushServiceTools)? { tools.first { $0.service.name == name } }
 
-  /// Returns the service of a file: the first one that a job addresses, or else the first one of its app. If the app is
-  /// unknown, it is the service that the payload fits.
+  /// Returns the tools for a file, at least one: those of the services that a job or template addresses, or those of the
+  /// service to which a payload belongs.
+  ///
+  /// Without a configuration, a job or template addresses the services that it names, or otherwise those of its objects.
   ///
   /// - Parameters:
   ///   - file: JSON; other text is for ``standard``.
   ///   - app: the app of a payload; `nil` if the caller does not know it.
-  ///   - apps: the apps of the configuration.
-  package func tools(for file: [UInt8], app: String?, _ apps: JobApps) -> any PushServiceTools {
+  ///   - apps: the apps of the configuration; `.any` if there is none.
+  package func tools(for file: [UInt8], app: String?, _ apps: JobApps) -> [any PushServiceTools] {
     // With one service, the result is clear, and a long file is not read a second time.
     guard tools.count > 1,
-      let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true)
-    else { return standard }
-    var app = app
-    if app == nil, case .object(let members) = root.kind, case .string(let name)? = members.value("app")?.kind {
-      app = name
-      if case .array(let services)? = members.value("services")?.kind,
-        case .string(let service)? = services.first?.kind,
-        let tools = self[service]
-      {
-        return tools
+      let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true),
+      case .object(let members) = root.kind
+    else { return [standard] }
+    let own = tools.filter { members.value($0.service.name) != nil }
+    if tools.contains(where: { $0.isJob(root) }) {
+      var named: [any PushServiceTools] = []
+      if case .array(let services)? = members.value("services")?.kind {
+        named = tools.filter { tools in
+          services.contains { if case .string(tools.service.name) = $0.kind { true } else { false } }
+        }
       }
+      if !named.isEmpty { return named }
+      if case .string(let app)? = members.value("app")?.kind, let used = services(of: app, apps) { return used }
+      return own.isEmpty ? [standard] : own
     }
-    if let app, case .known(let services) = apps, let service = services[app]?.first, let tools = self[service.name] {
-      return tools
+    let ofApp = app.flatMap { services(of: $0, apps) } ?? []
+    guard tools.contains(where: { $0.service.isTemplate(root, services: names) }) else {
+      return [ofApp.first { $0.isPayload(root) } ?? ofApp.first ?? tools.first { $0.isPayload(root) } ?? standard]
     }
-    return tools.first { $0.isPayload(root) } ?? standard
+    if !own.isEmpty { return own }
+    guard case .known = apps else { return [standard] }
+    let used = tools.filter { tools in apps.allServices.contains { $0.name == tools.service.name } }
+    return ofApp.isEmpty ? used.isEmpty ? [standard] : used : ofApp
+  }
+
+  /// Returns the tools of the services that an app of the configuration uses; `nil` for an unknown app.
+  private func services(of app: String, _ apps: JobApps) -> [any PushServiceTools]? {
+    guard case .known(let services) = apps, let names = services[app]?.map(\.name) else { return nil }
+    return tools.filter { names.contains($0.service.name) }
   }
 }
 

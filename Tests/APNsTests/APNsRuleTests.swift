@@ -131,11 +131,11 @@ struct APNsRuleTests {
   @Test(
     "a message names the right spelling",
     arguments: [
-      (#"{"aps":{"alert":"a","content_available":1}}"#, "payload.aps.content_available", "content-available"),
-      (#"{"aps":{"alert":"a"},"mutable_content":1}"#, "payload.mutable_content", "aps.mutable-content"),
-      (#"{"aps":{"alert":"a","title":"t"}}"#, "payload.aps.title", "it belongs in aps.alert"),
-      (#"{"aps":{"alert":"a","bagde":1}}"#, "payload.aps.bagde", "badge"),
-      (#"{"message":{"token":"t"}}"#, "payload.message", #"{"aps": {"alert""#),
+      (#"{"aps":{"alert":"a","content_available":1}}"#, "apns.payload.aps.content_available", "content-available"),
+      (#"{"aps":{"alert":"a"},"mutable_content":1}"#, "apns.payload.mutable_content", "aps.mutable-content"),
+      (#"{"aps":{"alert":"a","title":"t"}}"#, "apns.payload.aps.title", "it belongs in aps.alert"),
+      (#"{"aps":{"alert":"a","bagde":1}}"#, "apns.payload.aps.bagde", "badge"),
+      (#"{"message":{"token":"t"}}"#, "apns.payload.message", #"{"aps": {"alert""#),
     ])
   func namesTheRightSpelling(payload: String, path: String, says: String) {
     let error = #expect(throws: JobError.self) {
@@ -160,7 +160,7 @@ struct APNsRuleTests {
     #"{"default":"a","APNS":"{\"aps\":{\"alert\":\"a\"}}"}"#,
     #"{"interests":["i"],"apns":{"aps":{"alert":"a"}}}"#, #"{"messages":{"apple_push":{"alert":"a"}}}"#,
     #"{"where":{"a":1},"data":{"alert":"a"}}"#, #"{"notification":{"title":"T","body":"B"}}"#,
-    #"{"payload":{"aps":{"alert":"a"}}}"#,
+    #"{"apns":{"payload":{"aps":{"alert":"a"}}}}"#,
   ].map { BrokenPush(.foreignRequest, $0) }
 
   @Test("the request of another product is no payload", arguments: foreign)
@@ -271,7 +271,7 @@ struct APNsRuleTests {
   @Test("a broadcast that is tried alone stays a broadcast")
   func broadcastAlone() throws {
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
-    let alone = try CampaignJob.alone(Array(job(changes).utf8), token: "61", suffix: "poison")
+    let alone = try CampaignJob.alone(Array(job(changes).utf8), token: "61", suffix: "poison", for: APNsService())
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).recipients.audience == .channel("a"))
   }
 
@@ -281,7 +281,8 @@ struct APNsRuleTests {
   static let sound: [BrokenPush] = [
     BrokenPush(.alertEmpty, #"{"aps":{"alert":{"title":"T","body":"B"},"sound":"default","badge":1}}"#),
     BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}"}}"#),
-    BrokenPush(.payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}{{d}}"}}"#, as: .alert, ["trim": "\"aps.alert\""]),
+    BrokenPush(
+      .payloadRoom, #"{"aps":{"alert":"{{a}}{{b}}{{c}}{{d}}"}}"#, as: .alert, ["trim": "\"apns.payload.aps.alert\""]),
     BrokenPush(.alertSilent, #"{"aps":{"alert":"a","content-available":1,"mutable-content":1},"k":{"alert":1}}"#),
     BrokenPush(
       .apsRange, #"{"aps":{"alert":"a","sound":{"critical":1,"name":"x","volume":0.5},"relevance-score":1}}"#),
@@ -327,29 +328,35 @@ struct APNsRuleTests {
   // MARK: Keys of `aps`
 
   static let wrongTypes: [(key: String, value: String, path: String, says: String)] = [
-    ("alert", "7", "payload.aps.alert", "must be a string or an object, not a number"),
-    ("alert", "[]", "payload.aps.alert", "must be a string or an object, not an array"),
-    ("badge", "\"1\"", "payload.aps.badge", "must be a number, not a string"),
-    ("badge", "-1", "payload.aps.badge", "-1 is no badge"),
-    ("badge", "1.5", "payload.aps.badge", "1.5 is no badge"),
-    ("sound", "true", "payload.aps.sound", "must be a string or an object, not a boolean"),
-    ("sound", #"{"volume":1.1}"#, "payload.aps.sound.volume", "1.1 is out of range"),
-    ("sound", #"{"name":1}"#, "payload.aps.sound.name", "must be a string"),
-    ("thread-id", "1", "payload.aps.thread-id", "must be a string"),
-    ("category", "[]", "payload.aps.category", "must be a string"),
-    ("content-available", "\"1\"", "payload.aps.content-available", "must be the number 1, not a string"),
-    ("mutable-content", "2", "payload.aps.mutable-content", "must be the number 1"),
-    ("target-content-id", "1", "payload.aps.target-content-id", "must be a string"),
-    ("filter-criteria", "{}", "payload.aps.filter-criteria", "must be a string"),
-    ("interruption-level", "\"urgent\"", "payload.aps.interruption-level", "unknown value 'urgent'"),
-    ("interruption-level", "\"time_sensitive\"", "payload.aps.interruption-level", "did you mean 'time-sensitive'?"),
-    ("relevance-score", "2", "payload.aps.relevance-score", "a number from 0 to 1"),
-    ("relevance-score", "\"1\"", "payload.aps.relevance-score", "remove the quotes"),
-    ("alert", #"{"title":1}"#, "payload.aps.alert.title", "must be a string, not a number"),
-    ("alert", #"{"title":{"loc-key":"k"}}"#, "payload.aps.alert.title", "must be a string, not an object"),
-    ("alert", #"{"loc-key":"k","loc-args":["a",1]}"#, "payload.aps.alert.loc-args[1]", "put it in quotes"),
-    ("alert", #"{"loc-key":"k","loc-args":"a"}"#, "payload.aps.alert.loc-args", "an array of strings, not a string"),
-    ("url-args", "\"a\"", "payload.aps.url-args", "an array of strings"),
+    ("alert", "7", "apns.payload.aps.alert", "must be a string or an object, not a number"),
+    ("alert", "[]", "apns.payload.aps.alert", "must be a string or an object, not an array"),
+    ("badge", "\"1\"", "apns.payload.aps.badge", "must be a number, not a string"),
+    ("badge", "-1", "apns.payload.aps.badge", "-1 is no badge"),
+    ("badge", "1.5", "apns.payload.aps.badge", "1.5 is no badge"),
+    ("sound", "true", "apns.payload.aps.sound", "must be a string or an object, not a boolean"),
+    ("sound", #"{"volume":1.1}"#, "apns.payload.aps.sound.volume", "1.1 is out of range"),
+    ("sound", #"{"name":1}"#, "apns.payload.aps.sound.name", "must be a string"),
+    ("thread-id", "1", "apns.payload.aps.thread-id", "must be a string"),
+    ("category", "[]", "apns.payload.aps.category", "must be a string"),
+    ("content-available", "\"1\"", "apns.payload.aps.content-available", "must be the number 1, not a string"),
+    ("mutable-content", "2", "apns.payload.aps.mutable-content", "must be the number 1"),
+    ("target-content-id", "1", "apns.payload.aps.target-content-id", "must be a string"),
+    ("filter-criteria", "{}", "apns.payload.aps.filter-criteria", "must be a string"),
+    ("interruption-level", "\"urgent\"", "apns.payload.aps.interruption-level", "unknown value 'urgent'"),
+    (
+      "interruption-level", "\"time_sensitive\"", "apns.payload.aps.interruption-level",
+      "did you mean 'time-sensitive'?"
+    ),
+    ("relevance-score", "2", "apns.payload.aps.relevance-score", "a number from 0 to 1"),
+    ("relevance-score", "\"1\"", "apns.payload.aps.relevance-score", "remove the quotes"),
+    ("alert", #"{"title":1}"#, "apns.payload.aps.alert.title", "must be a string, not a number"),
+    ("alert", #"{"title":{"loc-key":"k"}}"#, "apns.payload.aps.alert.title", "must be a string, not an object"),
+    ("alert", #"{"loc-key":"k","loc-args":["a",1]}"#, "apns.payload.aps.alert.loc-args[1]", "put it in quotes"),
+    (
+      "alert", #"{"loc-key":"k","loc-args":"a"}"#, "apns.payload.aps.alert.loc-args",
+      "an array of strings, not a string"
+    ),
+    ("url-args", "\"a\"", "apns.payload.aps.url-args", "an array of strings"),
   ]
 
   @Test("types and ranges of Apple's keys", arguments: wrongTypes)

@@ -16,7 +16,7 @@ struct ActivityDatesTests {
   }
 
   private func dated(_ job: [UInt8], start: Int = start) throws -> String? {
-    try APNsService().dated(job, pushType: "liveactivity", start: start).map { String(decoding: $0, as: UTF8.self) }
+    try CampaignJob.dated(job, by: APNsService(), start: start).map { String(decoding: $0, as: UTF8.self) }
   }
 
   private func payload(_ job: [UInt8], now: Int? = start) throws -> String {
@@ -52,21 +52,22 @@ struct ActivityDatesTests {
   func datesOfVariants() throws {
     let differing = activity(
       #""event":"update","content-state":{}"#,
-      ["variants": #"[{"name":"a"},{"name":"b","payload":{"aps":{"stale-date":"1h"}}}]"#])
-    #expect(try dated(differing)?.contains(#""payload":{"aps":{"stale-date":1800003600}}"#) == true)
+      ["variants": #"[{"name":"a"},{"name":"b","apns":{"payload":{"aps":{"stale-date":"1h"}}}}]"#])
+    #expect(try dated(differing)?.contains(#""apns":{"payload":{"aps":{"stale-date":1800003600}}}"#) == true)
     let whole = activity(
       "",
       [
         "payload": "",
-        "variants": #"[{"name":"a","payload":{"aps":{"event":"end"}}},{"name":"b","payload":{"aps":{}}}]"#,
+        "variants":
+          #"[{"name":"a","apns":{"payload":{"aps":{"event":"end"}}}},{"name":"b","apns":{"payload":{"aps":{}}}}]"#,
       ])
     #expect(
       try dated(whole)?.contains(#"{"aps":{"timestamp":1800000000,"event":"end"}}"#) == true
         && dated(whole)?.contains(#"{"aps":{"timestamp":1800000000}}"#) == true)
     let wrong = refusal(
       #""event":"update","content-state":{}"#,
-      ["variants": #"[{"name":"a"},{"name":"b","payload":{"aps":{"stale-date":"soon"}}}]"#])
-    #expect(wrong?.field == "variants[1].payload.aps.stale-date")
+      ["variants": #"[{"name":"a"},{"name":"b","apns":{"payload":{"aps":{"stale-date":"soon"}}}}]"#])
+    #expect(wrong?.field == "variants[1].apns.payload.aps.stale-date")
   }
 
   @Test("a campaign with a time of its own counts from that, and one without from now")
@@ -88,19 +89,20 @@ struct ActivityDatesTests {
     #expect(try payload(written, now: Self.start + 3600) == payload(job))
     // Only Live Activities have dates.
     let alert = Array(TestSupport.job(["payload": #"{"aps":{"alert":"a","stale-date":"1h"}}"#]).utf8)
-    #expect(try APNsService().dated(alert, pushType: "alert", start: Self.start) == nil)
+    #expect(try CampaignJob.dated(alert, by: APNsService(), start: Self.start) == nil)
   }
 
   @Test("languages and templates have dates too, and no language is without a timestamp")
   func languagesAndTemplates() throws {
     let update = #"{"aps":{"event":"update","content-state":{"a":"x"}}}"#
-    let patches = #"{"de":{"aps":{"stale-date":"2h","timestamp":null,"content-state":{"a":"y"}}}}"#
+    let patches = #"{"de":{"apns":{"payload":{"aps":{"stale-date":"2h","timestamp":null,"content-state":{"a":"y"}}}}}}"#
     let localized = Array(
       job(["payload": update, "pushType": "\"liveactivity\"", "localized": patches]).utf8)
     let text = try #require(try dated(localized))
-    #expect(text.contains(#""de":{"aps":{"stale-date":1800007200,"timestamp":1800000000,"#), "\(text)")
-    #expect(text.contains(#""payload":{"aps":{"timestamp":1800000000,"event":"update""#), "\(text)")
-    let template = #"{"name":"goal","version":1,"payload":\#(update),"localized":\#(patches)}"#
+    #expect(
+      text.contains(#""de":{"apns":{"payload":{"aps":{"stale-date":1800007200,"timestamp":1800000000,"#), "\(text)")
+    #expect(text.contains(#""apns":{"payload":{"aps":{"timestamp":1800000000,"event":"update""#), "\(text)")
+    let template = #"{"name":"goal","version":1,"apns":{"payload":\#(update)},"localized":\#(patches)}"#
     let resolved = Array(job(["payload": "", "template": template, "pushType": "\"liveactivity\""]).utf8)
     let campaign = try CampaignJob.parse(resolved, Self.apps, now: Self.start)
     #expect(String(decoding: campaign.message.payload, as: UTF8.self).contains(#""timestamp":1800000000"#))
@@ -108,23 +110,24 @@ struct ActivityDatesTests {
   }
 
   static let refused: [(aps: String, more: [String: String], field: String, says: String)] = [
-    (#""stale-date":"2x""#, [:], "payload.aps.stale-date", "'2x' is no date"),
-    (#""dismissal-date":"tomorrow""#, [:], "payload.aps.dismissal-date", "is no date"),
-    (#""dismissal-date":"-15m""#, [:], "payload.aps.dismissal-date", "is no date"),
-    (#""dismissal-date":"1969-01-01T00:00:00Z""#, [:], "payload.aps.dismissal-date", "is no date"),
-    (#""stale-date":true"#, [:], "payload.aps.stale-date", "must be a number"),
-    (#""timestamp":"5m""#, [:], "payload.aps.timestamp", "drop every other update as older"),
+    (#""stale-date":"2x""#, [:], "apns.payload.aps.stale-date", "'2x' is no date"),
+    (#""dismissal-date":"tomorrow""#, [:], "apns.payload.aps.dismissal-date", "is no date"),
+    (#""dismissal-date":"-15m""#, [:], "apns.payload.aps.dismissal-date", "is no date"),
+    (#""dismissal-date":"1969-01-01T00:00:00Z""#, [:], "apns.payload.aps.dismissal-date", "is no date"),
+    (#""stale-date":true"#, [:], "apns.payload.aps.stale-date", "must be a number"),
+    (#""timestamp":"5m""#, [:], "apns.payload.aps.timestamp", "drop every other update as older"),
     (
-      #""stale-date":"2h""#, ["localTime": "true", "sendAt": "\"2027-01-15T09:00:00\""], "payload.aps.stale-date",
+      #""stale-date":"2h""#, ["localTime": "true", "sendAt": "\"2027-01-15T09:00:00\""], "apns.payload.aps.stale-date",
       "each device has a time of its own"
     ),
     (
-      #""stale-date":"2027-01-15T09:00:00Z""#, ["repeat": #"{"cron":"0 9 * * *"}"#], "payload.aps.stale-date",
+      #""stale-date":"2027-01-15T09:00:00Z""#, ["repeat": #"{"cron":"0 9 * * *"}"#], "apns.payload.aps.stale-date",
       "the job is repeated"
     ),
     (
       #""x":1"#,
-      ["localized": #"{"de":{"aps":{"stale-date":"soon"}}}"#], "localized.de.aps.stale-date", "'soon' is no date"
+      ["localized": #"{"de":{"apns":{"payload":{"aps":{"stale-date":"soon"}}}}}"#],
+      "localized.de.apns.payload.aps.stale-date", "'soon' is no date"
     ),
   ]
 
@@ -139,7 +142,7 @@ struct ActivityDatesTests {
   func localTimeNeedsATimestamp() {
     let error = refusal(
       #""event":"update","content-state":{}"#, ["localTime": "true", "sendAt": "\"2027-01-15T09:00:00\""])
-    #expect(error?.field == "payload.aps.timestamp" && error?.message.contains("is missing") == true)
+    #expect(error?.field == "apns.payload.aps.timestamp" && error?.message.contains("is missing") == true)
   }
 
   @Test("dates that no activity has are doubtful")
@@ -176,10 +179,12 @@ struct ActivityDatesTests {
     let update = #"{"aps":{"event":"update","content-state":{},"stale-date":"2h"}}"#
     let good = Array(job(["payload": update, "pushType": "\"liveactivity\""]).utf8)
     #expect(try APNsLint(good, apps: Self.apps, now: Self.start).result.findings.map(\.message) == [])
-    #expect(try APNsLint(Array(#"{"payload":\#(update)}"#.utf8), now: Self.start).result.findings.map(\.message) == [])
-    let bad = Array(#"{"payload":\#(update.replacing("2h", with: "2x"))}"#.utf8)
+    #expect(
+      try APNsLint(Array(#"{"apns":{"payload":\#(update)}}"#.utf8), now: Self.start).result.findings.map(\.message)
+        == [])
+    let bad = Array(#"{"apns":{"payload":\#(update.replacing("2h", with: "2x"))}}"#.utf8)
     let finding = try #require(APNsLint(bad, now: Self.start).result.findings.first)
-    #expect(finding.path == "payload.aps.stale-date" && finding.message.contains("is no date"))
+    #expect(finding.path == "apns.payload.aps.stale-date" && finding.message.contains("is no date"))
     #expect(finding.position != nil)
     // A single payload may be for another sender, which does not support durations.
     let payload = try APNsLint(Array(update.utf8), now: Self.start).result.findings

@@ -22,8 +22,9 @@ struct LintBoundTests {
     let warnings = (0..<300).map { "\"own\($0)\":1" }.joined(separator: ",")
     let large = String(repeating: "x", count: 5000)
     for tail in [
-      "\"payload\":{\"aps\":{\"alert\":\"hi\",\(warnings),\"badge\":\"many\"}}",
-      "\"payload\":{\"aps\":{\"alert\":\"hi\",\(warnings)}},\"localized\":{\"de\":{\"aps\":{\"alert\":\"\(large)\"}}}",
+      "\"apns\":{\"payload\":{\"aps\":{\"alert\":\"hi\",\(warnings),\"badge\":\"many\"}}}",
+      "\"apns\":{\"payload\":{\"aps\":{\"alert\":\"hi\",\(warnings)}}},"
+        + "\"localized\":{\"de\":{\"apns\":{\"payload\":{\"aps\":{\"alert\":\"\(large)\"}}}}}",
     ] {
       let job = "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\(tail)}"
       #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any([APNsService()])) }
@@ -36,7 +37,7 @@ struct LintBoundTests {
   @Test(.timeLimit(.minutes(1))) func membersOfAJobAreReadInOnePass() throws {
     let names = (0..<60_000).map { "\"lane\($0)\":1" }.joined(separator: ",")
     let job =
-      "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"payload\":{\"aps\":{\"badge\":1}},\(names)}"
+      "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"apns\":{\"payload\":{\"aps\":{\"badge\":1}}},\(names)}"
     let lint = try APNsLint(Array(job.utf8)).result
     #expect(lint.kind == .job && lint.findings(.error).contains { $0.message == "unknown field" })
   }
@@ -57,7 +58,7 @@ struct LintBoundTests {
   @Test func languagesShareTheBound() throws {
     let languages = (0..<200).map { "\"x\($0)\":{\"aps\":{\"alrt\":\"a\",\"soond\":\"b\"}}" }.joined(separator: ",")
     let job =
-      "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"payload\":{\"aps\":{\"alrt\":\"a\"}},"
+      "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"apns\":{\"payload\":{\"aps\":{\"alrt\":\"a\"}}},"
       + "\"localized\":{\(languages)}}"
     let lint = try APNsLint(Array(job.utf8)).result
     #expect(lint.findings.count <= PushLint.mostFindings)

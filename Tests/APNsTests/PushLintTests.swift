@@ -48,14 +48,15 @@ struct PushLintTests {
   func variants() throws {
     let lint = try lint(
       #"""
-      {"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},
-       "variants":[{"name":"a"},{"name":"b","payload":{"x":"\#(String(repeating: "x", count: 4100))"}},
-         {"name":"c","payload":{"aps":{"bagde":1}}},{"name":"d","weight":2,"payload":{"aps":{"alert":"hi"}}}]}
+      {"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}},
+       "variants":[{"name":"a"},{"name":"b","apns":{"payload":{"x":"\#(String(repeating: "x", count: 4100))"}}},
+         {"name":"c","apns":{"payload":{"aps":{"bagde":1}}}},{"name":"d","weight":2,"apns":{"payload":{"aps":{"alert":"hi"}}}}]}
       """#)
     #expect(lint.kind == .job && lint.variants?.description == "a 20 %, b 20 %, c 20 %, d 40 %")
     #expect(
       lint.findings.map { "\($0.rule.id) \($0.path)" } == [
-        "payload-size variants[1].payload", "aps-unknown variants[2].payload.aps.bagde", "variant-same variants[3]",
+        "payload-size variants[1].apns.payload", "aps-unknown variants[2].apns.payload.aps.bagde",
+        "variant-same variants[3]",
       ], "\(lint.findings)")
     #expect(lint.sizes.map(\.bytes) == [4129])
     #expect(lint.findings.allSatisfy { $0.position != nil })
@@ -94,16 +95,15 @@ struct PushLintTests {
   func jobs() throws {
     let text = """
       {"id": "a", "app": "news", "audience": {"segment": "*"}, "lnae": "bulk",
-       "pushType": "background", "priority": 10,
-       "payload": {"aps": {"alert": "hi"}}}
+       "apns": {"payload": {"aps": {"alert": "hi"}}, "pushType": "background", "priority": 10}}
       """
     let report = try lint(text)
     #expect(report.kind == .job && report.pushType == "background")
     #expect(
       report.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [
-        .job, .backgroundPriority, .backgroundSilent, .backgroundVisible,
+        .job, .backgroundSilent, .backgroundVisible, .backgroundPriority,
       ])
-    #expect(report.findings.map { $0.position?.line } == [1, 2, 3, 3])
+    #expect(report.findings.map { $0.position?.line } == [1, 2, 2, 2])
     #expect(report.findings.first?.hint == "did you mean 'lane'?")
     #expect(try lint(job(["payload": #"{"aps":{"alert":"a"}}"#])).findings == [])
     // With apps, lint also checks the rules that depend on them.
@@ -213,13 +213,15 @@ struct PushLintTests {
     let long = String(repeating: "x", count: 4100)
     let lint = try APNsLint(
       Array(
-        #"{"payload":{"aps":{"alert":"Hi {{name}}"}},"localized":{"de":{"aps":{"alert":"\#(long)"}},"fr":{}}}"#.utf8)
+        #"{"apns":{"payload":{"aps":{"alert":"Hi {{name}}"}}},"localized":{"de":{"apns":{"payload":{"aps":{"alert":"\#(long)"}}}},"fr":{}}}"#
+          .utf8)
     ).result
     #expect(lint.kind == .template && lint.pushType == "alert")
     #expect(lint.findings.map(\.path) == ["localized.de"] && lint.findings.map(\.rule.id) == ["payload-size"])
     #expect(lint.sizes.first?.bytes == 4100 + #"{"aps":{"alert":""}}"#.utf8.count)
-    let broken = try APNsLint(Array(#"{"payload":{"aps":{"alert":"{{}}"}},"trim":"aps"}"#.utf8)).result
-    #expect(broken.findings(.error).map(\.path) == ["payload.aps.alert"])
+    let broken = try APNsLint(Array(#"{"apns":{"payload":{"aps":{"alert":"{{}}"}}},"trim":"apns.payload.aps"}"#.utf8))
+      .result
+    #expect(broken.findings(.error).map(\.path) == ["apns.payload.aps.alert"])
     let job = try APNsLint(Array(#"{"id":"a","app":"n","audience":{"segment":"*"},"template":"x@1"}"#.utf8)).result
     #expect(job.kind == .job && job.findings(.error).map(\.path) == ["template"])
   }

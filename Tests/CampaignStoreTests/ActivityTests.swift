@@ -20,7 +20,8 @@ struct ActivityTests {
   private func users(_ world: TestStore, _ audience: String, id: String) async throws -> [String] {
     let aps = #"{"event":"update","timestamp":1,"content-state":{}}"#
     let job = Array(
-      #"{"id":"\#(id)","app":"news","audience":\#(audience),"pushType":"liveactivity","payload":{"aps":\#(aps)}}"#.utf8)
+      #"{"id":"\#(id)","app":"news","audience":\#(audience),"apns":{"payload":{"aps":\#(aps)},"pushType":"liveactivity"}}"#
+        .utf8)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
     var users: [String] = []

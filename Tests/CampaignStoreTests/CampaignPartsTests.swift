@@ -249,7 +249,7 @@ struct CampaignPartsTests {
   @Test(arguments: Backend.wholeWay)
   func winnerIsChosenOnceForAllLaterStages(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let variants = #","variants":[{"name":"x"},{"name":"y","payload":{"n":1}}],"stages":"#
+    let variants = #","variants":[{"name":"x"},{"name":"y","apns":{"payload":{"n":1}}}],"stages":"#
     let job = #"[{"share":0.2,"winner":{"by":"accepted","minimum":1,"otherwise":"y"}},{"share":0.2}]"#
     try await world.activate("a", variants + job)
     // No outcome was counted.

@@ -210,7 +210,8 @@ struct ErasureTests {
     let world = try await TestStore(on: .single, partitions: 1)
     try await register(20, in: world)
     let users = #"{"users":[{"user":"\#(Self.user)","vars":{"x":"\#(Self.value)"}},"u1"]}"#
-    try await world.activate("users", audience: users, #","localized":{"de":{"aps":{"alert":"{{x}}"}}}"#)
+    try await world.activate(
+      "users", audience: users, #","localized":{"de":{"apns":{"payload":{"aps":{"alert":"{{x}}"}}}}}"#)
     try await world.activate(
       "tokens", audience: #"{"tokens":["\#(TestStore.text(Self.victim))","\#(TestStore.text(1))"]}"#)
     _ = try await world.store.erasure.erase(Self.user)

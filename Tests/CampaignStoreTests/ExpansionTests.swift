@@ -37,8 +37,8 @@ struct ExpansionTests {
     let world = try await TestStore(on: backend, partitions: 4, users: 0..<5)
     let job = Array(
       #"""
-      {"id":"a","app":"news","audience":{"channel":"a+b="},"pushType":"liveactivity",
-      "payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}}}
+      {"id":"a","app":"news","audience":{"channel":"a+b="},
+      "apns":{"payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}},"pushType":"liveactivity"}}
       """#.utf8)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)

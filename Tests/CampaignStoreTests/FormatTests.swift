@@ -86,8 +86,8 @@ struct FormatTests {
   private enum Personal {
     static func write(to bytes: inout [UInt8]) {
       let job = #"""
-        {"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"a"},"a":"{{x}}{{y}}"},
-        "localized":{"de":{"a":"{{y}}"}}}
+        {"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"a"},"a":"{{x}}{{y}}"}},
+        "localized":{"de":{"apns":{"payload":{"a":"{{y}}"}}}}}
         """#
       guard let content = try? CampaignJob.parse(Array(job.utf8), .any([APNsService()])).message.content else {
         Issue.record("the job of the sample is refused")

@@ -26,9 +26,9 @@ struct IntakeTests {
   func sameJobInAnotherWritingIsTheSame(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let job = Array(
-      #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hé"},"n":[10,2]}}"#.utf8)
+      #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hé"},"n":[10,2]}}}"#.utf8)
     let same = Array(
-      #" {"lane":null,"payload":{"n":[1.0e1, 20e-1],"aps":{"alert":"h\u00e9"}},"audience":{"users":null,"segment":"*"},"app":"news","id":"\u0061"}"#
+      #" {"lane":null,"apns":{"payload":{"n":[1.0e1, 20e-1],"aps":{"alert":"h\u00e9"}}},"audience":{"users":null,"segment":"*"},"app":"news","id":"\u0061"}"#
         .utf8)
     let other = Array(String(decoding: job, as: UTF8.self).replacing("[10,2]", with: "[2,10]").utf8)
     let (campaign, again) = (try Self.campaign(job), try Self.campaign(same))
@@ -65,7 +65,7 @@ struct IntakeTests {
   func anotherJobUnderAnIDIsAConflict(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    let (other, otherCampaign) = try Self.job("a", #","priority":5"#)
+    let (other, otherCampaign) = try Self.job("a", #","urgency":"normal""#)
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     #expect(try await world.store.queue.submit(other, as: otherCampaign) == .conflict)
     // A job that bypasses `submit` is found at its intake, before and after the activation of the first job.
@@ -165,7 +165,7 @@ struct IntakeTests {
   func buriedJobFreesTheIDThatItHadReserved(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    let (repaired, repairedCampaign) = try Self.job("a", #","priority":5"#)
+    let (repaired, repairedCampaign) = try Self.job("a", #","urgency":"normal""#)
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
     try await world.store.queue.deadLetter(job, reason: "no app news", hint: "", worker: "w")
     #expect(try await world.store.queue.submit(repaired, as: repairedCampaign) == .new)

@@ -26,10 +26,7 @@ struct LegTests {
     {
       world = try await TestStore(on: backend, partitions: partitions)
       store = CampaignStore(redis: world.redis, keys: world.keys, services: LegTests.services)
-      // `text` is the rule of the second service.
-      let job = Array(
-        (#"{"id":"a","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"Hi"},"text":"Hi"}"#
-          + fields + "}").utf8)
+      let job = Array(#"{"id":"a","app":"news","audience":\#(audience),"message":{"body":"Hi"}\#(fields)}"#.utf8)
       campaign = try CampaignJob.parse(job, LegTests.apps)
       #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
       legs = try ["a~main-apns", "a~main-text"].map {

@@ -73,7 +73,7 @@ struct QueueTests {
     #expect(try await world.store.queue.waiting().jobs.map(\.outline.id) == ["b"])
     #expect(try await world.store.queue.memory(of: "a") == nil)
     #expect(try await world.store.queue.unqueue("a", patience: 0) == false)
-    try await submit("a", world, #","priority":5"#)
+    try await submit("a", world, #","urgency":"normal""#)
   }
 
   /// A job that a worker holds is not removed. The caller cancels the campaign that it becomes.

@@ -7,7 +7,7 @@ import Testing
 
 /// Values of recipients, inside and outside the job, from the store to the payload.
 struct RecipientValueTests {
-  private static let payload = #"{"id":"c","app":"news","payload":{"aps":{"alert":"{{x|none}}"}},"#
+  private static let payload = #"{"id":"c","app":"news","apns":{"payload":{"aps":{"alert":"{{x|none}}"}}},"#
 
   /// Returns the text that each user is sent.
   private static func texts(_ world: TestStore, _ campaign: Campaign) async throws -> [String: String] {

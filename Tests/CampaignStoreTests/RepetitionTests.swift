@@ -213,7 +213,8 @@ struct RepetitionTests {
     let forged = try CampaignJob.parse(job, .any([APNsService()]), as: "digest~20261201T0900")
     #expect(try await world.store.queue.activate(forged, job: job, worker: "w") == .duplicate)
     #expect(try await world.store.campaigns.find("digest~20261201T0900") == nil)
-    let text = #"{"id":"digest~20261201T0900","app":"news","audience":{"segment":"*"},"payload":{"aps":{"badge":1}}}"#
+    let text =
+      #"{"id":"digest~20261201T0900","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"badge":1}}}}"#
     #expect(throws: JobError.self) { try CampaignJob.parse(Array(text.utf8), .any([APNsService()])) }
   }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// Counts of outcomes by variant, together with the outcomes of targets.
 struct VariantTests {
-  private static let variants = #","variants":[{"name":"a"},{"name":"b","weight":2,"payload":{"n":2}}]"#
+  private static let variants = #","variants":[{"name":"a"},{"name":"b","weight":2,"apns":{"payload":{"n":2}}}]"#
   private static let winner = variants + #","stages":[{"share":0.5,"winner":{"minimum":10}}]"#
 
   /// A variant's place and an outcome.

@@ -76,7 +76,7 @@ struct APITests {
     #expect(try await house.world.succeed("segment", "export", "vip") == "ada\n")
     #expect(try await house.ask("POST", "/api/v1/segments/vip%20/remove", #"{"users":[" ada"]}"#).status == 200)
     let job = CarillonWorld.job(
-      "w", audience: #"{"users":["stranger"]}"#, content: #""payload":{"aps":{"alert":"{{plan}}"}}"#)
+      "w", audience: #"{"users":["stranger"]}"#, content: #""apns":{"payload":{"aps":{"alert":"{{plan}}"}}}"#)
     let preview = try await house.ask("POST", "/api/v1/campaigns/preview?user=%20ada", job)
     #expect(preview.status == 200 && preview.text.contains(#""user":"ada""#), "\(preview)")
     let invisible = try await house.ask("POST", "/api/v1/campaigns/preview?user=%E2%80%8Bada", job)
@@ -107,7 +107,8 @@ struct APITests {
     #expect(try await house.get("/segments").text("next") == nil)
     let job = CarillonWorld.job("a", audience: #"{"segment":"vip"}"#)
     // The operation looks up the template of a job. Every operation refuses a time in the past.
-    _ = try await house.world.succeed("template", "put", "hi", "-", input: #"{"payload":{"aps":{"alert":"{{plam}}"}}}"#)
+    _ = try await house.world.succeed(
+      "template", "put", "hi", "-", input: #"{"apns":{"payload":{"aps":{"alert":"{{plam}}"}}}}"#)
     let named = CarillonWorld.job("t", audience: #"{"segment":"vip"}"#, content: #""template":"hi""#)
     let lint = try await house.ask("POST", "/api/v1/campaigns/lint", named)
     #expect(lint.status == 200 && lint.text.contains(#""errors":0,"warnings":1"#) && lint.text.contains("mean 'plan'?"))
@@ -281,7 +282,8 @@ struct APITests {
       }
     }
     let schema = try JSONObject(try await house.ask("GET", "/api/v1/job.schema.json").text)
-    #expect(schema.object("properties")?.names.isSuperset(of: ["id", "app", "audience", "payload", "rate"]) == true)
+    #expect(
+      schema.object("properties")?.names.isSuperset(of: ["id", "app", "audience", "message", "apns", "rate"]) == true)
     await house.close()
   }
 

@@ -96,14 +96,17 @@ import Testing
     // A producer submits with the program and without the program.
     try await company.succeed(
       "producer", "campaign", "submit", "-", input: CarillonWorld.job("a", more: #","results":"all""#))
-    let payload = try company.world.folder.write("hello.json", #"{"payload":{"aps":{"alert":"hi"}}}"#)
+    let payload = try company.world.folder.write("hello.json", #"{"apns":{"payload":{"aps":{"alert":"hi"}}}}"#)
     try await company.succeed("admin", "template", "put", "hello", payload)
     try await company.succeed("admin", "segment", "define", "loyal", "vip & !churned")
     for (id, job) in [
-      ("s1", #""audience":{"segment":"vip & !churned"},"payload":{"aps":{"alert":"hi"}}"#),
-      ("s2", #""audience":{"segment":"loyal","exclude":{"segment":"churned"}},"payload":{"aps":{"alert":"hi"}}"#),
+      ("s1", #""audience":{"segment":"vip & !churned"},"apns":{"payload":{"aps":{"alert":"hi"}}}"#),
+      (
+        "s2",
+        #""audience":{"segment":"loyal","exclude":{"segment":"churned"}},"apns":{"payload":{"aps":{"alert":"hi"}}}"#
+      ),
       ("s3", #""audience":{"segment":"*"},"template":"hello""#),
-      ("s4", #""audience":{"campaign":"a"},"payload":{"aps":{"alert":"hi"}}"#),
+      ("s4", #""audience":{"campaign":"a"},"apns":{"payload":{"aps":{"alert":"hi"}}}"#),
     ] {
       try await company.succeed(
         "producer", "campaign", "submit", "-", input: "{\"id\":\"\(id)\",\"app\":\"news\",\(job)}")
@@ -190,7 +193,7 @@ import Testing
       #expect(output.standardError.contains("ACL LOG") && output.standardError.contains("{carillon"))
     }
     // A producer can't read attributes: it submits a job that uses an attribute, without the warning.
-    let personal = CarillonWorld.job("p", content: #""payload":{"aps":{"alert":"Hi {{name}}"}}"#)
+    let personal = CarillonWorld.job("p", content: #""apns":{"payload":{"aps":{"alert":"Hi {{name}}"}}}"#)
     try await company.succeed("producer", "campaign", "submit", "-", input: personal)
     // The default user has no rights; a password would not help.
     let nobody = try await CarillonCommand.run(["campaign", "list"], environment: company.world.environment)

@@ -38,15 +38,16 @@ struct BadInputTests {
     (CarillonWorld.job("a", audience: #"{"segment":"*","users":["u"]}"#), ["audience: has segment and users together"]),
     (CarillonWorld.job("a", audience: #"{"tokens":["00","xyz"]}"#), ["audience.tokens[1]: is not a device token"]),
     (
-      CarillonWorld.job("a", more: #","pushType":"background","priority":10"#),
+      CarillonWorld.job(
+        "a", content: #""apns":{"payload":{"aps":{"alert":"hi"}},"pushType":"background","priority":10}"#),
       ["priority: APNs does not allow 10 for push type background", "use 5"]
     ),
     (
-      CarillonWorld.job("a", more: #","pushType":"background""#),
+      CarillonWorld.job("a", content: #""apns":{"payload":{"aps":{"alert":"hi"}},"pushType":"background"}"#),
       ["payload.aps.alert: is not allowed in a background push", "rule background-visible: Apple, “Pushing background"]
     ),
     (
-      CarillonWorld.job("a", more: #","pushType":"liveactivity""#),
+      CarillonWorld.job("a", content: #""apns":{"payload":{"aps":{"alert":"hi"}},"pushType":"liveactivity"}"#),
       ["payload.aps.event: is missing", "rule activity-event: Apple, “Starting and updating Live Activities"]
     ),
     (
@@ -58,7 +59,7 @@ struct BadInputTests {
       ["payload: 5020 bytes, which is 924 over the 4096 that APNs allows for push type alert"]
     ),
     (
-      CarillonWorld.job("a", more: #","pushType":"voip""#)
+      CarillonWorld.job("a", content: #""apns":{"payload":{"aps":{"alert":"hi"}},"pushType":"voip"}"#)
         .replacing("hi", with: String(repeating: "x", count: 5200)),
       ["payload: 5220 bytes, which is 100 over the 5120 that APNs allows for push type voip"]
     ),

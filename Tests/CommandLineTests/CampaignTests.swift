@@ -246,7 +246,7 @@ struct CampaignTests {
     #expect(output.exit == .status(0) && output.standardOutput == "typo\n")
     #expect(
       output.standardError
-        == "warning: payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n"
+        == "warning: apns.payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n"
     )
     let json = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: job))
     #expect(json.objects("warnings")?.compactMap { $0.text("rule") } == ["aps-custom"])

@@ -58,7 +58,7 @@ struct ErasureProofTests {
     let victim = try await world.start("worker", "--name", "victim")
     let heir = try await world.start("worker", "--name", "heir")
     let job = CarillonWorld.job(
-      "during", content: #""payload":{"aps":{"alert":"{{city}}"}}"#, more: #","results":"all""#)
+      "during", content: #""apns":{"payload":{"aps":{"alert":"{{city}}"}}}"#, more: #","results":"all""#)
     try await world.succeed("campaign", "submit", "-", input: job)
     try await world.until("during") { $0.object("outcomes")?.number("accepted") ?? 0 >= 500 }
     victim.send(signal: SIGKILL)

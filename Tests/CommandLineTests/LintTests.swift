@@ -99,7 +99,10 @@ struct LintTests {
       (CarillonWorld.job("a", more: #","expiration":"2020-01-01T00:00:00Z""#), "expiration", "has passed"),
       (CarillonWorld.job("a", audience: #"{"segment":"none"}"#), "audience.segment", "there is no segment 'none'"),
       (CarillonWorld.job("a", content: #""template":"none""#), "template", "there is no template 'none'"),
-      (CarillonWorld.job("a", content: #""payload":{"aps":{"alert":"{{#if x}}"}}"#), "payload.aps.alert", "Mustache"),
+      (
+        CarillonWorld.job("a", content: #""apns":{"payload":{"aps":{"alert":"{{#if x}}"}}}"#), "apns.payload.aps.alert",
+        "Mustache"
+      ),
     ]
     for (job, field, part) in jobs {
       let lint = try await world.run("lint", "-", "--json", input: job)
@@ -123,7 +126,7 @@ struct LintTests {
     let world = try await CarillonWorld()
     _ = try await world.succeed(
       "devices", "import", "-", "--format", "csv", input: "user,token,app,firstName\nada,aa01,news,Ada\n")
-    let template = #"{"payload":{"aps":{"alert":"Hi {{firstname|you}}"}}}"#
+    let template = #"{"apns":{"payload":{"aps":{"alert":"Hi {{firstname|you}}"}}}}"#
     _ = try await world.succeed("template", "put", "hello", "-", input: template)
     let job = CarillonWorld.job(
       "a", audience: #"{"segment":"*","where":"plann = 'gold'"}"#, content: #""template":"hello""#)

@@ -37,13 +37,13 @@ struct LogTests {
       tokens.prefix(3).map { #"{"token":"\#($0)","state":"bad"}"# }
         + tokens[3..<10].map { "\($0),unregistered,com.example.news,1790000000000" })
     let secret = "TopSecretText"
-    let payload = #""payload":{"aps":{"alert":"\#(secret)","sound":"default"}}"#
+    let payload = #""apns":{"payload":{"aps":{"alert":"\#(secret)","sound":"default"}}}"#
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"results":"all","rate":200,\#(payload)}"#
     let broken = [
       #"{"id":"b","app":"news","audience":{"tokens":["\#(tokens[0])","zz\#(tokens[1])"]},\#(payload)}"#,
-      #"{"id":"c","app":"news","audience":{"tokens":["\#(tokens[0])"]},"payload":{"aps":{"alert":7,"badge":"\#(secret)"}}}"#,
+      #"{"id":"c","app":"news","audience":{"tokens":["\#(tokens[0])"]},"apns":{"payload":{"aps":{"alert":7,"badge":"\#(secret)"}}}}"#,
       #"{"id":"d","app":"nobody","audience":{"tokens":["\#(tokens[0])"]},\#(payload)}"#, "{\(secret)",
-      #"{"id":"e","app":"news","audience":{"tokens":["\#(tokens[0])"]},"payload":"\#(secret)"}"#,
+      #"{"id":"e","app":"news","audience":{"tokens":["\#(tokens[0])"]},"apns":{"payload":"\#(secret)"}}"#,
     ]
     for text in broken { try await world.server.command("lpush", "{\(world.namespace)}:campaigns", text) }
     let events = [

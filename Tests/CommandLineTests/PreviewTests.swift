@@ -15,8 +15,8 @@ struct PreviewTests {
     _ = try await world.succeed("devices", "import", "-", "--format", "csv", input: devices)
     let job = #"""
       {"id":"c1","app":"news","audience":{"users":["ada",{"user":"bob","vars":{"price":1299.5}}]},
-       "payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}},
-       "localized":{"de":{"aps":{"alert":"Hallo {{name}}"}}},"uniqueKey":"push"}
+       "apns":{"payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}}},
+       "localized":{"de":{"apns":{"payload":{"aps":{"alert":"Hallo {{name}}"}}}}},"uniqueKey":"push"}
       """#
     let ada = try JSONObject(await world.succeed("campaign", "preview", "-", "--user", "ada", "--json", input: job))
     #expect(ada.text("campaign") == "c1" && ada.bool("fixed") == false)
@@ -30,9 +30,10 @@ struct PreviewTests {
     #expect(
       text.contains(#"> {"aps":{"alert":"Hi you: 1299.50"},"push":""#) && text.contains("> apns-push-type: alert"))
     // The same content as a template in the store.
-    let template = #"{"payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}},"uniqueKey":"push"}"#
+    let template =
+      #"{"apns":{"payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}}},"uniqueKey":"push"}"#
     #expect(try await world.succeed("template", "put", "hello", "-", input: template) == "hello@1\n")
-    let named = job.replacing(#/"payload".*/#.dotMatchesNewlines(), with: #""template":"hello@1"}"#)
+    let named = job.replacing(#/"apns".*/#.dotMatchesNewlines(), with: #""template":"hello@1"}"#)
     let same = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: named)
     #expect(same == text)
     #expect(try await world.succeed("template", "list", "--json").contains(#"{"name":"hello","version":1}"#))
@@ -50,8 +51,8 @@ struct PreviewTests {
     let devices = "user,token,app,kind\nada,aa01,news,liveactivity-start\n"
     _ = try await world.succeed("devices", "import", "-", "--format", "csv", input: devices)
     let job = #"""
-      {"id":"c1","app":"news","audience":{"users":["ada"]},"pushType":"liveactivity","payload":{"aps":{"event":"start",
-       "attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"t"},"stale-date":"2h"}}}
+      {"id":"c1","app":"news","audience":{"users":["ada"]},"apns":{"payload":{"aps":{"event":"start",
+       "attributes-type":"Match","attributes":{},"content-state":{},"alert":{"title":"t"},"stale-date":"2h"}},"pushType":"liveactivity"}}
       """#
     let before = Int(Date.now.timeIntervalSince1970)
     let ada = try JSONObject(await world.succeed("campaign", "preview", "-", "--user", "ada", "--json", input: job))

@@ -75,8 +75,12 @@ struct SecondServiceToolsTests {
     // The app decides, then what the payload looks like, then the standard service.
     (#"{"txt":1}"#, "chat", "payload", ["text-missing"]),
     (#"{"text":"Hi","text":1}"#, nil, "payload", ["duplicate-key"]),
-    (#"{"id":"a","app":"chat","audience":{"segment":"*"},"payload":{"aps":{}}}"#, nil, "job", ["text-missing"]),
-    (#"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"text":""}}"#, nil, "job", ["alert-empty"]),
+    (
+      #"{"id":"a","app":"chat","audience":{"segment":"*"},"text":{"payload":{"aps":{}}}}"#, nil, "job", ["text-missing"]
+    ),
+    (
+      #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"text":""}}}"#, nil, "job", ["alert-empty"]
+    ),
   ])
   func lintAsksTheServiceOfTheFile(file: String, app: String?, kind: String, rules: [String]) async throws {
     let apps = try configuration().jobApps()

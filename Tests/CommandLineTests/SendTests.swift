@@ -50,7 +50,7 @@ struct SendTests {
       "send", "--app", "news", "--token", "00ff", "--dry-run", #"{"aps":{"alert":"a","x-mine":1}}"#)
     #expect(
       good.hasPrefix(
-        "! warning: payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n> POST https://"
+        "! warning: apns.payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n> POST https://"
       ))
     #expect(good.hasSuffix("nothing was sent; it breaks no rule\n"))
     let bad = try await world.run(
@@ -73,7 +73,7 @@ struct SendTests {
     #expect(refused.standardError.contains("rule background-visible: Apple, “Pushing background updates to your App”"))
     #expect(try await simulator.counters().number("received") == 0)
     let sent = try await CarillonCommand.run(push + ["--unchecked"], environment: world.environment)
-    #expect(sent.exit == .status(0) && sent.standardOutput.contains("! error: payload.aps.alert: "))
+    #expect(sent.exit == .status(0) && sent.standardOutput.contains("! error: apns.payload.aps.alert: "))
   }
 
   @Test(arguments: [[], ["--unchecked"], ["--dry-run"]])
@@ -132,7 +132,7 @@ struct SendTests {
     (["--app", "news", "--token", "00", "{"], "payload: not valid JSON: line 1, column 2"),
     (["--app", "news", "--token", "00", "/nowhere"], "payload: /nowhere: No such file"),
     (["--app", "news", "--token", "00", "--push-type", "alrt", "{}"], "pushType: unknown value 'alrt'"),
-    (["--app", "news", "--token", "00", "--priority", "7", "{}"], "priority: must be the number 10, 5 or 1"),
+    (["--app", "news", "--token", "00", "--priority", "7", "{}"], "apns.priority: must be the number 10, 5 or 1"),
     (["--app", "news", "--token", "00", "--apns-id", "7", "{}"], "--apns-id: not a UUID"),
     (["--app", "news", "--token", "00", "--push-type", "widgets", "{}"], "payload.aps: a widgets push needs"),
     (["--app", "news", "--token", "00", "--expiration", "soon", "{}"], "expiration: must be 0"),

@@ -12,10 +12,13 @@ struct MalformedJobTests {
     (CarillonWorld.job("d", audience: #"{"segment":"vipp"}"#), "audience.segment: there is no segment 'vipp'"),
     (CarillonWorld.job("e").replacing("hi", with: String(repeating: "x", count: 5000)), "924 over the 4096"),
     (
-      CarillonWorld.job("f", more: #","pushType":"background""#),
+      CarillonWorld.job("f", content: #""apns":{"payload":{"aps":{"alert":"hi"}},"pushType":"background"}"#),
       "payload.aps.alert: is not allowed in a background push"
     ),
-    (CarillonWorld.job("g", more: #","pushType":"liveactivity""#), "rule activity-event: Apple, "),
+    (
+      CarillonWorld.job("g", content: #""apns":{"payload":{"aps":{"alert":"hi"}},"pushType":"liveactivity"}"#),
+      "rule activity-event: Apple, "
+    ),
     (CarillonWorld.job("good", more: #","lane":"bulk""#), "id: good is already used by another job"),
   ]
 

@@ -12,19 +12,21 @@ struct ComposerTests {
 
   private let service = FCMService(project: "demo")
 
-  private func campaign(_ payload: String, _ more: String = "") throws -> Campaign {
-    try CampaignJob.parse(
+  private func campaign(_ payload: String, _ more: String = "", type: String? = nil) throws -> Campaign {
+    let type = type.map { #","pushType":"\#($0)""# } ?? ""
+    return try CampaignJob.parse(
       Array(
-        #"{"id":"spring-sale","app":"news","audience":{"users":["ada"]},"payload":\#(payload)\#(more)}"#.utf8),
+        #"{"id":"spring-sale","app":"news","audience":{"users":["ada"]},"fcm":{"message":\#(payload)\#(type)}\#(more)}"#
+          .utf8),
       .known(["news": [service]]))
   }
 
   /// Returns the body of a push.
   private func body(
     _ payload: String, _ more: String = "", to token: String = Self.token, expiration: Int? = nil, now: Int = 1000,
-    values: [String] = []
+    values: [String] = [], type: String? = nil
   ) throws -> String {
-    let campaign = try campaign(payload, more)
+    let campaign = try campaign(payload, more, type: type)
     let composer = service.composer(for: campaign, expiration: expiration)
     var batch = composer.batch(isUnproven: false, capacity: 1, now: now)
     // The format of `TargetValues`: the form, then each value with its length.
@@ -52,7 +54,7 @@ struct ComposerTests {
 
   @Test func dataMessageHasNoTag() throws {
     #expect(
-      try body(#"{"data":{"k":"v"}}"#, #","pushType":"background","collapseId":"news""#)
+      try body(#"{"data":{"k":"v"}}"#, #","collapseId":"news""#, type: "background")
         == #"{"message":{"token":"\#(Self.token)",\#(Self.label),"#
         + #""android":{"priority":"NORMAL","collapse_key":"news"},"data":{"k":"v"}}}"#)
   }
@@ -81,14 +83,14 @@ struct ComposerTests {
     ] as [(Int?, Int, String)])
   func lifetimeIsWhatIsLeftWhenThePushIsMade(expiration: Int?, now: Int, ttl: String) throws {
     #expect(
-      try body(#"{"data":{"k":"v"}}"#, #","pushType":"background""#, expiration: expiration, now: now)
+      try body(#"{"data":{"k":"v"}}"#, expiration: expiration, now: now, type: "background")
         .contains(#"{"priority":"NORMAL"\#(ttl)}"#))
   }
 
   @Test func secondVersionOfAndroidSettingsGetsNoPriority() throws {
     #expect(
       try body(
-        #"{"android_v2":{"background_sync":{}}}"#, #","collapseId":"c","pushType":"background""#, expiration: 1060
+        #"{"android_v2":{"background_sync":{}}}"#, #","collapseId":"c""#, expiration: 1060, type: "background"
       )
       .hasSuffix(#","android_v2":{"collapse_key":"c","ttl":"60s","background_sync":{}}}}"#))
   }
@@ -129,7 +131,7 @@ struct ComposerTests {
 
   @Test func messageAtItsLimitIsSentAndALargerOneIsNot() throws {
     let campaign = try campaign(
-      #"{"data":{"k":"{{text}}"},"webpush":{"data":{"x":"not counted"}}}"#, #","pushType":"background""#)
+      #"{"data":{"k":"{{text}}"},"webpush":{"data":{"x":"not counted"}}}"#, type: "background")
     let composer = service.composer(for: campaign, expiration: 2000)
     for (length, fits) in [(4095, true), (4096, false)] {
       var batch = composer.batch(isUnproven: false, capacity: 1, now: 1000)

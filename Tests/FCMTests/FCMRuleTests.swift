@@ -31,7 +31,7 @@ struct RulePair: Sendable, CustomTestStringConvertible {
 
   /// A pair of messages with these settings for Android.
   static func android(_ rule: FCMRule, _ wrong: String, _ right: String, at path: String? = nil) -> RulePair {
-    more(rule, #""android":{\#(wrong)}"#, #""android":{\#(right)}"#, at: path.map { "payload.android." + $0 })
+    more(rule, #""android":{\#(wrong)}"#, #""android":{\#(right)}"#, at: path.map { "fcm.message.android." + $0 })
   }
 
   /// A pair of messages with these notifications for Android.
@@ -46,7 +46,7 @@ struct RulePair: Sendable, CustomTestStringConvertible {
 struct FCMRuleTests {
   private static let hello = #"{"notification":{"title":"T"}}"#
   private static let data = #"{"data":{"k":"v"}}"#
-  private static let background = #","pushType":"background""#
+  private static let background = #","fcm.pushType":"background""#
   private static let light = #""color":{"red":1,"green":0.5},"light_on_duration":"1s","light_off_duration":"2.5s""#
   private static func text(_ length: Int) -> String { String(repeating: "x", count: length) }
 
@@ -57,56 +57,56 @@ struct FCMRuleTests {
     RulePair(
       .expirationLong, hello, hello, at: "expiration", job: #","expiration":"29d""#, rightJob: #","expiration":"28d""#),
     RulePair(
-      .backgroundPriority, data, data, at: "priority", job: background + #","priority":10"#, rightJob: background),
+      .backgroundPriority, data, data, at: "urgency", job: background + #","urgency":"high""#, rightJob: background),
 
-    RulePair(.wrongForm, #"{"aps":{"alert":"T"}}"#, hello, at: "payload.aps"),
-    RulePair(.wrongForm, #"{"message":{"token":"t","notification":{}}}"#, hello, at: "payload.message"),
-    RulePair(.wrongForm, #"{"registration_ids":["t"]}"#, hello, at: "payload.registration_ids"),
-    RulePair(.wrongForm, #"{"to":"t","notification":{"title":"T"}}"#, hello, at: "payload.to"),
-    .more(.targetInside, #""token":"t""#, #""data":{}"#, at: "payload.token"),
-    .more(.targetInside, #""fid":"t""#, #""data":{"fid":"t"}"#, at: "payload.fid"),
-    .more(.targetInside, #""topic":"t""#, #""data":{"topic":"t"}"#, at: "payload.topic"),
-    .more(.targetInside, #""condition":"t""#, #""data":{}"#, at: "payload.condition"),
-    .more(.outputOnly, #""name":"n""#, #""data":{"name":"n"}"#, at: "payload.name"),
+    RulePair(.wrongForm, #"{"aps":{"alert":"T"}}"#, hello, at: "fcm.message.aps"),
+    RulePair(.wrongForm, #"{"message":{"token":"t","notification":{}}}"#, hello, at: "fcm.message.message"),
+    RulePair(.wrongForm, #"{"registration_ids":["t"]}"#, hello, at: "fcm.message.registration_ids"),
+    RulePair(.wrongForm, #"{"to":"t","notification":{"title":"T"}}"#, hello, at: "fcm.message.to"),
+    .more(.targetInside, #""token":"t""#, #""data":{}"#, at: "fcm.message.token"),
+    .more(.targetInside, #""fid":"t""#, #""data":{"fid":"t"}"#, at: "fcm.message.fid"),
+    .more(.targetInside, #""topic":"t""#, #""data":{"topic":"t"}"#, at: "fcm.message.topic"),
+    .more(.targetInside, #""condition":"t""#, #""data":{}"#, at: "fcm.message.condition"),
+    .more(.outputOnly, #""name":"n""#, #""data":{"name":"n"}"#, at: "fcm.message.name"),
     RulePair(
       .androidTwice, #"{"android":{},"android_v2":{"remote_notification":{}}}"#,
-      #"{"android_v2":{"remote_notification":{}}}"#, at: "payload.android_v2"),
+      #"{"android_v2":{"remote_notification":{}}}"#, at: "fcm.message.android_v2"),
     RulePair(
       .androidKind, #"{"android_v2":{"remote_notification":{},"background_sync":{}}}"#,
-      #"{"android_v2":{"remote_notification":{"notification":{"id":3}}}}"#, at: "payload.android_v2"),
+      #"{"android_v2":{"remote_notification":{"notification":{"id":3}}}}"#, at: "fcm.message.android_v2"),
     RulePair(
       .androidKind, #"{"android_v2":{},"data":{}}"#, #"{"android_v2":{"background_sync":{}},"data":{}}"#,
       job: background),
-    RulePair(.alertEmpty, data, hello, at: "payload"),
+    RulePair(.alertEmpty, data, hello, at: "fcm.message"),
     RulePair(.alertEmpty, "{}", data, rightJob: background),
-    RulePair(.backgroundVisible, hello, data, at: "payload.notification", job: background),
+    RulePair(.backgroundVisible, hello, data, at: "fcm.message.notification", job: background),
     RulePair(.backgroundVisible, #"{"android":{"notification":{"title":"T"}}}"#, data, job: background),
     RulePair(
       .payloadSize, #"{"data":{"k":"\#(text(4096))"}}"#, #"{"data":{"k":"\#(text(4095))"},"webpush":{"data":{}}}"#,
-      at: "payload", job: background),
+      at: "fcm.message", job: background),
     RulePair(
       .payloadSize, #"{"notification":{"title":"\#(text(4065))"}}"#, #"{"notification":{"title":"\#(text(4064))"}}"#,
-      at: "payload"),
+      at: "fcm.message"),
     RulePair(
       .payloadSize, #"{"notification":{"title":"{{a|\#(text(4065))}}"}}"#,
       #"{"notification":{"title":"{{a|\#(text(4065))}}"}}"#, job: "",
-      rightJob: #","trim":"notification.title""#),
+      rightJob: #","trim":"fcm.message.notification.title""#),
     RulePair(
       .payloadRoom, #"{"notification":{"title":"{{a}}\#(text(4000))"}}"#, #"{"notification":{"title":"{{a}}"}}"#,
-      at: "payload"),
+      at: "fcm.message"),
     .android(.collapseIgnored, #""collapse_key":"k""#, #""notification":{"tag":"t"}"#, at: "collapse_key"),
 
-    .more(.unknownField, #""notifications":{}"#, #""data":{}"#, at: "payload.notifications"),
+    .more(.unknownField, #""notifications":{}"#, #""data":{}"#, at: "fcm.message.notifications"),
     .android(.unknownField, #""time_to_live":"1s""#, #""restrictedPackageName":"p""#, at: "time_to_live"),
     .shown(.unknownField, #""channel":"c""#, #""channelId":"c""#, at: "channel"),
-    .more(.unknownField, #""apns":{"aps":{}}"#, #""apns":{"payload":{"aps":{}}}"#, at: "payload.apns.aps"),
+    .more(.unknownField, #""apns":{"aps":{}}"#, #""apns":{"payload":{"aps":{}}}"#, at: "fcm.message.apns.aps"),
     .more(.unknownField, #""webpush":{"link":"https://a"}"#, #""webpush":{"notification":{"actions":[]}}"#),
     .more(.unknownField, #""fcm_options":{"label":"l"}"#, #""fcm_options":{}"#),
     RulePair(
       .unknownField, #"{"android_v2":{"priority":"HIGH","remote_notification":{}}}"#,
-      #"{"android_v2":{"remote_notification":{"mutable_content":true}}}"#, at: "payload.android_v2.priority"),
-    RulePair(.wrongType, #"{"notification":"T"}"#, hello, at: "payload.notification"),
-    RulePair(.wrongType, #"{"notification":{"title":1}}"#, hello, at: "payload.notification.title"),
+      #"{"android_v2":{"remote_notification":{"mutable_content":true}}}"#, at: "fcm.message.android_v2.priority"),
+    RulePair(.wrongType, #"{"notification":"T"}"#, hello, at: "fcm.message.notification"),
+    RulePair(.wrongType, #"{"notification":{"title":1}}"#, hello, at: "fcm.message.notification.title"),
     .shown(.wrongType, #""sticky":"true""#, #""sticky":true"#, at: "sticky"),
     .shown(.wrongType, #""notification_count":1.5"#, #""notification_count":2147483647"#, at: "notification_count"),
     .shown(.wrongType, #""vibrate_timings":"1s""#, #""vibrate_timings":["1s","0.5s"]"#, at: "vibrate_timings"),
@@ -118,10 +118,10 @@ struct FCMRuleTests {
     .shown(
       .unknownValue, #""light_settings":{"color":{"red":2},"light_on_duration":"1s","light_off_duration":"1s"}"#,
       #""light_settings":{\#(light)}"#, at: "light_settings.color.red"),
-    .more(.dataValue, #""data":{"n":42}"#, #""data":{"n":"42"}"#, at: "payload.data.n"),
+    .more(.dataValue, #""data":{"n":42}"#, #""data":{"n":"42"}"#, at: "fcm.message.data.n"),
     .more(.dataValue, #""data":{"n":{"a":"b"}}"#, #""data":{"n":"{\"a\":\"b\"}"}"#),
     .android(.dataValue, #""data":{"n":true}"#, #""data":{"n":"true"}"#, at: "data.n"),
-    .more(.dataKey, #""data":{"from":"f"}"#, #""data":{"sender":"f"}"#, at: "payload.data.from"),
+    .more(.dataKey, #""data":{"from":"f"}"#, #""data":{"sender":"f"}"#, at: "fcm.message.data.from"),
     .more(.dataKey, #""data":{"message_type":"f"}"#, #""data":{"type":"f"}"#),
     .more(.dataKey, #""data":{"google.x":"f"}"#, #""data":{"my.google":"f"}"#),
     .android(.dataKey, #""data":{"gcm.notification.x":"f"}"#, #""data":{"x":"f"}"#),
@@ -139,22 +139,22 @@ struct FCMRuleTests {
       at: "body_loc_args"),
     .more(
       .analyticsLabel, #""fcm_options":{"analytics_label":"a b"}"#, #""fcm_options":{"analytics_label":"a-b_c.d~e%"}"#,
-      at: "payload.fcm_options.analytics_label"),
+      at: "fcm.message.fcm_options.analytics_label"),
     .android(
       .analyticsLabel, #""fcm_options":{"analytics_label":"\#(text(51))"}"#,
       #""fcm_options":{"analytics_label":"\#(text(50))"}"#),
     RulePair(
       .image, #"{"notification":{"image":"a.png"}}"#, #"{"notification":{"image":"https://a/b.png"}}"#,
-      at: "payload.notification.image"),
-    .more(.null, #""data":null"#, #""data":{}"#, at: "payload.data"),
+      at: "fcm.message.notification.image"),
+    .more(.null, #""data":null"#, #""data":{}"#, at: "fcm.message.data"),
 
     RulePair(
       .appleData, #"{"data":{},"apns":{"payload":{"aps":{"content-available":1}}}}"#,
       #"{"data":{},"apns":{"headers":{"apns-priority":"5"},"payload":{"aps":{"content-available":1}}}}"#,
-      at: "payload.apns.headers", job: background),
+      at: "fcm.message.apns.headers", job: background),
     .more(
       .appleSize, #""apns":{"payload":{"aps":{"alert":"\#(text(4080))"}}}"#,
-      #""apns":{"payload":{"aps":{"alert":"\#(text(4000))"}}}"#, at: "payload.apns.payload"),
+      #""apns":{"payload":{"aps":{"alert":"\#(text(4000))"}}}"#, at: "fcm.message.apns.payload"),
     .more(.webLifetime, #""webpush":{"headers":{"TTL":"1s"}}"#, #""webpush":{"headers":{"TTL":"60"}}"#),
     .more(
       .webLink, #""webpush":{"fcm_options":{"link":"http://a"}}"#, #""webpush":{"fcm_options":{"link":"https://a"}}"#),
@@ -165,8 +165,11 @@ struct FCMRuleTests {
 
   private static func findings(_ payload: String, _ job: String) throws -> [Finding] {
     let id = #""id":"a","app":"news","audience":{"users":["ada"]}"#
+    let own = job.contains(background) ? #","pushType":"background""# : ""
+    let more = job.replacing(background, with: "")
     return try CampaignJob.examine(
-      Array("{\(id),\"payload\":\(payload)\(job)}".utf8), .known(["news": [FCMService(project: "demo")]]), now: now
+      Array(#"{\#(id),"fcm":{"message":\#(payload)\#(own)}\#(more)}"#.utf8),
+      .known(["news": [FCMService(project: "demo")]]), now: now
     ).findings
   }
 
@@ -196,12 +199,12 @@ struct FCMRuleTests {
       ).findings.map(\.rule.id)
     }
     #expect(try found(#"{"data":{"a":"1","a":"2"}}"#) == ["duplicate-key"])
-    #expect(try found(#"{"id":"a","app":"n","audience":{},"payload":{"notification":{}}}"#) == ["job"])
+    #expect(try found(#"{"id":"a","app":"n","audience":{},"fcm":{"message":{"notification":{}}}}"#) == ["job"])
     #expect(
       try found(
-        #"{"id":"a","app":"n","audience":{"users":["u"]},"payload":{"notification":{"title":"T"}},"#
+        #"{"id":"a","app":"n","audience":{"users":["u"]},"fcm":{"message":{"notification":{"title":"T"}}},"#
           + #""variants":[{"name":"x"},{"name":"y"}]}"#) == ["variant-same"])
-    #expect(try found(#"{"payload":{"data":{"a":1}}}"#) == ["data-value"])
+    #expect(try found(#"{"fcm":{"message":{"data":{"a":1}}}}"#) == ["data-value"])
     #expect(try found(Self.hello) == [])
   }
 

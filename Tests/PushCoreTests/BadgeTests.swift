@@ -8,7 +8,7 @@ struct BadgeTests {
   private func campaign(_ payload: String, _ more: String = "", audience: String = #"{"segment":"*"}"#) throws
     -> Campaign
   {
-    let job = #"{"id":"a","app":"news","audience":\#(audience),"payload":\#(payload)\#(more)}"#
+    let job = #"{"id":"a","app":"news","audience":\#(audience),"apns":{"payload":\#(payload)}\#(more)}"#
     return try CampaignJob.parse(Array(job.utf8), .any([APNsService()]))
   }
 
@@ -24,7 +24,7 @@ struct BadgeTests {
   @Test func badgeOfTheTargetReplacesTheIncrement() throws {
     let campaign = try campaign(
       #"{"aps":{"alert":"hi","badge":"+2","sound":"+1"},"x":{"badge":"+3"}}"#,
-      #","localized":{"de":{"aps":{"alert":"Hallo"}}}"#)
+      #","localized":{"de":{"apns":{"payload":{"aps":{"alert":"Hallo"}}}}}"#)
     #expect(campaign.message.content?.badgeStep == 2)
     #expect(
       try text(campaign, badge: 40)
@@ -37,13 +37,14 @@ struct BadgeTests {
   }
 
   @Test(arguments: [
-    (#"{"aps":{"alert":"hi","badge":"+0"}}"#, "", #"{"segment":"*"}"#, "payload.aps.badge"),
-    (#"{"aps":{"alert":"hi","badge":"1"}}"#, "", #"{"segment":"*"}"#, "payload.aps.badge"),
-    (#"{"aps":{"alert":"hi","badge":"+1001"}}"#, "", #"{"segment":"*"}"#, "payload.aps.badge"),
-    (#"{"aps":{"alert":"hi","badge":"+1"}}"#, "", #"{"tokens":["aa01"]}"#, "payload"),
+    (#"{"aps":{"alert":"hi","badge":"+0"}}"#, "", #"{"segment":"*"}"#, "apns.payload.aps.badge"),
+    (#"{"aps":{"alert":"hi","badge":"1"}}"#, "", #"{"segment":"*"}"#, "apns.payload.aps.badge"),
+    (#"{"aps":{"alert":"hi","badge":"+1001"}}"#, "", #"{"segment":"*"}"#, "apns.payload.aps.badge"),
+    (#"{"aps":{"alert":"hi","badge":"+1"}}"#, "", #"{"tokens":["aa01"]}"#, "apns.payload"),
     (
-      #"{"aps":{"alert":"hi","badge":"+1"}}"#, #","localized":{"de":{"aps":{"badge":"+2"}}}"#, #"{"segment":"*"}"#,
-      "localized.de.aps.badge"
+      #"{"aps":{"alert":"hi","badge":"+1"}}"#, #","localized":{"de":{"apns":{"payload":{"aps":{"badge":"+2"}}}}}"#,
+      #"{"segment":"*"}"#,
+      "localized.de.apns.payload.aps.badge"
     ),
   ])
   func invalidIncrementOrAudienceWithoutUsersIsRefused(payload: String, more: String, audience: String, field: String) {

@@ -20,6 +20,7 @@ struct CampaignJobTests {
       collapseID: nil,
       lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800)
     expected.legs = [CampaignLeg(service: "apns")]
+    expected.message.place = "apns.payload"
     #expect(try parse(job()) == expected)
   }
 
@@ -27,8 +28,8 @@ struct CampaignJobTests {
     let campaign = try parse(
       #"""
       { "id": "spring-sale_2026.1", "app": "shop", "audience": { "users": ["zoë", "7", "zoë"] },
-        "payload": { "aps" : { "alert" : "H\u00e9  llo" }, "n": 1.50 },
-        "pushType": "voip", "priority": 5, "expiration": "4h", "collapseId": "sale é", "lane": "urgent",
+        "apns": { "payload": { "aps" : { "alert" : "H\u00e9  llo" }, "n": 1.50 }, "pushType": "voip", "priority": 5 },
+        "expiration": "4h", "collapseId": "sale é", "lane": "urgent",
         "sendAt": "2026-12-01T10:00:00.250+01:00", "results": "all", "ambiguity": "skip", "ttl": "2d" }
       """#)
     #expect(campaign.id == "spring-sale_2026.1")
@@ -135,7 +136,7 @@ struct CampaignJobTests {
     (["app": ""], "app", "is missing"),
     (["app": "\"nwes\""], "app", "did you mean 'news'?"),
     (["app": "\"zzzzzz\""], "app", "known: news, shop"),
-    (["prioritty": "5"], "prioritty", "did you mean 'priority'?"),
+    (["urgenci": "5"], "urgenci", "did you mean 'urgency'?"),
     (["sendat": "1"], "sendat", "did you mean 'sendAt'?"),
     (["\\u001b[31m": "1"], "\u{FFFD}[31m", "unknown field"),
     (["audience": ""], "audience", "is missing"),
@@ -209,10 +210,10 @@ struct CampaignJobTests {
       [
         "audience": #"{"users":["b",{"user":"ada","vars":{"x":"\#(String(repeating: "é", count: 2050))"}}]}"#,
         "payload": #"{"aps":{"alert":"{{x}}"}}"#,
-      ], "payload", "for user 'ada', which is"
+      ], "apns.payload", "for user 'ada', which is"
     ),
     (["template": "\"a@1\"", "payload": ""], "template", "templates are kept in the store"),
-    (["template": "\"a@1\""], "payload", "can't be combined with template"),
+    (["template": "\"a@1\"", "payload": "", "message": "{}"], "message", "can't be combined with template"),
     (["audience": #"{"segment":"*","sample":0}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":1.5}"#], "audience.sample", "above 0, and 1 at most"),
     (["audience": #"{"segment":"*","sample":"0.1"}"#], "audience.sample", "above 0, and 1 at most"),
@@ -220,14 +221,18 @@ struct CampaignJobTests {
     (["audience": #"{"channel":"a b"}"#], "audience.channel", "is not Base64"),
     (["audience": #"{"channel":"\#(String(repeating: "a", count: 201))"}"#], "audience.channel", "longer than 200"),
     (["audience": #"{"channel":"a","tokens":["00"]}"#], "audience", "tokens and channel together"),
-    (["audience": #"{"channel":"a"}"#], "pushType", "a channel takes liveactivity only"),
-    (["localized": #"{"de":{"aps":{"sound":1}}}"#], "localized.de.aps.sound", "must be"),
+    (["audience": #"{"channel":"a"}"#], "apns.pushType", "a channel takes liveactivity only"),
     (
-      ["localized": #"{"de":{"aps":{"alert":"\#(String(repeating: "é", count: 2048))"}}}"#], "localized.de",
+      ["localized": #"{"de":{"apns":{"payload":{"aps":{"sound":1}}}}}"#], "localized.de.apns.payload.aps.sound",
+      "must be"
+    ),
+    (
+      ["localized": #"{"de":{"apns":{"payload":{"aps":{"alert":"\#(String(repeating: "é", count: 2048))"}}}}}"#],
+      "localized.de",
       "over the 4096"
     ),
     (["audience": #"{"tokens":["00"]}"#, "localized": #"{"de":{}}"#], "localized", "which tokens do not have"),
-    (["audience": #"{"tokens":["00"]}"#, "payload": #"{"a":"{{b}}"}"#], "payload", "which tokens do not have"),
+    (["audience": #"{"tokens":["00"]}"#, "payload": #"{"a":"{{b}}"}"#], "apns.payload", "which tokens do not have"),
     (["sendAt": "\"tomorrow\""], "sendAt", "'tomorrow' is not an instant"),
     (["sendAt": "\"2026-12-01 09:00\""], "sendAt", "it must be RFC 3339"),
     (["sendAt": "1796115600"], "sendAt", "must be a string, not a number"),
@@ -307,17 +312,17 @@ struct CampaignJobTests {
       ["sendAt": "\"2026-12-01T09:00:00Z\"", "finishBy": "\"2026-12-01T10:00:00+01:00\""], "finishBy",
       "is not after sendAt"
     ),
-    (["payload": ""], "payload", "is missing"),
-    (["payload": "[]"], "payload", "must be a JSON object, not an array"),
-    (["payload": #""{\"aps\":{}}""#], "payload", "must be a JSON object, not a string"),
-    (["payload": #"{"aps":[]}"#], "payload.aps", "must be a JSON object"),
-    (["payload": #"{"aps":{"alert":{"title":"\u007b{}}"}}}"#], "payload.aps.alert.title", "has no valid name"),
-    (["pushType": "\"Alert\""], "pushType", "did you mean 'alert'?"),
-    (["pushType": "10"], "pushType", "must be a string"),
-    (["priority": "7"], "priority", "must be the number 10, 5 or 1"),
-    (["priority": "\"10\""], "priority", "must be the number 10, 5 or 1"),
-    (["priority": "5.0"], "priority", "must be the number 10, 5 or 1"),
-    (["priority": "10", "pushType": "\"background\""], "priority", "use 5"),
+    (["payload": ""], "message", "is missing: the job says nothing to APNs"),
+    (["payload": "[]"], "apns.payload", "must be a JSON object, not an array"),
+    (["payload": #""{\"aps\":{}}""#], "apns.payload", "must be a JSON object, not a string"),
+    (["payload": #"{"aps":[]}"#], "apns.payload.aps", "must be a JSON object"),
+    (["payload": #"{"aps":{"alert":{"title":"\u007b{}}"}}}"#], "apns.payload.aps.alert.title", "has no valid name"),
+    (["pushType": "\"Alert\""], "apns.pushType", "did you mean 'alert'?"),
+    (["pushType": "10"], "apns.pushType", "must be a string"),
+    (["priority": "7"], "apns.priority", "must be the number 10, 5 or 1"),
+    (["priority": "\"10\""], "apns.priority", "must be the number 10, 5 or 1"),
+    (["priority": "5.0"], "apns.priority", "must be the number 10, 5 or 1"),
+    (["priority": "10", "pushType": "\"background\""], "apns.priority", "use 5"),
     (["expiration": "300"], "expiration", "a duration or an instant"),
     (["expiration": "\"0s\""], "expiration", "a duration or an instant"),
     (["expiration": "\"tomorrow\""], "expiration", "RFC 3339"),
@@ -366,9 +371,9 @@ struct CampaignJobTests {
 
   /// A job checks the store only for attributes whose values it does not contain.
   @Test(arguments: [
-    (["payload": hello], ["payload plan", "payload name"]),
+    (["payload": hello], ["apns.payload plan", "apns.payload name"]),
     (["payload": hello, "vars": "true"], []),
-    (["payload": hello, "audience": #"{"users":["a",{"user":"b","vars":{"plan":"x"}}]}"#], ["payload name"]),
+    (["payload": hello, "audience": #"{"users":["a",{"user":"b","vars":{"plan":"x"}}]}"#], ["apns.payload name"]),
     (
       ["payload": hello, "vars": "true", "audience": #"{"segment":"*","where":"city = 'Ulm'"}"#],
       ["audience.where city"]
@@ -398,7 +403,7 @@ struct CampaignJobTests {
     let local = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "localTime": "true"]).utf8)
     let its = try CampaignJob.parse(CampaignJob.run(of: local, localTime: 1_796_115_600), .any([APNsService()]))
     #expect(its.delivery.timing.localTime?.wall == 1_796_115_600 && its.delivery.timing.repetition == nil)
-    let alone = try CampaignJob.alone(local, token: "aa01", suffix: "3.7")
+    let alone = try CampaignJob.alone(local, token: "aa01", suffix: "3.7", for: APNsService())
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).delivery.timing == CampaignTiming())
   }
 

@@ -219,7 +219,7 @@ struct CampaignStagesTests {
   private func verdict(
     _ stage: String, _ finding: StageGate.Finding, now: Int = 10_000, variants: Bool = false
   ) throws -> StageGate.Verdict {
-    let more = variants ? ["variants": #"[{"name":"a"},{"name":"b","payload":{"n":1}}]"#] : [:]
+    let more = variants ? ["variants": #"[{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}]"#] : [:]
     let gate = try #require(StageGate(behind: 0, of: parse("[\(stage)]", more)))
     return gate.verdict(finding, now: now)
   }

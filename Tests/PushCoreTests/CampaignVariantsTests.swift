@@ -9,7 +9,7 @@ struct CampaignVariantsTests {
   private func campaign(
     _ more: String, audience: String = #"{"segment":"*"}"#, payload: String = #"{"aps":{"alert":"hi"}}"#
   ) throws -> Campaign {
-    let payload = payload.isEmpty ? "" : #""payload":\#(payload),"#
+    let payload = payload.isEmpty ? "" : #""apns":{"payload":\#(payload)},"#
     return try CampaignJob.parse(
       Array(#"{"id":"c1","app":"news",\#(payload)"audience":\#(audience),\#(more)}"#.utf8), .any([APNsService()]))
   }
@@ -41,7 +41,7 @@ struct CampaignVariantsTests {
 
   /// The random selections of a user for different purposes are independent.
   @Test func variantsAreIndependentOfOtherRandomSelections() throws {
-    let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#
+    let two = #""variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}]"#
     let own = try campaign(
       two + #","control":0.5,"stages":[{"share":0.5}]"#, audience: #"{"segment":"*","sample":0.5}"#)
     let variants = try #require(own.message.variants)
@@ -107,18 +107,21 @@ struct CampaignVariantsTests {
     (#""variants":[{"name":"a","weight":0},{"name":"b"}]"#, "variants[0].weight: must be a number above 0"),
     (#""variants":[{"name":"a","weight":"1"},{"name":"b"}]"#, "variants[0].weight: must be a number above 0"),
     (#""variants":[{"name":"a","wieght":1},{"name":"b"}]"#, "variants[0].wieght: unknown field"),
-    (#""variants":[{"name":"a","payload":"x"},{"name":"b"}]"#, "variants[0].payload: must be a JSON object"),
+    (
+      #""variants":[{"name":"a","apns":{"payload":"x"}},{"name":"b"}]"#,
+      "variants[0].apns.payload: must be a JSON object"
+    ),
     (#""variants":[{"name":"a","localized":{"x y":{}}},{"name":"b"}]"#, "variants[0].localized."),
     (
       #""variants":[{"name":"a"},{"name":"b","template":"t"}]"#,
       "variants[1].template: was not checked: templates are kept in the store"
     ),
     (
-      #""variants":[{"name":"a"},{"name":"b","template":{"payload":{}},"payload":{}}]"#,
-      "variants[1].payload: can't be combined with template"
+      #""variants":[{"name":"a"},{"name":"b","template":{"apns":{"payload":{}}},"message":{}}]"#,
+      "variants[1].message: can't be combined with template"
     ),
-    (#""variants":[{"name":"a"},{"name":"b","payload":{"a":"{{x:y}}"}}]"#, "variants[1].payload.a: "),
-    (#""variants":[{"name":"a"},{"name":"b","payload":{"aps":7}}]"#, "variants[1].payload.aps"),
+    (#""variants":[{"name":"a"},{"name":"b","apns":{"payload":{"a":"{{x:y}}"}}}]"#, "variants[1].apns.payload.a: "),
+    (#""variants":[{"name":"a"},{"name":"b","apns":{"payload":{"aps":7}}}]"#, "variants[1].apns.payload.aps"),
     (#""stages":[{"share":0.1,"winner":{}}]"#, "stages[0].winner: needs variants, and the job has none"),
   ])
   func invalidVariantsAreNamed(more: String, says: String) {
@@ -135,7 +138,7 @@ struct CampaignVariantsTests {
     (#"{}},{"share":0.1,"winner":{}"#, "stages: choose a winner twice"),
   ])
   func invalidWinnerIsNamed(winner: String, says: String) {
-    let two = #""variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":"#
+    let two = #""variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}],"stages":[{"share":0.1,"winner":"#
     let error = #expect(throws: JobError.self) { try campaign(two + winner + "}]") }
     #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
   }
@@ -147,9 +150,9 @@ struct CampaignVariantsTests {
       #expect(error?.reason.hasPrefix("variants: need an audience of users") == true, "\(error?.reason ?? "")")
     }
     let nothing = #expect(throws: JobError.self) {
-      try campaign(#""variants":[{"name":"a","payload":{"aps":{"badge":1}}},{"name":"b"}]"#, payload: "")
+      try campaign(#""variants":[{"name":"a","apns":{"payload":{"aps":{"badge":1}}}},{"name":"b"}]"#, payload: "")
     }
-    #expect(nothing?.reason.hasPrefix("variants[1].payload: is missing") == true, "\(nothing?.reason ?? "")")
+    #expect(nothing?.reason.hasPrefix("variants[1].message: is missing") == true, "\(nothing?.reason ?? "")")
   }
 
   /// Variants can be combined with the other fields of a job.
@@ -160,19 +163,20 @@ struct CampaignVariantsTests {
     #""also":["widgets"],"stages":[{"share":0.1,"winner":{}}]"#,
     #""repeat":{"cron":"0 9 * * *"},"stages":[{"share":0.1,"wait":"1h","winner":{}}]"#,
     #""rate":5,"stages":[{"share":0.1,"winner":{}}]"#,
-    #""localized":{"de":{"n":1}},"stages":[{"share":0.1,"winner":{"by":"accepted","minimum":1,"otherwise":"b"}}]"#,
+    #""localized":{"de":{"apns":{"payload":{"n":1}}}},"stages":[{"share":0.1,"winner":{"by":"accepted","minimum":1,"otherwise":"b"}}]"#,
   ])
   func variantsGoWith(more: String) throws {
-    let all = try campaign(#""variants":[{"name":"a"},{"name":"b","weight":3,"payload":{"n":2}}],"# + more)
+    let all = try campaign(#""variants":[{"name":"a"},{"name":"b","weight":3,"apns":{"payload":{"n":2}}}],"# + more)
     #expect(all.message.variants?.all.map(\.name) == ["a", "b"] && all.message.variants?.all.map(\.weight) == [1, 3])
     #expect(all.message.content?.needsTarget == true)
   }
 
   @Test func aJobAloneAndARunOfOne() throws {
     let text = Array(
-      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"variants":["#
-        + #"{"name":"a"},{"name":"b","payload":{"n":1}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
-    let alone = try CampaignJob.alone(text, token: "aa01", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8))
+      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}},"variants":["#
+        + #"{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
+    let alone = try CampaignJob.alone(
+      text, token: "aa01", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8), for: APNsService())
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).message.variants == nil)
     func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }

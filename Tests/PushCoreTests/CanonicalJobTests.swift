@@ -11,12 +11,15 @@ struct CanonicalJobTests {
 
   @Test(arguments: [
     (#"{ "b" : 1, "a" : [ 2, 1 ] }"#, #"{"a":[2,1],"b":1}"#),
-    (#"{"payload":{"z":{"b":1,"a":2},"é":"","a":""}}"#, #"{"payload":{"a":"","z":{"a":2,"b":1},"é":""}}"#),
+    (
+      #"{"apns":{"payload":{"z":{"b":1,"a":2},"é":"","a":""}}}"#,
+      #"{"apns":{"payload":{"a":"","z":{"a":2,"b":1},"é":""}}}"#
+    ),
     (#"{"a":"\u0041\/\n\u000a\u001f"}"#, #"{"a":"A/\n\n\u001f"}"#),
     // A null field counts as missing, but a null in the payload is sent.
     (
-      #"{"lane":null,"audience":{"segment":"*","users":null},"payload":{"x":null}}"#,
-      #"{"audience":{"segment":"*"},"payload":{"x":null}}"#
+      #"{"lane":null,"audience":{"segment":"*","users":null},"apns":{"payload":{"x":null}}}"#,
+      #"{"apns":{"payload":{"x":null}},"audience":{"segment":"*"}}"#
     ),
     (
       #"{"audience":{"exclude":{"campaign":null,"segment":"a"},"segment":"*"}}"#,
@@ -63,7 +66,7 @@ struct CanonicalJobTests {
 struct JobOutlineTests {
   @Test func outlineHasTheBasicFields() {
     #expect(JobOutline(Array(job().utf8)).map { [$0.id, $0.app, $0.lane?.rawValue] } == ["c1", "news", "normal"])
-    let odd = JobOutline(Array(#"{"id":"x","app":7,"lane":"fast","payload":[]}"#.utf8))
+    let odd = JobOutline(Array(#"{"id":"x","app":7,"lane":"fast","apns":{"payload":[]}}"#.utf8))
     #expect(odd?.id == "x" && odd?.app == nil && odd?.lane == nil)
     for text in ["", "{", "[]", "{}", #"{"id":7}"#, #"{"id":"a b"}"#] { #expect(JobOutline(Array(text.utf8)) == nil) }
   }

@@ -24,7 +24,8 @@ struct CompanionTests {
       "audience": #"{"segment":"vip & !churned","where":"locale = 'en'","sample":0.3,"exclude":{"segment":"out"}}"#,
       "sendAt": "\"2026-12-01T09:00:00\"", "localTime": "true", "lane": "\"urgent\"", "category": "\"goals\"",
       "control": "0.1", "expiration": "\"4h\"", "ttl": "\"3d\"", "submittedBy": "\"ada\"", "rate": "500",
-      "collapseId": "\"c\"", "localized": #"{"de":{"aps":{"alert":"ho"}}}"#, "uniqueKey": "\"k\"", "priority": "10",
+      "collapseId": "\"c\"", "localized": #"{"de":{"apns":{"payload":{"aps":{"alert":"ho"}}}}}"#, "uniqueKey": "\"k\"",
+      "priority": "10",
     ]
     let (lead, other) = (try parse(changes), try companion(changes))
     #expect(lead.companions == ["widgets"] && lead.part == nil)
@@ -93,7 +94,7 @@ struct CompanionTests {
 
   /// A push that is tried alone goes to one token.
   @Test func pushSentAloneHasNoCompanion() throws {
-    let alone = try CampaignJob.alone(bytes(), token: "aa01", suffix: "x")
+    let alone = try CampaignJob.alone(bytes(), token: "aa01", suffix: "x", for: APNsService())
     #expect(try CampaignJob.parse(alone, Self.apps).companions == [])
   }
 }

@@ -1,5 +1,6 @@
 import APNs
 @testable import PushCore
+import APNs
 import TestSupport
 import Testing
 
@@ -7,10 +8,10 @@ import Testing
 struct ContentTests {
   /// Returns the content of a job with this payload and these other members.
   static func content(_ payload: String, _ members: String = "") throws -> PersonalContent? {
-    let bytes = Array((#"{"payload":\#(payload)"# + members + "}").utf8)
+    let bytes = Array((#"{"apns":{"payload":\#(payload)}"# + members + "}").utf8)
     let root = try JSONValue(parsing: bytes, maximumDepth: 16)
     guard case .object(let fields) = root.kind else { return nil }
-    return try JobPayload(JobFields(fields), in: bytes, to: .users(["ada"])).content
+    return try JobPayload(JobFields(fields), in: bytes, to: .users(["ada"]), for: APNsService()).content
   }
 
   /// Returns the payload for one target; `nil` if it is too large.
@@ -84,8 +85,9 @@ struct ContentTests {
     let content = try Self.content(
       #"{"a":"payload"}"#,
       #"""
-      ,"localized":{"zh":{"a":"zh"},"zh-Hans":{"a":"zh-hans"},"pt_BR":{"a":"pt-br"},"de":{"a":"de"},
-      "de-Latn-AT":{"a":"de-latn-at"}}
+      ,"localized":{"zh":{"apns":{"payload":{"a":"zh"}}},"zh-Hans":{"apns":{"payload":{"a":"zh-hans"}}},
+      "pt_BR":{"apns":{"payload":{"a":"pt-br"}}},"de":{"apns":{"payload":{"a":"de"}}},
+      "de-Latn-AT":{"apns":{"payload":{"a":"de-latn-at"}}}}
       """#)
     #expect(try Self.text(content, locale: locale) == #"{"a":"\#(form)"}"#)
   }
@@ -101,7 +103,7 @@ struct ContentTests {
     (#"{"aps":{"alert":{"title":"t","body":"b"}}}"#, #"{"aps":{"alert":"x"}}"#, #"{"aps":{"alert":"x"}}"#),
   ])
   func languageIsAMergePatch(payload: String, patch: String, result: String) throws {
-    let content = try Self.content(payload, #","localized":{"de":\#(patch)}"#)
+    let content = try Self.content(payload, #","localized":{"de":{"apns":{"payload":\#(patch)}}}"#)
     #expect(try Self.text(content, locale: "de") == result)
     #expect(try Self.text(content, locale: "fr") == payload)
   }
@@ -122,18 +124,24 @@ struct ContentTests {
   }
 
   @Test(arguments: [
-    (#"{"a":"{{}}"}"#, "", "payload.a", "has no valid name"),
-    (#"{"a":["{{ | | }}","{{x{y}}"]}"#, "", "payload.a[1]", "has no valid name"),
+    (#"{"a":"{{}}"}"#, "", "apns.payload.a", "has no valid name"),
+    (#"{"a":["{{ | | }}","{{x{y}}"]}"#, "", "apns.payload.a[1]", "has no valid name"),
     (#"{"a":1}"#, #","localized":[]"#, "localized", "must be an object"),
     (#"{"a":1}"#, #","localized":{"x":{}}"#, "localized.x", "is not a language tag"),
     (#"{"a":1}"#, #","localized":{"de":1}"#, "localized.de", "must be an object"),
     (#"{"a":1}"#, #","localized":{"de-AT":{},"de_at":{}}"#, "localized.de_at", "means the same language as 'de-AT'"),
-    (#"{"a":1}"#, #","localized":{"de":{"a":"{{}}"}}"#, "localized.de.a", "has no valid name"),
+    (
+      #"{"a":1}"#, #","localized":{"de":{"apns":{"payload":{"a":"{{}}"}}}}"#, "localized.de.apns.payload.a",
+      "has no valid name"
+    ),
     (#"{"a":1}"#, #","uniqueKey":"a b""#, "uniqueKey", "is not a valid key"),
     (#"{"a":1}"#, #","uniqueKey":"a""#, "uniqueKey", "already has a member 'a'"),
-    (#"{"a":1}"#, #","uniqueKey":"b","localized":{"de":{"b":1}}"#, "localized.de.b", "is the key in uniqueKey"),
-    (#"{"a":1}"#, #","trim":"a""#, "trim", "is not a string in the payload"),
-    (#"{"a":{"b":1}}"#, #","trim":"a.c""#, "trim", "is not a string in the payload"),
+    (
+      #"{"a":1}"#, #","uniqueKey":"b","localized":{"de":{"apns":{"payload":{"b":1}}}}"#, "localized.de.apns.payload.b",
+      "is the key in uniqueKey"
+    ),
+    (#"{"a":1}"#, #","trim":"apns.payload.a""#, "trim", "is not a string of the push"),
+    (#"{"a":{"b":1}}"#, #","trim":"apns.payload.a.c""#, "trim", "is not a string of the push"),
   ])
   func errorNamesTheInvalidContent(payload: String, members: String, field: String, says: String) {
     let error = #expect(throws: JobError.self) { try Self.content(payload, members) }
@@ -145,7 +153,7 @@ struct ContentTests {
 
   @Test func namedTextIsTrimmedBetweenGraphemes() throws {
     let family = "👨‍👩‍👧‍👦"
-    let content = try Self.content(#"{"a":{"b":"{{text}}"},"c":1}"#, #","trim":"a.b""#)
+    let content = try Self.content(#"{"a":{"b":"{{text}}"},"c":1}"#, #","trim":"apns.payload.a.b""#)
     let attributes = Array(#"{"text":"éa\#(family)\"\#(family)xyz"}"#.utf8)
     let whole = try #require(try Self.text(content, attributes: attributes))
     #expect(whole == #"{"a":{"b":"éa\#(family)\"\#(family)xyz"},"c":1}"#)
@@ -163,10 +171,12 @@ struct ContentTests {
   }
 
   @Test func sizesAreThoseOfThePayload() throws {
-    let bytes = Array(#"{"payload":{"a":"{{x|fallback}}","t":"long text"},"uniqueKey":"id","trim":"t"}"#.utf8)
+    let bytes = Array(
+      #"{"apns":{"payload":{"a":"{{x|fallback}}","t":"long text"}},"uniqueKey":"id","trim":"apns.payload.t"}"#.utf8)
     guard case .object(let fields) = try JSONValue(parsing: bytes, maximumDepth: 9).kind else { return }
     let form = try #require(try PayloadForm.all(of: fields, in: bytes, for: APNsService()).first)
-    let content = try Self.content(#"{"a":"{{x|fallback}}","t":"long text"}"#, #","uniqueKey":"id","trim":"t""#)
+    let content = try Self.content(
+      #"{"a":"{{x|fallback}}","t":"long text"}"#, #","uniqueKey":"id","trim":"apns.payload.t""#)
     let text = try #require(try Self.text(content))
     #expect(form.template.size == text.utf8.count)
     #expect(try Self.text(content, most: form.size)?.contains("…") == true)
@@ -176,17 +186,17 @@ struct ContentTests {
   /// A target that crashes workers becomes a job of its own, to a token without known data.
   @Test func jobForOneTokenHasThePayloadOfItsUser() throws {
     let job =
-      #"{"id":"a","app":"n","audience":{"segment":"*"},"payload":{"a":"{{x}}"},"localized":{"de":{}},"vars":true}"#
+      #"{"id":"a","app":"n","audience":{"segment":"*"},"apns":{"payload":{"a":"{{x}}"}},"localized":{"de":{}},"vars":true}"#
     let told = Array(#"{"a":"{{x}} {{{ }}"}"#.utf8)
-    let alone = try CampaignJob.alone(Array(job.utf8), token: "00", suffix: "1", payload: told)
+    let alone = try CampaignJob.alone(Array(job.utf8), token: "00", suffix: "1", payload: told, for: APNsService())
     #expect(!String(decoding: alone, as: UTF8.self).contains("localized"))
     guard case .object(let members) = try JSONValue(parsing: alone, maximumDepth: 8).kind else { return }
-    let content = try JobPayload(JobFields(members), in: alone, to: .tokens([])).content
+    let content = try JobPayload(JobFields(members), in: alone, to: .tokens([]), for: APNsService()).content
     #expect(try Self.text(content) == String(decoding: told, as: UTF8.self))
     let template =
-      #"{"id":"a","app":"n","audience":{"segment":"*"},"template":{"name":"t","version":1,"payload":{"a":1}}}"#
-    let flat = try CampaignJob.alone(Array(template.utf8), token: "00", suffix: "1")
-    #expect(String(decoding: flat, as: UTF8.self).hasSuffix(#","payload":{"a":1}}"#))
+      #"{"id":"a","app":"n","audience":{"segment":"*"},"template":{"name":"t","version":1,"apns":{"payload":{"a":1}}}}"#
+    let flat = try CampaignJob.alone(Array(template.utf8), token: "00", suffix: "1", for: APNsService())
+    #expect(String(decoding: flat, as: UTF8.self).hasSuffix(#","apns":{"payload":{"a":1}}}"#))
   }
 
   // MARK: Random values
@@ -208,7 +218,7 @@ struct ContentTests {
       let trims = Bool.random(using: &random)
       let shown = JSONWriter.escaped(text)
       let payload = #"{"t":"\#(String(decoding: shown, as: UTF8.self))<{{x|-}}>","n":[{"y":"{{y}}"}]}"#
-      let content = try Self.content(payload, trims ? #","trim":"t""# : "")
+      let content = try Self.content(payload, trims ? #","trim":"apns.payload.t""# : "")
       let values = ["x": word(12), "y": word(4)].filter { _ in Int.random(in: 0..<8, using: &random) > 0 }
       var json = JSONWriter()
       json.beginObject()

@@ -23,7 +23,7 @@ struct JobErasureTests {
   func userLeavesTheLists(row: Int) throws {
     let (before, after, isOfNobodyElse) = Self.audiences[row]
     let job = Array(
-      #"{"id":"a","app":"news","audience":\#(before),"payload":{"aps":{"alert":"ada"}}}"#.utf8)
+      #"{"id":"a","app":"news","audience":\#(before),"apns":{"payload":{"aps":{"alert":"ada"}}}}"#.utf8)
     let erased = try CampaignJob.erasing("ada", from: job) {
       APNsService().token($0).map { $0.bytes == [0, 0xff] } ?? false
     }
@@ -31,7 +31,7 @@ struct JobErasureTests {
       #expect(erased == nil)
       return
     }
-    let text = #"{"id":"a","app":"news","audience":\#(after),"payload":{"aps":{"alert":"ada"}}}"#
+    let text = #"{"id":"a","app":"news","audience":\#(after),"apns":{"payload":{"aps":{"alert":"ada"}}}}"#
     #expect(erased.map { String(decoding: $0.job, as: UTF8.self) } == text)
     #expect(erased?.isOfNobodyElse == isOfNobodyElse)
     // The result is still a valid job for the other users.
@@ -45,7 +45,7 @@ struct JobErasureTests {
 
   @Test func userLeavesAStage() throws {
     let job = Array(
-      #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"x"}},"stages":[{"users":["ada"]}]}"#
+      #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"x"}}},"stages":[{"users":["ada"]}]}"#
         .utf8)
     let erased = try #require(try CampaignJob.erasing("ada", from: job) { _ in false })
     #expect(!erased.isOfNobodyElse)

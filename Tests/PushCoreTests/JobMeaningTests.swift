@@ -11,11 +11,18 @@ struct JobMeaningTests {
   /// Values of each field that mean the same as its absence, and the other fields that the job then needs. `nil` for a
   /// field without a default, or with one that can't be written.
   private static let defaults: [String: (values: [String], beside: [String: String])?] = [
-    "id": nil, "app": nil, "payload": nil, "control": nil, "category": nil, "template": nil, "trim": nil,
+    "id": nil, "app": nil, "message": nil, "control": nil, "category": nil, "template": nil, "trim": nil,
     "uniqueKey": nil, "campaignKey": nil, "collapseId": nil, "sendAt": nil, "rate": nil, "spread": nil, "finishBy": nil,
-    "maxDuration": nil, "services": nil,
+    "maxDuration": nil,
     "audience": ([#"{"segment":"*","devices":"all"}"#], [:]),
-    "pushType": ([#""alert""#], [:]), "priority": (["10"], [:]),
+    "services": ([#"["apns"]"#], [:]), "urgency": ([#""high""#], [:]),
+    "apns": (
+      [
+        #"{"payload":{"aps":{"alert":"hi"}},"pushType":"alert","priority":10}"#,
+        #"{"payload":{"aps":{"alert":"hi"}},"priority":null}"#,
+      ],
+      [:]
+    ),
     "expiration": (["0"], ["pushType": #""voip""#, "audience": #"{"users":["a"]}"#]),
     "lane": ([#""normal""#], [:]), "results": ([#""failures""#], [:]), "ambiguity": ([#""resend""#], [:]),
     "ttl": ([#""7d""#, #""168h""#], [:]), "transactional": (["false"], [:]), "vars": (["false"], [:]),
@@ -27,24 +34,27 @@ struct JobMeaningTests {
     "repeat": ([#"{"cron":"0 9 * * *","zone":"UTC","skipIfRunning":false}"#], [:]),
     "stages": (
       [#"[{"share":0.5,"wait":"0m","approval":false,"winner":{"by":"opened","minimum":20}}]"#],
-      ["variants": #"[{"name":"a"},{"name":"b","payload":{"x":1}}]"#]
+      ["variants": #"[{"name":"a"},{"name":"b","apns":{"payload":{"x":1}}}]"#]
     ),
-    "variants": ([#"[{"name":"a","weight":1,"localized":{}},{"name":"b","weight":1.0,"payload":{"x":1}}]"#], [:]),
+    "variants": (
+      [#"[{"name":"a","weight":1,"localized":{}},{"name":"b","weight":1.0,"apns":{"payload":{"x":1}}}]"#], [:]
+    ),
   ]
 
   /// The fields above that contain nested defaults, without these.
   private static let bare = [
+    "apns": #"{"payload":{"aps":{"alert":"hi"}}}"#,
     "audience": #"{"segment":"*"}"#, "quietHours": #"{"from":"22:00","to":"08:00"}"#,
     "repeat": #"{"cron":"0 9 * * *"}"#, "stages": #"[{"share":0.5,"winner":{}}]"#,
-    "variants": #"[{"name":"a"},{"name":"b","payload":{"x":1}}]"#,
+    "variants": #"[{"name":"a"},{"name":"b","apns":{"payload":{"x":1}}}]"#,
   ]
 
   private func meaning(_ changes: [String: String]) throws -> String {
-    let meaning = try CampaignJob.meaning(of: Array(job(changes).utf8)) { _ in Self.service }
+    let meaning = try CampaignJob.meaning(of: Array(job(changes).utf8)) { _ in [Self.service] }
     return String(decoding: meaning, as: UTF8.self)
   }
 
-  @Test(arguments: CampaignJob.fields) func defaultThatIsWrittenOutIsTheSameJob(field: String) throws {
+  @Test(arguments: CampaignJob.fields + ["apns"]) func defaultThatIsWrittenOutIsTheSameJob(field: String) throws {
     let row = try #require(Self.defaults[field], "a field without a row: \(field)")
     guard let (values, beside) = row else { return }
     var without = beside
@@ -66,7 +76,8 @@ struct JobMeaningTests {
   }
 
   @Test(arguments: [
-    ["priority": "5"], ["priority": "10", "pushType": #""background""#], ["lane": #""bulk""#], ["ttl": #""8d""#],
+    ["priority": "5"], ["urgency": #""normal""#], ["priority": "10", "pushType": #""background""#],
+    ["lane": #""bulk""#], ["ttl": #""8d""#],
     ["late": #""2h""#, "sendAt": #""2026-12-01T09:00:00Z""#], ["transactional": "true"],
     ["payload": #"{"aps":{"alert":"hi"},"lane":"normal"}"#], ["audience": #"{"segment":"*","devices":"lastSeen"}"#],
   ])
@@ -79,6 +90,6 @@ struct JobMeaningTests {
   /// A job without explicit defaults has the same digest as in earlier versions.
   @Test func jobWithoutDefaultsKeepsItsForm() throws {
     let text = Array(job(["payload": #"{"aps":{"alert":"hi"}}"#, "rate": "5"]).utf8)
-    #expect(try CampaignJob.meaning(of: text) { _ in Self.service } == CampaignJob.canonical(text))
+    #expect(try CampaignJob.meaning(of: text) { _ in [Self.service] } == CampaignJob.canonical(text))
   }
 }

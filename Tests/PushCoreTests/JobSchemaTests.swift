@@ -15,7 +15,7 @@ struct JobSchemaTests {
   /// Returns the validator's message for each job; `nil` for a valid one.
   private func judge(_ jobs: [String]) async throws -> [String?] {
     let folder = try ScratchFolder("schema")
-    let schema = try folder.write("schema.json", JobSchema.document)
+    let schema = try folder.write("schema.json", JobSchema.document([APNsService()]))
     let lines = jobs.map { $0.replacing("\n", with: " ") + "\n" }.joined()
     let output = try await ChildProcess.run(
       Self.python,
@@ -43,17 +43,26 @@ struct JobSchemaTests {
     ["stages": #"[{"users":["qa1","zoë"],"wait":"10m","approval":true},{"share":0.05}]"#], ["submittedBy": "\"ada\""],
     ["stages": #"[{"share":0.01,"wait":"0s","maxFailures":0,"users":null}]"#],
     ["stages": #"[{"share":0.01,"wait":"10m","maxFailures":0.05,"minOpened":0.02,"winner":null}]"#],
-    ["localized": #"{"de":{"aps":{"alert":"Hallo"}}}"#, "payload": #"{"aps":{"alert":"Hello"}}"#],
+    ["localized": #"{"de":{"apns":{"payload":{"aps":{"alert":"Hallo"}}}}}"#, "payload": #"{"aps":{"alert":"Hello"}}"#],
     [
-      "trim": "\"aps.alert\"", "payload": #"{"aps":{"alert":"{{name|you}}"}}"#, "uniqueKey": "\"push\"",
+      "trim": "\"apns.payload.aps.alert\"", "payload": #"{"aps":{"alert":"{{name|you}}"}}"#, "uniqueKey": "\"push\"",
       "campaignKey": "\"campaign\"",
     ],
     ["also": #"["widgets"]"#], ["also": #"["widgets"]"#, "stages": #"[{"share":0.1,"wait":"1m"}]"#],
-    ["variants": #"[{"name":"a"},{"name":"b","weight":2.5,"payload":{"n":1},"localized":null}]"#],
+    ["variants": #"[{"name":"a"},{"name":"b","weight":2.5,"apns":{"payload":{"n":1}},"localized":null}]"#],
     [
-      "variants": #"[{"name":"a","payload":{"aps":{"badge":1}}},{"name":"b","payload":{"aps":{"badge":2}}}]"#,
+      "variants":
+        #"[{"name":"a","apns":{"payload":{"aps":{"badge":1}}}},{"name":"b","apns":{"payload":{"aps":{"badge":2}}}}]"#,
       "payload": "",
       "stages": #"[{"share":0.25,"wait":"2h","winner":{"by":"accepted","minimum":10,"otherwise":"b"}}]"#,
+    ],
+    [
+      "payload": "", "urgency": "\"low\"", "services": #"["apns"]"#,
+      "message": #"{"title":"T","body":"B","image":"i","link":"l","sound":"s","badge":"+12","data":{"k":"v"}}"#,
+    ],
+    [
+      "message": #"{"title":null,"badge":3}"#, "localized": #"{"de":{"title":"T","apns":{"payload":{"n":1}}}}"#,
+      "variants": #"[{"name":"a","message":{"body":"A"}},{"name":"b","message":{"badge":null,"body":"B"}}]"#,
     ],
     ["vars": "true", "payload": #"{"aps":{"alert":"{{price}}"}}"#],
     ["audience": #"{"segment":"vip & (a | !b)","where":"locale = 'en'","sample":0.5,"devices":"latest"}"#],
@@ -104,12 +113,13 @@ struct JobSchemaTests {
     "audience.users[1]: has vars twice", "audience.where: column 10: this field has no order",
     "audience: names the campaign itself", "collapseId: 66 bytes, which is 2 over the 64",
     "defaultTimezone: did you mean 'Europe/Berlin'?", "expiration: RFC 3339", "expiration: is not after sendAt",
-    "finishBy: is not after sendAt", "localized.de.aps.sound: must be",
-    "localized.de: over the 4096", "localized: which tokens do not have", "payload.aps.alert.title: has no valid name",
-    "payload: for user 'ada', which is", "payload: which tokens do not have",
+    "finishBy: is not after sendAt", "localized.de.apns.payload.aps.sound: must be",
+    "localized.de: over the 4096", "localized: which tokens do not have",
+    "apns.payload.aps.alert.title: has no valid name", "apns.payload: for user 'ada', which is",
+    "apns.payload: which tokens do not have",
     // In JSON Schema 5 and 5.0 are the same number.
-    "priority: must be the number 10, 5 or 1", "priority: use 5", "pushType: a channel takes liveactivity only",
-    "pushType: did you mean 'alert'?", "quietHours.to: must differ from",
+    "apns.priority: must be the number 10, 5 or 1", "apns.priority: use 5",
+    "apns.pushType: a channel takes liveactivity only", "quietHours.to: must differ from",
     "repeat.cron: '25' is not a valid hour: it must be 0 to 23", "repeat.zone: is not a time zone",
     "spread: from 1s to 7d", "template: templates are kept in the store", "ttl: is not a duration",
   ]

@@ -67,15 +67,16 @@ struct LocaleReaderTests {
     let condition = try? DevicePredicate(parsing: "locale = '\(text)'")
     #expect((condition != nil) == (stored != nil))
     for content in [
-      #""payload":{"aps":{"alert":"a"}},"localized":{"\#(text)":{"aps":{"alert":"b"}}}"#,
-      #""payload":{"aps":{"alert":"a"}},"variants":[{"name":"x","localized":{"\#(text)":{"a":1}}},{"name":"y"}]"#,
+      #""apns":{"payload":{"aps":{"alert":"a"}}},"localized":{"\#(text)":{"apns":{"payload":{"aps":{"alert":"b"}}}}}"#,
+      #""apns":{"payload":{"aps":{"alert":"a"}}},"variants":[{"name":"x","localized":{"\#(text)":{"apns":{"payload":{"a":1}}}}},{"name":"y"}]"#,
     ] {
       let error = Self.jobError(content)
       #expect((error == nil) == (stored != nil), "\(content)")
       if stored == nil { #expect(error?.field.hasSuffix("localized.\(text)") == true) }
     }
-    let template = #"{"payload":{"aps":{"alert":"a"}},"localized":{"\#(text)":{"aps":{"alert":"b"}}}}"#
-    #expect(((try? JobTemplate.content(Array(template.utf8))) != nil) == (stored != nil))
+    let template =
+      #"{"apns":{"payload":{"aps":{"alert":"a"}}},"localized":{"\#(text)":{"apns":{"payload":{"aps":{"alert":"b"}}}}}}"#
+    #expect(((try? JobTemplate.content(Array(template.utf8), for: [APNsService()])) != nil) == (stored != nil))
   }
 
   @Test(
@@ -88,7 +89,7 @@ struct LocaleReaderTests {
     // If the zone is rejected, the device is stored without one.
     for reader in Self.readers { #expect(try reader.read(.timezone, text) == stored, "\(reader.name)") }
     #expect(((try? DevicePredicate(parsing: "timezone = '\(text)'")) != nil) == (stored != nil))
-    let payload = #""payload":{"aps":{"alert":"a"}}"#
+    let payload = #""apns":{"payload":{"aps":{"alert":"a"}}}"#
     let quiet = Self.jobError(
       payload + #","quietHours":{"from":"22:00","to":"08:00"},"defaultTimezone":"\#(text)""#)
     #expect((quiet == nil) == (stored != nil))

@@ -25,16 +25,16 @@ struct RecipientSizesTests {
     let tags =
       ["de", "en", "ar", "hi", "fr-CH", "sv", "ja", "pt-BR"] + letters.flatMap { a in letters.map { "q\(a)\($0)" } }
     func localized() -> String {
-      (0..<languages).map { "\"\(tags[$0])\":{\"aps\":{\"alert\":\"\(text())\"}}" }
+      (0..<languages).map { "\"\(tags[$0])\":{\"apns\":{\"payload\":{\"aps\":{\"alert\":\"\(text())\"}}}}" }
         .joined(separator: ",")
     }
     let each = (0..<variants).map {
-      "{\"name\":\"v\($0)\",\"payload\":{\"aps\":{\"alert\":\"\(text())\"}},\"localized\":{\(localized())}}"
+      "{\"name\":\"v\($0)\",\"apns\":{\"payload\":{\"aps\":{\"alert\":\"\(text())\"}}},\"localized\":{\(localized())}}"
     }
     let content =
       variants > 0
       ? "\"variants\":[\(each.joined(separator: ","))]"
-      : "\"payload\":{\"aps\":{\"alert\":\"\(text())\"}},\"localized\":{\(localized())}"
+      : "\"apns\":{\"payload\":{\"aps\":{\"alert\":\"\(text())\"}}},\"localized\":{\(localized())}"
     return Array(
       "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"users\":[\(users.joined(separator: ","))]},\(content)}".utf8)
   }
@@ -53,7 +53,7 @@ struct RecipientSizesTests {
         using: &seed)
       let fields = try JobFields(Self.members(of: job))
       var reader = PayloadReader(in: job, audience: fields.value("audience"))
-      let forms = try reader.forms(of: ContentSource(fields))
+      let forms = try reader.forms(of: ContentSource(fields, for: APNsService(), known: nil))
       let content = PersonalContent(values: reader.values, forms: forms.map(PersonalContent.Form.init))
       guard case .object(let audience)? = fields.value("audience")?.kind else { continue }
       let recipients = try #require(try JobRecipient.all(JobFields(audience)))
@@ -99,16 +99,17 @@ struct RecipientSizesTests {
 
   @Test func payloadThatNoServiceAcceptsIsRefused() throws {
     let text = String(repeating: "x", count: 17_000)
-    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"\#(text)"}}}"#
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"\#(text)"}}}}"#
     do {
       _ = try CampaignJob.parse(Array(job.utf8), .any([APNsService()]))
       Issue.record("it was accepted")
     } catch {
-      #expect(error.field == "payload" && error.message == "has 17020 bytes, more than the limit of 16384 for a push")
+      #expect(
+        error.field == "apns.payload" && error.message == "has 17020 bytes, more than the limit of 16384 for a push")
     }
     let patch =
-      #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"#
-      + #""localized":{"de":{"aps":{"alert":"\#(text)"}}}}"#
+      #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}},"#
+      + #""localized":{"de":{"apns":{"payload":{"aps":{"alert":"\#(text)"}}}}}}"#
     do {
       _ = try CampaignJob.parse(Array(patch.utf8), .any([APNsService()]))
       Issue.record("it was accepted")

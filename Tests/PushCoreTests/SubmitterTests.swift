@@ -20,7 +20,8 @@ struct SubmitterTests {
   }
 
   @Test func jobOfASweepIsOne() throws {
-    let campaign = try CampaignJob.parse(CampaignJob.sweep(id: "s", app: "news", rate: 50), .any([APNsService()]))
+    let campaign = try CampaignJob.parse(
+      CampaignJob.sweep(id: "s", app: "news", [APNsService()], rate: 50), .any([APNsService()]))
     #expect(
       campaign.message.pushType == "background" && campaign.message.priority == 5 && campaign.delivery.lane == .bulk)
     #expect(

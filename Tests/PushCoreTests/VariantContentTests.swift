@@ -7,10 +7,13 @@ import Testing
 /// The content of each variant in each language.
 struct VariantContentTests {
   private func content(_ job: String) throws -> PersonalContent {
-    try #require(
+    let options = #""apns":{"pushType":"voip""#
+    let fields =
+      job.hasPrefix(#""variants""#)
+      ? options + "}," + job : job.replacing(#""apns":{"#, with: options + ",", maxReplacements: 1)
+    return try #require(
       try CampaignJob.parse(
-        Array(#"{"id":"c1","app":"news","audience":{"segment":"*"},"pushType":"voip",\#(job)}"#.utf8),
-        .any([APNsService()])
+        Array(#"{"id":"c1","app":"news","audience":{"segment":"*"},\#(fields)}"#.utf8), .any([APNsService()])
       ).message.content)
   }
 
@@ -33,9 +36,9 @@ struct VariantContentTests {
   @Test func variantsOverrideFieldsAndLanguagesOverrideVariants() throws {
     let content = try content(
       #"""
-      "payload":{"t":"Hi {{name|you}}","n":1},"localized":{"de":{"t":"Hallo {{name|du}}"}},
-      "variants":[{"name":"a"},{"name":"b","payload":{"n":2}},
-        {"name":"c","payload":{"n":null,"t":"Hey"},"localized":{"de":{"t":"Hej"},"fr-CA":{"t":"Salut"}}}]
+      "apns":{"payload":{"t":"Hi {{name|you}}","n":1}},"localized":{"de":{"apns":{"payload":{"t":"Hallo {{name|du}}"}}}},
+      "variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":2}}},
+        {"name":"c","apns":{"payload":{"n":null,"t":"Hey"}},"localized":{"de":{"apns":{"payload":{"t":"Hej"}}},"fr-CA":{"apns":{"payload":{"t":"Salut"}}}}}]
       """#)
     #expect(text(content, 0) == #"{"t":"Hi you","n":1}"#)
     #expect(text(content, 1, "de-AT", attributes: #"{"name":"Ada"}"#) == #"{"t":"Hallo Ada","n":2}"#)
@@ -48,29 +51,31 @@ struct VariantContentTests {
 
   @Test func withoutAPayloadOfTheJobEachVariantHasItsOwn() throws {
     let content = try content(
-      #""variants":[{"name":"a","payload":{"aps":{"badge":"+1"}}},{"name":"b","payload":{"aps":{"badge":"+1"},"x":1}}]"#
+      #""variants":[{"name":"a","apns":{"payload":{"aps":{"badge":"+1"}}}},{"name":"b","apns":{"payload":{"aps":{"badge":"+1"},"x":1}}}]"#
     )
     #expect(text(content, 1) == #"{"aps":{"badge":1},"x":1}"#)
     #expect(content.badgeStep == 1)
     let error = #expect(throws: JobError.self) {
       try self.content(
-        #""variants":[{"name":"a","payload":{"aps":{"badge":"+1"}}},{"name":"b","payload":{"aps":{"badge":"+2"}}}]"#)
+        #""variants":[{"name":"a","apns":{"payload":{"aps":{"badge":"+1"}}}},{"name":"b","apns":{"payload":{"aps":{"badge":"+2"}}}}]"#
+      )
     }
     #expect(
-      error?.reason.hasPrefix("variants[1].payload.aps.badge: differs from the badge step") == true,
+      error?.reason.hasPrefix("variants[1].apns.payload.aps.badge: differs from the badge step") == true,
       "\(error?.reason ?? "")")
   }
 
   @Test func templatesReplacePayloads() throws {
     let job = Array(
-      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"pushType":"voip","variants":["#
+      (#"{"id":"c1","app":"news","audience":{"segment":"*"},"apns":{"pushType":"voip"},"variants":["#
         + #"{"name":"a","template":"t@2"},{"name":"b","template":"u","weight":2}]}"#).utf8)
     let references = try CampaignJob.templates(of: job)
     #expect(references.map(\.description) == ["t@2", "u"])
     let templates = Dictionary(
       uniqueKeysWithValues: references.map { reference in
         let content = Array(
-          #"{"payload":{"x":"\#(reference.name)"},"localized":{"de":{"x":"\#(reference.name)-de"}}}"#.utf8)
+          (#"{"apns":{"payload":{"x":"\#(reference.name)"}},"#
+            + #""localized":{"de":{"apns":{"payload":{"x":"\#(reference.name)-de"}}}}}"#).utf8)
         return (reference, JobTemplate(name: reference.name, version: 2, content: content))
       })
     let resolved = try CampaignJob.resolve(job, templates)
@@ -96,16 +101,19 @@ struct VariantContentTests {
       var members: [(payload: String, localized: String)] = []
       for number in 0..<Int.random(in: 2...5, using: &seed) {
         let own = tags.filter { _ in Bool.random(using: &seed) }
-        let localized = own.map { #""\#($0)":{"x":"\#(number) \#($0)"}"# }.joined(separator: ",")
+        let localized = own.map { #""\#($0)":{"apns":{"payload":{"x":"\#(number) \#($0)"}}}"# }.joined(separator: ",")
         members.append((#"{"x":"\#(number)"}"#, "{\(localized)}"))
       }
       let together = try content(
         #""variants":["#
-          + members.enumerated().map { #"{"name":"v\#($0)","payload":\#($1.payload),"localized":\#($1.localized)}"# }
+          + members.enumerated().map {
+            #"{"name":"v\#($0)","apns":{"payload":\#($1.payload)},"localized":\#($1.localized)}"#
+          }
           .joined(separator: ",") + "]")
       for (place, member) in members.enumerated() {
         // The values make the content personal for any languages.
-        let alone = try content(#""uniqueKey":"id","payload":\#(member.payload),"localized":\#(member.localized)"#)
+        let alone = try content(
+          #""uniqueKey":"id","apns":{"payload":\#(member.payload)},"localized":\#(member.localized)"#)
         for locale in locales {
           let said = text(of: alone, locale).prefix { $0 != "," && $0 != "}" }
           #expect(text(together, place, locale).prefix { $0 != "," && $0 != "}" } == said, "\(seed) \(locale)")

@@ -213,9 +213,16 @@ struct ConnectionPolicyTests {
       func reasonText(of code: ReasonCode) -> [UInt8] { base.reasonText(of: code) }
       func tokenKind(for campaign: Campaign) -> TokenKind { base.tokenKind(for: campaign) }
       func problem(ofChannel id: String) -> String? { nil }
-      func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions {
-        try base.options(of: job, to: destination)
-      }
+      var jobFields: [ServiceField] { base.jobFields }
+      var payloadField: String { base.payloadField }
+      var silentPush: [UInt8] { base.silentPush }
+      func payloadPlaces(in payload: JSONValue) -> PayloadPlaces { base.payloadPlaces(in: payload) }
+      func options(
+        of own: JobFields, _ message: CommonMessage?, _ urgency: Urgency?, to destination: PushDestination
+      ) throws(JobError) -> PushOptions { try base.options(of: own, message, urgency, to: destination) }
+      func payload(
+        rendering message: CommonMessage, with options: PushOptions, in json: inout JSONComposer
+      ) throws(JobError) -> JSONValue { try base.payload(rendering: message, with: options, in: &json) }
       func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] { [] }
       func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer {
         base.composer(for: campaign, expiration: expiration)

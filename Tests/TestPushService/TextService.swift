@@ -56,10 +56,32 @@ public struct TextService: PushService {
 
   public func problem(ofChannel id: String) -> String? { "there are no channels" }
 
-  public func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions {
-    guard let type = try job.string("pushType") else { return PushOptions(pushType: "message", priority: 1) }
-    guard type == "message" else { throw job.error("pushType", "must be message") }
+  public var jobFields: [ServiceField] {
+    [
+      ServiceField("payload", schema: #"{"type":"object"}"#),
+      ServiceField("pushType", schema: #"{"const":"message"}"#),
+    ]
+  }
+
+  public var payloadField: String { "payload" }
+  public func payloadPlaces(in payload: JSONValue) -> PayloadPlaces { PayloadPlaces(badge: nil) }
+  public var silentPush: [UInt8] { Array(#"{"payload":{"text":""}}"#.utf8) }
+
+  public func options(
+    of own: JobFields, _ message: CommonMessage?, _ urgency: Urgency?, to destination: PushDestination
+  ) throws(JobError) -> PushOptions {
+    guard let type = try own.string("pushType") else { return PushOptions(pushType: "message", priority: 1) }
+    guard type == "message" else { throw own.error("pushType", "must be message") }
     return PushOptions(pushType: type, priority: 1)
+  }
+
+  /// Renders the body as the text, or otherwise the title. Data is carried beside the text; the rest is not shown.
+  public func payload(
+    rendering message: CommonMessage, with options: PushOptions, in json: inout JSONComposer
+  ) throws(JobError) -> JSONValue {
+    var members = message.data
+    if let text = message.body ?? message.title { members.append(json.member("text", text)) }
+    return json.object(members)
   }
 
   /// The only rule: a message must have a text.
@@ -68,8 +90,10 @@ public struct TextService: PushService {
 
   /// Checks the only rule: a message must have a text.
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
-    guard case .object(let members) = job.kind, let payload = members.value("payload") else { return [] }
-    return Self.findings(in: payload, at: "payload.")
+    guard case .object(let members) = job.kind,
+      let form = try? PayloadForm.all(of: members, in: bytes, for: self).first
+    else { return [] }
+    return Self.findings(in: form.value, at: "text.payload.")
   }
 
   static func findings(in payload: JSONValue, at path: String) -> [Finding] {

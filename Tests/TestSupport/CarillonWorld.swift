@@ -163,7 +163,7 @@ public struct CarillonWorld: Sendable {
   /// - Parameter content: the member with the content: a payload or a template.
   public static func job(
     _ id: String, app: String = "news", audience: String = #"{"segment":"*"}"#,
-    content: String = #""payload":{"aps":{"alert":"hi"}}"#, more: String = ""
+    content: String = #""apns":{"payload":{"aps":{"alert":"hi"}}}"#, more: String = ""
   ) -> String {
     #"{"id":"\#(id)","app":"\#(app)","audience":\#(audience),\#(content)\#(more)}"#
   }

@@ -13,7 +13,7 @@ class ByHttp {
         var settings = System.getenv();
         var job = """
             {"id": %s, "app": "news", "audience": {"users": [%s]},
-             "payload": {"aps": {"alert": "Hello from Java"}}}""".formatted(quoted(words[0]), quoted(words[1]));
+             "message": {"body": "Hello from Java"}}""".formatted(quoted(words[0]), quoted(words[1]));
         var url = settings.getOrDefault("CARILLON_URL", "http://127.0.0.1:8080") + "/api/v1/campaigns";
         var request = HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(10))
             .header("Authorization", "Bearer " + settings.get("CARILLON_TOKEN")).header("Content-Type", "application/json")

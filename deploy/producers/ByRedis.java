@@ -28,7 +28,7 @@ class ByRedis {
                 {"op": "register", "user": %s, "token": %s, "app": "news", "locale": "en"}""".formatted(user, token));
             lpush(server, "campaigns", """
                 {"id": %s, "app": "news", "audience": {"users": [%s]},
-                 "payload": {"aps": {"alert": "Hello from Java"}}}""".formatted(id, user));
+                 "message": {"body": "Hello from Java"}}""".formatted(id, user));
         }
     }
 }

@@ -20,7 +20,7 @@ func main() {
 		url = "http://127.0.0.1:8080"
 	}
 	job, err := json.Marshal(object{"id": id, "app": "news", "audience": object{"users": []string{user}},
-		"payload": object{"aps": object{"alert": "Hello from Go"}}})
+		"message": object{"body": "Hello from Go"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -5,7 +5,7 @@ const { CARILLON_URL = 'http://127.0.0.1:8080', CARILLON_TOKEN } = process.env;
 const answer = await fetch(`${CARILLON_URL}/api/v1/campaigns`, {
   method: 'POST',
   headers: { Authorization: `Bearer ${CARILLON_TOKEN}`, 'Content-Type': 'application/json' },
-  body: JSON.stringify({ id, app: 'news', audience: { users: [user] }, payload: { aps: { alert: 'Hello from Node' } } }),
+  body: JSON.stringify({ id, app: 'news', audience: { users: [user] }, message: { body: 'Hello from Node' } }),
   signal: AbortSignal.timeout(10_000),
 });
 // A refusal has a body by RFC 9457 with the error and the remedy.

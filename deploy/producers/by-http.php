@@ -1,6 +1,6 @@
 <?php // Submits a campaign through HTTP: CARILLON_TOKEN=carillon_… php by-http.php ID USER
 [, $id, $user] = $argv;
-$job = ['id' => $id, 'app' => 'news', 'audience' => ['users' => [$user]], 'payload' => ['aps' => ['alert' => 'Hello from PHP']]];
+$job = ['id' => $id, 'app' => 'news', 'audience' => ['users' => [$user]], 'message' => ['body' => 'Hello from PHP']];
 $answer = file_get_contents((getenv('CARILLON_URL') ?: 'http://127.0.0.1:8080') . '/api/v1/campaigns', false,
     stream_context_create(['http' => [
         'method' => 'POST',

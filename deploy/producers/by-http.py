@@ -2,7 +2,7 @@
 import json, os, sys, urllib.error, urllib.request
 
 id, user = sys.argv[1:]
-job = {"id": id, "app": "news", "audience": {"users": [user]}, "payload": {"aps": {"alert": "Hello from Python"}}}
+job = {"id": id, "app": "news", "audience": {"users": [user]}, "message": {"body": "Hello from Python"}}
 request = urllib.request.Request(
     os.environ.get("CARILLON_URL", "http://127.0.0.1:8080") + "/api/v1/campaigns", json.dumps(job).encode(),
     {"Authorization": "Bearer " + os.environ["CARILLON_TOKEN"], "Content-Type": "application/json"})

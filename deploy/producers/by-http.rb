@@ -3,7 +3,7 @@ require 'json'
 require 'net/http'
 
 id, user = ARGV
-job = { id: id, app: 'news', audience: { users: [user] }, payload: { aps: { alert: 'Hello from Ruby' } } }
+job = { id: id, app: 'news', audience: { users: [user] }, message: { body: 'Hello from Ruby' } }
 answer = Net::HTTP.post(
   URI("#{ENV.fetch('CARILLON_URL', 'http://127.0.0.1:8080')}/api/v1/campaigns"), JSON.generate(job),
   'Authorization' => "Bearer #{ENV.fetch('CARILLON_TOKEN')}", 'Content-Type' => 'application/json')

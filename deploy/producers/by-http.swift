@@ -7,7 +7,7 @@ import Foundation
 
 struct Job: Encodable {
   struct Audience: Encodable { let users: [String] }
-  let id: String, app: String, audience: Audience, payload: [String: [String: String]]
+  let id: String, app: String, audience: Audience, message: [String: String]
 }
 
 let (arguments, settings) = (CommandLine.arguments, ProcessInfo.processInfo.environment)
@@ -22,7 +22,7 @@ request.setValue("application/json", forHTTPHeaderField: "Content-Type")
 request.httpBody = try JSONEncoder().encode(
   Job(
     id: arguments[1], app: "news", audience: .init(users: [arguments[2]]),
-    payload: ["aps": ["alert": "Hello from Swift"]]))
+    message: ["body": "Hello from Swift"]))
 let (body, answer) = try await URLSession.shared.data(for: request)
 let status = (answer as? HTTPURLResponse)?.statusCode ?? 0
 // A refusal has a body by RFC 9457 with the error and the remedy.

@@ -39,5 +39,5 @@ func main() {
 	}
 	lpush(server, "registrations", object{"op": "register", "user": user, "token": token, "app": "news", "locale": "en"})
 	lpush(server, "campaigns", object{"id": id, "app": "news", "audience": object{"users": []string{user}},
-		"payload": object{"aps": object{"alert": "Hello from Go"}}})
+		"message": object{"body": "Hello from Go"}})
 }

@@ -14,5 +14,5 @@ async function lpush(name, value) {
 }
 
 await lpush('registrations', { op: 'register', user, token, app: 'news', locale: 'en' });
-await lpush('campaigns', { id, app: 'news', audience: { users: [user] }, payload: { aps: { alert: 'Hello from Node' } } });
+await lpush('campaigns', { id, app: 'news', audience: { users: [user] }, message: { body: 'Hello from Node' } });
 server.end();

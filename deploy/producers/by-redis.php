@@ -11,4 +11,4 @@ function lpush($server, string $name, array $value): void {
 
 lpush($server, 'registrations', ['op' => 'register', 'user' => $user, 'token' => $token, 'app' => 'news', 'locale' => 'en']);
 lpush($server, 'campaigns', ['id' => $id, 'app' => 'news', 'audience' => ['users' => [$user]],
-    'payload' => ['aps' => ['alert' => 'Hello from PHP']]]);
+    'message' => ['body' => 'Hello from PHP']]);

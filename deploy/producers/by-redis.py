@@ -12,4 +12,4 @@ def lpush(name, value):
         sys.exit(f"Redis: {reply.decode()}")
 
 lpush("registrations", {"op": "register", "user": user, "token": token, "app": "news", "locale": "en"})
-lpush("campaigns", {"id": id, "app": "news", "audience": {"users": [user]}, "payload": {"aps": {"alert": "Hello from Python"}}})
+lpush("campaigns", {"id": id, "app": "news", "audience": {"users": [user]}, "message": {"body": "Hello from Python"}})

@@ -13,4 +13,4 @@ def lpush(name, value)
 end
 
 lpush 'registrations', op: 'register', user: user, token: token, app: 'news', locale: 'en'
-lpush 'campaigns', id: id, app: 'news', audience: { users: [user] }, payload: { aps: { alert: 'Hello from Ruby' } }
+lpush 'campaigns', id: id, app: 'news', audience: { users: [user] }, message: { body: 'Hello from Ruby' }

@@ -7,4 +7,4 @@ lpush() { redis-cli -e -h "${REDIS_HOST:-127.0.0.1}" -p "${REDIS_PORT:-6379}" -x
 jq -cjn --arg user "$2" --arg token "$3" \
   '{op: "register", user: $user, token: $token, app: "news", locale: "en"}' | lpush registrations
 jq -cjn --arg id "$1" --arg user "$2" \
-  '{id: $id, app: "news", audience: {users: [$user]}, payload: {aps: {alert: "Hello from a shell"}}}' | lpush campaigns
+  '{id: $id, app: "news", audience: {users: [$user]}, message: {body: "Hello from a shell"}}' | lpush campaigns

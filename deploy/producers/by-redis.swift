@@ -27,11 +27,11 @@ func lpush(_ server: FileHandle, _ name: String, _ value: some Encodable) throws
 
 struct Job: Encodable {
   struct Audience: Encodable { let users: [String] }
-  let id: String, app: String, audience: Audience, payload: [String: [String: String]]
+  let id: String, app: String, audience: Audience, message: [String: String]
 }
 
 let server = connection(host: setting("REDIS_HOST", "127.0.0.1"), port: setting("REDIS_PORT", "6379"))
 try lpush(server, "registrations", ["op": "register", "user": user, "token": token, "app": "news", "locale": "en"])
 try lpush(
   server, "campaigns",
-  Job(id: id, app: "news", audience: .init(users: [user]), payload: ["aps": ["alert": "Hello from Swift"]]))
+  Job(id: id, app: "news", audience: .init(users: [user]), message: ["body": "Hello from Swift"]))

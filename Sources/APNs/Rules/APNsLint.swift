@@ -36,7 +36,8 @@ struct APNsLint {
       result = legacy
       return
     }
-    let kind: PushLint.Kind = Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload
+    let isTemplate = APNsService().isTemplate(root, services: apps.allServices.map(\.name))
+    let kind: PushLint.Kind = Self.isJob(root) ? .job : isTemplate ? .template : .payload
     result = PushLint(kind: kind)
     let traits = Self.traits(of: kind == .job ? Self.app(of: root) : app, apps)
     // Duplicate members are not possible here: the text was generated from a parsed job.
@@ -48,14 +49,14 @@ struct APNsLint {
       kind == .payload
       ? [Self.draft(root, in: bytes, as: pushType, app: traits)]
       : PushDraft.all(job: judged, in: judgedBytes, app: traits)
-    if kind == .template {
+    if kind == .template, !APNsService().namesPushType(root) {
       let type = pushType ?? drafts.first.map { Self.inferred($0.payload) } ?? .alert
       for index in drafts.indices { drafts[index].become(type) }
     }
     switch kind {
     case .job:
       (result.findings, result.variants) = Self.jobFindings(judged, in: judgedBytes, of: job, apps, now: now)
-    case .template: result.findings = Self.templateFindings(bytes)
+    case .template: result.findings = Self.templateFindings(bytes, apps)
     case .payload, .legacy: break
     }
     if let undated {
@@ -66,7 +67,7 @@ struct APNsLint {
     if let draft = drafts.first {
       result.findings += PushInspector.findings(in: drafts, now: now)
       result.pushType = draft.pushType.rawValue
-      result.isInferred = kind != .job && pushType == nil
+      result.isInferred = kind != .job && pushType == nil && !APNsService().namesPushType(root)
       result.sizes = Self.sizes(of: draft, all: result.isInferred)
       // Uses the largest of several languages or variants: if it fits, all fit.
       if let most = drafts.map(\.size).max() {
@@ -87,19 +88,10 @@ struct APNsLint {
 
   // MARK: Kind of file
 
-  /// Returns whether the JSON is a whole job. A payload can have members with any name, but hardly all of these.
+  /// Returns whether the JSON is a whole job. A JSON with `aps` is a payload.
   static func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
-    let names = Set(members.map(\.name))
-    return !names.isDisjoint(with: ["payload", "template", "variants"]) && !names.contains("aps")
-      && !names.isDisjoint(with: ["app", "audience"])
-  }
-
-  /// Returns whether the JSON is a template. A payload can have its own member called payload, but hardly only these
-  /// members.
-  static func isTemplate(_ root: JSONValue) -> Bool {
-    guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
-    return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey", "campaignKey"].contains($0.name) }
+    return members.value("aps") == nil && APNsService().isJob(root)
   }
 
   /// Returns whether the JSON is a single payload, which has the one member that no job has.
@@ -134,9 +126,9 @@ struct APNsLint {
       switch kind {
       case .job: text = try CampaignJob.dated(root, bytes, apps, now: now)
       case .template:
-        guard case .object(let members) = root.kind, let payload = members.value("payload"),
-          pushType ?? inferred(payload) == .liveactivity
-        else { break }
+        guard case .object(let members) = root.kind else { break }
+        let content = JobContent(of: members, for: APNsService())
+        guard pushType ?? content.payload.map(inferred) == .liveactivity else { break }
         text = try ActivityDates(root, start: now ?? someStart).applied(to: bytes)
       case .payload, .legacy: break
       }
@@ -188,7 +180,7 @@ struct APNsLint {
   ) -> ([Finding], CampaignVariants?) {
     do {
       try CampaignJob.checkSize(job)
-      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps)
+      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps, leg: APNsService().name)
       try CampaignJob.checkParts(of: campaign, job, apps, service, now: now)
       return (
         PushInspector.repeatedVariants(root, bytes) + CampaignJob.companionFindings(of: campaign, service),
@@ -199,9 +191,9 @@ struct APNsLint {
     }
   }
 
-  private static func templateFindings(_ bytes: [UInt8]) -> [Finding] {
+  private static func templateFindings(_ bytes: [UInt8], _ apps: JobApps) -> [Finding] {
     do {
-      _ = try JobTemplate.content(bytes)
+      _ = try JobTemplate.content(bytes, for: apps.allServices)
       return []
     } catch {
       return [Finding(PushRule.job, error.field, error.message, hint: error.hint)]

@@ -29,7 +29,7 @@ struct ActivityDates {
     isLocal = if let value = members.value("localTime"), !value.isFalse { true } else { false }
     try read(content: members, path: "", fillsTimestamp: !isLocal)
     if case .array(let variants)? = members.value("variants")?.kind {
-      let isWhole = members.value("payload") == nil && members.value("template") == nil
+      let isWhole = Self.aps(members) == nil
       for (index, variant) in variants.enumerated() {
         guard case .object(let members) = variant.kind else { continue }
         // A variant contains only its differences from the job's payload, unless the job has no payload or the variant
@@ -41,21 +41,33 @@ struct ActivityDates {
     edits.sort { $0.range.lowerBound < $1.range.lowerBound }
   }
 
-  /// Reads the content of a job or of one of its variants, directly or from its template.
+  /// Returns `apns.payload.aps` of a job, a variant or a language: its own, or otherwise that of its template.
+  private static func aps(_ members: [JSONValue.Member]) -> JSONValue? {
+    if case .object(let own)? = members.value(APNsService().name)?.kind,
+      case .object(let payload)? = own.value("payload")?.kind, let aps = payload.value("aps")
+    {
+      return aps
+    }
+    guard case .object(let template)? = members.value("template")?.kind else { return nil }
+    return aps(template)
+  }
+
+  /// Reads the content of a job or of one of its variants, and that of its template.
   private mutating func read(
     content members: [JSONValue.Member], path: String, fillsTimestamp: Bool
   ) throws(JobError) {
-    var (content, path) = (members, path)
+    var fills = fillsTimestamp
     if case .object(let template)? = members.value("template")?.kind {
-      (content, path) = (template, path + "template.")
+      try read(content: template, path: path + "template.", fillsTimestamp: fills)
+      // The object of the job then contains only its differences from the template.
+      if Self.aps(template) != nil { fills = false }
     }
-    if case .object(let payload)? = content.value("payload")?.kind, let aps = payload.value("aps") {
-      try read(aps, path: path + "payload.aps", fillsTimestamp: fillsTimestamp)
-    }
-    if case .object(let patches)? = content.value("localized")?.kind {
+    let own = members.filter { $0.name != "template" }
+    if let aps = Self.aps(own) { try read(aps, path: path + "apns.payload.aps", fillsTimestamp: fills) }
+    if case .object(let patches)? = members.value("localized")?.kind {
       for patch in patches {
-        guard case .object(let payload) = patch.value.kind, let aps = payload.value("aps") else { continue }
-        try read(aps, path: "\(path)localized.\(Excerpt.bare(patch.name)).aps", fillsTimestamp: false)
+        guard case .object(let changes) = patch.value.kind, let aps = Self.aps(changes) else { continue }
+        try read(aps, path: "\(path)localized.\(Excerpt.bare(patch.name)).apns.payload.aps", fillsTimestamp: false)
       }
     }
   }

@@ -16,8 +16,12 @@ public struct PushDraft: Sendable {
   public var app: AppTraits?
   /// The payload.
   public var payload: JSONValue
-  /// Path of the payload in messages: `payload` in a job, empty if the text is the payload.
+  /// Path of the payload in messages: `apns.payload` in a job, empty if the text is the payload.
   public var path: String
+  /// Form of the job from which the push is made; `nil` if the text is the payload.
+  var form: PayloadForm?
+  /// Path of the priority in messages.
+  var priorityPath = "priority"
   /// Size of the payload in bytes as it is sent. If pushes differ, the largest known size.
   public var size: Int
   /// User with the largest push; `nil` if all pushes are equal.
@@ -63,34 +67,41 @@ extension PushDestination {
 }
 
 extension PushDraft {
-  /// Returns the payload of a job: its own, or that of its template.
-  private static func payload(of job: [JSONValue.Member]) -> JSONValue? {
-    if case .object(let template)? = job.value("template")?.kind { return template.value("payload") }
-    return job.value("payload")
-  }
-
-  /// Returns the pushes of a job: one for each language and variant, the payload itself first. Returns none if the job
-  /// has no payload.
+  /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if
+  /// the job has no content.
   ///
   /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:)`` reports it.
   static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [PushDraft] {
     guard case .object(let members) = root.kind else { return [] }
-    let forms = (try? PayloadForm.all(of: members, in: bytes, for: APNsService(app))) ?? []
-    guard let payload = forms.first?.value ?? payload(of: members), case .object = payload.kind else { return [] }
+    let service = APNsService(app)
+    let content = JobContent(of: members, for: service)
+    let forms = (try? PayloadForm.all(of: members, in: bytes, for: service)) ?? []
+    guard let payload = forms.first?.value ?? content.payload, case .object = payload.kind else { return [] }
     let fields = JobFields(members)
-    let pushType = (try? fields.choice("pushType", default: PushType.alert)) ?? .alert
-    let draft = PushDraft(
-      pushType: pushType, priority: try? APNsService.priority(of: fields, pushType),
+    let pushType = (try? APNsService.pushType(of: content.own, content.message)) ?? .alert
+    let own = "\(service.name).\(service.payloadField)"
+    var draft = PushDraft(
+      pushType: pushType, priority: try? APNsService.priority(of: content.own, pushType, content.urgency),
       expiration: try? fields.expiration(sendAt: nil), collapseID: try? fields.string("collapseId"),
-      destination: CampaignJob.destination(root), app: app, payload: payload, path: "payload",
+      destination: CampaignJob.destination(root), app: app, payload: payload, path: own,
       size: forms.first?.size ?? JSONValue.minified(bytes[payload.range]).count)
+    let isExplicit = content.own.value("priority") != nil || content.urgency == nil
+    draft.priorityPath = isExplicit ? "\(service.name).priority" : "urgency"
     guard !forms.isEmpty else { return [draft] }
     return forms.map { form in
       var draft = draft
-      (draft.payload, draft.path, draft.size) = (form.value, form.path, form.size)
+      (draft.payload, draft.path, draft.size, draft.form) = (form.value, form.payloadPath, form.size, form)
       (draft.largestFor, draft.longestSize, draft.fixedSize) = (form.largestFor, form.longestSize, form.fixedSize)
       return draft
     }
+  }
+
+  /// Returns a path in the payload as the path in the job from which the value comes. Other paths are unchanged.
+  func place(_ path: String) -> String {
+    guard let form, path.hasPrefix(self.path) else { return path }
+    let rest = path.dropFirst(self.path.count)
+    guard rest.isEmpty || rest.hasPrefix(".") else { return path }
+    return form.path(of: String(rest.dropFirst()))
   }
 }
 
@@ -105,12 +116,12 @@ extension PushInspector {
   /// Finds variants with equal content: a comparison of them gives no information.
   static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
     guard case .object(let members) = root.kind, members.value("variants") != nil,
-      let repeated = try? PayloadForm.repeated(in: members, bytes)
+      let repeated = try? PayloadForm.repeated(in: members, bytes, for: APNsService())
     else { return [] }
     return repeated.map { path, name in
       Finding(
         .variantSame, path, "says the same as variant \(Excerpt.quoted(name)): nothing is learned from it",
-        hint: "say what differs in its payload, or leave it out")
+        hint: "say what differs in its message, or leave it out")
     }
   }
 }

@@ -50,7 +50,7 @@ extension PushInspector {
         .payloadRoom, draft.path,
         "up to \(longest) bytes if attributes are as long as they can be: there is room for \(limit - draft.fixedSize) bytes of "
           + "values, and who has more is not sent to",
-        hint: "name a text that may be shortened: \"trim\": \"aps.alert.body\"")
+        hint: "name a text that may be shortened, such as \"trim\": \"message.body\"")
     }
     guard draft.size > limit else { return }
     let what = draft.destination == .channel ? "a broadcast" : "push type \(draft.pushType.rawValue)"

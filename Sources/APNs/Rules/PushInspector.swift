@@ -37,14 +37,23 @@ struct PushInspector {
         place = Array(finding.path.utf8.dropFirst(draft.path.utf8.count))
       }
     }
-    var all = findings(in: first, now: now)
-    let own = Set(all.map { Key($0, in: first) })
+    let base = findings(in: first, now: now)
+    let own = Set(base.map { Key($0, in: first) })
+    var all = base.map { placed($0, first) }
     for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.mostFindings {
       var inspector = PushInspector(draft, now: now)
       inspector.checkPayload()
-      all = PushLint.bounded(all + inspector.findings.filter { !own.contains(Key($0, in: draft)) })
+      all = PushLint.bounded(
+        all + inspector.findings.filter { !own.contains(Key($0, in: draft)) }.map { placed($0, draft) })
     }
     return PushLint.bounded(all)
+  }
+
+  /// Returns a finding at its place in the job.
+  private static func placed(_ finding: Finding, _ draft: PushDraft) -> Finding {
+    var finding = finding
+    finding.path = draft.place(finding.path)
+    return finding
   }
 
   /// Whether the limit of reported errors is reached. The rest of the push is then not checked.
@@ -56,15 +65,19 @@ struct PushInspector {
     if (finding.isError ? errors : warnings) <= PushLint.mostFindings { findings.append(finding) }
   }
 
+  /// Path of the push type in messages.
+  private var typePath: String { draft.path.isEmpty ? "pushType" : "apns.pushType" }
+
   // MARK: Headers
 
   private mutating func checkHeaders() {
     let type = draft.pushType
     if type == .background, draft.priority == 10 {
-      report(.backgroundPriority, "priority", "APNs does not allow 10 for push type background", hint: "use 5")
+      report(.backgroundPriority, draft.priorityPath, "APNs does not allow 10 for push type background", hint: "use 5")
     }
     if type == .liveactivity, draft.priority == 1 {
-      report(.activityPriority, "priority", "1 is not described for Live Activities", hint: "use 5, or 10 if urgent")
+      report(
+        .activityPriority, draft.priorityPath, "1 is not described for Live Activities", hint: "use 5, or 10 if urgent")
     }
     if let id = draft.collapseID, id.utf8.count > PushHeaders.maximumCollapseID {
       let size = id.utf8.count
@@ -81,7 +94,7 @@ struct PushInspector {
     let type = draft.pushType
     if type != .liveactivity {
       report(
-        .broadcastType, "pushType", "a channel takes liveactivity only, not \(type.rawValue)", hint: "use liveactivity")
+        .broadcastType, typePath, "a channel takes liveactivity only, not \(type.rawValue)", hint: "use liveactivity")
     }
     if draft.collapseID != nil {
       report(.broadcastCollapse, "collapseId", "a broadcast has none", hint: "leave it out")
@@ -120,7 +133,7 @@ struct PushInspector {
       if draft.expiration != .immediate {
         report(.deliveryHabit, "expiration", "voice that comes late is of no use", hint: "use 0")
       }
-      if draft.priority != 10 { report(.deliveryHabit, "priority", "push to talk asks for 10", hint: "use 10") }
+      if draft.priority != 10 { report(.deliveryHabit, draft.priorityPath, "push to talk asks for 10", hint: "use 10") }
     default: break
     }
   }
@@ -134,19 +147,19 @@ struct PushInspector {
     let topic = app.topic(for: type)
     if app.certificateTopics != nil, type.needsToken {
       report(
-        .tokenOnly, "pushType", "\(type.rawValue) needs a provider token, and the app has a certificate",
+        .tokenOnly, typePath, "\(type.rawValue) needs a provider token, and the app has a certificate",
         hint: "give the app a signing key: apps.NAME.apns.token")
     } else {
       checkCertificate(of: app, for: topic)
     }
     if app.kind == .pass || app.kind == .website, type != .alert {
       report(
-        .topicType, "pushType", "\(Excerpt.quoted(app.topic)) is no app: there is no \(type.rawValue) push for it",
+        .topicType, typePath, "\(Excerpt.quoted(app.topic)) is no app: there is no \(type.rawValue) push for it",
         hint: "leave pushType out")
     }
     if type == .mdm, app.kind != .management {
       report(
-        .managementTopic, "pushType", "the app's topic \(Excerpt.quoted(app.topic)) is not an MDM certificate's UID",
+        .managementTopic, typePath, "the app's topic \(Excerpt.quoted(app.topic)) is not an MDM certificate's UID",
         hint: "it begins with com.apple.mgmt.")
     }
     guard topic.hasSuffix(type.topicSuffix) else {
@@ -167,7 +180,7 @@ struct PushInspector {
   private mutating func checkCertificate(of app: AppTraits, for topic: String) {
     guard let topics = app.certificateTopics, !topics.isEmpty, !topics.contains(topic) else { return }
     report(
-      .certificateTopic, "pushType", "the app's certificate is not for \(Excerpt.quoted(topic))",
+      .certificateTopic, typePath, "the app's certificate is not for \(Excerpt.quoted(topic))",
       hint: "it is for " + topics.sorted().joined(separator: ", "))
   }
 
@@ -183,11 +196,11 @@ struct PushInspector {
     // A bundle id may have these endings. No bundle id has the others.
     if owner == .voip || owner == .complication {
       report(
-        .topicLooksSuffixed, "pushType", message,
+        .topicLooksSuffixed, typePath, message,
         hint: "unless that is the bundle id itself, configure the bundle id: suffixes come by the push type")
     } else {
       report(
-        .topicSuffix, "pushType", "\(message), not \(type.rawValue)",
+        .topicSuffix, typePath, "\(message), not \(type.rawValue)",
         hint: "configure the bundle id as the app's topic: suffixes come by the push type")
     }
   }

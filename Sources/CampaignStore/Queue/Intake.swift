@@ -190,8 +190,8 @@ extension Queue {
   /// (``PushCore/CampaignJob/part(_:of:_:start:variant:)``).
   private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
     guard campaign.parts.isEmpty else { return job }
-    do {
-      return try services.first(of: campaign).dated(job, pushType: campaign.message.pushType, start: start) ?? job
+    do throws(JobError) {
+      return try CampaignJob.dated(job, by: services.first(of: campaign), start: start) ?? job
     } catch {
       throw StoreError(invalid: error)
     }

@@ -20,7 +20,7 @@ extension Queue {
   ///
   /// - Throws: an error if the job is not valid JSON.
   func forms(of job: [UInt8]) throws(JSONSyntaxError) -> JobForms {
-    let meaning = try CampaignJob.meaning(of: job) { services.services(ofApp: $0)[0] }
+    let meaning = try CampaignJob.meaning(of: job) { services.services(ofApp: $0) }
     let written = try CampaignJob.canonical(job)
     return JobForms(meaning: meaning, written: written == meaning ? [] : written)
   }

@@ -66,7 +66,7 @@ struct SinglePart: BenchPart {
       let id = "single-\(sample)"
       let user = Int.random(in: 0..<devices.users / 2, using: &random) * 2 + 1
       let time = try await scene.push(
-        #"{"id":"\#(id)","app":"news","audience":{"users":["u\#(user)"]},"payload":\#(CampaignRun.payload)}"#)
+        #"{"id":"\#(id)","app":"news","audience":{"users":["u\#(user)"]},"apns":{"payload":\#(CampaignRun.payload)}}"#)
       if sample > 0 { times.append(time) }
       try await scene.waitForEnd(id)
       try await Task.sleep(for: .milliseconds(Int.random(in: 20..<60, using: &random)))

@@ -9,8 +9,12 @@ struct FCMDraft {
   var collapseID: String?
   /// The message without its target.
   var payload: JSONValue
-  /// Path of the payload in messages: `payload` in a job, empty if the text is the payload.
+  /// Path of the payload in messages: `fcm.message` in a job, empty if the text is the payload.
   var path: String
+  /// Path of the priority in messages.
+  var priorityPath = "priority"
+  /// Form of the job from which the push is made; `nil` if the text is the payload.
+  private var form: PayloadForm?
   /// Size of the message in bytes as FCM counts it. If pushes differ, the largest known size.
   var size: Int
   /// User with the largest push; `nil` if all pushes are equal.
@@ -34,38 +38,45 @@ struct FCMDraft {
     if case .object(let members) = payload.kind { size = Self.additions(tag: nil).counted(members) }
   }
 
-  private init(_ fields: JobFields, payload: JSONValue, in bytes: [UInt8]) {
-    pushType = (try? fields.choice("pushType", default: FCMPushType.alert)) ?? .alert
-    priority = (try? FCMService.priority(of: fields, pushType)) ?? pushType.defaultPriority
+  private init(
+    _ fields: JobFields, _ content: JobContent, payload: JSONValue, in bytes: [UInt8], _ service: FCMService
+  ) {
+    pushType = (try? FCMService.pushType(of: content.own, content.message)) ?? .alert
+    priority = FCMService.priority(of: pushType, content.urgency)
+    priorityPath = "urgency"
     expiration = (try? fields.expiration(sendAt: nil)) ?? .unset
     collapseID = try? fields.string("collapseId")
     self.payload = payload
-    path = "payload"
+    path = "\(service.name).\(service.payloadField)"
     text = bytes
     size = 0
   }
 
-  /// Returns the pushes of a job: one for each language and variant, the payload itself first. Returns none if the job
-  /// has no payload.
+  /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if
+  /// the job has no content.
   ///
-  /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:as:)`` reports it.
+  /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:as:leg:)`` reports it.
   static func all(job root: JSONValue, in bytes: [UInt8], _ service: FCMService) -> [FCMDraft] {
     guard case .object(let members) = root.kind else { return [] }
+    let content = JobContent(of: members, for: service)
     let forms = (try? PayloadForm.all(of: members, in: bytes, for: service)) ?? []
-    guard let payload = forms.first?.value ?? payload(of: members) else { return [] }
-    let draft = FCMDraft(JobFields(members), payload: payload, in: bytes)
+    guard let payload = forms.first?.value ?? content.payload, case .object = payload.kind else { return [] }
+    let draft = FCMDraft(JobFields(members), content, payload: payload, in: bytes, service)
     guard !forms.isEmpty else { return [draft] }
     return forms.map { form in
       var draft = draft
-      (draft.payload, draft.path, draft.largestFor) = (form.value, form.path, form.largestFor)
+      (draft.payload, draft.path, draft.largestFor, draft.form) = (form.value, form.payloadPath, form.largestFor, form)
       draft.measure(form)
       return draft
     }
   }
 
-  private static func payload(of job: [JSONValue.Member]) -> JSONValue? {
-    if case .object(let template)? = job.value("template")?.kind { return template.value("payload") }
-    return job.value("payload")
+  /// Returns a path in the payload as the path in the job from which the value comes. Other paths are unchanged.
+  func place(_ path: String) -> String {
+    guard let form, path.hasPrefix(self.path) else { return path }
+    let rest = path.dropFirst(self.path.count)
+    guard rest.isEmpty || rest.hasPrefix(".") else { return path }
+    return form.path(of: String(rest.dropFirst()))
   }
 
   /// Sets the sizes. Only a part of the JSON counts, and this part is known for the form with all fallbacks.

@@ -36,25 +36,32 @@ struct FCMInspector {
     var inspector = FCMInspector(first, now: now)
     inspector.checkJob()
     inspector.checkMessage()
-    var all = inspector.findings
-    let own = Set(all.map { Key($0, in: first) })
+    let own = Set(inspector.findings.map { Key($0, in: first) })
+    var all = inspector.findings.map { placed($0, first) }
     for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.mostFindings {
       var inspector = FCMInspector(draft, now: now)
       inspector.checkMessage()
-      all += inspector.findings.filter { !own.contains(Key($0, in: draft)) }
+      all += inspector.findings.filter { !own.contains(Key($0, in: draft)) }.map { placed($0, draft) }
     }
     return PushLint.bounded(all)
+  }
+
+  /// Returns a finding at its place in the job.
+  private static func placed(_ finding: Finding, _ draft: FCMDraft) -> Finding {
+    var finding = finding
+    finding.path = draft.place(finding.path)
+    return finding
   }
 
   /// Finds variants with equal content: a comparison of them gives no information.
   static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
     guard case .object(let members) = root.kind, members.value("variants") != nil,
-      let repeated = try? PayloadForm.repeated(in: members, bytes)
+      let repeated = try? PayloadForm.repeated(in: members, bytes, for: FCMService())
     else { return [] }
     return repeated.map { path, name in
       Finding(
         PushRule(.variantSame), path, "has the same content as variant \(Excerpt.quoted(name))",
-        hint: "change its payload, or remove it")
+        hint: "change its message, or remove it")
     }
   }
 
@@ -75,8 +82,8 @@ struct FCMInspector {
   private mutating func checkJob() {
     if draft.pushType == .background, draft.priority == 10 {
       report(
-        .backgroundPriority, "priority", "10 for a push that shows nothing: Android lowers the priority of such apps",
-        hint: "use 5")
+        .backgroundPriority, draft.priorityPath,
+        "is high for a push that shows nothing: Android lowers the priority of such apps", hint: "use normal")
     }
     let seconds: Int? =
       switch draft.expiration {
@@ -170,11 +177,11 @@ struct FCMInspector {
     case .alert where !isVisible:
       report(
         .alertEmpty, draft.path, "has no notification: Android shows nothing",
-        hint: "add notification; if the app handles the data itself, set pushType to background")
+        hint: "add notification; if the app handles the data itself, set fcm.pushType to background")
     case .background where isVisible:
       report(
         .backgroundVisible, path("notification"), "is not possible in a background push",
-        hint: "move its texts to data, or set pushType to alert")
+        hint: "move its texts to data, or set fcm.pushType to alert")
     default: break
     }
     let key = message.object("android")?.hasField("collapse_key") == true
@@ -192,7 +199,7 @@ struct FCMInspector {
         .payloadRoom, draft.path,
         "up to \(longest) bytes if attributes are as long as they can be: there is room for \(limit - draft.fixedSize) "
           + "bytes of values, and users with more get nothing",
-        hint: "name a text that may be shortened: \"trim\": \"notification.body\"")
+        hint: "name a text that may be shortened, such as \"trim\": \"message.body\"")
     }
     guard draft.size > limit else { return }
     report(

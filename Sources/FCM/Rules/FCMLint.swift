@@ -19,7 +19,8 @@ struct FCMLint {
     _ bytes: [UInt8], resolved: [UInt8]?, as pushType: FCMPushType?, apps: JobApps, now: Int?
   ) throws(JSONSyntaxError) {
     let root = try JSONValue(parsing: bytes, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true)
-    let kind: PushLint.Kind = Self.isJob(root) ? .job : Self.isTemplate(root) ? .template : .payload
+    let isTemplate = FCMService().isTemplate(root, services: apps.allServices.map(\.name))
+    let kind: PushLint.Kind = FCMService().isJob(root) ? .job : isTemplate ? .template : .payload
     result = PushLint(kind: kind)
     let job = resolved ?? bytes
     // Duplicate members are not possible here: the text was generated from a parsed job.
@@ -30,13 +31,14 @@ struct FCMLint {
     switch kind {
     case .job: checkJob(whole, job, apps, now: now)
     case .template:
-      // A template has no push type, so the payload decides.
-      let type = pushType ?? drafts.first.map { FCMDraft.inferred($0.payload) } ?? .alert
-      for index in drafts.indices {
-        (drafts[index].pushType, drafts[index].priority) = (type, type.defaultPriority)
+      if !FCMService().namesPushType(root) {
+        let type = pushType ?? drafts.first.map { FCMDraft.inferred($0.payload) } ?? .alert
+        for index in drafts.indices {
+          (drafts[index].pushType, drafts[index].priority) = (type, type.defaultPriority)
+        }
       }
       do throws(JobError) {
-        _ = try JobTemplate.content(bytes)
+        _ = try JobTemplate.content(bytes, for: apps.allServices)
       } catch {
         result.findings.append(Finding(PushRule.job, error.field, error.message, hint: error.hint))
       }
@@ -45,7 +47,7 @@ struct FCMLint {
     if let draft = drafts.first {
       result.findings += FCMInspector.findings(in: drafts, now: now)
       result.pushType = draft.pushType.rawValue
-      result.isInferred = kind != .job && pushType == nil
+      result.isInferred = kind != .job && pushType == nil && !FCMService().namesPushType(root)
       let size = drafts.map(\.size).max() ?? 0
       result.sizes = [PushLint.Size(name: draft.pushType.rawValue, bytes: size, limit: MessageSize.maximum)]
     }
@@ -55,7 +57,7 @@ struct FCMLint {
   private mutating func checkJob(_ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?) {
     do throws(JobError) {
       try CampaignJob.checkSize(bytes)
-      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps)
+      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps, leg: FCMService().name)
       try CampaignJob.checkParts(of: campaign, bytes, apps, service, now: now)
       result.findings += FCMInspector.repeatedVariants(root, bytes)
       result.variants = campaign.message.variants
@@ -66,22 +68,11 @@ struct FCMLint {
 
   // MARK: Kind of file
 
-  /// Returns whether the JSON is a whole job. A message has none of these members.
-  static func isJob(_ root: JSONValue) -> Bool {
-    guard case .object(let members) = root.kind else { return false }
-    let names = Set(members.map(\.name))
-    return !names.isDisjoint(with: ["payload", "template", "variants"]) && !names.isDisjoint(with: ["app", "audience"])
-  }
-
-  /// Returns whether the JSON is a template: a `payload`, and only members of templates.
-  private static func isTemplate(_ root: JSONValue) -> Bool {
-    guard case .object(let members) = root.kind, case .object? = members.value("payload")?.kind else { return false }
-    return members.allSatisfy { ["payload", "localized", "trim", "uniqueKey", "campaignKey"].contains($0.name) }
-  }
-
   /// Returns whether the JSON is a message of FCM: it has a member for Android, or only members of a message.
   static func isPayload(_ root: JSONValue) -> Bool {
-    guard case .object(let members) = root.kind, !members.isEmpty, !isJob(root), members.value("aps") == nil else {
+    guard case .object(let members) = root.kind, !members.isEmpty, !FCMService().isJob(root),
+      members.value("aps") == nil
+    else {
       return false
     }
     return members.hasField("android") || members.hasField("android_v2")

@@ -16,7 +16,7 @@ public struct FCMTools: PushServiceTools {
   public var defaultPushType: String { FCMPushType.alert.rawValue }
   public var rules: [PushRule] { FCMRule.allCases.map { PushRule($0) } }
 
-  public func isJob(_ root: JSONValue) -> Bool { FCMLint.isJob(root) }
+  public func isJob(_ root: JSONValue) -> Bool { FCMService().isJob(root) }
   public func isPayload(_ root: JSONValue) -> Bool { FCMLint.isPayload(root) }
 
   public func lint(

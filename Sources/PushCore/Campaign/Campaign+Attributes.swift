@@ -15,7 +15,7 @@ extension Campaign {
     }
     var seen = brought
     for value in content.values where seen.insert(value.name).inserted {
-      asked.append((path: "payload", name: value.name))
+      asked.append((path: message.place, name: value.name))
     }
     return asked
   }

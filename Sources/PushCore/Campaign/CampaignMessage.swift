@@ -1,8 +1,11 @@
 /// Content and headers of a campaign's pushes.
 public struct CampaignMessage: Sendable, Equatable {
-  /// Payload: JSON without insignificant white space, otherwise byte for byte as the producer wrote it. With variants,
-  /// it is the payload that they change, or the payload of the first. ``content`` contains all of them.
+  /// Payload as the service gets it: JSON without insignificant white space. Texts are byte for byte as the producer
+  /// wrote them. With variants, it is the payload that they change, or the payload of the first. ``content`` contains
+  /// all of them.
   public var payload: [UInt8]
+  /// Path of the content in the job, for messages: `message`, or the payload of the service's own object.
+  public var place = "message"
   /// Parts of the payload that differ from push to push; `nil` if all pushes have ``payload``.
   public var content: PersonalContent?
   /// Variants of the message; `nil` for one message.

@@ -1,43 +1,49 @@
-/// Source of the pushes of a job or of one of its variants: a payload and its changes by language.
+/// Source of the pushes of a job or of one of its variants for one service: the common message, the service's own
+/// object, and their changes by language.
 struct ContentSource {
-  /// Changes of the payload for one language.
+  /// Changes for one language.
   struct Language {
     /// Language tag as written in the job.
     var tag: String
-    /// JSON merge patches, applied in order: the job's, then its variant's.
-    var patches: [JSONValue]
+    /// JSON merge patches for the message, applied in order: the job's, then its variant's.
+    var message: [JSONValue]
+    /// JSON merge patches for the payload of the service's own object, in the same order.
+    var payload: [JSONValue]
     /// Path of the language in the job.
     var path: String
   }
 
-  /// Payload: an object.
-  private(set) var payload: JSONValue
-  /// Path of the payload in the job.
+  /// Common message: an object; `nil` for none.
+  private(set) var message: JSONValue?
+  /// The service's own object; `nil` for none.
+  private(set) var own: JSONValue?
+  /// Path of the content in the job: of the message, or otherwise of the payload of the service's own object.
   private(set) var path: String
+  /// Path of the service's own object.
+  private(set) var ownPath: String
   private(set) var languages: [Language]
   /// Name of the member with the push's own id; `nil` for none.
   let uniqueKey: String?
   /// Name of the member with the campaign's id; `nil` for none.
   let campaignKey: String?
-  /// Names on the path from the payload to the text that may be shortened; `nil` for none.
+  /// Names on the path from the job to the text that may be shortened; `nil` for none.
   let trimmed: [String]?
+  let service: any PushService
   private let fields: JobFields
 
-  /// - Parameter fields: the fields of the job or of its template.
-  init(_ fields: JobFields) throws(JobError) {
-    try self.init(fields, payload: fields.required("payload"), path: fields.path("payload"))
-  }
-
-  private init(_ fields: JobFields, payload: JSONValue, path: String) throws(JobError) {
+  /// - Parameters:
+  ///   - fields: the fields of the job or of its template.
+  ///   - known: names of the services whose objects are allowed in `localized`; `nil` allows all names.
+  init(_ fields: JobFields, for service: any PushService, known: Set<String>?) throws(JobError) {
     self.fields = fields
-    self.payload = payload
-    self.path = path
-    guard case .object(let members) = payload.kind else {
-      throw JobError(field: path, message: "must be a JSON object, not \(payload.kindName)")
-    }
-    languages = try Self.languages(fields)
-    uniqueKey = try Self.key("uniqueKey", fields, members)
-    campaignKey = try Self.key("campaignKey", fields, members)
+    self.service = service
+    message = try Self.message(fields)
+    own = try Self.own(fields, service)
+    ownPath = fields.path(service.name)
+    path = message == nil ? "\(ownPath).\(service.payloadField)" : fields.path("message")
+    languages = try Self.languages(fields, service, known)
+    uniqueKey = try Self.key("uniqueKey", fields)
+    campaignKey = try Self.key("campaignKey", fields)
     if let uniqueKey, uniqueKey == campaignKey {
       throw fields.error("campaignKey", "is the same as uniqueKey", hint: "choose another name")
     }
@@ -49,66 +55,134 @@ struct ContentSource {
   /// - Parameters:
   ///   - job: the fields of the job.
   ///   - variants: the variants of the job.
-  static func all(of job: JobFields, _ variants: [JobVariants.Member]) throws(JobError) -> [ContentSource] {
-    let fields = try CampaignJob.content(of: job)
-    guard !variants.isEmpty else { return [try ContentSource(fields)] }
+  ///   - known: names of the services whose objects are allowed in `localized`; `nil` allows all names.
+  static func all(
+    of job: JobFields, _ variants: [JobVariants.Member], for service: any PushService, known: Set<String>?
+  ) throws(JobError) -> [ContentSource] {
+    let base = try ContentSource(CampaignJob.content(of: job, for: service), for: service, known: known)
+    guard !variants.isEmpty else {
+      try base.checkSaysSomething()
+      return [base]
+    }
     var all: [ContentSource] = []
-    for variant in variants { all.append(try ContentSource(variant.fields, upon: fields)) }
+    for variant in variants {
+      var source = base
+      if variant.fields.value("template") == nil {
+        try source.change(by: variant.fields, known)
+      } else {
+        source = try ContentSource(
+          CampaignJob.content(of: variant.fields, for: service), for: service, known: known)
+        source.takeOptions(of: base)
+      }
+      try source.checkSaysSomething()
+      all.append(source)
+    }
     return all
   }
 
-  /// Reads a variant: its template, or its changes to the job's payload. If the job has no payload, the variant's
-  /// payload is complete.
-  private init(_ variant: JobFields, upon job: JobFields) throws(JobError) {
-    guard variant.value("template") == nil else {
-      try self.init(CampaignJob.content(of: variant))
-      return
+  /// Takes the options of the job for a variant with a template, which replaces only the content.
+  private mutating func takeOptions(of base: ContentSource) {
+    guard case .object(let members)? = base.own?.kind, let range = base.own?.range else { return }
+    let options = members.filter { $0.name != service.payloadField }
+    guard !options.isEmpty else { return }
+    let below = JSONValue(kind: .object(options), range: range)
+    own = own.map { MergePatch.apply($0, to: below) } ?? below
+  }
+
+  /// Applies the changes of a variant. If the job has no content, that of the variant is complete.
+  private mutating func change(by variant: JobFields, _ known: Set<String>?) throws(JobError) {
+    let says = saysSomething
+    if let own = try Self.own(variant, service) {
+      self.own = MergePatch.apply(own, to: self.own)
+      ownPath = variant.path(service.name)
+      path = "\(ownPath).\(service.payloadField)"
     }
-    let own = variant.value("payload")
-    guard own != nil || job.value("payload") != nil else {
-      throw variant.error(
-        "payload", "is missing", hint: "add a payload to the variant, or one to the job that variants change")
+    if let message = try Self.message(variant) {
+      self.message = MergePatch.apply(message, to: self.message)
+      path = variant.path("message")
     }
-    if let own {
-      guard case .object = own.kind else {
-        throw variant.error("payload", "must be a JSON object, not \(own.kindName)", hint: "list the differences")
-      }
-      if let base = job.value("payload"), case .object = base.kind {
-        try self.init(job, payload: MergePatch.apply(own, to: base), path: variant.path("payload"))
-      } else {
-        try self.init(job, payload: MergePatch.apply(own, to: nil), path: variant.path("payload"))
-      }
-    } else {
-      try self.init(job)
-    }
-    for language in try Self.languages(variant) {
+    if !says, !saysSomething { path = variant.path("message") }
+    for language in try Self.languages(variant, service, known) {
       let tag = LanguageTag(language.tag.utf8)
       if let place = languages.firstIndex(where: { LanguageTag($0.tag.utf8) == tag }) {
-        languages[place].patches += language.patches
+        languages[place].message += language.message
+        languages[place].payload += language.payload
         languages[place].path = language.path
       } else {
         languages.append(language)
       }
     }
-    try checkCount(variant)
-  }
-
-  /// Error for a text that may be shortened but is in no language of the source.
-  var nothingToShorten: JobError {
-    fields.error(
-      "trim", "\(Excerpt.quoted((trimmed ?? []).joined(separator: "."))) is not a string in the payload",
-      hint: "use a path in the payload, such as aps.alert.body")
-  }
-
-  private func checkCount(_ fields: JobFields) throws(JobError) {
     guard languages.count <= PersonalContent.mostLocales else {
-      throw fields.error(
+      throw variant.error(
         "localized",
         "makes \(languages.count) languages, at most \(PersonalContent.mostLocales) are possible")
     }
   }
 
-  private static func languages(_ fields: JobFields) throws(JobError) -> [Language] {
+  /// Payload of the service's own object; `nil` for none.
+  var payload: JSONValue? {
+    guard case .object(let members)? = own?.kind else { return nil }
+    return members.value(service.payloadField)
+  }
+
+  /// Fields of the service's own object.
+  var ownFields: JobFields {
+    guard case .object(let members)? = own?.kind else { return JobFields([], path: ownPath) }
+    return JobFields(members, path: ownPath)
+  }
+
+  /// Whether the source has a message or a payload.
+  var saysSomething: Bool { message != nil || payload != nil }
+
+  private func checkSaysSomething() throws(JobError) {
+    guard !saysSomething else { return }
+    let place = path.hasSuffix("message") ? path : fields.path("message")
+    throw JobError(
+      field: place, message: "is missing: the job says nothing to \(service.title)",
+      hint: #"add "message", or {"\#(service.name)":{"\#(service.payloadField)":…}}"#)
+  }
+
+  /// Error for a text that may be shortened but is in no language of the source.
+  var nothingToShorten: JobError {
+    fields.error(
+      "trim", "\(Excerpt.quoted((trimmed ?? []).joined(separator: "."))) is not a string of the push",
+      hint: "use a path in the job, such as message.body")
+  }
+
+  /// Error for a key that exists in the payload already.
+  func keyExists(_ field: String, _ key: String) -> JobError {
+    fields.error(field, "the payload already has a member \(Excerpt.quoted(key))", hint: "choose another name")
+  }
+
+  // MARK: Reading
+
+  private static func object(_ name: String, _ fields: JobFields) throws(JobError) -> JSONValue? {
+    guard let value = fields.value(name) else { return nil }
+    guard case .object = value.kind else {
+      throw fields.error(name, "must be a JSON object, not \(value.kindName)")
+    }
+    return value
+  }
+
+  /// Returns the common message, with known fields only.
+  private static func message(_ fields: JobFields) throws(JobError) -> JSONValue? {
+    guard let message = try object("message", fields) else { return nil }
+    _ = try JobFields(message, path: fields.path("message"), known: CommonMessage.fields, planned: [])
+    return message
+  }
+
+  /// Returns the service's own object, with known fields only.
+  private static func own(_ fields: JobFields, _ service: any PushService) throws(JobError) -> JSONValue? {
+    guard let own = try object(service.name, fields) else { return nil }
+    let known = service.jobFields.map(\.name)
+    let inner = try JobFields(own, path: fields.path(service.name), known: known, planned: [])
+    _ = try object(service.payloadField, inner)
+    return own
+  }
+
+  private static func languages(
+    _ fields: JobFields, _ service: any PushService, _ known: Set<String>?
+  ) throws(JobError) -> [Language] {
     guard let value = fields.value("localized") else { return [] }
     guard case .object(let patches) = value.kind else {
       throw fields.error("localized", "must be an object with a language each, not \(value.kindName)")
@@ -133,25 +207,80 @@ struct ContentSource {
           "means the same language as \(Excerpt.quoted(other)): case, - or _, and former codes make no difference",
           hint: "remove one of them")
       }
-      guard case .object = patch.value.kind else {
+      guard case .object(let members) = patch.value.kind else {
         throw fields.error(
-          name, "must be an object, not \(patch.value.kindName)", hint: "list the differences from payload")
+          name, "must be an object, not \(patch.value.kindName)", hint: "list the differences from message")
       }
-      languages.append(Language(tag: patch.name, patches: [patch.value], path: fields.path(name)))
+      let changes = JSONValue(kind: .object(members), range: patch.value.range)
+      languages.append(try language(patch.name, changes, path: fields.path(name), service, known))
     }
     return languages
   }
 
+  /// Splits the changes for a language into those of the message and those of the service's payload.
+  private static func language(
+    _ tag: String, _ changes: JSONValue, path: String, _ service: any PushService, _ known: Set<String>?
+  ) throws(JobError) -> Language {
+    var language = Language(tag: tag, message: [], payload: [], path: path)
+    guard case .object(let members) = changes.kind else { return language }
+    var ofMessage: [JSONValue.Member] = []
+    for member in members {
+      if CommonMessage.fields.contains(member.name) {
+        ofMessage.append(member)
+      } else if member.name == service.name {
+        if let patch = try payloadPatch(member.value, path: "\(path).\(service.name)", service) {
+          language.payload.append(patch)
+        }
+      } else if known?.contains(member.name) == false {
+        throw unknown(member.name, path: path, service, known ?? [])
+      }
+    }
+    if !ofMessage.isEmpty { language.message = [JSONValue(kind: .object(ofMessage), range: changes.range)] }
+    return language
+  }
+
+  private static func unknown(
+    _ name: String, path: String, _ service: any PushService, _ known: Set<String>
+  ) -> JobError {
+    let names = CommonMessage.fields + known
+    let inPayload = #"keys of the payload belong in {"\#(service.name)":{"\#(service.payloadField)":{…}}}"#
+    return JobError(
+      field: "\(path).\(Excerpt.bare(name))", message: "unknown field",
+      hint: Nearest.match(name, among: names).map { "did you mean '\($0)'?" }
+        ?? "known: \(names.sorted().joined(separator: ", ")); \(inPayload)")
+  }
+
+  /// Returns the changes of the payload in a service's object of a language; `nil` for none.
+  private static func payloadPatch(
+    _ value: JSONValue, path: String, _ service: any PushService
+  ) throws(JobError) -> JSONValue? {
+    guard case .object(let members) = value.kind else {
+      throw JobError(field: path, message: "must be an object, not \(value.kindName)")
+    }
+    let known = service.jobFields.map(\.name)
+    for member in members where member.name != service.payloadField {
+      let place = "\(path).\(Excerpt.bare(member.name))"
+      guard known.contains(member.name) else {
+        throw JobError(
+          field: place, message: "unknown field", hint: Nearest.hint(member.name, among: [service.payloadField]))
+      }
+      throw JobError(
+        field: place, message: "is the same for all languages", hint: "set it in \(service.name)")
+    }
+    guard let patch = members.value(service.payloadField) else { return nil }
+    guard case .object = patch.kind else {
+      throw JobError(
+        field: "\(path).\(service.payloadField)", message: "must be an object, not \(patch.kindName)",
+        hint: "list the differences from the payload")
+    }
+    return patch
+  }
+
   /// Returns the name of a member that Carillon adds to the payload.
-  private static func key(
-    _ name: String, _ fields: JobFields, _ members: [JSONValue.Member]
-  ) throws(JobError) -> String? {
+  private static func key(_ name: String, _ fields: JobFields) throws(JobError) -> String? {
     guard let key = try fields.string(name) else { return nil }
     guard PlainName.isValid(key) else {
       throw fields.error(name, "\(Excerpt.quoted(key)) is not a valid key", hint: "it must be \(PlainName.form)")
-    }
-    guard !members.contains(where: { $0.name == key }) else {
-      throw fields.error(name, "the payload already has a member \(Excerpt.quoted(key))", hint: "choose another name")
     }
     return key
   }

@@ -39,7 +39,7 @@ public struct PersonalContent: Sendable, Equatable {
   /// Assignment of ``forms`` to variants; `nil` for a campaign without variants.
   private let variants: VariantForms?
   /// Increment of each user's badge; 0 for none.
-  public let badgeStep: Int
+  public internal(set) var badgeStep: Int
 
   /// Maximum number of languages of a campaign, without the payload itself.
   static let mostLocales = 255

@@ -6,9 +6,10 @@ extension CampaignJob {
   ///   - token: the token's canonical text.
   ///   - suffix: makes the id different; at most 32 characters that are valid in an id.
   ///   - payload: the payload for the token, if the job has personal content: nothing is known about a token's user.
+  ///   - service: the service of the token.
   /// - Throws: an error if the job is not valid JSON.
   public static func alone(
-    _ job: [UInt8], token: String, suffix: String, payload: [UInt8]? = nil
+    _ job: [UInt8], token: String, suffix: String, payload: [UInt8]? = nil, for service: any PushService
   ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
@@ -34,17 +35,46 @@ extension CampaignJob {
       default: json.raw(job[member.value.range])
       }
     }
+    json.array("services", [service.name])
     if let payload {
-      json.name("payload")
-      json.raw(TemplateText.quoted(payload))
-    } else if case .object(let template)? = members.value("template")?.kind {
+      writeOwn(JobContent(of: members, for: service).own, service, payload: payload, of: job, to: &json)
+    } else {
+      var template: [JSONValue.Member] = []
+      if case .object(let content)? = members.value("template")?.kind { template = content }
       for field in template where JobTemplate.fields.contains(field.name) {
         json.name(field.name)
         json.raw(job[field.value.range])
       }
+      // The object of the job is merged over that of its template.
+      let composer = JSONComposer(job: job)
+      let known = Set((members + template).map(\.name)).filter(isServiceObject).subtracting(["name", "version"])
+      for name in known.sorted() {
+        let own = members.value(name), base = template.value(name)
+        guard let value = own.map({ own in base.map { MergePatch.apply(own, to: $0) } ?? own }) ?? base else {
+          continue
+        }
+        json.name(name)
+        json.raw(composer.text(of: value))
+      }
     }
     json.endObject()
     return json.take()
+  }
+
+  /// Writes the service's own object with a payload that all placeholders are replaced in.
+  private static func writeOwn(
+    _ own: JobFields, _ service: any PushService, payload: [UInt8], of job: [UInt8], to json: inout JSONWriter
+  ) {
+    let composer = JSONComposer(job: job)
+    json.object(service.name) { json in
+      for field in service.jobFields where field.name != service.payloadField {
+        guard let value = own.value(field.name) else { continue }
+        json.name(field.name)
+        json.raw(composer.text(of: value))
+      }
+      json.name(service.payloadField)
+      json.raw(TemplateText.quoted(payload))
+    }
   }
 
   /// Returns the job of a run of a recurring job. The job keeps the id of the recurring job; the store adds the id of
@@ -61,7 +91,7 @@ extension CampaignJob {
     json.beginObject()
     if let localTime { json.member("sendAt", WallTime.format(localTime)) }
     let kept = JobField.names(of: .run)
-    for member in members where kept.contains(member.name) {
+    for member in members where kept.contains(member.name) || isServiceObject(member.name) {
       json.name(member.name)
       json.raw(job[member.value.range])
     }

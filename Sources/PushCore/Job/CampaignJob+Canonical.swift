@@ -3,8 +3,8 @@ extension CampaignJob {
   /// the same job.
   ///
   /// The submitter is not part of the text. A member with the value `null` counts as missing in the job, its audience
-  /// and exclusions, its times, its variants and its stages. In the payload, `null` is content for the app, and so is
-  /// the case of every string.
+  /// and exclusions, its message, its times, its variants and its stages. In the payload of a service, `null` is content
+  /// for the app, and so is the case of every string.
   ///
   /// - Throws: an error if the job is not valid JSON.
   public static func canonical(_ job: [UInt8]) throws(JSONSyntaxError) -> [UInt8] {
@@ -22,7 +22,8 @@ extension CampaignJob {
   static func given(_ members: [JSONValue.Member]) -> [JSONValue.Member] {
     members.filter { $0.name != "submittedBy" }
       .given(alsoIn: [
-        ["audience", "exclude"], ["localTime"], ["quietHours"], ["repeat"], ["variants"], ["stages", "winner"],
+        ["audience", "exclude"], ["message"], ["localTime"], ["quietHours"], ["repeat"], ["variants"],
+        ["stages", "winner"],
       ])
   }
 }

@@ -4,17 +4,18 @@ extension CampaignJob {
   ///
   /// - Parameters:
   ///   - job: the text of a job, which may be malformed.
-  ///   - service: returns the push service of an app. It has the defaults of `pushType`, `priority` and `expiration`.
+  ///   - services: returns the push services of an app. They have the defaults of their own objects, of `urgency` and
+  ///     of `expiration`.
   /// - Throws: an error if the job is not valid JSON.
   public static func meaning(
-    of job: [UInt8], _ service: (String) -> any PushService
+    of job: [UInt8], _ services: (String) -> [any PushService]
   ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return try canonical(job) }
     let fields = JobFields(members)
     var defaults = JobDefaults()
     if case .string(let app)? = fields.value("app")?.kind {
-      defaults.readOptions(members, fields, destination(root), service(app))
+      defaults.readOptions(members, fields, destination(root), services(app))
     }
     var json = JSONWriter()
     JSONValue.writeCanonical(defaults.remove(from: given(members)), to: &json)
@@ -26,6 +27,8 @@ extension CampaignJob {
 private struct JobDefaults {
   /// Fields of the job itself that have their default values.
   private var names: Set<String> = []
+  /// Fields of each service's own object that have their default values.
+  private var own: [String: Set<String>] = [:]
 
   /// Field of an object within the job, with a check for its default value.
   private struct Field: Sendable {
@@ -57,25 +60,70 @@ private struct JobDefaults {
     "variants": [Field("weight", isNumber(1)), Field("localized", isEmpty)],
   ]
 
-  /// Finds the fields that have the default values of the service.
+  /// Finds the fields that have the default values of the app's services.
   mutating func readOptions(
-    _ members: [JSONValue.Member], _ fields: JobFields, _ destination: PushDestination, _ service: any PushService
+    _ members: [JSONValue.Member], _ fields: JobFields, _ destination: PushDestination, _ services: [any PushService]
   ) {
-    func options(without names: Set<String>) -> PushOptions? {
-      try? service.options(of: JobFields(members.filter { !names.contains($0.name) }), to: destination)
+    var addressed = services
+    if let given = try? fields.strings("services") {
+      addressed = services.filter { given.contains($0.name) }
+      if Set(given) == Set(services.map(\.name)) { names.insert("services") }
     }
-    guard let given = options(without: []) else { return }
-    if options(without: ["pushType", "priority"])?.pushType == given.pushType { names.insert("pushType") }
-    guard let standard = options(without: ["priority"]) else { return }
-    if standard.priority == given.priority { names.insert("priority") }
-    if let expiration = try? fields.expiration(sendAt: nil), expiration == standard.expiration {
-      names.insert("expiration")
+    var common: Set<String> = ["urgency", "expiration"]
+    for service in addressed { common.formIntersection(readOptions(members, fields, destination, of: service)) }
+    if !addressed.isEmpty { names.formUnion(common) }
+  }
+
+  /// Finds the fields of a service's own object that have their default values.
+  ///
+  /// - Returns: those of `urgency` and `expiration` that have the default value of this service.
+  private mutating func readOptions(
+    _ members: [JSONValue.Member], _ fields: JobFields, _ destination: PushDestination, of service: any PushService
+  ) -> Set<String> {
+    var own: Set<String> = []
+    if case .object(let object)? = fields.value(service.name)?.kind {
+      own = Set(object.filter { if case .null = $0.value.kind { true } else { false } }.map(\.name))
+    }
+    defer { self.own[service.name] = own }
+    let content = JobContent(of: members, for: service)
+    guard !Self.hasOptionsElsewhere(fields, service) else { return [] }
+    func options(urgency: Urgency?) -> PushOptions? {
+      try? service.options(of: content.own.without(own), content.message, urgency, to: destination)
+    }
+    guard let given = options(urgency: content.urgency) else { return [] }
+    for field in service.jobFields where field.name != service.payloadField && content.own.value(field.name) != nil {
+      own.insert(field.name)
+      if options(urgency: content.urgency) != given { own.remove(field.name) }
+    }
+    var common: Set<String> = []
+    if content.urgency != nil, options(urgency: nil) == given { common.insert("urgency") }
+    if let expiration = try? fields.expiration(sendAt: nil), expiration == given.expiration {
+      common.insert("expiration")
+    }
+    return common
+  }
+
+  /// Returns whether the options also depend on a template, whose content is not known here, or on a variant.
+  private static func hasOptionsElsewhere(_ job: JobFields, _ service: any PushService) -> Bool {
+    guard job.value("template") == nil else { return true }
+    guard case .array(let variants)? = job.value("variants")?.kind else { return false }
+    return variants.contains { variant in
+      guard case .object(let members) = variant.kind else { return false }
+      return members.value("template") != nil || members.value(service.name) != nil
     }
   }
 
   /// Returns the fields of a job without those that have their default values.
   func remove(from job: [JSONValue.Member]) -> [JSONValue.Member] {
-    Self.removing(from: job.filter { !names.contains($0.name) }, path: "")
+    let kept = job.filter { !names.contains($0.name) }.compactMap { member -> JSONValue.Member? in
+      guard let own = own[member.name], case .object(let members) = member.value.kind else { return member }
+      let kept = members.filter { !own.contains($0.name) }
+      guard !kept.isEmpty else { return nil }
+      return JSONValue.Member(
+        name: member.name, nameRange: member.nameRange,
+        value: JSONValue(kind: .object(kept), range: member.value.range))
+    }
+    return Self.removing(from: kept, path: "")
   }
 
   private static func removing(from members: [JSONValue.Member], path: String) -> [JSONValue.Member] {

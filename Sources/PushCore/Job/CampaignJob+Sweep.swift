@@ -2,17 +2,19 @@ extension CampaignJob {
   /// Returns a job that finds devices which have removed an app. It sends silent pushes to all users, including those
   /// on suppression lists, because they do not see them.
   ///
-  /// - Parameter rate: pushes per second.
-  public static func sweep(id: String, app: String, rate: Double) -> [UInt8] {
+  /// - Parameters:
+  ///   - services: the services of the app.
+  ///   - rate: pushes per second.
+  public static func sweep(id: String, app: String, _ services: [any PushService], rate: Double) -> [UInt8] {
     var json = JSONWriter()
     json.beginObject()
     json.member("id", id)
     json.member("app", app)
     json.object("audience") { $0.member("segment", "*") }
-    json.object("payload") { json in
-      json.object("aps") { $0.member("content-available", 1) }
+    for service in services {
+      json.name(service.name)
+      json.raw(service.silentPush)
     }
-    json.member("pushType", "background")
     json.member("lane", Lane.bulk.rawValue)
     json.member("rate", rate)
     json.member("transactional", true)

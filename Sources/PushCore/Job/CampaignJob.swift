@@ -8,7 +8,7 @@ public enum CampaignJob {
   /// Maximum nesting of objects and arrays.
   public static let maximumNesting = 32
 
-  /// Names of the fields of a job.
+  /// Names of the fields of a job, without the objects of the push services.
   public static let fields = JobField.all.map(\.name)
 
   /// Returns the campaign that a job describes, with all defaults filled in.
@@ -48,20 +48,18 @@ public enum CampaignJob {
       root = try parsed(bytes)
     }
     let whole = try read(root, in: bytes, apps, as: id, leg: leg)
-    var findings: [Finding] = []
+    var findings: [[Finding]] = []
     for name in leg.map({ [$0] }) ?? whole.campaign.legs.map(\.service) {
       let (campaign, service) = try name == whole.service.name ? whole : read(root, in: bytes, apps, as: id, leg: name)
       try checkParts(of: campaign, Array(job), apps, service, now: now)
-      for finding in service.findings(in: root, bytes, now: now)
-      where !findings.contains(where: { $0.rule.id == finding.rule.id && $0.path == finding.path }) {
-        findings.append(finding)
-      }
+      var found = service.findings(in: root, bytes, now: now)
       for finding in companionFindings(of: campaign, service)
-      where !findings.contains(where: { $0.rule.id == finding.rule.id }) {
-        findings.append(finding)
+      where !found.contains(where: { $0.rule.id == finding.rule.id }) {
+        found.append(finding)
       }
+      findings.append(found)
     }
-    return (whole.campaign, findings)
+    return (whole.campaign, Finding.joined(findings))
   }
 
   /// Returns the push rules that the companions of a campaign break, such as a certificate that does not allow the push
@@ -127,7 +125,7 @@ public enum CampaignJob {
     }
     let bytes: [UInt8]
     do {
-      bytes = try Companion.job(of: job, type, payload: payload)
+      bytes = try Companion.job(of: job, type, payload: payload, for: service)
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
@@ -219,17 +217,21 @@ public enum CampaignJob {
   public static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?
   ) throws(JobError) -> [UInt8]? {
-    guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
-      case .string(let type)? = members.value("pushType")?.kind, let services = apps.services(of: app)
-    else { return nil }
     var start = now ?? someStart
-    if case .string(let text)? = members.value("sendAt")?.kind, let sendAt = Timestamp.milliseconds(text) {
+    if case .object(let members) = root.kind, case .string(let text)? = members.value("sendAt")?.kind,
+      let sendAt = Timestamp.milliseconds(text)
+    {
       start = max(now ?? 0, sendAt / 1000)
     }
-    for service in services {
-      if let dated = try service.dated(bytes, pushType: type, start: start) { return dated }
-    }
-    return nil
+    return try dated(root, bytes, apps, startingAt: start)
+  }
+
+  /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
+  /// `nil` if it has no relative time.
+  public static func dated(
+    _ job: [UInt8], by service: any PushService, start: Int
+  ) throws(JobError) -> [UInt8]? {
+    try service.dated(parsed(job), job, start: start)
   }
 
   /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
@@ -238,10 +240,10 @@ public enum CampaignJob {
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int
   ) throws(JobError) -> [UInt8]? {
     guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
-      case .string(let type)? = members.value("pushType")?.kind, let services = apps.services(of: app)
+      let services = apps.services(of: app)
     else { return nil }
     for service in services {
-      if let dated = try service.dated(bytes, pushType: type, start: start) { return dated }
+      if let dated = try service.dated(root, bytes, start: start) { return dated }
     }
     return nil
   }
@@ -253,22 +255,43 @@ public enum CampaignJob {
   public static func read(
     _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps, as given: String? = nil, leg: String? = nil
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
-    let fields = try JobFields(root, path: "", known: fields, planned: [])
+    try refuseMoved(root, apps)
+    let all = apps.serviceNames
+    let fields = try JobFields(root, path: "", known: fields + all, planned: [])
     let own = try readID(fields)
     let id = given ?? own
     let (app, services) = try JobServices.read(fields, apps)
     guard let service = leg.map({ name in services.first { $0.name == name } }) ?? services.first else {
       throw fields.error("services", "the job does not address the push service \(leg ?? "")")
     }
-    let options = try service.options(of: fields, to: destination(root))
+    try JobServices.checkObjects(of: fields, services, known: all, app: app, apps)
+    let known = services.map(\.name)
     let audience = try JobAudience(
       fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
     try JobServices.check(services, for: audience.audience, fields)
-    let members = try JobVariants.members(of: fields)
+    let members = try JobVariants.members(of: fields, services: known)
     let variants = try JobVariants.read(fields, members, campaign: id, to: audience.audience)
     let payload = try JobPayload(
       fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"), campaign: id,
-      of: service)
+      for: service, services: Set(known))
+    let options = payload.options
+    var content = payload.content
+    for other in services where other.name != service.name {
+      let step =
+        try JobPayload(
+          fields, variants: members, in: bytes, to: audience.audience, as: fields.required("audience"), campaign: id,
+          for: other, services: Set(known)
+        ).content?.badgeStep ?? 0
+      guard step > 0, step != content?.badgeStep ?? 0 else { continue }
+      guard content?.badgeStep ?? 0 == 0 else {
+        throw fields.error(
+          "message.badge", "differs between \(service.title) and \(other.title)",
+          hint: "use the same step for all services: a user has one badge count")
+      }
+      // The step counts for a user who gets only the push of this leg, too.
+      content = content ?? PersonalContent(payload: payload.payload)
+      content?.badgeStep = step
+    }
     let timing = try JobTiming(fields, audience: audience.audience)
     var campaign = Campaign(
       id: id,
@@ -286,9 +309,9 @@ public enum CampaignJob {
       category: try readCategory(fields),
       isTransactional: try fields.flag("transactional"),
       payload: payload.payload,
-      content: payload.content,
-      recipientValues: payload.content?.values.isEmpty == false ? audience.values : [:],
-      hasValuesBeside: try readVars(fields, for: payload.content),
+      content: content,
+      recipientValues: content?.values.isEmpty == false ? audience.values : [:],
+      hasValuesBeside: try readVars(fields, for: content),
       pushType: options.pushType,
       priority: options.priority,
       expiration: try fields.expiration(sendAt: timing.sendAt) ?? options.expiration,
@@ -303,11 +326,12 @@ public enum CampaignJob {
       submittedBy: try readSubmitter(fields))
     campaign.leg = leg
     campaign.legs = try Companion.legs(fields, pushType: options.pushType, audience, of: service, among: services)
+    campaign.message.place = payload.path
     guard campaign.activity == nil || service.tokenKind(for: campaign) == .liveActivity else {
       throw JobError(
         field: "audience.activity",
         message: "selects tokens of a Live Activity, and this push type can't use them",
-        hint: "use pushType liveactivity with event update or end; for a start use segment or users")
+        hint: "use push type liveactivity with event update or end; for a start use segment or users")
     }
     return (campaign, service)
   }
@@ -325,7 +349,7 @@ public enum CampaignJob {
     guard try fields.flag("vars") else { return false }
     guard content?.values.isEmpty == false else {
       throw fields.error(
-        "vars", "no text of the payload uses a value",
+        "vars", "no text of the push uses a value",
         hint: "add {{name}} to a text, or omit vars")
     }
     return true
@@ -333,9 +357,8 @@ public enum CampaignJob {
 
   /// Returns the destination of a job's push.
   public static func destination(_ root: JSONValue) -> PushDestination {
-    guard case .object(let members) = root.kind, case .object(let audience)? = members.value("audience")?.kind
-    else { return .devices }
-    return audience.value("channel") == nil ? .devices : .channel
+    guard case .object(let members) = root.kind else { return .devices }
+    return PushDestination(members.value("audience"))
   }
 
   private static func readID(_ fields: JobFields) throws(JobError) -> String {

@@ -14,6 +14,20 @@ public enum JobApps: Sendable {
     }
   }
 
+  /// Names of the services of all apps, sorted.
+  var serviceNames: [String] { allServices.map(\.name) }
+
+  /// Services of all apps, each once, sorted by name.
+  public var allServices: [any PushService] {
+    let all: [any PushService] =
+      switch self {
+      case .known(let apps): apps.keys.sorted().flatMap { apps[$0] ?? [] }
+      case .any(let services): services
+      }
+    var seen: Set<String> = []
+    return all.filter { seen.insert($0.name).inserted }.sorted { $0.name < $1.name }
+  }
+
   /// Names of the apps; empty if they are unknown.
   var names: [String] {
     switch self {

@@ -1,4 +1,5 @@
-/// Field of a job. The reader, the JSON Schema and every copy of a job use this one list (``all``).
+/// Field of a job. The reader, the JSON Schema and every copy of a job use this one list (``all``). A job also has an
+/// object for each push service (``PushService/jobFields``).
 public struct JobField: Sendable {
   /// Documents with the field, in addition to the job.
   struct Documents: OptionSet, Sendable {
@@ -27,17 +28,16 @@ public struct JobField: Sendable {
     self.schema = schema
   }
 
-  /// All fields, in the order of the documentation.
+  /// All fields without the objects of the services, in the order of the documentation.
   static let all: [JobField] = [
     JobField("id", [.companion, .single, .run], JobSchema.name),
     JobField("app", [.companion, .single, .run], JobSchema.text),
     JobField(
-      "services", [.companion, .single, .run],
+      "services", [.run],
       JobSchema.orNull(#"{"type":"array","minItems":1,"uniqueItems":true,"items":{"type":"string"}}"#)),
     JobField("audience", [.companion, .single, .run], JobSchema.audience),
-    JobField("payload", [.single, .run, .template], JobSchema.orNull(JobSchema.payload)),
-    JobField("pushType", [.single, .run], JobSchema.orNull(JobSchema.text)),
-    JobField("priority", [.single, .run], #"{"enum":[1,5,10,null]}"#),
+    JobField("message", [.single, .run, .template], JobSchema.orNull(JobSchema.message)),
+    JobField("urgency", [.single, .run], JobSchema.orNull(JobSchema.words(Urgency.allCases.map(\.rawValue)))),
     JobField(
       "expiration", [.companion, .single, .run],
       JobSchema.orNull(JobSchema.any(#"{"enum":[0,"0"]}"#, JobSchema.duration, JobSchema.instant))),
@@ -55,11 +55,10 @@ public struct JobField: Sendable {
     JobField("transactional", [.companion, .single, .run], JobSchema.orNull(JobSchema.flag)),
     JobField("control", [.companion, .run], JobSchema.orNull(JobSchema.realShare)),
     JobField("stages", [.run], JobSchema.orNull(JobSchema.list(JobSchema.stage, most: CampaignStages.maximum))),
-    JobField(
-      "variants", [.run],
-      JobSchema.orNull(JobSchema.list(JobSchema.variant, least: 2, most: CampaignVariants.maximum))),
+    // The schema of a variant depends on the services, see `JobSchema`.
+    JobField("variants", [.run], #"{"type":["array","null"]}"#),
     JobField("submittedBy", [.companion, .single, .run], JobSchema.orNull(JobSchema.someText)),
-    JobField("localized", [.single, .run, .template], JobSchema.orNull(#"{"type":"object"}"#)),
+    JobField("localized", [.single, .run, .template], JobSchema.orNull(JobSchema.localized)),
     JobField("trim", [.single, .run, .template], JobSchema.orNull(JobSchema.someText)),
     JobField("uniqueKey", [.single, .run, .template], JobSchema.orNull(JobSchema.someText)),
     JobField("campaignKey", [.single, .run, .template], JobSchema.orNull(JobSchema.someText)),

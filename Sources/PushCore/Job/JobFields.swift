@@ -3,7 +3,7 @@
 public struct JobFields {
   /// Path of the object with a dot at the end; empty for the job itself.
   private let prefix: String
-  private let values: [String: JSONValue]
+  private var values: [String: JSONValue]
 
   /// - Parameters:
   ///   - path: the path of the object; empty for the job itself.
@@ -34,12 +34,28 @@ public struct JobFields {
     self.values = values
   }
 
-  /// Creates the fields of a job that was not checked. `null` counts as missing here too.
-  public init(_ members: [JSONValue.Member]) {
-    prefix = ""
+  /// Creates the fields of an object that was not checked. `null` counts as missing here too.
+  ///
+  /// - Parameter path: the path of the object; empty for the job itself.
+  public init(_ members: [JSONValue.Member], path: String = "") {
+    prefix = path.isEmpty ? "" : path + "."
     // If a name occurs twice, the first member counts, as in `members.value`.
     values = Dictionary(members.lazy.map { ($0.name, $0.value) }) { first, _ in first }
       .filter { if case .null = $1.kind { false } else { true } }
+  }
+
+  /// Returns the fields without some of them.
+  func without(_ names: Set<String>) -> JobFields {
+    var fields = self
+    fields.values = values.filter { !names.contains($0.key) }
+    return fields
+  }
+
+  /// Returns the fields with another value for one of them.
+  func replacing(_ name: String, by value: JSONValue) -> JobFields {
+    var fields = self
+    fields.values[name] = value
+    return fields
   }
 
   /// Returns the error for something that only a later version supports.
@@ -103,6 +119,14 @@ public struct JobFields {
         name, "unknown value \(Excerpt.quoted(text))", hint: Nearest.hint(text, among: Choice.allCases.map(\.rawValue)))
     }
     return choice
+  }
+
+  /// Returns one of the raw values of an enum; `nil` for none.
+  public func optionalChoice<Choice: RawRepresentable<String> & CaseIterable>(
+    _ name: String
+  ) throws(JobError) -> Choice? {
+    guard value(name) != nil, let first = Choice.allCases.first else { return nil }
+    return try choice(name, default: first)
   }
 
   /// Returns whether a list has an entry that replaces an erased user or token. Such a list may have no other entry.

@@ -1,10 +1,15 @@
 /// Content of a job's pushes. The push service checks the payload itself.
 struct JobPayload {
-  /// Payload without insignificant white space, otherwise as the producer wrote it. If only variants have a payload, it
+  /// Payload without insignificant white space. Texts are as the producer wrote them. If only variants have content, it
   /// is that of the first.
   let payload: [UInt8]
   /// Content that differs from push to push; `nil` if all pushes have the same payload.
   let content: PersonalContent?
+
+  /// Options of the pushes.
+  let options: PushOptions
+  /// Path of the content in the job.
+  let path: String
 
   /// - Parameters:
   ///   - job: the fields of the job.
@@ -13,17 +18,27 @@ struct JobPayload {
   ///   - audience: the audience of the job.
   ///   - value: the audience as JSON in the job.
   ///   - id: the id of the campaign.
-  ///   - service: the service of the push; `nil` if it is not known.
+  ///   - service: the service that gets the pushes.
+  ///   - services: names of the services whose objects are allowed; `nil` allows all names.
   init(
     _ job: JobFields, variants: [JobVariants.Member] = [], in bytes: [UInt8], to audience: Audience,
-    as value: JSONValue? = nil, campaign id: String = "", of service: (any PushService)? = nil
+    as value: JSONValue? = nil, campaign id: String = "", for service: any PushService, services: Set<String>? = nil
   ) throws(JobError) {
-    var reader = PayloadReader(in: bytes, audience: value, campaign: id, of: service)
-    let sources = try ContentSource.all(of: job, variants)
+    var reader = PayloadReader(
+      in: bytes, audience: value, campaign: id, urgency: try job.optionalChoice("urgency"))
+    let sources = try ContentSource.all(of: job, variants, for: service, known: services)
+    options = try reader.options(of: sources[0])
+    for source in sources.dropFirst() where try reader.options(of: source) != options {
+      throw JobError(
+        field: source.ownPath, message: "has other options than the first variant: a campaign has one kind of push",
+        hint: "use the same options in all variants")
+    }
     var forms: [[PersonalContent.Form]] = []
     for source in sources { forms.append(try reader.forms(of: source).map(PersonalContent.Form.init)) }
-    let fields = try CampaignJob.content(of: job)
-    payload = JSONValue.minified(bytes[(fields.value("payload") ?? sources[0].payload).range])
+    let fields = try CampaignJob.content(of: job, for: service)
+    let base = try ContentSource(fields, for: service, known: services)
+    payload = try reader.payloadText(of: base.saysSomething ? base : sources[0])
+    path = sources[0].path
     guard reader.isPersonal || !variants.isEmpty else {
       content = nil
       return
@@ -38,7 +53,7 @@ struct JobPayload {
     case .tokens, .channel:
       if content.needsTarget || content.badgeStep > 0 || fields.value("uniqueKey") != nil && audience.isChannel {
         throw JobError(
-          field: fields.path(fields.value("localized") == nil ? "payload" : "localized"),
+          field: fields.value("localized") == nil ? path : fields.path("localized"),
           message: "needs data of users, which \(audience.isChannel ? "a channel does" : "tokens do") not have",
           hint: "give a segment or users instead")
       }
@@ -52,26 +67,26 @@ extension Audience {
 }
 
 extension PayloadForm {
-  /// Returns the payload of a job in all its languages, with the payload itself first. The forms of several variants
-  /// follow each other.
+  /// Returns the payload of a job in all its languages, with the content without changes first. The forms of several
+  /// variants follow each other.
   ///
   /// - Parameters:
   ///   - bytes: the text that contains the job.
-  ///   - service: the service of the push.
-  /// - Throws: an error if `payload`, `localized`, `uniqueKey`, `campaignKey`, `trim` or `variants` is invalid on its
-  ///   own.
+  ///   - service: the service that gets the payload.
+  /// - Throws: an error if `message`, the service's own object, `localized`, `uniqueKey`, `campaignKey`, `trim` or
+  ///   `variants` is invalid on its own.
   public static func all(
     of job: [JSONValue.Member], in bytes: [UInt8], for service: any PushService
   ) throws(JobError) -> [PayloadForm] {
-    try byVariant(of: job, in: bytes, for: service, measures: true).flatMap(\.forms)
+    try byVariant(of: job, in: bytes, service, measures: true).flatMap(\.forms)
   }
 
   /// Returns the variants of a job that have the same content as an earlier one: the path of each, and the name of the
   /// earlier one.
   public static func repeated(
-    in job: [JSONValue.Member], _ bytes: [UInt8]
+    in job: [JSONValue.Member], _ bytes: [UInt8], for service: any PushService
   ) throws(JobError) -> [(path: String, name: String)] {
-    let variants = try byVariant(of: job, in: bytes, for: nil, measures: false)
+    let variants = try byVariant(of: job, in: bytes, service, measures: false)
     return variants.indices.dropFirst().compactMap { index in
       let same = variants[..<index].first { other in
         other.forms.elementsEqual(variants[index].forms) { $0.locale == $1.locale && $0.template == $1.template }
@@ -83,16 +98,18 @@ extension PayloadForm {
   /// - Parameter measures: whether the sizes include the values of the job's recipients.
   /// - Returns: the name and the forms of each variant; one entry without a name for a job without variants.
   private static func byVariant(
-    of job: [JSONValue.Member], in bytes: [UInt8], for service: (any PushService)?, measures: Bool
+    of job: [JSONValue.Member], in bytes: [UInt8], _ service: any PushService, measures: Bool
   ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
     let fields = JobFields(job)
     var id = (try? fields.string("id")) ?? ""
     // The id of each run is longer by this length.
     if fields.value("repeat") != nil { id += String(repeating: "0", count: Repetition.suffixLength) }
-    var reader = PayloadReader(in: bytes, audience: job.value("audience"), campaign: id, of: service)
-    let variants = try JobVariants.members(of: fields)
+    var reader = PayloadReader(
+      in: bytes, audience: job.value("audience"), campaign: id, urgency: try? fields.optionalChoice("urgency"),
+      root: JSONValue(kind: .object(job), range: 0..<bytes.count))
+    let variants = try JobVariants.members(of: fields, services: nil)
     var all: [(name: String, forms: [PayloadForm])] = []
-    for (index, source) in try ContentSource.all(of: fields, variants).enumerated() {
+    for (index, source) in try ContentSource.all(of: fields, variants, for: service, known: nil).enumerated() {
       all.append((variants.isEmpty ? "" : variants[index].variant.name, try reader.forms(of: source)))
     }
     guard measures else { return all }

@@ -1,26 +1,42 @@
 /// JSON Schema of a job. It does not contain the rules of the app's push service, and it does not parse expressions,
 /// conditions and schedules. It accepts every valid job; an accepted text may still be invalid.
 public enum JobSchema {
-  /// Schema as a complete document.
-  public static var document: String {
-    schema.replacing(
+  /// Returns the schema as a complete document.
+  ///
+  /// - Parameter services: the services of the program; a job may have an object for each.
+  public static func document(_ services: [any PushService]) -> String {
+    schema(services).replacing(
       "{", with: #"{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"A job of Carillon","#,
       maxReplacements: 1)
   }
 
-  /// Schema of a job. It has no references to other documents or to positions within itself, so it can be embedded in
-  /// another document.
-  public static let schema = job(audience: audience, ",\"allOf\":[\(rules.joined(separator: ","))]")
+  /// Returns the schema of a job. It has no references to other documents or to positions within itself, so it can be
+  /// embedded in another document.
+  static func schema(_ services: [any PushService]) -> String {
+    let content = ["message", "template", "variants"] + services.map(\.name)
+    let contentRule = "{\"anyOf\":[\(content.map(given).joined(separator: ","))]}"
+    return job(audience: audience, services, ",\"allOf\":[\(([contentRule] + rules).joined(separator: ","))]")
+  }
 
-  /// Schema without the rules for combinations of fields. It is used in documents from which tools generate clients and
-  /// requests, because they ignore such rules.
-  public static let outline = job(
-    audience: object(audienceMembers(exclude: object(excludeMembers))),
-    #","anyOf":[{"required":["payload"]},{"required":["template"]},{"required":["variants"]}]"#)
+  /// Returns the schema without the rules for combinations of fields. It is used in documents from which tools generate
+  /// clients and requests, because they ignore such rules.
+  public static func outline(_ services: [any PushService]) -> String {
+    let content = ["message", "template", "variants"] + services.map(\.name)
+    return job(
+      audience: object(audienceMembers(exclude: object(excludeMembers))), services,
+      ",\"anyOf\":[\(content.map { "{\"required\":[\"\($0)\"]}" }.joined(separator: ","))]")
+  }
 
-  private static func job(audience: String, _ more: String) -> String {
-    let properties = JobField.all.map { "\"\($0.name)\":\($0.name == "audience" ? audience : $0.schema)" }
-      .joined(separator: ",")
+  private static func job(audience: String, _ services: [any PushService], _ more: String) -> String {
+    var properties = JobField.all.map { field in
+      switch field.name {
+      case "audience": "\"audience\":\(audience)"
+      case "variants":
+        "\"variants\":\(orNull(list(variant(services), least: 2, most: CampaignVariants.maximum)))"
+      default: "\"\(field.name)\":\(field.schema)"
+      }
+    }.joined(separator: ",")
+    properties += objects(of: services)
     return "{\"type\":\"object\",\"required\":[\"id\",\"app\",\"audience\"],\"additionalProperties\":false,"
       + "\"properties\":{\(properties)}\(more)}"
   }
@@ -113,11 +129,24 @@ public enum JobSchema {
         + when(namesNoUsers, absent(["where", "sample", "limit", "devices", "exclude"])) + "]")
   }()
 
-  static let variant = object(
-    [
-      "name": name, "weight": #"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#, "payload": payload,
-      "localized": #"{"type":"object"}"#, "template": someText,
-    ], required: ["name"])
+  /// Returns the schema of a variant.
+  private static func variant(_ services: [any PushService]) -> String {
+    let schema = object(
+      [
+        "name": name, "weight": #"{"type":"number","exclusiveMinimum":0,"maximum":1000000}"#, "message": message,
+        "localized": localized, "template": someText,
+      ], required: ["name"])
+    return schema.dropLast(2) + objects(of: services) + "}}"
+  }
+
+  /// Returns the members for the objects of services, with a comma before each.
+  private static func objects(of services: [any PushService]) -> String {
+    services.map { service in
+      let members = service.jobFields.map { "\"\($0.name)\":\(orNull($0.schema))" }.joined(separator: ",")
+      let schema = "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\(members)}}"
+      return ",\"\(service.name)\":\(orNull(schema))"
+    }.joined()
+  }
 
   static let stage = object(
     [
@@ -130,7 +159,15 @@ public enum JobSchema {
       ]),
     ], ",\"oneOf\":[\(given("users")),\(given("share"))]")
 
-  static let payload = #"{"type":"object","properties":{"aps":{"type":"object"}}}"#
+  static let message = object([
+    "title": text, "body": text, "image": someText, "link": someText, "sound": someText,
+    "badge": any(
+      "{\"type\":\"integer\",\"minimum\":0,\"maximum\":\(CommonMessage.largestBadge)}",
+      #"{"type":"string","pattern":"^[+][1-9][0-9]{0,3}$"}"#),
+    "data": #"{"type":"object","additionalProperties":{"type":["string","null"]}}"#,
+  ])
+
+  static let localized = #"{"type":"object","additionalProperties":{"type":"object"}}"#
 
   static let collapseID =
     #"{"type":"string","minLength":1,"maxLength":64,"pattern":"^[^ \\u0000-\\u001f\\u007f]([^\\u0000-\\u001f\\u007f]*[^ \\u0000-\\u001f\\u007f])?$"}"#
@@ -180,7 +217,7 @@ public enum JobSchema {
   }
 
   private static let rules: [String] = [
-    any(given("payload"), given("template"), given("variants")), notBoth(given("payload"), given("template")),
+    notBoth(given("message"), given("template")),
     notBoth(given("rate"), given("spread")), notBoth(given("rate"), given("finishBy")),
     notBoth(given("spread"), given("finishBy")), notBoth(given("category"), isTrue("transactional")),
     notBoth(given("control"), isTrue("transactional")),

@@ -27,6 +27,23 @@ enum JobServices {
     return (app, all.filter { names.contains($0.name) })
   }
 
+  /// Checks that a job has no object of a service that it does not address.
+  ///
+  /// - Parameters:
+  ///   - services: the push services that the job addresses.
+  ///   - known: names of all services in the configuration.
+  static func checkObjects(
+    of fields: JobFields, _ services: [any PushService], known: [String], app: String, _ apps: JobApps
+  ) throws(JobError) {
+    for name in known where fields.value(name) != nil && !services.contains(where: { $0.name == name }) {
+      let isUsed = apps.services(of: app)?.contains { $0.name == name } == true
+      throw fields.error(
+        name,
+        isUsed ? "services does not name this push service" : "app \(app) does not use the push service \(name)",
+        hint: isUsed ? "add it to services, or remove this object" : "remove it")
+    }
+  }
+
   /// Checks that an audience without users addresses one service. A text can be a token of several services, and a
   /// channel belongs to one service.
   static func check(_ services: [any PushService], for audience: Audience, _ fields: JobFields) throws(JobError) {

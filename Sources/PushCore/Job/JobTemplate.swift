@@ -25,8 +25,8 @@ public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
   public var description: String { name + (version.map { "@\($0)" } ?? "") }
 }
 
-/// Version of a template: `payload`, and optionally `localized`, `trim`, `uniqueKey` and `campaignKey`. It never
-/// changes.
+/// Version of a template: `message` or objects of push services, and optionally `localized`, `trim`, `uniqueKey` and
+/// `campaignKey`. It never changes.
 public struct JobTemplate: Equatable, Sendable {
   /// Name of the template.
   public let name: String
@@ -46,8 +46,9 @@ public struct JobTemplate: Equatable, Sendable {
 
   /// Returns a template's content without white space.
   ///
+  /// - Parameter services: the services of the program; a template may have an object for each.
   /// - Throws: an error if the content is invalid on its own.
-  public static func content(_ text: [UInt8]) throws(JobError) -> [UInt8] {
+  public static func content(_ text: [UInt8], for services: [any PushService]) throws(JobError) -> [UInt8] {
     guard text.count <= maximumSize else {
       throw JobError(
         field: "",
@@ -60,9 +61,20 @@ public struct JobTemplate: Equatable, Sendable {
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
-    let fields = try JobFields(root, path: "", known: Self.fields, planned: [])
-    var reader = PayloadReader(in: text, audience: nil)
-    _ = try reader.forms(of: ContentSource(fields))
+    if case .object(let members) = root.kind { try CampaignJob.refuseMoved(members, path: "", services) }
+    let names = services.map(\.name)
+    let fields = try JobFields(root, path: "", known: Self.fields + names, planned: [])
+    var isEmpty = true
+    for service in services {
+      let source = try ContentSource(fields, for: service, known: Set(names))
+      guard source.saysSomething else { continue }
+      isEmpty = false
+      var reader = PayloadReader(in: text, audience: nil)
+      _ = try reader.forms(of: source)
+    }
+    guard !isEmpty else {
+      throw JobError(field: "message", message: "is missing", hint: "add message, or the object of a push service")
+    }
     return JSONValue.minified(text[...])
   }
 }
@@ -167,17 +179,20 @@ extension CampaignJob {
   }
 
   /// Returns the fields with the content of a job or variant: its own, or those of the template that replaced its name.
-  static func content(of fields: JobFields) throws(JobError) -> JobFields {
+  /// The service's own object of the job is merged over that of the template (JSON merge patch, RFC 7396).
+  static func content(of fields: JobFields, for service: any PushService) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
     for name in JobTemplate.fields where fields.value(name) != nil {
       throw fields.error(name, "can't be combined with template", hint: "remove one of them")
     }
-    guard case .object = template.kind else {
+    guard case .object(let members) = template.kind else {
       throw fields.error(
         "template", "was not checked: templates are kept in the store",
         hint: "lint, preview and submit check it if they have a configuration and can reach Redis")
     }
-    return try JobFields(
-      template, path: fields.path("template"), known: JobTemplate.fields + ["name", "version"], planned: [])
+    // The fields were checked when the template was stored. It may have objects of services that the app does not use.
+    let content = JobFields(members, path: fields.path("template"))
+    guard let own = fields.value(service.name) else { return content }
+    return content.replacing(service.name, by: MergePatch.apply(own, to: content.value(service.name)))
   }
 }

@@ -3,23 +3,28 @@ struct JobVariants {
   /// Variant as in the job.
   struct Member {
     var variant: CampaignVariants.Variant
-    /// Content of the variant: `payload`, `localized`, `template`.
+    /// Content of the variant: `message`, the objects of services, `localized`, `template`.
     var fields: JobFields
   }
 
-  private static let memberFields = ["name", "weight", "payload", "localized", "template"]
+  private static let memberFields = ["name", "weight", "message", "localized", "template"]
 
   /// Returns the variants of a job, checked one by one; empty for none.
-  static func members(of job: JobFields) throws(JobError) -> [Member] {
+  ///
+  /// - Parameter services: names of the services; a variant may have an object for each. `nil` allows all names.
+  static func members(of job: JobFields, services: [String]?) throws(JobError) -> [Member] {
     guard let value = job.value("variants") else { return [] }
     guard case .array(let elements) = value.kind, 2...CampaignVariants.maximum ~= elements.count else {
       throw job.error(
         "variants", "must be an array of 2 to \(CampaignVariants.maximum) variants",
-        hint: #"a variant looks like: {"name": "a", "weight": 1, "payload": {…}}"#)
+        hint: #"a variant looks like: {"name": "a", "weight": 1, "message": {…}}"#)
     }
     var members: [Member] = []
     for (index, element) in elements.enumerated() {
-      let fields = try JobFields(element, path: job.path("variants[\(index)]"), known: memberFields, planned: [])
+      let path = job.path("variants[\(index)]")
+      var known = memberFields + (services ?? [])
+      if services == nil, case .object(let members) = element.kind { known += members.map(\.name) }
+      let fields = try JobFields(element, path: path, known: known, planned: [])
       let name = try fields.requiredString("name")
       guard PlainName.isValid(name) else {
         throw fields.error(
@@ -69,7 +74,7 @@ extension CampaignJob {
       members.value("variants") != nil
     else { return nil }
     let fields = JobFields(members)
-    guard let variants = try? JobVariants.members(of: fields) else { return nil }
+    guard let variants = try? JobVariants.members(of: fields, services: nil) else { return nil }
     return try? JobVariants.read(fields, variants, campaign: id, to: .users([]))
   }
 }

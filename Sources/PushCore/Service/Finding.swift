@@ -51,6 +51,30 @@ public struct Finding: Sendable, Equatable {
   }
 }
 
+extension Finding {
+  /// Id of the rule of every service that the variants of a job say different things.
+  private static let comparison = "variant-same"
+
+  /// Returns the findings of several services in one job, each once. Variants that differ for one of the services are
+  /// not the same.
+  ///
+  /// - Parameter lists: the findings of each service.
+  public static func joined(_ lists: [[Finding]]) -> [Finding] {
+    var all: [Finding] = []
+    for finding in lists.joined() {
+      let isKnown = all.contains { known in
+        known.path == finding.path
+          && (known.message == finding.message || known.rule.id == comparison && finding.rule.id == comparison)
+      }
+      let isCommon = lists.allSatisfy { list in
+        list.contains { $0.rule.id == comparison && $0.path == finding.path }
+      }
+      if !isKnown, finding.rule.id != comparison || isCommon { all.append(finding) }
+    }
+    return all
+  }
+}
+
 extension JobError {
   /// Creates the error that prevents a push with this finding from being sent.
   init(_ finding: Finding) {

@@ -20,4 +20,13 @@ public enum PushDestination: Sendable, Equatable {
   case devices
   /// A broadcast channel.
   case channel
+
+  /// - Parameter audience: `audience` of a job; `nil` for none.
+  init(_ audience: JSONValue?) {
+    guard case .object(let members)? = audience?.kind, members.value("channel") != nil else {
+      self = .devices
+      return
+    }
+    self = .channel
+  }
 }

@@ -41,20 +41,48 @@ public protocol PushService: Sendable {
   /// Returns the reason why a text can't be the id of a broadcast channel; `nil` if it can.
   func problem(ofChannel id: String) -> String?
 
+  /// Fields of the service's own object in a job. The object has the name of the service (``name``).
+  var jobFields: [ServiceField] { get }
+  /// Name of the field of that object that contains the payload: `payload`. All other fields are options, which are the
+  /// same for all pushes of a campaign.
+  var payloadField: String { get }
+  /// Returns the places in a payload where Carillon writes values of each push.
+  func payloadPlaces(in payload: JSONValue) -> PayloadPlaces
+
   /// Returns the options of a job's push, with all defaults filled in.
   ///
+  /// - Parameters:
+  ///   - own: the service's own object; without fields if the job has none.
+  ///   - message: the common message; `nil` for none.
+  ///   - urgency: the common urgency; `nil` for none. A field of `own` takes precedence.
   /// - Throws: an error if one of these fields is invalid on its own.
-  func options(of job: JobFields, to destination: PushDestination) throws(JobError) -> PushOptions
+  func options(
+    of own: JobFields, _ message: CommonMessage?, _ urgency: Urgency?, to destination: PushDestination
+  ) throws(JobError) -> PushOptions
+
+  /// Renders the common message as a payload. Carillon merges the payload of the service's own object over the result
+  /// (JSON merge patch, RFC 7396), and then replaces placeholders. Pure.
+  ///
+  /// - Parameters:
+  ///   - message: the message in one variant and language.
+  ///   - options: the options of the push.
+  ///   - json: makes new objects and values. Values of the message are used unchanged.
+  /// - Returns: an object.
+  /// - Throws: an error if the service can't carry a field of the message, such as data with a reserved name. Its path
+  ///   begins with `message.`.
+  func payload(
+    rendering message: CommonMessage, with options: PushOptions, in json: inout JSONComposer
+  ) throws(JobError) -> JSONValue
 
   /// Returns a job in which push times relative to the campaign's start are replaced by absolute times; `nil` if it has
   /// no such time.
   ///
   /// - Parameters:
   ///   - job: the job with the content of its template, if it names one.
-  ///   - pushType: the job's type of push.
+  ///   - bytes: the text that contains the job.
   ///   - start: start of the campaign, in UNIX seconds.
   /// - Throws: an error if one of these times is invalid on its own.
-  func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]?
+  func dated(_ job: JSONValue, _ bytes: [UInt8], start: Int) throws(JobError) -> [UInt8]?
 
   /// Returns the service's rules that the push of a job breaks. A push that breaks an error rule is not sent.
   ///
@@ -64,9 +92,8 @@ public protocol PushService: Sendable {
   ///   - now: UNIX seconds; `nil` skips the rules that depend on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
 
-  /// Returns where in a payload the members `uniqueKey` and `campaignKey` of a job are written: the names on the path to
-  /// an object, which is created if it is missing; empty for the payload itself.
-  func keyPlace(in payload: JSONValue) -> [String]
+  /// The service's own object of a push without an effect on the device, as JSON. It finds devices without the app.
+  var silentPush: [UInt8] { get }
 
   /// Types of push that show nothing and only notify the app of new content.
   var refreshTypes: [String] { get }
@@ -132,8 +159,7 @@ public protocol PushService: Sendable {
 }
 
 extension PushService {
-  public func dated(_ job: [UInt8], pushType: String, start: Int) throws(JobError) -> [UInt8]? { nil }
-  public func keyPlace(in payload: JSONValue) -> [String] { [] }
+  public func dated(_ job: JSONValue, _ bytes: [UInt8], start: Int) throws(JobError) -> [UInt8]? { nil }
   public var refreshTypes: [String] { [] }
   public var connectionPolicy: ConnectionPolicy { ConnectionPolicy() }
   public var retryBounds: RetryBounds { RetryBounds() }
@@ -144,13 +170,20 @@ extension PushService {
     guard let payload = refreshPayload(of: pushType) else { return [] }
     var json = JSONWriter()
     json.beginObject()
-    json.member("pushType", pushType)
-    json.name("payload")
-    json.raw(payload)
+    writeObject(pushType: pushType, payload: payload, to: &json)
     json.endObject()
     let job = json.take()
     guard let root = try? JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting) else { return [] }
     return findings(in: root, job, now: nil)
+  }
+
+  /// Writes the service's own object of a job with a push type and a payload, as a member.
+  func writeObject(pushType: String, payload: [UInt8], to json: inout JSONWriter) {
+    json.object(name) { json in
+      json.member("pushType", pushType)
+      json.name(payloadField)
+      json.raw(payload)
+    }
   }
 
   /// Returns a token's canonical text.

@@ -10,15 +10,17 @@ enum Companion {
   ///   - job: a valid job.
   ///   - pushType: a push type in `also` of the job.
   ///   - payload: the payload to send.
+  ///   - service: the push service of the app.
   /// - Throws: an error if the job is not valid JSON.
-  static func job(of job: [UInt8], _ pushType: String, payload: [UInt8]) throws(JSONSyntaxError) -> [UInt8] {
+  static func job(
+    of job: [UInt8], _ pushType: String, payload: [UInt8], for service: any PushService
+  ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
     guard case .object(let members) = root.kind else { return job }
     var json = JSONWriter()
     json.beginObject()
-    json.member("pushType", pushType)
-    json.name("payload")
-    json.raw(payload)
+    service.writeObject(pushType: pushType, payload: payload, to: &json)
+    json.array("services", [service.name])
     // The audience is copied unchanged, so that the same users are selected.
     let kept = JobField.names(of: .companion)
     for member in members where kept.contains(member.name) {

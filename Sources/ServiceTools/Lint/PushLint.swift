@@ -36,6 +36,8 @@ public struct PushLint: Sendable {
   public var sizes: [Size] = []
   /// Variants of a job; `nil` if all users get the same push.
   public var variants: CampaignVariants?
+  /// Titles of the services of a job or template that was checked for several; empty for one service.
+  public private(set) var services: [String] = []
   /// Findings in the order of the text; at most ``mostFindings``.
   public var findings: [Finding] = []
 
@@ -94,6 +96,22 @@ public struct PushLint: Sendable {
       return finding
     }
     sort()
+  }
+
+  /// Returns the lint of a job or template for several services.
+  ///
+  /// - Parameter lints: the lint for each service, at least one.
+  public static func joined(_ lints: [(service: any PushService, lint: PushLint)]) -> PushLint {
+    var all = lints[0].lint
+    guard lints.count > 1 else { return all }
+    all.services = lints.map(\.service.title)
+    all.sizes = lints.flatMap { service, lint in
+      lint.sizes.map { Size(name: "\(service.name) \($0.name)", bytes: $0.bytes, limit: $0.limit) }
+    }
+    all.variants = lints.lazy.compactMap(\.lint.variants).first
+    all.findings = Finding.joined(lints.map(\.lint.findings))
+    all.sort()
+    return all
   }
 
   /// Removes the findings of a job that only report that its templates were not read.

@@ -3,6 +3,7 @@ import CampaignStore
 import CommandSupport
 import HTTPServer
 import PushCore
+import ServiceTools
 
 /// The HTTP API, version 1. Each operation uses the same services as its command.
 struct API: Sendable {
@@ -48,7 +49,8 @@ struct API: Sendable {
           .init(
             status: 200, meaning: "JSON Schema 2020-12", schema: #"{"type":"object"}"#, type: "application/schema+json")
         ]
-      ) { _ in .init(200, JobSchema.document, type: "application/schema+json") },
+      ) { _ in .init(200, JobSchema.document(KnownServices.all.tools.map(\.service)), type: "application/schema+json")
+      },
     ]
     return itself + [
       APIOperation(

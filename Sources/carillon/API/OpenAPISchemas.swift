@@ -1,9 +1,11 @@
+import CommandSupport
 import PushCore
+import ServiceTools
 
 /// The JSON Schemas (2020-12) of request and answer bodies, by name.
 enum OpenAPISchemas {
   static let all: [String: String] = [
-    "Job": JobSchema.outline,
+    "Job": JobSchema.outline(KnownServices.all.tools.map(\.service)),
     "Problem": """
     {"type":"object","required":["type","title","status","detail","code"],"properties":{"type":{"type":"string"},\
     "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",\

@@ -90,16 +90,19 @@ struct CampaignManifest {
     }
   }
 
-  /// Writes the fields of the job. The payload is written as a digest only, and a list of users or tokens is omitted.
+  /// Writes the fields of the job. The content is written as a digest only, and a list of users or tokens is omitted.
   private static func write(job: [UInt8], to json: inout JSONWriter) throws {
     let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
     guard case .object(let members) = root.kind else { return }
     json.member("job", sha256(try CampaignJob.canonical(job)))
-    if let payload = members.value("payload") { json.member("payload", sha256(Array(job[payload.range]))) }
+    let content = members.filter { $0.name == "message" || CampaignJob.isServiceObject($0.name) }
+    if !content.isEmpty { json.member("content", sha256(content.flatMap { job[$0.value.range] })) }
     if let variants = members.value("variants") { json.member("variants", sha256(Array(job[variants.range]))) }
     json.object("settings") { json in
       for member in members
-      where !["id", "app", "payload", "localized", "variants", "submittedBy"].contains(member.name) {
+      where !["id", "app", "message", "localized", "variants", "submittedBy"].contains(member.name)
+        && !CampaignJob.isServiceObject(member.name)
+      {
         var isListed = false
         if member.name == "audience", case .object(let audience) = member.value.kind {
           isListed = audience.value("users") != nil || audience.value("tokens") != nil

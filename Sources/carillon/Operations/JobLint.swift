@@ -23,7 +23,7 @@ struct JobLint {
     services: KnownServices = .all, now: Int, store: () async throws -> CampaignStore
   ) async throws {
     let tools = services.tools(for: bytes, app: app, apps)
-    lint = try tools.lint(bytes, resolved: nil, as: pushType, app: app, apps: apps, now: now)
+    lint = try Self.lint(bytes, resolved: nil, as: pushType, app: app, tools, apps, now: now)
     guard lint.kind == .job, bytes.count <= CampaignJob.maximumSize else { return }
     do {
       try await lookUp(bytes, tools, apps, now, store())
@@ -40,12 +40,25 @@ struct JobLint {
     }
   }
 
+  /// Returns the lint of a file by the rules of each service.
+  static func lint(
+    _ bytes: [UInt8], resolved: [UInt8]?, as pushType: String?, app: String?, _ tools: [any PushServiceTools],
+    _ apps: JobApps, now: Int?
+  ) throws(JSONSyntaxError) -> PushLint {
+    var lints: [(service: any PushService, lint: PushLint)] = []
+    for tools in tools {
+      let lint = try tools.lint(bytes, resolved: resolved, as: pushType, app: app, apps: apps, now: now)
+      lints.append((tools.service, lint))
+    }
+    return .joined(lints)
+  }
+
   private mutating func lookUp(
-    _ bytes: [UInt8], _ tools: any PushServiceTools, _ apps: JobApps, _ now: Int, _ store: CampaignStore
+    _ bytes: [UInt8], _ tools: [any PushServiceTools], _ apps: JobApps, _ now: Int, _ store: CampaignStore
   ) async throws {
     let resolved = try await store.campaigns.resolve(bytes)
     if resolved != bytes {
-      lint = try tools.lint(bytes, resolved: resolved, as: nil, app: nil, apps: apps, now: now)
+      lint = try Self.lint(bytes, resolved: resolved, as: nil, app: nil, tools, apps, now: now)
     }
     guard lint.findings(.error).isEmpty else { return }
     let judgement = try CampaignJob.judge(resolved, apps, now: now)

@@ -121,10 +121,11 @@ struct JobSubmission {
   private static func refusePayload(_ file: [UInt8]) throws {
     guard file.count <= CampaignJob.maximumSize,
       let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting),
-      KnownServices.all.tools.contains(where: { $0.isPayload(root) })
+      let service = KnownServices.all.tools.first(where: { $0.isPayload(root) })?.service
     else { return }
     throw CommandError(
       .input, "this is a payload, not a job",
-      hint: "a job contains it as its payload, with id, app and audience; carillon send sends it to one device")
+      hint: "a job has id, app and audience, and contains it as {\"\(service.name)\":{\"\(service.payloadField)\":…}}; "
+        + "carillon send sends it to one device")
   }
 }

@@ -59,10 +59,14 @@ struct SinglePushDraft {
     job.value(service.text(of: token))
     job.endArray()
     job.endObject()
-    job.name("payload")
-    job.raw(payload)
-    job.member("pushType", pushType)
-    if let priority { job.member("priority", priority) }
+    let hasPriority = service.jobFields.contains { $0.name == "priority" }
+    job.object(service.name) { job in
+      job.name(service.payloadField)
+      job.raw(payload)
+      if service.jobFields.contains(where: { $0.name == "pushType" }) { job.member("pushType", pushType) }
+      if let priority, hasPriority { job.member("priority", priority) }
+    }
+    if let priority, !hasPriority { job.member("urgency", (priority > 5 ? Urgency.high : .normal).rawValue) }
     if let expiration { job.member("expiration", expiration) }
     if let collapseID { job.member("collapseId", collapseID) }
     job.endObject()

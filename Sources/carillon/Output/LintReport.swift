@@ -30,10 +30,13 @@ struct LintReport {
 
   private var summary: String {
     var parts = [lint.title]
-    if let type = lint.pushType {
+    if !lint.services.isEmpty {
+      parts[0] += " for " + lint.services.joined(separator: " and ")
+      parts += lint.sizes.map { "\($0.name) \($0.bytes) of \($0.limit) bytes" }
+    } else if let type = lint.pushType {
       parts[0] += " as \(type)" + (lint.isInferred ? " (by its keys; --type overrides it)" : "")
     }
-    if let own = lint.sizes.first(where: { $0.name == lint.pushType }) ?? lint.sizes.first {
+    if lint.services.isEmpty, let own = lint.sizes.first(where: { $0.name == lint.pushType }) ?? lint.sizes.first {
       let others = Set(lint.sizes.map(\.limit)).subtracting([own.limit]).sorted()
       let also = others.map { "\($0) as " + names(limit: $0) }.joined()
       parts.append("\(own.bytes) of \(own.limit) bytes" + (also.isEmpty ? "" : " (\(also))"))

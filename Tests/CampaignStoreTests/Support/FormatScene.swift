@@ -70,7 +70,7 @@ struct FormatScene {
     let store = world.store
     try await world.activate(
       "a", audience: #"{"users":[{"user":"u0","vars":{"x":"1"}},"u1","u2","u3","u4","u5"]}"#,
-      #","localized":{"de":{"aps":{"alert":"{{x}}"}}}"#)
+      #","localized":{"de":{"apns":{"payload":{"aps":{"alert":"{{x}}"}}}}}"#)
     let tomorrow = Timestamp.format(milliseconds: try await store.time() / 1000 + 86_400_000)
     try await world.activate("later", #","sendAt":"\#(tomorrow)""#)
     let digest = try await world.command("GETRANGE", world.keys.job("later"), 0, 39).string ?? ""
@@ -78,7 +78,7 @@ struct FormatScene {
     try await world.activate("paused", audience: #"{"tokens":["d000"]}"#)
     try await store.campaigns.control("paused", .pause, reason: "why not")
     _ = try await store.campaigns.put(
-      JobTemplate.content(Array(#"{"payload":{"aps":{}}}"#.utf8)), asTemplate: "welcome")
+      JobTemplate.content(Array(#"{"apns":{"payload":{"aps":{}}}}"#.utf8), for: [APNsService()]), asTemplate: "welcome")
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
     _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any([APNsService()])))
     try await store.queue.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")

@@ -154,7 +154,8 @@ struct TestStore {
 
   /// Returns a job with this audience. Other fields can be added as JSON members.
   static func job(_ id: String, audience: String, _ more: String = "") -> [UInt8] {
-    Array(#"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#.utf8)
+    Array(
+      #"{"id":"\#(id)","app":"news","audience":\#(audience),"apns":{"payload":{"aps":{"alert":"hi"}}}\#(more)}"#.utf8)
   }
 
   /// Activates a campaign without the intake list. Without pruning the campaign has a slice in every partition, even if

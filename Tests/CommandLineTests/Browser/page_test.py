@@ -315,12 +315,12 @@ def compose(browser):
     job = json.loads(page.get_by_label("The job, as JSON").input_value())
     assert job == {
         "id": "by-keyboard", "app": "news", "audience": {"segment": "vip & *", "where": "plan = 'gold'"}, "lane": "urgent",
-        "payload": {"aps": {"alert": {"title": "Hello {{name|you}}", "body": "It rings, typed."}, "sound": "default"}},
+        "message": {"title": "Hello {{name|you}}", "body": "It rings, typed.", "sound": "default"},
     }, job
 
     # The page shows each error at its place, and sends nothing.
     page.keyboard.press("Control+a")
-    page.keyboard.insert_text(json.dumps({**job, "payload": {"aps": {"alert": "x", "bagde": 1}}, "prioriti": 5}))
+    page.keyboard.insert_text(json.dumps({**job, "message": {"body": "x", "bagde": 1}, "prioriti": 5}))
     visit.tab_to("Check and count")
     page.keyboard.press("Enter")
     expect(page.locator(".verdict").last).to_contain_text("prioriti")
@@ -351,7 +351,7 @@ def compose(browser):
     # The id is now in use: the same job changes nothing, and a different job is refused.
     status, text = visit.ask("POST", "/campaigns", json.dumps(job))
     assert status == 200 and json.loads(text)["duplicate"], text
-    status, text = visit.ask("POST", "/campaigns", json.dumps({**job, "priority": 5}))
+    status, text = visit.ask("POST", "/campaigns", json.dumps({**job, "urgency": "normal"}))
     assert status == 409, text
     visit.close()
 

@@ -22,11 +22,13 @@ struct CombinationRow: Sendable, CustomTestStringConvertible {
   var verdict: Verdict
   /// Id of the rule; `job` for an error in a single field.
   var rule: String
-  /// Path of the field, for example `payload.aps.badge`.
+  /// Path of the field, for example `apns.payload.aps.badge`.
   var field: String
   /// App of the job, from the configuration of ``CombinationTests``.
   var app: String
   var payload: String
+  /// Push type and further fields of `apns`, as JSON with a leading comma.
+  var own: String
   /// Further fields of the job, as JSON with a leading comma.
   var more: String
   var audience: String
@@ -34,7 +36,7 @@ struct CombinationRow: Sendable, CustomTestStringConvertible {
   init(
     _ section: String, _ certainty: String, _ combination: String, _ verdict: Verdict, _ rule: String,
     at field: String, app: String = "news", _ payload: String = #"{"aps":{"alert":"a"}}"#, as type: String = "alert",
-    _ more: String = "", audience: String = #"{"segment":"*"}"#
+    own: String = "", _ more: String = "", audience: String = #"{"segment":"*"}"#
   ) {
     self.section = section
     self.certainty = certainty
@@ -44,7 +46,8 @@ struct CombinationRow: Sendable, CustomTestStringConvertible {
     self.field = field
     self.app = app
     self.payload = payload
-    self.more = #","pushType":"\#(type)""# + more
+    self.own = #","pushType":"\#(type)""# + own
+    self.more = more
     self.audience = audience
   }
 
@@ -57,7 +60,7 @@ struct CombinationRow: Sendable, CustomTestStringConvertible {
 
   /// Returns the job with an id.
   func job(_ id: String) -> String {
-    #"{"id":"\#(id)","app":"\#(app)","audience":\#(audience),"payload":\#(payload)\#(more)}"#
+    #"{"id":"\#(id)","app":"\#(app)","audience":\#(audience),"apns":{"payload":\#(payload)\#(own)}\#(more)}"#
   }
 
   var testDescription: String { "\(section) \(combination)" }

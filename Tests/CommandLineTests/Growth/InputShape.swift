@@ -120,7 +120,7 @@ struct InputShape: Sendable, CustomTestStringConvertible {
   private static func shapes(of format: InputFormat) -> [InputShape] {
     let job = #"{"id":"a","app":"news","#
     let audience = #""audience":{"segment":"*"}"#
-    let payload = #""payload":{"aps":{"alert":"hi"}}"#
+    let payload = #""apns":{"payload":{"aps":{"alert":"hi"}}}"#
     switch format {
     case .job:
       return shapes(format, elements, in: "users", job + payload + #","audience":{"users":["#, "]}}")
@@ -128,10 +128,10 @@ struct InputShape: Sendable, CustomTestStringConvertible {
         + shapes(format, elements, in: "variants", job + audience + #","variants":["#, "]}")
         + shapes(format, elements, in: "stages", job + audience + "," + payload + #","stages":["#, "]}")
         + shapes(format, members, in: "job", job + audience + "," + payload + ",", "}")
-        + shapes(format, members, in: "payload", job + audience + #","payload":{"aps":{"alert":"a"},"#, "}}")
-        + shapes(format, members, in: "aps", job + audience + #","payload":{"aps":{"#, "}}}")
+        + shapes(format, members, in: "payload", job + audience + #","apns":{"payload":{"aps":{"alert":"a"},"#, "}}}")
+        + shapes(format, members, in: "aps", job + audience + #","apns":{"payload":{"aps":{"#, "}}}}")
         + shapes(format, members, in: "localized", job + audience + "," + payload + #","localized":{"#, "}}")
-        + shapes(format, texts, in: "alert", job + audience + #","payload":{"aps":{"alert":""#, "\"}}}")
+        + shapes(format, texts, in: "alert", job + audience + #","apns":{"payload":{"aps":{"alert":""#, "\"}}}}")
         + shapes(format, texts, in: "id", #"{"id":""#, "\"}")
         + shapes(format, texts, in: "segment", job + payload + #","audience":{"segment":""#, "\"}}")
         + shapes(format, texts, in: "sendAt", job + audience + "," + payload + #","sendAt":""#, "\"}")

@@ -82,7 +82,7 @@ enum TextReader: String, CaseIterable, CustomTestStringConvertible {
   }
 
   static func job(_ audience: String, _ more: String = "") throws -> Campaign {
-    let text = #"{"id":"c","app":"news","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}\#(more)}"#
+    let text = #"{"id":"c","app":"news","audience":\#(audience),"apns":{"payload":{"aps":{"alert":"hi"}}}\#(more)}"#
     return try CampaignJob.parse(Array(text.utf8), .any([APNsService()]))
   }
 

@@ -7,8 +7,8 @@ struct CountedScene {
   static let window = 50
   private static let caps = ["    caps: [{ most: 2, per: 1d }, { category: offers, most: 1, per: 7d }]"]
   private static let template = #"""
-    {"payload":{"aps":{"alert":{"title":"Hi {{first|you}}","body":"{{price:number.2|free}}"},"badge":"+1"}},
-     "localized":{"de":{"aps":{"alert":{"title":"Hallo {{first|du}}"}}}},"uniqueKey":"push"}
+    {"apns":{"payload":{"aps":{"alert":{"title":"Hi {{first|you}}","body":"{{price:number.2|free}}"},"badge":"+1"}}},
+     "localized":{"de":{"apns":{"payload":{"aps":{"alert":{"title":"Hallo {{first|du}}"}}}}}},"uniqueKey":"push"}
     """#
 
   let world: FaultWorld

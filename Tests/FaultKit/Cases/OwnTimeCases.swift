@@ -48,7 +48,7 @@ enum OwnTimeCases {
       }
       self.folder = folder
       campaign = FaultCampaign("morning") {
-        $0.content = #""payload":{"aps":{"alert":"Good morning {{first}}","badge":"+1"}},"uniqueKey":"push""#
+        $0.content = #""apns":{"payload":{"aps":{"alert":"Good morning {{first}}","badge":"+1"}}},"uniqueKey":"push""#
         $0.more = ["sendAt": "\"\(WallTime.format(sendAt))\"", "localTime": "true"]
       }
     }

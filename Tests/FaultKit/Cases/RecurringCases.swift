@@ -28,7 +28,7 @@ enum RecurringCases {
     }
     // Only this case makes the campaign due.
     let job = CarillonWorld.job(
-      id, app: "news", audience: #"{"segment":"*"}"#, content: #""payload":{"aps":{"alert":"hi"}}"#,
+      id, app: "news", audience: #"{"segment":"*"}"#, content: #""apns":{"payload":{"aps":{"alert":"hi"}}}"#,
       more: #","repeat":{"cron":"0 0 1 1 *"},"stages":[{"share":0.4,"wait":"1s"}]"#)
     try await world.submit(job: job)
     try await until("the campaign is scheduled") { try await world.store.campaigns.find(id)?.state == .scheduled }

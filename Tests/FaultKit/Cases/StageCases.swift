@@ -38,7 +38,7 @@ enum StageCases {
       let values = (0..<devices).map { #"{"user":"u\#($0)","vars":{"price":"\#($0) €"}}"# }
       let file = try folder.write("values.ndjson", values.joined(separator: "\n"))
       campaign = FaultCampaign("story") {
-        $0.content = #""payload":{"aps":{"alert":"{{price|nothing}}"}}"#
+        $0.content = #""apns":{"payload":{"aps":{"alert":"{{price|nothing}}"}}}"#
         $0.more["stages"] = #"[{"share":0.4,\#(gate)}]"#
         $0.more["vars"] = "true"
         $0.end = end

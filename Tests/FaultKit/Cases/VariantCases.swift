@@ -32,8 +32,8 @@ enum VariantCases {
       }
       let fleet = try await Fleet(stage, world, size: workers)
       let campaign = FaultCampaign("ab") {
-        $0.content = #""payload":{"aps":{"alert":"a"}}"#
-        $0.more["variants"] = #"[{"name":"a"},{"name":"b","weight":2,"payload":{"aps":{"alert":"b"}}}]"#
+        $0.content = #""apns":{"payload":{"aps":{"alert":"a"}}}"#
+        $0.more["variants"] = #"[{"name":"a"},{"name":"b","weight":2,"apns":{"payload":{"aps":{"alert":"b"}}}}]"#
         $0.more["stages"] = #"[{"share":0.5,"wait":"1s","winner":{"by":"accepted","minimum":1}}]"#
       }
       try await world.submit(campaign)

@@ -12,7 +12,7 @@ public struct FaultCampaign: Sendable {
   /// The audience; all users by default.
   public var audience = #"{"segment":"*"}"#
   /// The content: a member of the job.
-  public var content = #""payload":{"aps":{"alert":"hi"}}"#
+  public var content = #""apns":{"payload":{"aps":{"alert":"hi"}}}"#
   /// The expected targets; `nil` for all devices of the world.
   public var tokens: [String]?
   /// The policy for targets in doubt.

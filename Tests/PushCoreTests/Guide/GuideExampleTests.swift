@@ -1,3 +1,5 @@
+import APNs
+import FCM
 import PushCore
 import TestSupport
 import Testing
@@ -26,7 +28,7 @@ struct GuideExampleTests {
         let part = #"{"audience":{"users":[\#(line)]}}"#
         try check(GuideReader.findings(inJob: GuideReader.job(with: part)))
       }
-    case "json template": _ = try JobTemplate.content(Array(block.text.utf8))
+    case "json template": _ = try JobTemplate.content(Array(block.text.utf8), for: [APNsService(), FCMService()])
     case "json event": for line in lines { try GuideReader.read(event: line) }
     case "json receipt":
       for line in lines { _ = try ReceiptEvent(parsing: Array(line.utf8), now: GuideReader.now) }
@@ -59,18 +61,19 @@ struct GuideExampleTests {
   }
 
   /// For stages with a winner.
-  private static let variants = #""variants":[{"name":"a"},{"name":"b","payload":{"aps":{"alert":"B"}}}]"#
+  private static let variants = #""variants":[{"name":"a"},{"name":"b","apns":{"payload":{"aps":{"alert":"B"}}}}]"#
 
   /// Parts of jobs that have a code span where it can belong; none for a span that is not part of a job.
   private static func jobs(with span: String) -> [String] {
     if span.hasPrefix(#"{""#) {
       return [
         span, #""audience":\#(span)"#, #""audience":{"users":[\#(span)]}"#, #"\#(variants),"stages":[\#(span)]"#,
-        #""pushType":"widgets","payload":\#(span)"#,
+        #""apns":{"payload":\#(span),"pushType":"widgets"}"#, #""message":\#(span)"#, #""localized":\#(span)"#,
+        #""fcm":{"message":\#(span)},"services":["fcm"]"#,
       ]
     }
     guard let name = span.prefixMatch(of: /"(\w+)":/).map({ String($0.1) }) else { return [] }
-    if CampaignJob.fields.contains(name) {
+    if CampaignJob.fields.contains(name) || name == "apns" || name == "fcm" {
       return [span, #""sendAt":"2026-12-01T09:00:00Z",\#(span)"#, "\(variants),\(span)"]
     }
     guard ["where", "sample", "limit", "devices", "outcome", "opened", "exclude"].contains(name) else { return [] }

@@ -18,18 +18,21 @@ enum GuideReader {
       apps: ["news", "shop", "android"], now: now)
   }
 
-  /// Returns the apps of the examples, each with its push services. The app `news` has FCM only in jobs with `services`:
-  /// all other jobs of this app are for APNs.
+  /// Returns the apps of the examples, each with its push services. The app `news` has FCM only in jobs that mention it
+  /// or have `services`: the other jobs show only APNs.
   private static func apps(for job: [UInt8]) throws -> JobApps {
     var news: [any PushService] = [apns]
     let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
-    if case .object(let members) = root.kind, members.contains(where: { $0.name == "services" }) { news.append(fcm) }
+    let mentions = String(decoding: job, as: UTF8.self).contains(#""fcm":"#)
+    if case .object(let members) = root.kind, mentions || members.contains(where: { $0.name == "services" }) {
+      news.append(fcm)
+    }
     return .known(["news": news, "shop": [apns], "android": [fcm]])
   }
 
   /// The members of a job to which a fragment is added.
   private static let least: [(name: String, json: String)] = [
-    ("id", #""c1""#), ("app", #""news""#), ("audience", #"{"segment":"*"}"#), ("payload", #"{"aps":{"alert":"Hi"}}"#),
+    ("id", #""c1""#), ("app", #""news""#), ("audience", #"{"segment":"*"}"#), ("message", #"{"body":"Hi"}"#),
   ]
 
   /// Returns a job that has the members of `fragment` in place of those of a minimal job.
@@ -43,7 +46,9 @@ enum GuideReader {
     let given = Set(members.map(\.name))
     var json = JSONWriter()
     json.beginObject()
-    for member in least where !given.contains(member.name) && (member.name != "payload" || !given.contains("template"))
+    for member in least
+    where !given.contains(member.name)
+      && (member.name != "message" || given.isDisjoint(with: ["template", "apns", "fcm"]))
     {
       json.name(member.name)
       json.raw(member.json.utf8)
@@ -65,7 +70,7 @@ enum GuideReader {
     for reference in try CampaignJob.templates(of: job) {
       templates[reference] = JobTemplate(
         name: reference.name, version: reference.version ?? 1,
-        content: Array(#"{"payload":{"aps":{"alert":"T"}}}"#.utf8))
+        content: Array(#"{"message":{"body":"T"}}"#.utf8))
     }
     let resolved = try CampaignJob.resolve(job, templates)
     return try CampaignJob.examine(resolved, apps(for: resolved), now: now / 1000).findings

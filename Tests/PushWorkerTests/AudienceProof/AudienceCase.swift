@@ -132,12 +132,13 @@ struct AudienceCase: Sendable {
         testers: ["user-1", "user-2", "user-3", "user-4", "user-5"]),
       AudienceCase(
         id: "told", audience: "{\"segment\":\"news\",\"limit\":\(users / 4)}",
-        more: #","control":0.1,"variants":[{"name":"a","weight":1},{"name":"b","weight":2.5,"payload":{"n":1}},"#
-          + #"{"name":"c","weight":0.5,"payload":{"n":2}}]"#,
+        more:
+          #","control":0.1,"variants":[{"name":"a","weight":1},{"name":"b","weight":2.5,"apns":{"payload":{"n":1}}},"#
+          + #"{"name":"c","weight":0.5,"apns":{"payload":{"n":2}}}]"#,
         means: { $0.segments.contains("news") }, limit: users / 4, control: 0.1, weights: [1, 2.5, 0.5]),
       AudienceCase(
         id: "told-the-best", audience: #"{"segment":"sports"}"#,
-        more: #","variants":[{"name":"a"},{"name":"b","payload":{"n":1}}],"#
+        more: #","variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}],"#
           + #""stages":[{"share":0.3,"winner":{"by":"accepted","minimum":1,"otherwise":"a"}}]"#,
         means: { $0.segments.contains("sports") }, weights: [1, 1], tested: 0.3),
       AudienceCase(

@@ -10,7 +10,7 @@ import Testing
 @Suite struct IntakeDecisionTests {
   @Test func jobBecomesACampaignOrADeadJobWithTheReason() throws {
     let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news"))]])
-    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#
     guard case .activate(let campaign, untimely: nil) = IntakeDecision(Array(job.utf8), apps, now: 0) else {
       Issue.record("it is a valid job")
       return

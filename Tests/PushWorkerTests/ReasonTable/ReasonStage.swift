@@ -94,7 +94,7 @@ struct ReasonStage {
   private func job() -> String {
     guard let channel = run.scene.channel else {
       return
-        #"{"id":"row","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"a"}}\#(run.scene.fields)}"#
+        #"{"id":"row","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"a"}}}\#(run.scene.fields)}"#
     }
     let id =
       switch channel {
@@ -102,8 +102,8 @@ struct ReasonStage {
       case .named(let name): name
       }
     return #"""
-      {"id":"row","app":"news","audience":{"channel":"\#(id)"},"pushType":"liveactivity"\#(run.scene.fields),
-      "payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}}}
+      {"id":"row","app":"news","audience":{"channel":"\#(id)"}\#(run.scene.fields),
+      "apns":{"payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}},"pushType":"liveactivity"}}
       """#
   }
 

@@ -13,7 +13,7 @@ struct SliceTimesTests {
     let folder = try ScratchFolder()
     // At the start the time is 09:00 in UTC, and 21:59:30 in E.
     try ZoneFile.write(["E": 13 * 3600 - 30], to: folder.url)
-    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}\#(more)}"#
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}}\#(more)}"#
     let campaign = try CampaignJob.parse(Array(job.utf8), .any([APNsService()]))
     let sent = SendTimes(
       steps: [

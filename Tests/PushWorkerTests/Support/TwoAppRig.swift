@@ -80,7 +80,8 @@ struct TwoAppRig {
     let audience = audience ?? #"{"segment":"\#(app)"}"#
     try await rig.push(
       raw:
-        #"{"id":"\#(id)","app":"\#(app)","lane":"\#(lane)","audience":\#(audience),"payload":{"aps":{"alert":"hi"}}}"#)
+        #"{"id":"\#(id)","app":"\#(app)","lane":"\#(lane)","audience":\#(audience),"apns":{"payload":{"aps":{"alert":"hi"}}}}"#
+    )
   }
 
   /// Pushes a job and waits for its campaign's end.

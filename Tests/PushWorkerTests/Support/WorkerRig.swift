@@ -117,14 +117,17 @@ struct WorkerRig {
   static let unhurried = RedisOptions(
     connectTimeout: .seconds(60), answerTimeout: .seconds(60), patience: .seconds(60))
 
-  /// Submits a job. The fields replace those of a job to all users.
+  /// Submits a job.
+  ///
+  /// - Parameters:
+  ///   - fields: further members, with a comma before each.
+  ///   - content: the members with the content of the pushes.
   @discardableResult
   func submit(
     _ id: String, _ fields: String = "", audience: String = #"{"segment":"*"}"#,
-    payload: String = #"{"aps":{"alert":"hi"}}"#
+    content: String = #""apns":{"payload":{"aps":{"alert":"hi"}}}"#
   ) async throws -> Admission {
-    let job = Array(
-      #"{"id":"\#(id)","app":"news","audience":\#(audience),"payload":\#(payload)\#(fields)}"#.utf8)
+    let job = Array(#"{"id":"\#(id)","app":"news","audience":\#(audience),\#(content)\#(fields)}"#.utf8)
     let others = channel.services.dropFirst().map(\.service)
     let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news"))] + others])
     let campaign = try CampaignJob.parse(job, apps)

@@ -329,7 +329,8 @@ struct SliceCommitter: WorkerPart {
       session.context.facts.job, token: session.context.facts.channel.service.text(of: token),
       suffix: "\(slice.partition).\(target.index)",
       payload: payload(
-        of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context))
+        of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context),
+      for: session.context.facts.channel.service)
     try await sharedStore.queue.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find the cause in the workers' logs; `carillon dead retry` sends it as a separate campaign",

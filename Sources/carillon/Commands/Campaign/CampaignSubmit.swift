@@ -20,7 +20,7 @@ extension CampaignCommand {
           carillon campaign submit job.json
           carillon campaign submit job.json --estimate
           echo '{"id":"hello-1","app":"news","audience":{"segment":"vip & !churned"},
-                 "payload":{"aps":{"alert":"Hello"}}}' | carillon campaign submit -
+                 "message":{"body":"Hello"}}' | carillon campaign submit -
         """)
 
     /// Largest number of bytes to read. It is above the size limit of a job, so that the error can contain the excess

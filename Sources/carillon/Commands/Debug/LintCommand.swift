@@ -57,9 +57,10 @@ struct LintCommand: CarillonCommand {
   private func lint(_ bytes: [UInt8]) async throws -> (PushLint, unchecked: String?) {
     let now = Int(Date.now.timeIntervalSince1970)
     do {
-      let tools = KnownServices.all.tools(for: bytes, app: nil, .known([:]))
-      let lint = try tools.lint(
-        bytes, resolved: nil, as: type?.name, app: nil, apps: .any([tools.service]), now: now)
+      let all = JobApps.any(KnownServices.all.tools.map(\.service))
+      let tools = KnownServices.all.tools(for: bytes, app: nil, all)
+      let lint = try JobLint.lint(
+        bytes, resolved: nil, as: type?.name, app: nil, tools, .any(tools.map(\.service)), now: now)
       guard lint.kind == .job || app != nil, let apps = try apps() else { return (lint, nil) }
       let job = try await JobLint(bytes, as: type?.name, app: app, apps: apps, now: now) {
         try await global.openStore()

@@ -121,8 +121,8 @@ struct SendCommand: CarillonCommand {
     guard !tools.isJob(root) else {
       throw CommandError(
         .input, "payload: this is a whole job, not a payload alone",
-        hint: "run it: carillon campaign submit FILE; or send what is under its payload: jq .payload FILE | carillon "
-          + "send --app \(app) --token … -")
+        hint: "run it: carillon campaign submit FILE; or send its payload alone: "
+          + "jq .\(tools.service.name).\(tools.service.payloadField) FILE | carillon send --app \(app) --token … -")
     }
     return bytes
   }

@@ -3,6 +3,7 @@ import CampaignStore
 import CommandSupport
 import Foundation
 import PushCore
+import ServiceTools
 
 extension DevicesCommand {
   /// `carillon devices sweep`.
@@ -11,10 +12,10 @@ extension DevicesCommand {
       abstract:
         "Find and remove devices without the app. Sends a silent push to all devices of the app at a low rate.",
       discussion: """
-        A sweep is a campaign with the priority bulk. You can show, pause and cancel it. If APNs answers that a token \
-        is unregistered, Carillon removes the device. APNs gives this answer only some time after the user removed the \
-        app. It may also throttle silent pushes. At 50 pushes a second, a million devices take five and a half hours. \
-        The payload is {"aps":{"content-available":1}}.
+        A sweep is a campaign with the priority bulk. You can show, pause and cancel it. If a push service answers that \
+        a token is unregistered, Carillon removes the device. Services give this answer only some time after the user \
+        removed the app. They may also throttle silent pushes. At 50 pushes a second, a million devices take five and a \
+        half hours. The push to APNs has the payload {"aps":{"content-available":1}}, the push to FCM has no content.
 
         Examples:
           carillon devices sweep news
@@ -36,7 +37,9 @@ extension DevicesCommand {
       let configuration = try global.loadConfiguration()
       let day = Timestamp.format(milliseconds: Int(Date().timeIntervalSince1970 * 1000)).prefix(10)
       let id = id ?? "sweep-\(app)-\(day)"
-      var job = CampaignJob.sweep(id: id, app: app, rate: rate)
+      try configuration.checkApp(app)
+      let services = configuration.apps[app]?.services.map(\.settings.service) ?? []
+      var job = CampaignJob.sweep(id: id, app: app, services, rate: rate)
       if let by { job = try CampaignJob.submitted(job, by: by) }
       let campaign = try CampaignJob.parse(job, configuration.jobApps())
       let store = try await StoreConnection(configuration.redis).open(creating: false)

@@ -2,6 +2,7 @@ import ArgumentParser
 import CampaignStore
 import CommandSupport
 import PushCore
+import ServiceTools
 
 extension TemplateCommand {
   /// `carillon template put`.
@@ -20,7 +21,8 @@ extension TemplateCommand {
         throw CommandError(
           .input, "\(Excerpt.quoted(name)) is not a valid template name", hint: "it must be \(PlainName.form)")
       }
-      let content = try JobTemplate.content(InputFile.contents(file, limit: 2 * JobTemplate.maximumSize))
+      let content = try JobTemplate.content(
+        InputFile.contents(file, limit: 2 * JobTemplate.maximumSize), for: KnownServices.all.tools.map(\.service))
       let store = try await StoreConnection(global.loadConfiguration().redis).open(creating: true)
       let version = try await store.campaigns.put(content, asTemplate: name)
       guard global.json else { return try StandardOutput.printLine("\(name)@\(version)") }

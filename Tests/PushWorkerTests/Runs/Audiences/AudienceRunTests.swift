@@ -83,8 +83,8 @@ import Testing
   func malformedJobsGoToTheDeadListAndOthersRun(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 10)
     for job in [
-      "{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"payload":{}}"#,
-      #"{"id":"z","app":"news","audience":{"segment":"everyone & !optedout"},"payload":{"aps":{"badge":1}}}"#,
+      "{", #"{"id":"x"}"#, #"{"id":"y","app":"nope","audience":{"segment":"*"},"apns":{"payload":{}}}"#,
+      #"{"id":"z","app":"news","audience":{"segment":"everyone & !optedout"},"apns":{"payload":{"aps":{"badge":1}}}}"#,
     ] {
       try await rig.push(raw: job)
     }

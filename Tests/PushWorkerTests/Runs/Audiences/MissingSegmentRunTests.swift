@@ -62,7 +62,7 @@ struct MissingSegmentRunTests {
   func campaignOfAnUnknownAppIsPausedWithTheReason(engine: PushEngineKind) async throws {
     let rig = try await rig(engine)
     let job = Array(
-      #"{"id":"shop-sale","app":"shop","audience":{"segment":"fans"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
+      #"{"id":"shop-sale","app":"shop","audience":{"segment":"fans"},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#.utf8)
     _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "slow")
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
@@ -79,7 +79,9 @@ struct MissingSegmentRunTests {
     let rig = try await rig(engine)
     #expect(try await rig.store.audiences.removeSegment("churned"))
     try await rig.push(
-      raw: #"{"id":"raw","app":"news","audience":{"segment":"fans & !churned"},"payload":{"aps":{"alert":"hi"}}}"#)
+      raw:
+        #"{"id":"raw","app":"news","audience":{"segment":"fans & !churned"},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#
+    )
     try await rig.worker("w").run()
     #expect(try await rig.store.campaigns.show("raw") == nil)
     var reasons: [String] = []

@@ -48,7 +48,7 @@ import Testing
     // The time is shorter than the two waits together, because it counts for each stage from its own beginning.
     Row(name: "expiration", more: #","expiration":"12s""#, wait: 8),
     Row(name: "maxDuration", more: #","maxDuration":"12s""#, wait: 8),
-    Row(name: "variants", more: #","variants":[{"name":"a"},{"name":"b","payload":{"n":1}}]"#),
+    Row(name: "variants", more: #","variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}]"#),
     Row(
       name: "everything", more: #","rate":200,"control":0.2,"also":["widgets"],"expiration":"60s""#, share: nil,
       takes: 200),
@@ -111,7 +111,7 @@ import Testing
 
   @Test func limitIsRefused() throws {
     let job =
-      #"{"id":"a","app":"news","audience":{"segment":"*","limit":5},"payload":{"aps":{"badge":1}},"stages":[{"share":0.1}]}"#
+      #"{"id":"a","app":"news","audience":{"segment":"*","limit":5},"apns":{"payload":{"aps":{"badge":1}}},"stages":[{"share":0.1}]}"#
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any([APNsService()])) }
     #expect(error?.message.contains("can't be combined with audience.limit") == true)
   }

@@ -10,10 +10,10 @@ import Testing
 /// Campaigns with variants. Each user gets one variant, and the later stages get the winner.
 struct VariantRunTests {
   private static let variants = #"""
-    ,"payload":{"aps":{"alert":{"title":"Hi","body":"{{name|you}}"}},"n":1},
-    "localized":{"de":{"aps":{"alert":{"title":"Hallo"}}}},
-    "variants":[{"name":"a"},{"name":"b","weight":2,"payload":{"n":2}},
-      {"name":"c","payload":{"n":null,"aps":{"alert":{"title":"Hey"}}},"localized":{"de":{"aps":{"alert":{"title":"Hej"}}}}}]
+    ,"apns":{"payload":{"aps":{"alert":{"title":"Hi","body":"{{name|you}}"}},"n":1}},
+    "localized":{"de":{"apns":{"payload":{"aps":{"alert":{"title":"Hallo"}}}}}},
+    "variants":[{"name":"a"},{"name":"b","weight":2,"apns":{"payload":{"n":2}}},
+      {"name":"c","apns":{"payload":{"n":null,"aps":{"alert":{"title":"Hey"}}}},"localized":{"de":{"apns":{"payload":{"aps":{"alert":{"title":"Hej"}}}}}}}]
     """#
 
   /// Returns the expected payload of a user, built without code of the product.

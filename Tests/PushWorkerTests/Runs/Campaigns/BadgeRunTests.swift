@@ -16,7 +16,7 @@ import Testing
 
   private func submit(_ id: String, _ rig: WorkerRig) async throws -> Campaign {
     let job = Array(
-      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":\#(Self.payload)}"#.utf8)
+      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"apns":{"payload":\#(Self.payload)}}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
     return campaign

@@ -22,14 +22,17 @@ struct FCMRunTests {
   private struct FCMRig {
     var rig: WorkerRig
 
-    init(engine: PushEngineKind, users: Int, state: (Int) -> SimulatedRegistration.State = { _ in .registered })
-      async throws
-    {
+    init(
+      engine: PushEngineKind, users: Int, log: String? = nil,
+      state: (Int) -> SimulatedRegistration.State = { _ in .registered }
+    ) async throws {
       let key = try RSAPrivateKey.generate()
       rig = try await WorkerRig(engine: engine, others: [FCMService()]) { configuration in
         var fcm = FCMConfiguration()
         fcm.accounts = [.init(projectID: project, clientEmail: email, keyID: keyID, pem: key.publicPEM)]
         configuration.fcm = fcm
+        configuration.log = log
+        configuration.logsBodies = log != nil
       }
       let account = try JSONSerialization.data(withJSONObject: [
         "type": "service_account", "project_id": project, "private_key_id": keyID, "private_key": key.pem,
@@ -61,13 +64,49 @@ struct FCMRunTests {
     }
     try await fcm.rig.submit(
       "android", #","services":["fcm"],"uniqueKey":"push""#,
-      payload: #"{"notification":{"title":"Hi","body":"There"},"data":{"sale":"42"}}"#)
+      content: #""message":{"title":"Hi","body":"There","data":{"sale":"42"}}"#)
     let log = EventLog()
     try await fcm.rig.worker("w", log: log).run()
     let record = try #require(try await fcm.rig.store.campaigns.show("android"))
     #expect(record.state == .completed && record.service == "fcm", "\(log.all)")
     #expect(record.counters.outcomes == [.accepted: 291, .unregistered: 6, .badToken: 3], "\(log.all)")
     #expect(record.counters.pruned == 6 && record.counters.quarantined == 3)
+    await fcm.rig.simulator.stop()
+  }
+
+  @Test func oneMessageReachesAppleAndAndroidDevices() async throws {
+    let folder = try ScratchFolder()
+    let path = folder.path("requests")
+    let fcm = try await FCMRig(engine: .native, users: 200, log: path)
+    // Users 0 to 99 have both devices.
+    try await fcm.rig.register(100)
+    try await fcm.rig.submit(
+      "both", #","uniqueKey":"push","expiration":"4h","urgency":"normal""#,
+      content: #""message":{"title":"Hi {{name|you}}","body":"There","badge":"+1","data":{"sale":"42"}},"#
+        + #""fcm":{"message":{"android":{"notification":{"channel_id":"offers"}}}},"#
+        + #""apns":{"payload":{"aps":{"interruption-level":"active"}}}"#)
+    let log = EventLog()
+    try await fcm.rig.worker("w", log: log).run()
+    let record = try #require(try await fcm.rig.store.campaigns.show("both"))
+    #expect(record.state == .completed && record.parts.map(\.id) == ["both~main-apns", "both~main-fcm"], "\(log.all)")
+    #expect(record.parts.map(\.counters.outcomes) == [[.accepted: 100], [.accepted: 200]], "\(log.all)")
+    #expect(record.counters.audience.users == 200)
+    let bodies = try RequestLine.read(path).map(\.body).filter { $0.contains("There") }
+    let (apple, android) = (bodies.filter { $0.contains(#""aps":"#) }, bodies.filter { $0.contains(#""token":"#) })
+    #expect(apple.count == 100 && android.count == 200)
+    #expect(
+      apple.allSatisfy {
+        $0.hasPrefix(#"{"aps":{"alert":{"title":"Hi you","body":"There"},"badge":1,"interruption-level":"active"},"#)
+          && $0.contains(#""sale":"42","push":""#)
+      }, "\(apple.first ?? "")")
+    // A user with two devices has the same badge count on both.
+    #expect(
+      android.allSatisfy { body in
+        [
+          #""notification":{"title":"Hi you","body":"There"}"#, #""notification_count":1"#, #""channel_id":"offers""#,
+          #""data":{"sale":"42","push":""#, #""priority":"NORMAL""#, #""ttl":"14"#,
+        ].allSatisfy { body.contains($0) }
+      }, "\(android.first ?? "")")
     await fcm.rig.simulator.stop()
   }
 }

@@ -45,7 +45,7 @@ struct LegRunTests {
 
     /// Submits a campaign to all users.
     func submit(_ id: String, _ fields: String = "") async throws {
-      try await rig.submit(id, fields, payload: #"{"aps":{"alert":"Hi"},"text":"Hi"}"#)
+      try await rig.submit(id, fields, content: #""message":{"body":"Hi"}"#)
     }
   }
 

@@ -16,7 +16,7 @@ struct LiveActivityRunTests {
   }
 
   private func job(_ id: String, _ event: String, audience: String) -> String {
-    #"{"id":"\#(id)","app":"news","audience":\#(audience),"pushType":"liveactivity","payload":\#(Self.aps(event))}"#
+    #"{"id":"\#(id)","app":"news","audience":\#(audience),"apns":{"payload":\#(Self.aps(event)),"pushType":"liveactivity"}}"#
   }
 
   @Test(arguments: PushEngineKind.one(for: "activityIsStartedUpdatedAndEndedByItsName"))
@@ -91,7 +91,8 @@ struct LiveActivityRunTests {
     #expect(try await rig.store.queue.activate(campaign, job: job, worker: "one") == .new)
     let kept = try #require(try await rig.store.campaigns.findWithJob("goal")).1
     #expect(
-      try JSONObject(String(decoding: kept, as: UTF8.self)).object("payload")?.object("aps")?.number("timestamp") != nil
+      try JSONObject(String(decoding: kept, as: UTF8.self)).object("apns")?.object("payload")?.object("aps")?.number(
+        "timestamp") != nil
     )
     // The second worker finds the job written, at any time.
     #expect(try await rig.store.queue.activate(campaign, job: job, worker: "two") == .duplicate)

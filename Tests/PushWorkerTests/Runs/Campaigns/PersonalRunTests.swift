@@ -11,8 +11,8 @@ import Testing
 struct PersonalRunTests {
   private static let locales = ["", "en", "de-AT", "zh-Hans-CN", "zh-Hant-HK", "fr"]
   private static let content = #"""
-    ,"payload":{"aps":{"alert":{"title":"Hi {{name|there}}","body":"{{city}}: {{name}}"}},"n":1},
-    "localized":{"de":{"aps":{"alert":{"title":"Hallo {{name|du}}"}}},"zh-Hans":{"aps":{"alert":"你好{{name}}"},"n":null}},
+    ,"apns":{"payload":{"aps":{"alert":{"title":"Hi {{name|there}}","body":"{{city}}: {{name}}"}},"n":1}},
+    "localized":{"de":{"apns":{"payload":{"aps":{"alert":{"title":"Hallo {{name|du}}"}}}}},"zh-Hans":{"apns":{"payload":{"aps":{"alert":"你好{{name}}"},"n":null}}}},
     "uniqueKey":"push"
     """#
 
@@ -131,8 +131,8 @@ struct PersonalRunTests {
         return DeviceRegistration(user: "u\(number)", device: device, attributes: Array("{\(values)}".utf8))
       })
     let text = (0..<5).map { "{{v\($0)}}" }.joined()
-    let payload = #","payload":{"aps":{"alert":{"title":"t","body":"\#(text)"}}}"#
-    for (id, trim) in [("refused", ""), ("trimmed", #","trim":"aps.alert.body""#)] {
+    let payload = #","apns":{"payload":{"aps":{"alert":{"title":"t","body":"\#(text)"}}}}"#
+    for (id, trim) in [("refused", ""), ("trimmed", #","trim":"apns.payload.aps.alert.body""#)] {
       let job = Array(#"{"id":"\#(id)","app":"news","audience":{"segment":"*"}\#(payload)\#(trim)}"#.utf8)
       _ = try await rig.store.queue.submit(
         job, as: CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]])))

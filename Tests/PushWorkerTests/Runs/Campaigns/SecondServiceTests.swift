@@ -62,7 +62,7 @@ struct SecondServiceTests {
 
     func submit(_ id: String, payload: String = #"{"text":"Hello"}"#) async throws {
       let job = Array(
-        #"{"id":"\#(id)","app":"web","audience":{"segment":"*"},"payload":\#(payload),"results":"all"}"#.utf8)
+        #"{"id":"\#(id)","app":"web","audience":{"segment":"*"},"text":{"payload":\#(payload)},"results":"all"}"#.utf8)
       let campaign = try CampaignJob.parse(job, .known(["web": [TextService()]]))
       #expect(try await store.queue.submit(job, as: campaign) == .new)
     }
@@ -164,11 +164,11 @@ struct SecondServiceTests {
   }
 
   @Test func jobThatBreaksARuleOfTheServiceIsRejected() async throws {
-    let job = #"{"id":"a","app":"web","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#
+    let job = #"{"id":"a","app":"web","audience":{"segment":"*"},"text":{"payload":{"aps":{"alert":"hi"}}}}"#
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(Array(job.utf8), .known(["web": [TextService()]]))
     }
-    #expect(error?.field == "payload.text" && error?.hint?.contains("text-missing") == true)
+    #expect(error?.field == "text.payload.text" && error?.hint?.contains("text-missing") == true)
   }
 
   private static func until(_ condition: () async throws -> Bool) async throws {

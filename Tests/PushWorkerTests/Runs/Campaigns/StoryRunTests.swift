@@ -75,7 +75,7 @@ import Testing
     let before = try RequestLine.read(folder.path("requests")).count
     let job = #"""
       {"id":"correction","app":"news","lane":"urgent","collapseId":"story-1",
-       "audience":{"campaign":"story","outcome":"accepted"},"payload":{"aps":{"alert":"Correction: it did not happen."}}}
+       "audience":{"campaign":"story","outcome":"accepted"},"apns":{"payload":{"aps":{"alert":"Correction: it did not happen."}}}}
       """#
     try await rig.push(raw: job)
     try await rig.worker("second").run()

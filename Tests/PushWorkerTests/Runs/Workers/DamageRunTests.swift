@@ -42,7 +42,7 @@ import Testing
 
   private func activate(_ id: String, _ rig: WorkerRig) async throws {
     let job = Array(
-      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#.utf8)
+      #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#.utf8)
     let apps = JobApps.known(["news": [rig.channel.services[0].service]])
     _ = try await rig.store.queue.activate(CampaignJob.parse(job, apps), job: job, worker: "producer")
   }
@@ -170,7 +170,8 @@ import Testing
     let key = name != "audience:next" ? "{\(rig.keys.namespace)}:\(name)" : "{\(rig.keys.namespace):0}:\(name)"
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     _ = try await client.command("XADD", key, "1-1", "x", "y").get()
-    try await rig.push(raw: #"{"id":"next","app":"news","audience":{"users":["u1"]},"payload":{"aps":{"alert":"hi"}}}"#)
+    try await rig.push(
+      raw: #"{"id":"next","app":"news","audience":{"users":["u1"]},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#)
     try await rig.submit("good")
     let log = EventLog()
     try await rig.worker("w", log: log).run()

@@ -37,7 +37,7 @@ struct JobIntakeRunTests {
   }
 
   private static func job(_ id: String, _ what: String) -> String {
-    let payload = what.contains("template") ? "" : #","payload":{"aps":{"alert":"hi"}}"#
+    let payload = what.contains("template") ? "" : #","apns":{"payload":{"aps":{"alert":"hi"}}}"#
     return #"{"id":"\#(id)","app":"news",\#(what)\#(payload)}"#
   }
 

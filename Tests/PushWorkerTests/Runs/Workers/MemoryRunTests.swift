@@ -17,14 +17,14 @@ import Testing
     let users = 20_000
     try await rig.register(users)
     let campaign = try CampaignJob.parse(
-      Array(#"{"id":"x","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#.utf8),
+      Array(#"{"id":"x","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#.utf8),
       .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     let bytes = try await rig.store.limits.estimate(of: campaign).bytes
     let used = try await rig.store.limits.memory().used
     // A raw job bypasses the size check of `submit`.
     _ = try await server.command("config", "set", "maxmemory", String((used + bytes / 2) * 100 / 90))
     try await rig.push(
-      raw: #"{"id":"large","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#)
+      raw: #"{"id":"large","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#)
     let log = EventLog()
     async let running: Void = rig.worker("w", window: 1000, log: log).run()
     try await rig.until { try await rig.store.campaigns.show("large")?.waiting?.reason.hasPrefix("memory: ") == true }

@@ -65,7 +65,7 @@ import Testing
     let list = tokens.map { "\"\($0)\"" }.joined(separator: ",")
     try await rig.push(
       raw:
-        #"{"id":"elsewhere","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"payload":{"aps":{"alert":"hi"}}}"#
+        #"{"id":"elsewhere","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#
     )
     try await rig.until { try await rig.store.campaigns.show("elsewhere")?.state == .completed }
     #expect(try await rig.store.campaigns.show("elsewhere")?.counters.outcomes == [.accepted: 200])

@@ -175,7 +175,7 @@ import Testing
     let later = try await rig.store.time() / 1000 + 3_600_000
     let sendAt = Timestamp.format(milliseconds: later)
     let job = Array(
-      #"{"id":"later","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(sendAt)"}"#
+      #"{"id":"later","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}},"sendAt":"\#(sendAt)"}"#
         .utf8)
     _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "-")
     try await rig.command("HSET", "campaign:later", "sendAt", "1")

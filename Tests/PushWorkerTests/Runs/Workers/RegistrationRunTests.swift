@@ -75,8 +75,9 @@ struct RegistrationRunTests {
     try await rig.command("SET", "housekeeper", "dead 0123456789abcdef", "PX", "700")
     rig.simulator.load([SimulatedDevice(token: WorkerRig.token(1), topic: WorkerRig.topic)])
     try await rig.push(
-      raw: #"{"id":"everybody","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}}}"#)
-    try await rig.push(raw: #"{"id":"ada","app":"news","audience":{"users":["ada"]},"payload":{"aps":{"alert":"hi"}}}"#)
+      raw: #"{"id":"everybody","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#)
+    try await rig.push(
+      raw: #"{"id":"ada","app":"news","audience":{"users":["ada"]},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#)
     try await rig.worker("a", log: log).run()
     for id in ["everybody", "ada"] {
       #expect(try await rig.store.campaigns.find(id)?.counters.outcomes == [.accepted: 1], "\(log.all)")

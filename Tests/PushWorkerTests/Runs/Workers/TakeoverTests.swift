@@ -60,7 +60,7 @@ import Testing
     try await rig.until { log.all.contains { $0.hasPrefix("started") } }
     let later = Timestamp.format(milliseconds: try await rig.store.time() / 1000 + 3_600_000)
     let job = Array(
-      #"{"id":"lost","app":"news","audience":{"segment":"*"},"payload":{"aps":{"alert":"hi"}},"sendAt":"\#(later)"}"#
+      #"{"id":"lost","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}},"sendAt":"\#(later)"}"#
         .utf8)
     _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "-")
     // Simulates that the campaign has begun and its slice was dequeued, without a reply to the worker.

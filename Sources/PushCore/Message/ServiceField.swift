@@ -1,0 +1,21 @@
+/// Field of a service's own object in a job.
+public struct ServiceField: Sendable {
+  /// Name of the field: `priority`.
+  public let name: String
+  /// JSON Schema of its value, which has no references.
+  public let schema: String
+
+  /// Memberwise.
+  public init(_ name: String, schema: String) { (self.name, self.schema) = (name, schema) }
+}
+
+/// Places in a service's payload where Carillon writes values of each push.
+public struct PayloadPlaces: Sendable {
+  /// Names on the path to the badge count; `nil` if the service has none. A text such as `"+1"` there is a step.
+  public let badge: [String]?
+  /// Names on the path to the object that gets `uniqueKey` and `campaignKey`; empty for the payload itself.
+  public let keys: [String]
+
+  /// Memberwise.
+  public init(badge: [String]?, keys: [String] = []) { (self.badge, self.keys) = (badge, keys) }
+}

@@ -1,0 +1,9 @@
+/// Urgency of a push: `urgency` of a job. Each service maps it to its own priority.
+public enum Urgency: String, CaseIterable, Sendable {
+  /// Deliver immediately, and wake the device.
+  case high
+  /// Deliver with consideration of the device's power.
+  case normal
+  /// Deliver when the device is awake anyway.
+  case low
+}
