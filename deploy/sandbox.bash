@@ -2,11 +2,12 @@
 # Starts a private Redis and simulator for a script: in a private folder, on free ports, and removed when the script
 # ends. Sourced by demo/run.
 #
-# Expects $CARILLON (the binary). Sets $sandbox (the folder), $redis_port, $apns_port, $control_port.
+# Expects $CARILLON (the binary). Sets $sandbox (the folder), $redis_port, $apns_port, $fcm_port, $control_port.
 
 sandbox=
 redis_port=
 apns_port=
+fcm_port=
 control_port=
 # The script sends signals only to processes that it started itself.
 started=()
@@ -87,7 +88,7 @@ start_redis() {
 
 redis_is() { [[ $(redis info server | tr -d '\r' | sed -n 's/^process_id://p') == "$1" ]]; }
 
-# Creates keys and certificates, starts the simulator, and points the app `news` at it with environment variables.
+# Creates keys and certificates, starts the simulator, and points the app `shop` at it with environment variables.
 start_simulator() { # options of simulate...
   "$CARILLON" simulate --init "$sandbox/simulator" >"$sandbox/simulator-init.log" 2>&1 ||
     fail "simulate --init: $(cat "$sandbox/simulator-init.log")"
@@ -100,11 +101,18 @@ start_simulator() { # options of simulate...
   local listening
   listening=$(jq -c 'select(.event == "listening")' "$sandbox/simulator.ndjson" | head -n 1)
   apns_port=$(jq -r .port <<<"$listening")
+  fcm_port=$(jq -r .fcmPort <<<"$listening")
   control_port=$(jq -r .controlPort <<<"$listening")
 
   export CARILLON_CONFIG=$sandbox/simulator/carillon.yaml
   export CARILLON_REDIS_URL=redis://127.0.0.1:$redis_port/0
-  export CARILLON_APPS_NEWS_APNS_ENDPOINT=https://127.0.0.1:$apns_port
+  export CARILLON_APPS_SHOP_APNS_ENDPOINT=https://127.0.0.1:$apns_port
+  export CARILLON_APPS_SHOP_FCM_ENDPOINT=https://127.0.0.1:$fcm_port
+  # The service account contains the address of the token endpoint.
+  local account=$sandbox/simulator/service-account.json
+  (umask 077 && jq --arg port "$(jq -r .tokenPort <<<"$listening")" \
+    '.token_uri = "https://127.0.0.1:\($port)/token"' "$account" >"$account.new")
+  mv "$account.new" "$account"
 }
 
 # Sends a request to the simulator's control API.
@@ -117,18 +125,23 @@ control() { # path, curl options...
 
 # Generates the devices for Carillon and for the simulator, the same on every machine.
 #
-# Writes devices.csv (for `devices import`), apns.csv (for the simulator), users and optedout (for `segment import`) and
-# expected.json (the expected results of a campaign to `everyone & !optedout`) to the sandbox. Every fourth user has a
-# second device until the rows are used up; 3 % are unregistered, 1 % bad; 5 % of users opted out.
+# Writes devices.csv (for `devices import`), apns.csv and fcm.csv (for the simulator), users and optedout (for `segment
+# import`) and expected.json (the expected results of a campaign to `everyone & !optedout`, by service) to the sandbox.
+# Every fourth user has a second device until the rows are used up. Two of five devices are Android. 3 % are
+# unregistered, 1 % bad; 5 % of users opted out.
 generate_devices() { # rows, users
   awk -v rows="$1" -v users="$2" -v folder="$sandbox" '
     # A linear congruential generator (Numerical Recipes). Its product is below 2^53, so awk computes it exactly.
     function draw() { state = (1664525 * state + 1013904223) % 4294967296; return int(state / 65536) }
+    function results(service) {
+      return sprintf("{\"targets\":%d,\"accepted\":%d,\"unregistered\":%d,\"badToken\":%d}", targets[service],
+        count[service, "registered"], count[service, "unregistered"], count[service, "bad"])
+    }
     BEGIN {
       state = 20260101
       split("en de fr es ja", locale, " ")
-      devices = folder "/devices.csv"; apns = folder "/apns.csv"
-      print "user,token,app,environment,locale,appVersion,registeredAt" > devices
+      devices = folder "/devices.csv"; apns = folder "/apns.csv"; fcm = folder "/fcm.csv"
+      print "user,token,app,service,environment,locale,appVersion,registeredAt" > devices
       for (row = 0; row < rows; row++) {
         user = row < users ? row : ((row - users) * 4) % users
         token = ""
@@ -136,17 +149,24 @@ generate_devices() { # rows, users
         token = token sprintf("%08x", row)
         kind = draw() % 100
         state_name = kind < 3 ? "unregistered" : kind < 4 ? "bad" : "registered"
-        printf "u%d,%s,news,production,%s,5.%d,2026-01-01T00:00:00Z\n", user, token, locale[draw() % 5 + 1], draw() % 4 > devices
-        # Unregistered since 2026-02-01, which is after the registration.
-        printf "%s,%s,com.example.news,%s\n", token, state_name, state_name == "unregistered" ? "1769904000000" : "" > apns
-        if (user % 20 != 0) { targets++; count[state_name]++ }
+        service = draw() % 5 < 2 ? "fcm" : "apns"
+        if (service == "fcm") token = "c" substr(token, 1, 21) ":APA91b" token
+        printf "u%d,%s,shop,%s,production,%s,5.%d,2026-01-01T00:00:00Z\n", \
+          user, token, service, locale[draw() % 5 + 1], draw() % 4 > devices
+        if (service == "fcm") {
+          printf "%s,%s\n", token, state_name == "bad" ? "malformed" : state_name > fcm
+        } else {
+          # Unregistered since 2026-02-01, which is after the registration.
+          printf "%s,%s,com.example.shop,%s\n", token, state_name, state_name == "unregistered" ? "1769904000000" : "" > apns
+        }
+        if (user % 20 != 0) { targets[service]++; count[service, state_name]++ }
       }
       for (user = 0; user < users; user++) {
         print "u" user > (folder "/users")
         if (user % 20 == 0) print "u" user > (folder "/optedout")
       }
-      printf "{\"targets\":%d,\"accepted\":%d,\"unregistered\":%d,\"badToken\":%d}\n", \
-        targets, count["registered"], count["unregistered"], count["bad"] > (folder "/expected.json")
+      printf "{\"targets\":%d,\"apns\":%s,\"fcm\":%s}\n", targets["apns"] + targets["fcm"], results("apns"), \
+        results("fcm") > (folder "/expected.json")
     }'
 }
 

@@ -123,7 +123,7 @@ package struct SimulatorFolder {
   }
 
   private static let configurationText = """
-    # The app `news` against the simulator in this folder instead of APNs: nothing leaves this machine.
+    # Apps against the simulator in this folder instead of APNs and FCM: nothing leaves this machine.
     #
     #   carillon simulate --directory .
     #   carillon --config \(configuration) worker
@@ -135,7 +135,7 @@ package struct SimulatorFolder {
       namespace: carillon-simulator # keeps the test data separate from other data in this Redis
 
     apps:
-      news:
+      news: # Apple devices
         apns:
           topic: \(topic)
           environment: production
@@ -144,12 +144,16 @@ package struct SimulatorFolder {
           trustRoots: \(authority)
           # or, instead of token:
           # certificate: { file: push.pem }
-      # An app for FCM:
-      # android:
-      #   fcm:
-      #     serviceAccountFile: \(serviceAccount)
-      #     endpoint: https://127.0.0.1:\(fcmPort)
-      #     trustRoots: \(authority)
+      android: # Android devices
+        fcm: { serviceAccountFile: \(serviceAccount), endpoint: "https://127.0.0.1:\(fcmPort)", trustRoots: \(authority) }
+      shop: # Apple and Android devices
+        apns:
+          topic: com.example.shop
+          environment: production
+          token: { keyFile: \(signingKey), keyID: \(keyID), teamID: \(teamID) }
+          endpoint: https://127.0.0.1:\(port)
+          trustRoots: \(authority)
+        fcm: { serviceAccountFile: \(serviceAccount), endpoint: "https://127.0.0.1:\(fcmPort)", trustRoots: \(authority) }
 
     retry:
       serverError: 2s # shorter than for APNs, because this is a test

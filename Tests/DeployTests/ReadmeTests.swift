@@ -6,19 +6,21 @@ import Testing
 @Suite(
   .enabled(if: Deploy.has("redis-cli") && Deploy.has("curl"), "no redis-cli or curl"), .timeLimit(.minutes(3)))
 struct ReadmeTests {
-  /// Returns the `sh` and `python` blocks of a section as one shell script.
-  private func script(_ page: String, _ section: String) throws -> String {
-    let blocks = try GuidePage(page).blocks(ofSection: section).filter { ["sh", "python"].contains($0.kind) }
+  /// Returns the `sh` and `python` blocks of sections as one shell script.
+  private func script(_ page: String, _ sections: [String]) throws -> String {
+    let page = try GuidePage(page)
+    let blocks = try sections.flatMap { try page.blocks(ofSection: $0) }.filter { ["sh", "python"].contains($0.kind) }
     #expect(blocks.count >= 3)
     return blocks.map { $0.kind == "python" ? "python3 - <<'PYTHON'\n\($0.text)\nPYTHON" : $0.text }
       .joined(separator: "\n")
   }
 
-  /// Runs a section in its own folder. Commands with a terminal of their own run in the background and end with the
+  /// Runs sections in their own folder. Commands with a terminal of their own run in the background and end with the
   /// script. Programs use the Redis of this test, free ports, and the simulator instead of Apple. Nothing else is
   /// changed.
-  private func run(_ page: String, _ section: String, startsSimulator: Bool = false) async throws -> String {
+  private func run(_ page: String, _ sections: String..., startsSimulator: Bool = false) async throws -> String {
     let ports = (push: try FreePort.find(), control: try FreePort.find(), page: try FreePort.find())
+    let (fcm, token) = (try FreePort.find(), try FreePort.find())
     let (folder, server) = (try ScratchFolder("readme"), try await RedisServer.start())
     let simulated = try await CarillonCommand.run(["simulate", "--init", folder.path("apns")])
     #expect(simulated.exit == .status(0))
@@ -32,8 +34,13 @@ struct ReadmeTests {
       """
       #!/usr/bin/env bash
       export CARILLON_REDIS_URL=\(server.url) CARILLON_APPS_NEWS_APNS_ENDPOINT=\(apns)
+      if [[ $CARILLON_CONFIG == */sim/* ]]; then
+        export CARILLON_APPS_SHOP_APNS_ENDPOINT=\(apns) CARILLON_APPS_SHOP_FCM_ENDPOINT=https://127.0.0.1:\(fcm)
+      fi
       case "$1 $2" in
-        "simulate --directory") set -- "$@" --port \(ports.push) --control-port \(ports.control) --fcm-port 0 ;;
+        "simulate --directory")
+          sed -i 's/:2200/:\(token)/' "$3/service-account.json"
+          set -- "$@" --port \(ports.push) --control-port \(ports.control) --fcm-port \(fcm) --token-port \(token) ;;
         "admin ") export CARILLON_ADMIN_LISTEN=127.0.0.1:\(ports.page) ;;
         "init "*) unset CARILLON_REDIS_URL; set -- "$@" --redis \(server.url) ;;
       esac
@@ -44,7 +51,7 @@ struct ReadmeTests {
       """)
     _ = try folder.write("redis-cli.sh", "#!/bin/sh\nexec /usr/bin/redis-cli -p \(server.port) \"$@\"\n")
     let own = #/(?m)^(carillon (?:simulate --directory sim|worker|admin)) *(?:#.*)?$/#
-    var script = try script(page, section).replacing(own) {
+    var script = try script(page, sections).replacing(own) {
       "\($0.1) >>own.log 2>&1 & started+=($!); until_it_serves \($0.1)"
     }
     for (shown, here) in [
@@ -84,14 +91,16 @@ struct ReadmeTests {
   }
 
   @Test func readmeNeedsLessThanThirtyLines() throws {
-    let lines = try script("README.md", "First campaign").split(separator: "\n")
+    let lines = try script("README.md", ["First campaign"]).split(separator: "\n")
     #expect(lines.count < 30)
     #expect(try GuidePage("README.md").lineCount <= 150)
   }
 
   @Test func gettingStartedSendsWithTheSimulator() async throws {
-    let printed = try await run("deploy/guide/getting-started.md", "Send a campaign with the simulator")
+    let printed = try await run(
+      "deploy/guide/getting-started.md", "Send a campaign with the simulator", "Simulate FCM")
     #expect(printed.contains("hello completed") && printed.contains(#""outcome":"accepted""#), "\(printed)")
+    #expect(printed.contains("both completed") && printed.contains("both~main-fcm"), "\(printed)")
   }
 
   @Test func gettingStartedConnectsAnApp() async throws {
