@@ -227,10 +227,19 @@ struct CampaignStagesTests {
   @Test func gateWaitsForOutcomesAndThenForItsDuration() throws {
     let stage = #"{"share":0.1,"wait":"8s","maxFailures":0}"#
     #expect(try verdict(stage, .init(finishedAt: nil)) == .unfinished)
-    let finding = StageGate.Finding(finishedAt: 2001, outcomes: [.accepted: 1])
+    let finding = StageGate.Finding(finishedAt: 2001, legs: [("", [.accepted: 1])])
     #expect(try verdict(stage, finding, now: 10_000) == .wait(until: 10_001))
     #expect(try verdict(stage, finding, now: 10_001) == .open(winner: nil))
     #expect(StageGate(behind: 1, of: try parse("[\(stage)]")) == nil)
+  }
+
+  /// The failures of a small leg would not count among those of the others.
+  @Test func gateJudgesTheFailuresOfEachLeg() throws {
+    let finding = StageGate.Finding(
+      finishedAt: 1, legs: [("apns", [.accepted: 990, .rejected: 10]), ("fcm", [.accepted: 10, .failed: 10])])
+    let verdict = try verdict(#"{"share":0.1,"maxFailures":0.1}"#, finding)
+    guard case .pause(let reason, _) = verdict else { throw TestSupportError("not paused: \(verdict)") }
+    #expect(reason.hasPrefix("stage 1: 10 of 20 pushes to fcm failed, more than 10 %"))
   }
 
   @Test(
@@ -249,7 +258,7 @@ struct CampaignStagesTests {
       (#"{"share":0.1,"minOpened":0.25}"#, [.rejected: 8], 0, "stage 1: no push of the stage was accepted"),
     ] as [(String, [Outcome: Int], Int, String?)])
   func gateChecksItsConditions(stage: String, outcomes: [Outcome: Int], opened: Int, says: String?) throws {
-    let finding = StageGate.Finding(finishedAt: 1, outcomes: outcomes, opened: opened)
+    let finding = StageGate.Finding(finishedAt: 1, legs: [("", outcomes)], opened: opened)
     switch try verdict(stage, finding) {
     case .open(winner: nil): #expect(says == nil)
     case .pause(let reason, let needsApproval):

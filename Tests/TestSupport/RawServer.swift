@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 import Glibc
 
 /// A TCP server on a free local port. A closure serves each connection on a thread of its own.

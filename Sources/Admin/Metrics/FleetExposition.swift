@@ -30,7 +30,9 @@ public struct FleetExposition: Sendable {
     metrics.sample(fleet.queues.scheduled.count, ("state", "scheduled"))
     gauge(
       "campaigns_guarded", "Campaigns that the guard paused, or that were paused because every push was refused.",
-      fleet.campaigns(.paused).count { $0.record.pausedItself })
+      fleet.running.campaigns.count {
+        $0.record.state == .paused && $0.record.pausedItself || !$0.record.pausedLegs.isEmpty
+      })
     metrics.family(
       "carillon_fleet_campaigns_awaiting_approval", .gauge, "Campaigns that wait for approval, by urgency.")
     let awaiting = fleet.awaitingApproval

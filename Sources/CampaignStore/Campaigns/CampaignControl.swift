@@ -54,9 +54,10 @@ public struct TimelineEntry: Sendable, Equatable {
 /// then reports this epoch.
 extension Campaigns {
   /// Pauses, resumes or cancels a campaign on behalf of a worker. Workers apply the change within moments. Such a pause
-  /// is shown as "paused itself".
+  /// is shown as "paused itself". A pause or resume of a leg concerns all legs of the same push service.
   ///
   /// - Parameters:
+  ///   - everyLeg: whether a pause or resume of a leg concerns the whole campaign.
   ///   - unguarded: for a resume, whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - round: the number of resumes that the worker knows. If the campaign has been resumed more often, nothing
   ///     changes. `nil` for no such condition.
@@ -67,9 +68,12 @@ extension Campaigns {
   @discardableResult
   public func control(
     _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, round: Int? = nil,
-    gate: (place: Int, needsApproval: Bool)? = nil
+    gate: (place: Int, needsApproval: Bool)? = nil, everyLeg: Bool = false
   ) async throws -> CampaignState {
-    try await raise(id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate).0
+    let service = everyLeg || verb == .cancel ? nil : CampaignID(id).part?.service
+    return try await raise(
+      id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate, service: service
+    ).0
   }
 
   /// Pauses, resumes or cancels a campaign on behalf of a person, and waits until every live worker has applied the
@@ -77,13 +81,15 @@ extension Campaigns {
   ///
   /// - Parameters:
   ///   - person: the person; empty if unknown.
+  ///   - service: the push service whose legs are paused; `nil` for the whole campaign.
   ///   - lease: ms without a heartbeat after which a worker counts as dead. The wait ends after twice this time.
   /// - Returns: the new state, and the live workers that have not confirmed it: usually none.
   /// - Throws: ``StoreError`` `notFound`.
   public func controlEverywhere(
-    _ id: String, _ verb: ControlVerb, reason: String = "", by person: String = "", lease: Int
+    _ id: String, _ verb: ControlVerb, reason: String = "", by person: String = "", service: String? = nil, lease: Int
   ) async throws -> (state: CampaignState, unconfirmed: [String]) {
-    let (state, epoch) = try await raise(id, verb, reason, unguarded: false, isByPerson: true, person)
+    let (state, epoch) = try await raise(
+      id, verb, reason, unguarded: false, isByPerson: true, person, service: service)
     let end = ContinuousClock.now + .milliseconds(2 * lease)
     while true {
       let lagging = try await workersLagging(behind: epoch, timeout: lease)
@@ -97,14 +103,17 @@ extension Campaigns {
   /// - Parameters:
   ///   - unguarded: whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - person: the person; empty if unknown.
+  ///   - service: the push service whose legs continue; `nil` for the whole campaign.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval.
-  public func resume(_ id: String, unguarded: Bool, by person: String) async throws -> CampaignState {
+  public func resume(
+    _ id: String, unguarded: Bool, by person: String, service: String? = nil
+  ) async throws -> CampaignState {
     if let record = try await find(CampaignID(id).whole), record.approval.isNeeded, record.state == .paused {
       throw StoreError(
         .unapproved, "campaign \(id) needs approval before it continues",
         hint: "the approver must not be the submitter: carillon campaign approve \(id) --by NAME")
     }
-    return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person).0
+    return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person, service: service).0
   }
 
   /// Approves a campaign that waits for approval. The campaign begins or is scheduled, or its next stage begins. For a
@@ -149,12 +158,13 @@ extension Campaigns {
   /// - Returns: the new state, and the epoch. A worker that has applied this epoch knows of the change.
   private func raise(
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
-    round: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil
+    round: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil, service: String? = nil
   ) async throws -> (CampaignState, epoch: Int) {
     let whole = CampaignID(id).whole
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
     if verb == .resume { try await store.queue.leaveOutMissed(of: record) }
     let lane = record.lane
+    let service = try Self.scope(service, of: record)
     var ids = [whole] + record.staging.partIDs
     if let run = record.repetition?.lastRun { ids += [run] + (try await partIDs(of: run)) }
     var pipeline = RedisPipeline()
@@ -179,12 +189,19 @@ extension Campaigns {
       $0.append(round.map(String.init) ?? "")
       $0.append(gate.map { String($0.place) } ?? "")
       $0.append(gate?.needsApproval == true ? 1 : 0)
+      $0.append(service ?? "")
+      $0.append(ids.contains(id) ? id : whole)
       for id in ids { $0.append(id) }
     }
     let reply = try await run(pipeline)[0]
-    guard let epoch = reply.first?.integer, reply.count == ids.count + 1,
-      let state = reply[1].first?.string.flatMap(CampaignState.init(rawValue:))
-    else { throw noSuchCampaign(id) }
+    // The new state is that of the legs, if only these change.
+    let legs = ids.indices.filter { service != nil && CampaignID(ids[$0]).part?.service == service }
+    let states = (legs.isEmpty ? [0] : legs).compactMap { index in
+      reply.count == ids.count + 1 ? reply[index + 1].first?.string.flatMap(CampaignState.init(rawValue:)) : nil
+    }
+    guard let epoch = reply.first?.integer, let state = states.first(where: { !$0.isFinal }) ?? states.first else {
+      throw noSuchCampaign(id)
+    }
     for (id, part) in zip(ids, reply.dropFirst()) where part.count == 2 {
       if part[1].integer == 1 {
         try await end(id)
@@ -193,6 +210,17 @@ extension Campaigns {
       }
     }
     return (state, epoch)
+  }
+
+  /// Returns the push service whose legs change; `nil` if all parts of the campaign change.
+  private static func scope(_ service: String?, of record: CampaignRecord) throws(StoreError) -> String? {
+    guard let service else { return nil }
+    guard record.legs.contains(service) else {
+      throw StoreError(
+        .invalid, "campaign \(record.id) has no leg for \(Excerpt.quoted(service))",
+        hint: "its legs are for: \(record.legs.joined(separator: ", "))")
+    }
+    return record.legs.count > 1 ? service : nil
   }
 
   /// Reads the control state of the campaigns that a worker holds, and reports what the worker has applied.

@@ -81,6 +81,11 @@ public struct CampaignRecord: Sendable {
   /// For `show`: the reason why an active campaign is not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?
 
+  /// The parts that a worker has paused, while the rest of the campaign continues.
+  public var pausedLegs: [CampaignRecord] {
+    state == .paused ? [] : parts.filter { $0.state == .paused && $0.pausedItself }
+  }
+
   /// Whether the campaign is paused until a person approves it.
   public var waitsForApproval: Bool { state == .paused && approval.isNeeded && staging.whole == nil }
 

@@ -63,16 +63,22 @@ extension Campaigns {
   ) async throws -> StageGate.Finding {
     var finding = StageGate.Finding(
       finishedAt: nil, winner: record.staging.winner, isOverruled: record.staging.overruled == place)
-    // The stage has ended when all of its legs have, and its outcomes are theirs together.
+    // The stage has ended when all of its legs have. A paused leg holds back no other leg: the gate is
+    // judged without it.
     var finishedAt = 0
     var legs: [CampaignRecord] = []
     for part in campaign.legs(ofStage: place) {
       let id = CampaignID(whole: campaign.id, part: part).description
-      guard let leg = try await self.find(id), let end = leg.times.finishedAt else { return finding }
+      guard let leg = try await self.find(id) else { return finding }
+      guard let end = leg.times.finishedAt else {
+        guard leg.state == .paused else { return finding }
+        continue
+      }
       finishedAt = max(finishedAt, end)
-      finding.outcomes.merge(leg.counters.outcomes, uniquingKeysWith: +)
+      finding.legs.append((name: part.service ?? "", outcomes: leg.counters.outcomes))
       legs.append(leg)
     }
+    guard !legs.isEmpty else { return finding }
     finding.finishedAt = finishedAt
     if stage.leastOpened != nil { finding.opened = try await store.results.receipts(ofLegs: legs)[.opened] ?? 0 }
     if let winner = stage.winner, let variants = campaign.message.variants {

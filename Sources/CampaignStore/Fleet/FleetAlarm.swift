@@ -181,6 +181,14 @@ extension FleetSnapshot {
             "campaign \(record.id) has paused itself: \(record.reason ?? "no reason is known")",
             remedy: "fix the reported cause, then run carillon campaign resume \(record.id)"))
       }
+      for leg in record.pausedLegs {
+        let service = CampaignID(leg.id).part?.service ?? ""
+        alarms.append(
+          FleetAlarm(
+            .campaignPaused, leg.id,
+            "leg \(service) of campaign \(record.id) has paused itself: \(leg.reason ?? "no reason is known")",
+            remedy: "fix the reported cause, then run carillon campaign resume \(record.id) --service \(service)"))
+      }
       // A rate is intended, and an earlier campaign will end without an action of the operator.
       if let waiting = record.waiting, !waiting.reason.hasPrefix("rate:"), !waiting.reason.hasPrefix("audience:"),
         let since = waiting.since, at - since >= limits.waiting

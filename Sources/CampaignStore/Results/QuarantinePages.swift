@@ -1,4 +1,4 @@
-public import PushCore
+internal import PushCore
 import Redis
 
 /// Pages of the quarantine.

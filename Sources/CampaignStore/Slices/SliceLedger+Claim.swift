@@ -1,4 +1,4 @@
-public import PushCore
+internal import PushCore
 import Redis
 
 /// The claim of a slice.

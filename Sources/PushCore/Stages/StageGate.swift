@@ -4,8 +4,8 @@ public struct StageGate: Sendable {
   public struct Finding: Sendable, Equatable {
     /// Time when all of its targets had an outcome, in ms since the epoch; `nil` before.
     public var finishedAt: Int?
-    /// Outcomes of its pushes.
-    public var outcomes: [Outcome: Int]
+    /// Outcomes of the pushes of each leg, with the name of its push service.
+    public var legs: [(name: String, outcomes: [Outcome: Int])]
     /// Number of users who opened the push.
     public var opened: Int
     /// Measured events of each variant, and the number of pushes to compare them with, in all stages so far.
@@ -17,11 +17,11 @@ public struct StageGate: Sendable {
 
     /// Creates an instance with these values.
     public init(
-      finishedAt: Int?, outcomes: [Outcome: Int] = [:], opened: Int = 0,
+      finishedAt: Int?, legs: [(name: String, outcomes: [Outcome: Int])] = [], opened: Int = 0,
       variants: (counted: [Int], of: [Int]) = ([], []), winner: Int? = nil, isOverruled: Bool = false
     ) {
       self.finishedAt = finishedAt
-      self.outcomes = outcomes
+      self.legs = legs
       self.opened = opened
       self.variants = variants
       self.winner = winner
@@ -29,7 +29,7 @@ public struct StageGate: Sendable {
     }
 
     public static func == (left: Finding, right: Finding) -> Bool {
-      left.finishedAt == right.finishedAt && left.outcomes == right.outcomes && left.opened == right.opened
+      left.finishedAt == right.finishedAt && left.legs.elementsEqual(right.legs, by: ==) && left.opened == right.opened
         && left.variants == right.variants && left.winner == right.winner && left.isOverruled == right.isOverruled
     }
   }
@@ -98,16 +98,21 @@ public struct StageGate: Sendable {
 
   private func failures(_ finding: Finding) -> String? {
     guard let most = stage.mostFailures else { return nil }
-    let (_, failed, all) = Self.answers(finding.outcomes)
-    guard all > 0 else { return "no push of the stage was answered, so the share of failures is unknown" }
-    guard Double(failed) > most * Double(all) else { return nil }
-    return "\(failed) of \(all) pushes failed, more than \(Self.percent(most)); see "
+    let legs = finding.legs.map { (name: $0.name, answers: Self.answers($0.outcomes)) }.filter { $0.answers.all > 0 }
+    guard !legs.isEmpty else { return "no push of the stage was answered, so the share of failures is unknown" }
+    // Each leg is judged alone: in the sum of all legs, the failures of a small leg would not count.
+    let bad = legs.filter { Double($0.answers.failed) > most * Double($0.answers.all) }
+    guard !bad.isEmpty else { return nil }
+    let counts = bad.map { leg in
+      "\(leg.answers.failed) of \(leg.answers.all) pushes\(leg.name.isEmpty ? "" : " to \(leg.name)") failed"
+    }
+    return "\(counts.joined(separator: " and ")), more than \(Self.percent(most)); see "
       + "`carillon results export \(campaign)`"
   }
 
   private func opens(_ finding: Finding) -> String? {
     guard let least = stage.leastOpened else { return nil }
-    let (reached, _, _) = Self.answers(finding.outcomes)
+    let reached = finding.legs.reduce(0) { $0 + Self.answers($1.outcomes).reached }
     guard reached > 0 else { return "no push of the stage was accepted, so no user can have opened it" }
     guard Double(finding.opened) < least * Double(reached) else { return nil }
     return "\(finding.opened) of \(reached) users have opened it, less than \(Self.percent(least))"

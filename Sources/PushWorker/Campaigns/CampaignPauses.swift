@@ -13,21 +13,27 @@ struct CampaignPauses: WorkerPart {
   /// From now on, this worker sends nothing more of the campaign, even before Redis records the pause. If Redis never
   /// records it, the next refused push pauses the campaign again.
   ///
-  /// - Parameter round: The round in which the cause was found. In a later round the campaign continues: the cause may
-  ///   be fixed.
-  func pause(_ id: String, round: Int, _ reason: String) {
+  /// A pause of a leg concerns the legs of the same push service only.
+  ///
+  /// - Parameters:
+  ///   - everyLeg: Whether the cause concerns the whole campaign.
+  ///   - round: The round in which the cause was found. In a later round the campaign continues: the cause may be fixed.
+  func pause(_ id: String, everyLeg: Bool = false, round: Int, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
     let context = campaigns.contexts[id].flatMap { $0.facts.round == round ? $0 : nil }
     context?.progress.isPaused = true
     for session in slices.sessions where session.context === context {
       recorder.takeBackBacklog(of: session)
     }
-    loop.start { await self.pause(id, context, round: round, reason) }
+    loop.start { await self.pause(id, context, everyLeg: everyLeg, round: round, reason) }
   }
 
-  private func pause(_ id: String, _ context: CampaignContext?, round: Int, _ reason: String) async {
+  private func pause(
+    _ id: String, _ context: CampaignContext?, everyLeg: Bool, round: Int, _ reason: String
+  ) async {
     do {
-      if try await sharedStore.campaigns.control(id, .pause, reason: reason, round: round) == .paused {
+      let campaigns = sharedStore.campaigns
+      if try await campaigns.control(id, .pause, reason: reason, round: round, everyLeg: everyLeg) == .paused {
         log.tell(.paused(campaign: id, reason: reason))
       } else {
         context?.progress.isPaused = false

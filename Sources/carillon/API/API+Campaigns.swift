@@ -174,17 +174,22 @@ extension API {
     return APIOperation(
       name: verb.rawValue + "Campaign", method: "POST", path: "/campaigns/{id}/\(verb.rawValue)", scope: .operate,
       summary: summary,
-      body: .init(schema: OpenAPI.ref(isResume ? "Resume" : "Reason"), limit: Self.smallLimit, isRequired: false),
+      body: .init(
+        schema: OpenAPI.ref(isResume ? "Resume" : verb == .pause ? "Pause" : "Reason"), limit: Self.smallLimit,
+        isRequired: false),
       answers: [.init(status: 200, meaning: "The campaign's new state", schema: OpenAPI.ref("Controlled"))]
     ) { call in
-      let fields = try RequestFields(call.request.body, known: [isResume ? "unguarded" : "reason"])
+      let known = [isResume ? "unguarded" : "reason"] + (verb == .cancel ? [] : ["service"])
+      let fields = try RequestFields(call.request.body, known: known)
+      let service = verb == .cancel ? nil : try fields.string("service")
       let (reason, unguarded) =
         isResume ? ("", try fields.flag("unguarded")) : (try fields.string("reason") ?? "", false)
       let (id, store) = (call.parameter("id"), try await stores.reading())
       let outcome = try await CampaignActions(store).carryOut(
-        verb, on: id, reason: reason, unguarded: unguarded, by: call.holder?.name ?? "")
+        verb, on: id, reason: reason, unguarded: unguarded, service: service, by: call.holder?.name ?? "")
       await AuditTrail(store).note(
-        Self.actor(call), "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
+        Self.actor(call), "campaign.\(verb.rawValue)", id,
+        detail: CampaignActions.detail(reason, unguarded: unguarded, service: service))
       return .json(outcome.json)
     }
   }

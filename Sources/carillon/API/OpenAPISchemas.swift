@@ -75,7 +75,14 @@ enum OpenAPISchemas {
     "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}
     """,
     "Reason": #"{"type":"object","additionalProperties":false,"properties":{"reason":{"type":["string","null"]}}}"#,
-    "Resume": #"{"type":"object","additionalProperties":false,"properties":{"unguarded":{"type":["boolean","null"]}}}"#,
+    "Pause": """
+    {"type":"object","additionalProperties":false,"properties":{"reason":{"type":["string","null"]},\
+    "service":{"type":["string","null"]}}}
+    """,
+    "Resume": """
+    {"type":"object","additionalProperties":false,"properties":{"unguarded":{"type":["boolean","null"]},\
+    "service":{"type":["string","null"]}}}
+    """,
     "Decide": """
     {"type":"object","additionalProperties":false,"required":["variant"],"properties":{"variant":{"type":"string"}}}
     """,

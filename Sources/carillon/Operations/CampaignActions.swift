@@ -43,9 +43,11 @@ struct CampaignActions {
 
   /// Pauses, resumes or cancels a campaign, and waits until the workers follow. A cancel also removes a queued job.
   ///
+  /// - Parameter service: the push service whose legs are paused or resumed; `nil` for the whole campaign.
   /// - Throws: if there is no such campaign, or the action is not allowed in its state.
   func carryOut(
-    _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, by person: String = ""
+    _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, service: String? = nil,
+    by person: String = ""
   ) async throws -> CampaignVerbOutcome {
     let lease = WorkerConfiguration.standardLease
     if try await store.campaigns.find(id) == nil {
@@ -57,10 +59,10 @@ struct CampaignActions {
     }
     var outcome = CampaignVerbOutcome(id: id, state: .active)
     if verb == .resume {
-      outcome.state = try await store.campaigns.resume(id, unguarded: unguarded, by: person)
+      outcome.state = try await store.campaigns.resume(id, unguarded: unguarded, by: person, service: service)
     } else {
       (outcome.state, outcome.unconfirmed) = try await store.campaigns.controlEverywhere(
-        id, verb, reason: reason, by: person, lease: lease)
+        id, verb, reason: reason, by: person, service: service, lease: lease)
     }
     guard Self.states(wantedBy: verb).contains(outcome.state) else {
       throw CommandError(
@@ -84,6 +86,12 @@ struct CampaignActions {
       audience?.message.map { "text      \($0)" },
     ]
     return (lines.compactMap(\.self), CampaignVerbOutcome(id: id, state: state))
+  }
+
+  /// Returns the details of an action for the audit trail.
+  static func detail(_ reason: String, unguarded: Bool, service: String?) -> String {
+    [service.map { "leg \($0)" }, unguarded ? "unguarded" : nil, reason.isEmpty ? nil : reason].compactMap(\.self)
+      .joined(separator: ": ")
   }
 
   /// Returns the other campaigns that an action also changes: the parts and, for a recurring campaign, the last run.

@@ -118,7 +118,9 @@ struct CampaignReport: JSONReport {
     if !record.parts.isEmpty {
       json.objects("parts", record.parts) { json, part in
         json.member("id", part.id)
+        json.member("service", CampaignID(part.id).part?.service)
         json.member("state", part.state.rawValue)
+        json.member("reason", part.reason)
         json.member("targets", part.counters.targets)
         json.outcomes(part.counters.outcomes)
         json.member("startedAt", part.times.startedAt.map(Timestamp.format(milliseconds:)))
@@ -194,7 +196,8 @@ struct CampaignReport: JSONReport {
       rows.append((name, count.grouped))
     }
     for part in record.parts {
-      let progress = part.staging.isGated ? "" : ": " + CampaignReport(part).progress
+      var progress = part.staging.isGated ? "" : ": " + CampaignReport(part).progress
+      if let reason = part.reason { progress += "; \(reason)" }
       rows.append(
         (CampaignID(part.id).part?.isStage == true ? "stage" : "also", part.id + " " + part.state.rawValue + progress))
     }

@@ -1,8 +1,11 @@
 #!lua flags=allow-oom
--- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it.
+-- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it. A pause or
+-- resume may concern only the legs of one push service.
 -- Invariant: a campaign and its parts change in one step. The new state of each depends on its own old state. A paused
 -- campaign is on no lane and not in the schedule. A cancelled campaign is on its lane until its slices have been closed
 -- (see `unpark`).
+-- If only the legs of a service are paused, the campaign itself is paused when no other part has targets left. If such
+-- legs are resumed, a paused campaign continues with them.
 -- A campaign that has not begun has no slices to close. A cancel ends it, and `promote` does not begin it. A campaign
 -- with parts ends with its last part.
 -- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
@@ -12,8 +15,8 @@
 -- is always in the schedule. After a resume, a stage that waited at a gate waits there again.
 -- A campaign that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a
 -- campaign, a resume or an approval overrides only the verdict of that gate.
--- A worker's request names a round. If the campaign has been resumed since that round, the request changes nothing,
--- because the problem may have been fixed. If a worker pauses the campaign because of a gate, and the gate has opened
+-- A worker's request names a round. If its part has been resumed since that round, the request changes nothing, because
+-- the problem may have been fixed. If a worker pauses the campaign because of a gate, and the gate has opened
 -- in the meantime, nothing changes either.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
@@ -26,15 +29,26 @@
 --      6 number of resumes that the caller knows of ('' for any)
 --      7 place of the stage whose gate pauses it ('' for none)
 --      8 '1' if that gate needs approval
---      9... ids of the campaigns and parts
+--      9 push service whose legs change ('' for all parts)
+--      10 id of the campaign or part whose number of resumes is ARGV 6
+--      11... ids of the campaigns and parts
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
 -- Returns {epoch, then for each campaign and part {new state, 1 if this call ended it, else 0}, or {} if it does not
 --          exist}; false if the first one does not exist
-local first = redis.call('HMGET', KEYS[12], 'state', 'round', 'stage')
+local first = redis.call('HMGET', KEYS[12], 'state', 'stage')
 if not first[1] then return false end
-local changes_nothing = ARGV[6] ~= '' and tonumber(first[2] or 0) > tonumber(ARGV[6])
-  or ARGV[7] ~= '' and tonumber(first[3] or 0) ~= tonumber(ARGV[7])
+local function base_of(place) return 12 + 6 * (place - 11) end
+local round = 0
+for place = 11, #ARGV do
+  if ARGV[place] == ARGV[10] then round = tonumber(redis.call('HGET', KEYS[base_of(place)], 'round') or 0) end
+end
+local changes_nothing = ARGV[6] ~= '' and round > tonumber(ARGV[6])
+  or ARGV[7] ~= '' and tonumber(first[2] or 0) ~= tonumber(ARGV[7])
+local service = ARGV[9]
+-- Returns whether a part is a leg of the service: its id has the form CAMPAIGN~STAGE-SERVICE or
+-- CAMPAIGN~STAGE-SERVICE.COMPANION.
+local function is_meant(id) return service == '' or string.match(id, '~%w+%-([^.]+)') == service end
 local epoch = changes_nothing and tonumber(redis.call('GET', KEYS[5]) or 0) or redis.call('INCR', KEYS[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -53,11 +67,17 @@ local function follows(was, begun, due, campaign)
   return not begun and (due > now or is_held or campaign[6]) and 'scheduled' or 'active'
 end
 
+-- Adds an entry to the timeline of a campaign.
+local function write_timeline(base)
+  local reason = service == '' and ARGV[2] or 'leg ' .. service .. (ARGV[2] ~= '' and ': ' .. ARGV[2] or '')
+  redis.call('RPUSH', KEYS[base + 5], table.concat({now, ARGV[1], ARGV[4], ARGV[5], reason}, '\t'))
+  redis.call('LTRIM', KEYS[base + 5], -200, -1)
+end
+
+-- Records a new state of a campaign or leg.
 local function note(base, id, state, campaign)
   redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', id, 'state', state, 'reason', ARGV[2],
     'by', ARGV[4])
-  redis.call('RPUSH', KEYS[base + 5], table.concat({now, ARGV[1], ARGV[4], ARGV[5], ARGV[2]}, '\t'))
-  redis.call('LTRIM', KEYS[base + 5], -200, -1)
   if approves then redis.call('HSET', KEYS[base], 'approval', 'given', 'approvedBy', ARGV[5]) end
   if resumes or ARGV[2] == '' then
     redis.call('HDEL', KEYS[base], 'reason')
@@ -119,6 +139,31 @@ local function put(base, id, state, begun, due, campaign)
 end
 
 local answer, whole, is_over = {epoch}, nil, true
+-- Returns whether one of the parts that follow a campaign is paused.
+local function has_paused_part(place)
+  for other = place + 1, #ARGV do
+    local part = redis.call('HMGET', KEYS[base_of(other)], 'state', 'of')
+    if part[1] and not part[2] then return false end
+    if part[1] == 'paused' then return true end
+  end
+  return false
+end
+
+-- Changes a campaign after the legs of one service.
+local function follow_legs()
+  if not whole or service == '' or changes_nothing or not whole.has_changed then return end
+  write_timeline(whole.base)
+  -- A gate is judged without a paused leg.
+  redis.call('ZADD', KEYS[10], 'XX', now, whole.id)
+  local state = whole.state
+  if resumes or whole.is_idle then state = follows(state, whole.begun, whole.due, whole.campaign) end
+  if state == whole.state then return end
+  redis.call('HSET', KEYS[whole.base], 'state', state)
+  note(whole.base, whole.id, state, whole.campaign)
+  put(whole.base, whole.id, state, whole.begun, whole.due, whole.campaign)
+  answer[whole.place][1] = state
+end
+
 -- Ends a cancelled campaign if all of its parts have ended.
 local function end_whole()
   if not whole or not is_over or whole.state ~= 'cancelled' then return end
@@ -130,8 +175,8 @@ local function end_whole()
   answer[whole.place][2] = 1
 end
 
-for place = 9, #ARGV do
-  local id, base = ARGV[place], 12 + 6 * (place - 9)
+for place = 11, #ARGV do
+  local id, base = ARGV[place], base_of(place)
   local campaign = redis.call('HMGET', KEYS[base], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'repeat',
     'gated', 'of', 'parts', 'verdict')
   local was = campaign[1]
@@ -140,26 +185,45 @@ for place = 9, #ARGV do
   else
     local begun, due = redis.call('SISMEMBER', KEYS[2], id) == 1, tonumber(campaign[2] or 0)
     if not campaign[8] then
+      follow_legs()
       end_whole()
       whole, is_over = nil, true
       approves = ARGV[1] == 'approve' and was == 'paused' and campaign[4] == 'needed' and ARGV[5] ~= ''
         and ARGV[5] ~= campaign[5]
-      resumes = was == 'paused' and (approves or ARGV[1] == 'resume' and campaign[4] ~= 'needed')
+      resumes = (was == 'paused' or ARGV[1] == 'resume' and has_paused_part(place))
+        and (approves or ARGV[1] == 'resume' and campaign[4] ~= 'needed')
     end
-    local state = changes_nothing and was or follows(was, begun, due, campaign)
+    local is_changed = not changes_nothing and (campaign[8] and is_meant(id) or not campaign[8] and service == '')
+    local state = is_changed and follows(was, begun, due, campaign) or was
     answer[#answer + 1] = {state, 0}
-    if campaign[9] then whole = {base = base, id = id, state = state, place = #answer} end
+    if campaign[9] then
+      whole = {base = base, id = id, state = state, place = #answer, begun = begun, due = due, campaign = campaign,
+        is_idle = true, has_changed = false}
+    end
     if state ~= was then
       redis.call('HSET', KEYS[base], 'state', state)
-      if not campaign[8] then note(base, id, state, campaign) end
+      if not campaign[8] then write_timeline(base) end
+      if not campaign[8] or service ~= '' then
+        note(base, id, state, campaign)
+      elseif was == 'paused' then
+        redis.call('HDEL', KEYS[base], 'reason', 'pausedItself')
+      end
+    elseif resumes and is_changed and not campaign[8] then
+      -- Only a leg was paused.
+      write_timeline(base)
     end
     if not campaign[8] then list_approval(base, id, state, due) end
-    -- A campaign and its parts have the same round, even if some parts have ended.
-    if resumes and not changes_nothing then begin_round(base) end
+    -- The parts that change begin the same round, even if some of them have ended.
+    if resumes and is_changed then begin_round(base) end
     if state ~= was then answer[#answer][2] = put(base, id, state, begun, due, campaign) end
-    if campaign[8] and not redis.call('HGET', KEYS[base], 'finishedAt') then is_over = false end
+    if campaign[8] and not redis.call('HGET', KEYS[base], 'finishedAt') then
+      is_over = false
+      if whole and state ~= 'paused' then whole.is_idle = false end
+    end
+    if whole and campaign[8] and state ~= was then whole.has_changed = true end
   end
 end
+follow_legs()
 end_whole()
 if not changes_nothing then redis.call('PUBLISH', KEYS[7], 'control ' .. epoch) end
 return answer

@@ -3,6 +3,7 @@
 -- Invariant: a stage begins once, in its turn, with one start. Its expiration and other times follow from the start, so
 -- a worker that restores a beginning which Redis has lost passes the original start. No stage of a paused or cancelled
 -- campaign begins.
+-- If a leg was paused before, its parts of the stage begin when the leg is resumed.
 -- The winner is recorded once, and all later stages use it. An override of a verdict applies to this gate only.
 -- While the store is held, or if it has another number of partitions than the worker knows, nothing begins.
 -- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each
@@ -35,7 +36,8 @@ local at, opened = 11 + listed, 0
 for i = 9, #KEYS, 2 do
   local id, due = ARGV[at], tonumber(ARGV[at + 1]) or 0
   if redis.call('HDEL', KEYS[i], 'gated') == 1 then
-    local state = campaign[1] == 'paused' and 'paused' or due > now and 'scheduled' or 'active'
+    local is_paused = campaign[1] == 'paused' or redis.call('HGET', KEYS[i], 'state') == 'paused'
+    local state = is_paused and 'paused' or due > now and 'scheduled' or 'active'
     redis.call('HSET', KEYS[i], 'state', state, 'start', ARGV[3], 'expiration', ARGV[at + 2])
     if due > 0 then redis.call('HSET', KEYS[i], 'sendAt', due) end
     if ARGV[5] ~= '' then redis.call('HSET', KEYS[i], 'variant', ARGV[5]) end

@@ -45,7 +45,8 @@ final class ExpansionPreconditions: WorkerPart {
       context.narrow(definitions)
       return true
     } catch let error as StoreError where error.code == .invalid {
-      pauses.pause(context.campaign.id, round: context.facts.round, "audience: \(error.message): \(error.hint)")
+      pauses.pause(
+        context.campaign.id, everyLeg: true, round: context.facts.round, "audience: \(error.message): \(error.hint)")
       return false
     }
   }
@@ -99,7 +100,7 @@ final class ExpansionPreconditions: WorkerPart {
     }
     let reason = "audience: its segment \(Excerpt.quoted(name)) does not exist"
     pauses.pause(
-      context.campaign.id, round: context.facts.round,
+      context.campaign.id, everyLeg: true, round: context.facts.round,
       "\(reason) any more: import it and resume the campaign, or cancel the campaign")
     return reason
   }
@@ -119,7 +120,7 @@ final class ExpansionPreconditions: WorkerPart {
       return nil
     } catch let error as StoreError where error.code == .invalid {
       pauses.pause(
-        context.campaign.id, round: context.facts.round,
+        context.campaign.id, everyLeg: true, round: context.facts.round,
         "\(error.message): cancel it, and submit it with another audience")
       return "audience: \(error.message)"
     }

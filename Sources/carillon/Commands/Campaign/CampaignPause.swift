@@ -9,15 +9,22 @@ extension CampaignCommand {
   struct Pause: CarillonCommand {
     static let configuration = CommandConfiguration(
       abstract: "Pause a campaign on all workers.",
-      discussion:
-        "Returns when every worker has stopped sending the campaign. Answers to pushes in flight are still recorded. A scheduled campaign does not start until it is resumed."
-    )
+      discussion: """
+        Returns when every worker has stopped sending the campaign. Answers to pushes in flight are still recorded. A \
+        scheduled campaign does not start until it is resumed. With --service, only the leg for this push service is \
+        paused.
+
+        Examples:
+          carillon campaign pause spring-sale --reason "wrong price"
+          carillon campaign pause spring-sale --service fcm
+        """)
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "The reason, shown with the campaign.") var reason = ""
+    @Option(help: "Pause only the pushes to this push service.") var service: String?
     @OptionGroup var who: Who
 
-    func run() async throws { try await control(id, .pause, reason: reason, by: who) }
+    func run() async throws { try await control(id, .pause, reason: reason, service: service, by: who) }
   }
 }

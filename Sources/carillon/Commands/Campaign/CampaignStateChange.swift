@@ -20,13 +20,15 @@ extension CampaignCommand {
 extension CarillonCommand {
   /// Controls a campaign and prints its new state. A verb that does not apply to the campaign's state fails.
   func control(
-    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, by who: CampaignCommand.Who
+    _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, service: String? = nil,
+    by who: CampaignCommand.Who
   ) async throws {
     let store = try await global.openStore()
     let outcome = try await CampaignActions(store).carryOut(
-      verb, on: id, reason: reason, unguarded: unguarded, by: who.by ?? "")
+      verb, on: id, reason: reason, unguarded: unguarded, service: service, by: who.by ?? "")
     await AuditTrail(store).note(
-      .commandLine, "campaign.\(verb.rawValue)", id, detail: unguarded ? "unguarded" : reason)
+      .commandLine, "campaign.\(verb.rawValue)", id,
+      detail: CampaignActions.detail(reason, unguarded: unguarded, service: service))
     if outcome.wasQueued, !global.json {
       StandardError.write("the job was still in the queue and was removed; its id is free again\n")
     }

@@ -99,4 +99,53 @@ struct LegRunTests {
     await worker.stop()
     try await run.value
   }
+
+  @Test func refusedLegPausesAloneAndContinuesAfterAResume() async throws {
+    let legs = try await LegRig(users: 300)
+    await legs.server.change { book in for number in 0..<300 { book.refusals["t:\(number)"] = .unfit } }
+    try await legs.submit("refused")
+    let log = EventLog()
+    let worker = legs.rig.worker("w", drains: false, log: log)
+    let run = Task { try await worker.run() }
+    let campaigns = legs.rig.store.campaigns
+    // The leg of APNs ends as if it were alone, and then only the paused leg is left.
+    try await legs.rig.until { try await campaigns.find("refused")?.state == .paused }
+    let record = try #require(try await campaigns.show("refused"))
+    #expect(record.parts.map(\.state) == [.completed, .paused], "\(log.all)")
+    #expect(record.parts[0].counters.outcomes == [.accepted: 200])
+    #expect(record.pausedItself && record.reason?.contains("the text service refuses every push") == true)
+    #expect(record.parts[1].reason == record.reason)
+    await legs.server.change { $0.refusals = [:] }
+    #expect(try await campaigns.resume("refused", unguarded: false, by: "ada", service: "text") == .active)
+    try await legs.rig.until { try await campaigns.find("refused")?.state == .completed }
+    await worker.stop()
+    try await run.value
+    let outcomes = try #require(try await campaigns.show("refused")).counters.outcomes
+    // The pushes that were refused before the pause are sent again.
+    #expect(outcomes == [.accepted: 400], "\(log.all)")
+    #expect(Set(await legs.server.book.accepted).count == 200)
+    await legs.server.stop()
+  }
+
+  @Test func gateDoesNotWaitForAPausedLeg() async throws {
+    let legs = try await LegRig(users: 300)
+    await legs.server.change { book in for number in 0..<300 { book.refusals["t:\(number)"] = .unfit } }
+    try await legs.submit("staged", #","stages":[{"share":0.5,"maxFailures":0.2}]"#)
+    let log = EventLog()
+    let worker = legs.rig.worker("w", drains: false, log: log)
+    let run = Task { try await worker.run() }
+    let campaigns = legs.rig.store.campaigns
+    try await legs.rig.until { try await campaigns.find("staged~rest-apns")?.state == .completed }
+    try await legs.rig.until { try await campaigns.find("staged")?.state == .paused }
+    let record = try #require(try await campaigns.show("staged"))
+    #expect(record.parts.map(\.id) == ["staged~1-apns", "staged~1-text", "staged~rest-apns", "staged~rest-text"])
+    #expect(record.parts.map(\.state) == [.completed, .paused, .completed, .paused], "\(log.all)")
+    await legs.server.change { $0.refusals = [:] }
+    _ = try await campaigns.resume("staged", unguarded: false, by: "ada")
+    try await legs.rig.until { try await campaigns.find("staged")?.state == .completed }
+    await worker.stop()
+    try await run.value
+    #expect(try await campaigns.show("staged")?.counters.outcomes == [.accepted: 400], "\(log.all)")
+    await legs.server.stop()
+  }
 }

@@ -1,0 +1,132 @@
+import APNs
+import PushCore
+import TestPushService
+import TestSupport
+import Testing
+
+@testable import CampaignStore
+
+/// Pauses and resumes of single legs.
+struct LegControlTests {
+  private static let text = TextService()
+
+  private struct World {
+    let store: CampaignStore
+    let campaigns: Campaigns
+    private let world: TestStore
+
+    init(on backend: Backend, _ fields: String = "") async throws {
+      world = try await TestStore(on: backend, partitions: 4)
+      let services = PushServices(
+        standard: TestStore.service, others: [LegControlTests.text],
+        apps: ["news": [TestStore.service, LegControlTests.text]])
+      store = CampaignStore(redis: world.redis, keys: world.keys, services: services)
+      campaigns = store.campaigns
+      let job = Array(
+        #"{"id":"a","app":"news","audience":{"segment":"*"},"message":{"body":"Hi"}\#(fields)}"#.utf8)
+      let campaign = try CampaignJob.parse(job, .any([TestStore.service, LegControlTests.text]))
+      #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
+    }
+
+    /// Returns the states of the campaign and of its parts, in their order.
+    func states() async throws -> [CampaignState] {
+      let record = try #require(try await campaigns.find("a"))
+      return [record.state] + record.parts.map(\.state)
+    }
+
+    func rounds() async throws -> [Int] {
+      let record = try #require(try await campaigns.find("a"))
+      return [record.resumes.round] + record.parts.map(\.resumes.round)
+    }
+
+    /// Ends a part.
+    func end(_ part: String, _ state: CampaignState = .completed) async throws {
+      _ = try await world.command("HSET", world.keys.campaign(part), "state", state.rawValue, "finishedAt", 1)
+      try await campaigns.end(part)
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func pausedLegLeavesTheOtherRunning(on backend: Backend) async throws {
+    let world = try await World(on: backend, #","also":["widgets"]"#)
+    #expect(try await world.campaigns.control("a~main-text", .pause, reason: "bad key") == .paused)
+    #expect(try await world.states() == [.active, .active, .active, .paused])
+    let record = try #require(try await world.campaigns.find("a"))
+    #expect(record.parts.map(\.id) == ["a~main-apns", "a~main-apns.widgets", "a~main-text"])
+    #expect(record.pausedLegs.map(\.id) == ["a~main-text"] && record.pausedLegs[0].reason == "bad key")
+    #expect(try await world.campaigns.timeline(of: "a").last?.reason == "leg text: bad key")
+    // A pause of the companion's leg pauses the leg itself, and then nothing of the campaign can continue.
+    #expect(try await world.campaigns.control("a~main-apns.widgets", .pause, reason: "refused") == .paused)
+    #expect(try await world.states() == [.paused, .paused, .paused, .paused])
+    #expect(try await world.campaigns.find("a")?.pausedItself == true)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func resumeOfALegLeavesTheOtherPaused(on backend: Backend) async throws {
+    let world = try await World(on: backend)
+    #expect(try await world.campaigns.control("a", .pause) == .paused)
+    #expect(try await world.states() == [.paused, .paused, .paused])
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text") == .active)
+    #expect(try await world.states() == [.active, .paused, .active])
+    #expect(try await world.rounds() == [0, 0, 1])
+    // A request of a worker that does not know of the resume changes nothing.
+    #expect(try await world.campaigns.control("a~main-text", .pause, round: 0) == .active)
+    #expect(try await world.states() == [.active, .paused, .active])
+    // A resume of the campaign resumes the paused leg, although the campaign itself is active.
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada") == .active)
+    #expect(try await world.states() == [.active, .active, .active])
+    #expect(try await world.rounds() == [1, 1, 2])
+    #expect(try await world.campaigns.find("a")?.parts.compactMap(\.reason) == [])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func campaignIsPausedWhenOnlyAPausedLegIsLeft(on backend: Backend) async throws {
+    let world = try await World(on: backend)
+    _ = try await world.campaigns.control("a~main-text", .pause, reason: "bad key")
+    try await world.end("a~main-apns")
+    #expect(try await world.states() == [.paused, .completed, .paused])
+    let record = try #require(try await world.campaigns.find("a"))
+    #expect(record.pausedItself && record.reason == "bad key" && record.pausedLegs.isEmpty)
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text") == .active)
+    #expect(try await world.states() == [.active, .completed, .active])
+    #expect(try await world.campaigns.find("a")?.reason == nil)
+    try await world.end("a~main-text")
+    #expect(try await world.states() == [.completed, .completed, .completed])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func cancelEndsAPausedLegToo(on backend: Backend) async throws {
+    let world = try await World(on: backend)
+    _ = try await world.campaigns.control("a~main-text", .pause)
+    #expect(try await world.campaigns.control("a~main-text", .cancel) == .cancelled)
+    #expect(try await world.states() == [.cancelled, .cancelled, .cancelled])
+  }
+
+  @Test(arguments: Backend.allCases)
+  func nextStageOfAPausedLegWaitsForItsResume(on backend: Backend) async throws {
+    let world = try await World(on: backend, #","stages":[{"share":0.5,"maxFailures":0.5}]"#)
+    #expect(try await world.states() == [.active, .active, .active, .waiting, .waiting])
+    _ = try await world.campaigns.control("a~1-text", .pause, reason: "bad key")
+    #expect(try await world.states() == [.active, .active, .paused, .waiting, .paused])
+    #expect(try await world.campaigns.lookAtGate(of: "a", dueAt: 0) == .waits, "no leg has ended")
+    try await world.end("a~1-apns")
+    // The gate has no answer to judge by, so a person decides.
+    guard case .paused = try await world.campaigns.lookAtGate(of: "a", dueAt: 0) else {
+      throw TestSupportError("the gate is not judged without the paused leg")
+    }
+    _ = try await world.campaigns.resume("a", unguarded: false, by: "ada")
+    _ = try await world.campaigns.control("a~1-text", .pause, reason: "bad key")
+    #expect(try await world.campaigns.lookAtGate(of: "a", dueAt: 0) == .opened(stage: "rest", winner: nil))
+    #expect(try await world.states() == [.active, .completed, .paused, .active, .paused])
+    _ = try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text")
+    #expect(try await world.states() == [.active, .completed, .active, .active, .active])
+  }
+
+  @Test func unknownLegIsAnError() async throws {
+    let world = try await World(on: .single)
+    let error = await #expect(throws: StoreError.self) {
+      try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "fcm")
+    }
+    #expect(error?.message.contains("no leg for 'fcm'") == true && error?.hint.contains("apns, text") == true)
+  }
+}
