@@ -1,8 +1,11 @@
 import APNs
+import FCM
 import PushCore
 import Testing
 
-private let services = PushServices(standard: APNsService())
+private let services = PushServices(
+  standard: APNsService(), others: [FCMService()],
+  apps: ["both": [APNsService(), FCMService()], "android": [FCMService()]])
 private let ada = String(repeating: "a1", count: 32)
 private let ben = String(repeating: "b2", count: 32)
 private let fcm = "dGhpcyBpcyBubyBBUE5z:APA91bF-" + String(repeating: "x", count: 100)
@@ -15,10 +18,11 @@ private struct Imported {
 
   init(
     _ text: String, _ system: ForeignSystem, _ format: DeviceRowReader.Format = .ndjson, chunk: Int = 1 << 16,
-    attributes: Set<String> = []
+    app: String = "news", attributes: Set<String> = []
   ) throws {
     let vocabulary = DeviceVocabulary(
-      services: services, apps: ["news"], allowedAttributes: attributes, now: 1_800_000_000_000)
+      services: services, apps: ["news", "both", "android"], app: app, allowedAttributes: attributes,
+      now: 1_800_000_000_000)
     var reader = DeviceRowReader(format: format, vocabulary, from: system)
     var rest = Array(text.utf8)[...]
     var results: [Result<DeviceRow, DeviceRowReader.RowError>] = []
@@ -188,6 +192,38 @@ struct ForeignImportTests {
     #expect(
       imported.foreign.leftOut == ["an FCM token; only the app knows its APNs token": 1, "Android": 1])
     #expect(imported.errors == ["5: user: is missing"])
+  }
+
+  /// An app gets the devices of its services.
+  @Test(arguments: [
+    ("news", ["ada apns a1", "onesignal:6a3f apns b2"], "Android"),
+    ("both", ["ada apns a1", "ben fcm dG", "onesignal:6a3f apns b2"], nil), ("android", ["ben fcm dG"], "Apple"),
+  ]) func appGetsTheDevicesOfItsServices(app: String, devices: [String], leftOut: String?) throws {
+    let imported = try Imported(Self.onesignal, .onesignal, .csv, app: app)
+    #expect(
+      imported.rows.map { row in
+        "\(row.user) \(row.service) \(services[row.service]?.text(of: row.token).prefix(2) ?? "")"
+      } == devices)
+    #expect((imported.foreign.leftOut["Android"] ?? imported.foreign.leftOut["Apple"] ?? 0) > 0 || leftOut == nil)
+    if let leftOut { #expect(imported.foreign.leftOut[leftOut] != nil) }
+  }
+
+  @Test func androidDevicesOfFirebaseAndGorushAreImported() throws {
+    let firebase = try Imported(
+      """
+      {"uid":"ada","token":"\(fcm)","apnsToken":"\(ada)","platform":"ios"}
+      {"uid":"dora","token":"\(fcm)","platform":"android"}
+      {"platform":"Android","uid":"emil","fcm_token":"\(fcm)"}
+      {"uid":"finn","token":"\(fcm)"}
+
+      """, .firebase, app: "both")
+    #expect(firebase.rows.map { "\($0.user) \($0.service)" } == ["ada apns", "dora fcm", "emil fcm"])
+    #expect(firebase.foreign.leftOut == ["an FCM token; only the app knows its APNs token": 1])
+    let gorush = try Imported(
+      #"{"notifications":[{"tokens":["\#(ada)"],"platform":1},{"tokens":["\#(fcm)","x"],"platform":2}]}"# + "\n",
+      .gorush, app: "both")
+    #expect(gorush.rows.map(\.service) == ["apns", "fcm"] && gorush.rows[1].user == fcm)
+    #expect(gorush.errors.count == 1 && gorush.foreign.leftOut.isEmpty)
   }
 
   @Test func gorushHasTokensOnly() throws {

@@ -137,10 +137,11 @@ public struct DeviceRowDraft: Sendable {
   public func row() throws(Problem) -> DeviceRow {
     guard let user else { throw Problem(description: "user: is missing") }
     guard let token else { throw Problem(description: "token: is missing") }
-    let services = vocabulary.services.services(ofApp: app ?? "")
+    let nameOfApp = app ?? vocabulary.app ?? ""
+    let services = vocabulary.services.services(ofApp: nameOfApp)
     guard let service = self.service ?? (services.count == 1 ? services.first : nil) else {
       throw Problem(
-        description: "service: is missing; app \(app ?? "") uses \(services.map(\.name).joined(separator: ", "))")
+        description: "service: is missing; app \(nameOfApp) uses \(services.map(\.name).joined(separator: ", "))")
     }
     guard let parsed = service.token(token) else { throw Problem(description: "token: not \(service.tokenForm)") }
     guard activity == nil || kind == .liveActivity else {

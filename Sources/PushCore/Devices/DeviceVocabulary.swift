@@ -4,6 +4,8 @@ public struct DeviceVocabulary: Sendable {
   public var services: PushServices
   /// Apps of the configuration; `nil` if they are unknown. In that case every name is allowed.
   public var apps: Set<String>?
+  /// App of devices that name none; `nil` for none.
+  public var app: String?
   /// Attributes that are allowed although their names are similar to those of columns.
   public var allowedAttributes: Set<String>
 
@@ -11,10 +13,13 @@ public struct DeviceVocabulary: Sendable {
   public var now: Int
 
   /// Creates an instance with these values.
-  public init(services: PushServices, apps: Set<String>? = nil, allowedAttributes: Set<String> = [], now: Int) {
+  public init(
+    services: PushServices, apps: Set<String>? = nil, app: String? = nil, allowedAttributes: Set<String> = [], now: Int
+  ) {
     self.services = services
     self.now = now
     self.apps = apps
+    self.app = app
     self.allowedAttributes = allowedAttributes
   }
 

@@ -23,7 +23,7 @@ struct ForeignMapping: Sendable {
   /// Returns whether a column contains tokens.
   func isToken(_ path: String) -> Bool {
     switch meaning(of: path) {
-    case .column(.token, _), .apnsToken, .tokens, .each: true
+    case .column(.token, _), .anyToken, .tokens, .each: true
     default: false
     }
   }
@@ -46,8 +46,8 @@ extension ForeignMapping {
       "id": .standIn(.user, .prefixed("onesignal:")),
       "identifier": .column(.token),
       "device_type": .device([
-        "0": .taken, "9": .taken,
-        "1": .leftOut("Android"), "2": .leftOut("Amazon"), "3": .leftOut("Windows"), "4": .leftOut("Chrome"),
+        "0": .apple, "9": .apple, "1": .android,
+        "2": .leftOut("Amazon"), "3": .leftOut("Windows"), "4": .leftOut("Chrome"),
         "5": .leftOut("Chrome"), "6": .leftOut("Windows"), "7": .leftOut("Safari"), "8": .leftOut("Firefox"),
         "10": .leftOut("Alexa"), "11": .leftOut("e-mail"), "12": .leftOut("Edge"), "13": .leftOut("Huawei"),
         "14": .leftOut("SMS"), "17": .leftOut("Safari"),
@@ -75,8 +75,8 @@ extension ForeignMapping {
           [
             "token": .column(.token),
             "platform": .device([
-              "ios": .taken, "macos": .taken, "tvos": .taken, "visionos": .taken,
-              "android": .leftOut("Android"), "web": .leftOut("Web"), "kindle": .leftOut("Kindle"),
+              "ios": .apple, "macos": .apple, "tvos": .apple, "visionos": .apple, "android": .android,
+              "web": .leftOut("Web"), "kindle": .leftOut("Kindle"),
               "windows": .leftOut("Windows"), "huawei": .leftOut("Huawei"),
             ]),
           ], nothing: "app device_id notifications_enabled")),
@@ -98,9 +98,9 @@ extension ForeignMapping {
       "Id": .standIn(.user, .prefixed("pinpoint:")),
       "Address": .column(.token),
       "ChannelType": .device([
-        "apns": .of(.production), "apns_sandbox": .of(.sandbox),
-        "apns_voip": .of(.production, .voip), "apns_voip_sandbox": .of(.sandbox, .voip),
-        "gcm": .leftOut("Android"), "fcm": .leftOut("Android"), "adm": .leftOut("Amazon"),
+        "apns": .of(.production, nil, .apns), "apns_sandbox": .of(.sandbox, nil, .apns),
+        "apns_voip": .of(.production, .voip, .apns), "apns_voip_sandbox": .of(.sandbox, .voip, .apns),
+        "gcm": .android, "fcm": .android, "adm": .leftOut("Amazon"),
         "baidu": .leftOut("Baidu"), "email": .leftOut("e-mail"), "sms": .leftOut("SMS"), "voice": .leftOut("voice"),
         "custom": .leftOut("custom"), "in_app": .leftOut("in-app"),
       ]),
@@ -124,7 +124,7 @@ extension ForeignMapping {
       "token": otherToken, "fcmToken": otherToken, "fcm_token": otherToken, "registration_token": otherToken,
       "registrationToken": otherToken,
       "platform": .device([
-        "ios": .taken, "ipados": .taken, "macos": .taken, "android": .leftOut("Android"), "web": .leftOut("Web"),
+        "ios": .apple, "ipados": .apple, "macos": .apple, "android": .android, "web": .leftOut("Web"),
       ]),
       "locale": .column(.locale), "language": .column(.locale),
       "timezone": .column(.timezone), "timeZone": .column(.timezone),
@@ -134,14 +134,14 @@ extension ForeignMapping {
     ],
     nothing: "status")
 
-  private static let otherToken = ForeignMeaning.apnsToken(
+  private static let otherToken = ForeignMeaning.anyToken(
     otherwise: "an FCM token; only the app knows its APNs token")
 
   /// Requests to `/api/push`, one on each line, or their notifications. gorush itself stores no devices.
   static let gorush: ForeignMapping = {
     let notification: [String: ForeignMeaning] = [
       "tokens": .tokens,
-      "platform": .device(["1": .taken, "2": .leftOut("Android"), "3": .leftOut("Huawei")]),
+      "platform": .device(["1": .apple, "2": .android, "3": .leftOut("Huawei")]),
       "development": .device(["true": .of(.sandbox)], otherwise: .taken),
       "production": .device(["true": .of(.production)], otherwise: .taken),
     ]

@@ -12,8 +12,8 @@ enum ForeignMeaning: Sendable {
   /// The kind of device, by these values in lower case. Any other value is an error, unless `otherwise` has a meaning
   /// for it.
   case device([String: ForeignDevice], otherwise: ForeignDevice? = nil)
-  /// An APNs token. A token of another kind in this column means that the device is left out.
-  case apnsToken(otherwise: String)
+  /// A token of APNs, or of FCM for an Android device. Another token in this column means that the device is left out.
+  case anyToken(otherwise: String)
   /// A list of objects, each with one device.
   case each(ForeignMapping)
   /// A list of texts, each the token of one device.
@@ -29,7 +29,7 @@ enum ForeignMeaning: Sendable {
     case .attribute(let name): "attribute \(name)"
     case .attributes: "attributes of the user"
     case .device: "selects the imported devices and their kind"
-    case .apnsToken: "token, if it is an APNs token"
+    case .anyToken: "token, if it is an APNs token, or of an Android device"
     case .each: "devices"
     case .tokens: "tokens"
     case .nothing: "nothing: not needed for pushes"
@@ -41,13 +41,27 @@ enum ForeignMeaning: Sendable {
 struct ForeignDevice: Sendable {
   var kind: TokenKind?
   var environment: PushEnvironment?
+  /// Push service of the device.
+  var service: Service?
   /// Reason why the device is left out; `nil` if it is imported.
   var reason: String?
 
-  static let taken = ForeignDevice()
+  /// Push services of the devices that other systems export, with the vendor's word for devices of an app that does not
+  /// use the service.
+  enum Service: String {
+    case apns, fcm
 
-  static func of(_ environment: PushEnvironment, _ kind: TokenKind? = nil) -> ForeignDevice {
-    ForeignDevice(kind: kind, environment: environment)
+    var vendor: String { self == .apns ? "Apple" : "Android" }
+  }
+
+  static let taken = ForeignDevice()
+  static let apple = ForeignDevice(service: .apns)
+  static let android = ForeignDevice(service: .fcm)
+
+  /// An environment of APNs, with the kind of token if it implies one. A member of a record that has other devices too
+  /// implies no service.
+  static func of(_ environment: PushEnvironment, _ kind: TokenKind? = nil, _ service: Service? = nil) -> ForeignDevice {
+    ForeignDevice(kind: kind, environment: environment, service: service)
   }
 
   static func leftOut(_ reason: String) -> ForeignDevice { ForeignDevice(reason: reason) }

@@ -1,6 +1,6 @@
 /// Record of a foreign export, converted to Carillon's rows.
 ///
-/// A record may have several devices (a list in it, ``ForeignMeaning/each(_:)``) or none of APNs. An error in a detail,
+/// A record may have several devices (a list in it, ``ForeignMeaning/each(_:)``) or none that the app uses. An error in a detail,
 /// such as an unknown zone, drops the detail and not the device.
 struct ForeignRecord {
   /// Facts about a device: first those of the whole record, then those of one device in a list.
@@ -8,6 +8,9 @@ struct ForeignRecord {
     var columns: [DeviceColumn: (text: String, name: String)] = [:]
     var standIns: [DeviceColumn: (text: String, name: String)] = [:]
     var attributes: [String: (text: String, name: String)] = [:]
+    var service: ForeignDevice.Service?
+    /// A token that is not of APNs, if its column may have one.
+    var otherToken: (text: String, name: String)?
     var reason: String?
   }
 
@@ -135,14 +138,16 @@ struct ForeignRecord {
       }
       if let kind = device.kind { facts.columns[.kind] = (kind.rawValue, shown) }
       if let environment = device.environment { facts.columns[.environment] = (environment.rawValue, shown) }
+      if let service = device.service { facts.service = service }
       facts.reason = facts.reason ?? device.reason
-    case .apnsToken(let reason):
+    case .anyToken(let reason):
       guard let text = value.scalarText else { return }
       if Self.isHex(text) {
         facts.columns[.token] = facts.columns[.token] ?? (text, shown)
       } else {
         // If another column has the APNs token, that one is used.
         facts.standIns[.token] = (reason, shown)
+        facts.otherToken = (text, shown)
       }
     case .each(let mapping): try list(value, mapping, shown)
     case .tokens: try list(value, mapping, shown)
@@ -169,6 +174,16 @@ struct ForeignRecord {
   private func row(
     _ facts: Facts, lacksUsers: Bool, _ seen: inout ForeignColumns
   ) -> Result<DeviceRow, DeviceRowDraft.Problem>? {
+    var facts = facts
+    if let service = facts.service {
+      let app = facts.columns[.app]?.text ?? vocabulary.app ?? ""
+      guard vocabulary.services.services(ofApp: app).contains(where: { $0.name == service.rawValue }) else {
+        seen.leaveOut(service.vendor)
+        return nil
+      }
+      facts.columns[.service] = (service.rawValue, "")
+      if service == .fcm { facts.columns[.token] = facts.otherToken ?? facts.columns[.token] }
+    }
     guard facts.columns[.token] != nil else {
       seen.leaveOut(facts.standIns[.token]?.text ?? Self.noToken)
       return nil

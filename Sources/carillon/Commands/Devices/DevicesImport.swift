@@ -31,8 +31,8 @@ extension DevicesCommand {
         possible for a week if the file, --format and --app are unchanged. Importing a row twice is safe. If no import \
         of the file was interrupted, the import starts at the first row.
 
-        --from reads the export of another system and maps its columns. The command leaves out devices of vendors \
-        other than Apple and counts them by reason. It reports and leaves out an unknown column, unless \
+        --from reads the export of another system and maps its columns. The command imports Apple devices if the app \
+        uses APNs, and Android devices if the app uses FCM. It leaves out all other devices and counts them by reason. It reports and leaves out an unknown column, unless \
         --allow-attribute names the column. --dry-run shows the result, stores nothing and needs no Redis. If the \
         export has no app for each device, use --app.
 
@@ -86,7 +86,7 @@ extension DevicesCommand {
           hint: "import a file, or import everything again: that is safe")
       }
       let vocabulary = DeviceVocabulary(
-        services: .known(apps: configuration.appServices), apps: Set(configuration.apps.keys),
+        services: .known(apps: configuration.appServices), apps: Set(configuration.apps.keys), app: app,
         allowedAttributes: Set(allowAttribute),
         now: Int(Date.now.timeIntervalSince1970 * 1000))
       let reader = DeviceRowReader(format: format, vocabulary, from: from)
