@@ -31,7 +31,7 @@ protocol BenchPart: Sendable {
 /// The parts by name, in the order of their execution.
 enum BenchParts {
   static let all: [(name: String, part: any BenchPart)] = [
-    ("engine", EnginePart()), ("ceiling", CeilingPart()), ("campaign", WholeCampaignPart()),
+    ("engine", EnginePart()), ("fcm", FCMPart()), ("ceiling", CeilingPart()), ("campaign", WholeCampaignPart()),
     ("personal", PersonalPart()), ("scraped", ScrapedPart()), ("growth", GrowthPart()),
     ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
     ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),

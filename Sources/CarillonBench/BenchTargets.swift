@@ -3,6 +3,8 @@ enum BenchTargets {
   /// The targets by the figure's key.
   static let bounds: [String: Figure.Bound] = [
     "engine.native/h2load": .atMost(0.7),
+    "fcm.native/apns": .atMost(1.3),
+    "fcm.rate/h2load": .atLeast(0.85),
     "ceiling.native.1": .atLeast(0.95),
     "ceiling.native.2": .atLeast(0.95),
     "engine.curl/loop": .atMost(1.15),

@@ -1,8 +1,10 @@
 import APNs
 import CampaignStore
 import CommandSupport
+import FCM
 import Foundation
 import Glibc
+import PushTransport
 import Redis
 import TLS
 
@@ -28,6 +30,9 @@ actor BenchWorld {
   struct SimulatorProcess: Sendable {
     var process: BenchProcess
     var endpoint: String
+    /// Endpoint of FCM, and the URL of the token endpoint.
+    var fcm: String
+    var tokens: String
   }
 
   /// The folder of all files.
@@ -122,14 +127,16 @@ actor BenchWorld {
     let process = try start(
       [carillon, "simulate", "--directory", directory, "--port", "0", "--control-port", "0"] + options, environment: [:]
     )
-    var port = 0
+    var ports: [Int] = []
     try await process.wait(for: "the simulator", seconds: 30) {
       let data = FileManager.default.contents(atPath: process.output) ?? Data()
       guard let said = SaidLine(data) else { return false }
-      port = Int(try said.number("port"))
+      ports = try ["port", "fcmPort", "tokenPort"].map { Int(try said.number($0)) }
       return true
     }
-    return SimulatorProcess(process: process, endpoint: "https://127.0.0.1:\(port)")
+    return SimulatorProcess(
+      process: process, endpoint: "https://127.0.0.1:\(ports[0])", fcm: "https://127.0.0.1:\(ports[1])",
+      tokens: "https://127.0.0.1:\(ports[2])/token")
   }
 
   private func simulatorFolder() async throws -> String {
@@ -154,6 +161,33 @@ actor BenchWorld {
     ]
     if let redis { environment["CARILLON_REDIS_URL"] = redis.address }
     return environment
+  }
+
+  /// Returns environment variables that connect the app `android` to a simulator. They include a service account with
+  /// the simulator's token endpoint.
+  func androidEnvironment(_ simulator: SimulatorProcess) throws -> [String: String] {
+    let file = URL(fileURLWithPath: path("simulator/" + SimulatorFolder.serviceAccount))
+    guard var account = try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: String] else {
+      throw CommandError(.defect, "the service account is not an object of texts")
+    }
+    account["token_uri"] = simulator.tokens
+    let own = path("service-account.json")
+    try JSONSerialization.data(withJSONObject: account).write(to: URL(fileURLWithPath: own))
+    chmod(own, 0o600)
+    return environment(simulator).merging([
+      "CARILLON_APPS_ANDROID_FCM_ENDPOINT": simulator.fcm, "CARILLON_APPS_ANDROID_FCM_SERVICE_ACCOUNT_FILE": own,
+    ]) { $1 }
+  }
+
+  /// Returns an access token for clients of other projects.
+  func accessToken(_ simulator: SimulatorProcess) async throws -> String {
+    _ = try androidEnvironment(simulator)
+    let file = try Data(contentsOf: URL(fileURLWithPath: path("service-account.json")))
+    let source = AccessTokenSource(
+      account: try ServiceAccount(json: Array(file)), trustRoots: path("simulator/" + SimulatorFolder.authority))
+    let authorization = await source.firstAuthorization()
+    guard case .token(let token)? = authorization else { throw CommandError(.defect, "no access token") }
+    return token.text
   }
 
   /// Returns a provider token for clients of other projects.

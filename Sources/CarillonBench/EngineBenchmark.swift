@@ -1,5 +1,4 @@
 import PushTransport
-import APNs
 import EventLoop
 import Glibc
 import PushCore
@@ -19,9 +18,9 @@ enum EngineBenchmark {
   struct Result: Sendable {
     /// Completed pushes.
     var pushes = 0
-    /// Completed pushes that APNs accepted.
+    /// Completed pushes that the push service accepted.
     var accepted = 0
-    /// Completed pushes that APNs rejected.
+    /// Completed pushes that the push service rejected.
     var rejected = 0
     /// Completed pushes without an answer.
     var unanswered = 0
@@ -45,14 +44,13 @@ enum EngineBenchmark {
   ///
   /// - Parameters:
   ///   - configuration: endpoint and settings of the pool; one connection by default.
-  ///   - credential: the credential for APNs.
-  ///   - request: request of every push.
-  ///   - payload: payload of every push.
+  ///   - credential: the credential for the push service.
+  ///   - composer: composes the pushes.
   ///   - extent: number of pushes or seconds.
   ///   - token: returns the raw device token of the n-th push, from 0.
   static func run(
-    _ configuration: ConnectionPool.Configuration, credential: any PushCredential, request: PushRequest,
-    payload: [UInt8], extent: Extent, token: @escaping @Sendable (Int) -> [UInt8]
+    _ configuration: ConnectionPool.Configuration, credential: any PushCredential, composer: any PushComposer,
+    extent: Extent, token: @escaping @Sendable (Int) -> [UInt8]
   ) async -> Result {
     let done = Mutex(Result())
     let (news, continuation) = AsyncStream.makeStream(of: Int.self)
@@ -69,7 +67,6 @@ enum EngineBenchmark {
       }
       continuation.yield(completions.count)
     }
-    let ids = PushID(campaign: "bench")
     let count = if case .pushes(let count) = extent { count } else { Int.max }
     let warmUp = if case .seconds(let seconds) = extent { UInt64(seconds * 1e9) } else { UInt64(0) }
     var began = Snapshot(Result())
@@ -78,11 +75,8 @@ enum EngineBenchmark {
     func submitMore() {
       while submitted < count, submitted - completed <= (batchesAhead - 1) * batchSize {
         let end = submitted + min(batchSize, count - submitted)
-        var batch = PushBatch(request: request, payload: payload, capacity: end - submitted)
-        for index in submitted..<end {
-          let bytes = token(index)
-          batch.append(tag: UInt64(index), id: ids.id(token: bytes), token: bytes[...])
-        }
+        var batch = composer.batch(isUnproven: false, capacity: end - submitted, now: 0)
+        for index in submitted..<end { _ = composer.append(token(index)[...], nil, tag: UInt64(index), to: &batch) }
         pool.submit(batch, lane: 0)
         submitted = end
       }

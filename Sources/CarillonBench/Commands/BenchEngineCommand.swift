@@ -1,5 +1,4 @@
 import PushTransport
-import APNs
 import ArgumentParser
 import CommandSupport
 import PushCore
@@ -23,7 +22,10 @@ struct BenchEngineCommand: CarillonCommand {
   @Option(help: "The app, by its name in the configuration.")
   var app: String
 
-  @Option(help: "A file with device tokens in hex, one per line, used in turn.")
+  @Option(help: "The push service of the app.")
+  var service = "apns"
+
+  @Option(help: "A file with device tokens of the push service, one per line, used in turn.")
   var tokens: String
 
   @Option(help: "The number of pushes to send.")
@@ -49,32 +51,31 @@ struct BenchEngineCommand: CarillonCommand {
 
   func run() async throws {
     let configuration = try global.loadConfiguration()
-    guard let channel = try AppChannels.make(configuration.apps)[app]?["apns"],
-      let service = channel.service as? APNsService
-    else {
+    guard let channel = try AppChannels.make(configuration.apps)[app]?[service] else {
       throw CommandError(
-        .configuration, "there is no app \(Excerpt.quoted(app))",
+        .configuration, "there is no app \(Excerpt.quoted(app)) with the push service \(Excerpt.quoted(service))",
         hint: Nearest.hint(app, among: configuration.apps.keys))
     }
     let list = try InputFile.contents(tokens, limit: 1 << 28).split(separator: UInt8(ascii: "\n")).map { line in
-      guard let token = PushServices.known.standard.token(String(decoding: line, as: UTF8.self)) else {
-        throw CommandError(.input, "\(tokens): a line is not a device token", hint: "one token in hex a line")
+      guard let token = channel.service.token(String(decoding: line, as: UTF8.self)) else {
+        throw CommandError(
+          .input, "\(tokens): a line is not a device token", hint: "one token a line: \(channel.service.tokenForm)")
       }
       return token.bytes
     }
     guard !list.isEmpty else { throw CommandError(.input, "\(tokens): no tokens") }
+    // An access token of FCM comes from a server. Its request is not part of the measurement.
+    _ = await channel.credential.firstAuthorization()
+    let campaign = Campaign(
+      id: "bench", app: app, audience: .users([]), payload: Self.body(of: payload, for: channel.service))
     for engine in engine.map({ [$0] }) ?? PushEngineKind.allCases {
       let result = await EngineBenchmark.run(
         ConnectionPool.Configuration(
           endpoint: channel.endpoint, service: channel.service, connections: configuration.worker.connections,
           maximumStreams: streams,
           engine: engine),
-        credential: channel.credential,
-        request: PushHeaders(
-          topic: service.app?.topic ?? "", pushType: .alert, priority: 10,
-          collapseID: PushID.collapseID(campaign: "bench")
-        ).request,
-        payload: Self.body(of: payload), extent: seconds.map { .seconds($0) } ?? .pushes(requests)
+        credential: channel.credential, composer: channel.service.composer(for: campaign, expiration: nil),
+        extent: seconds.map { .seconds($0) } ?? .pushes(requests)
       ) { list[$0 % list.count] }
       try report(result, of: engine)
     }
@@ -99,8 +100,11 @@ struct BenchEngineCommand: CarillonCommand {
   }
 
   /// Returns a payload with exactly `size` bytes.
-  private static func body(of size: Int) -> [UInt8] {
-    let (head, tail) = (Array(#"{"aps":{"alert":{"body":""#.utf8), Array(#""}}}"#.utf8))
+  private static func body(of size: Int, for service: any PushService) -> [UInt8] {
+    let (head, tail) =
+      service.payloadField == "payload"
+      ? (Array(#"{"aps":{"alert":{"body":""#.utf8), Array(#""}}}"#.utf8))
+      : (Array(#"{"notification":{"body":""#.utf8), Array(#""}}"#.utf8))
     return head + Array(repeating: UInt8(ascii: "x"), count: size - head.count - tail.count) + tail
   }
 }
