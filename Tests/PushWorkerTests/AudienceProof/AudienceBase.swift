@@ -18,6 +18,11 @@ struct AudienceBase {
     var daysRegistered: Double
     /// Whether APNs reports the device as gone.
     var isGone: Bool
+    /// Whether the device belongs to the second push service.
+    var isOther = false
+
+    /// Text of the token.
+    var token: String { isOther ? "t:\(number)" : WorkerRig.text(number) }
   }
 
   struct Person {
@@ -38,7 +43,8 @@ struct AudienceBase {
   static let segments = ["vip", "sports", "news", "churned"]
   private static let day = 86_400_000.0
 
-  init(users: Int, now: Int, seed: inout Seed) {
+  /// - Parameter services: 2 for a base in which a third of the devices belong to another push service.
+  init(users: Int, services: Int, now: Int, seed: inout Seed) {
     self.now = now
     var number = 0
     people = (0..<users).map { index in
@@ -48,13 +54,14 @@ struct AudienceBase {
         let unseen =
           Double.random(in: 0...1, using: &seed) < 0.05 && place == 0
           ? nil : Double(Int.random(in: 0..<120, using: &seed)) + 0.5
+        let isOther = services > 1 && Int.random(in: 0..<3, using: &seed) == 0
         return Device(
           number: number, locale: ["en", "en-GB", "de-DE", "fr", ""][Int.random(in: 0..<5, using: &seed)],
           version: ["4.9", "5.2", "5.10.1", "6.0-beta", ""][Int.random(in: 0..<5, using: &seed)],
           timezone: ["Europe/Berlin", "America/New_York", ""][Int.random(in: 0..<3, using: &seed)],
           daysUnseen: unseen.map { $0 + Double(place) * 0.01 + Double.random(in: 0..<0.009, using: &seed) },
           daysRegistered: 130.5 + Double(Int.random(in: 0..<300, using: &seed)),
-          isGone: Int.random(in: 0..<20, using: &seed) == 0)
+          isGone: Int.random(in: 0..<20, using: &seed) == 0 && !isOther, isOther: isOther)
       }
       return Person(
         user: "user-\(index)", devices: devices,
@@ -73,7 +80,7 @@ struct AudienceBase {
   /// registration time.
   func seenAt(_ device: Device) -> UInt64 { device.daysUnseen.map { instant($0) } ?? instant(device.daysRegistered) }
 
-  /// Registers all users in a store, and their devices at APNs.
+  /// Registers all users in a store, and their Apple devices at APNs.
   func register(in rig: WorkerRig) async throws {
     for start in stride(from: 0, to: people.count, by: 2000) {
       let page = people[start..<min(start + 2000, people.count)]
@@ -92,7 +99,7 @@ struct AudienceBase {
       }
     }
     rig.simulator.load(
-      people.flatMap(\.devices).map {
+      people.flatMap(\.devices).filter { !$0.isOther }.map {
         SimulatedDevice(
           token: WorkerRig.token($0.number), state: $0.isGone ? .unregistered : .registered, topic: WorkerRig.topic,
           // The time is before the last registration. So a gone device stays in the registry, and every campaign meets
@@ -102,7 +109,9 @@ struct AudienceBase {
   }
 
   private func registration(_ device: Device, of person: Person) -> DeviceRegistration {
-    var record = DeviceRecord(token: WorkerRig.token(device.number), service: "apns")
+    var record = DeviceRecord(
+      token: device.isOther ? Array(device.token.utf8) : WorkerRig.token(device.number),
+      service: device.isOther ? "text" : "apns")
     record.app = "news"
     (record.locale, record.appVersion, record.timezone) = (device.locale, device.version, device.timezone)
     record.lastSeen = device.daysUnseen.map { instant($0) } ?? 0
