@@ -34,6 +34,8 @@ public protocol PushServiceSettings: Sendable, Equatable {
 
   /// Identity of the credential. Apps with equal identities can share the credential and its connections.
   var credentialIdentity: AnyHashable { get }
+  /// Server that issues the tokens of the credential, for people; `nil` if the credential needs no other server.
+  var tokenServer: String? { get }
   /// Paths of the files with the credential.
   var credentialFiles: [String] { get }
 
@@ -64,6 +66,8 @@ public protocol PushServiceSettings: Sendable, Equatable {
 }
 
 extension PushServiceSettings {
+  public var tokenServer: String? { nil }
+
   public var broadcastURL: String? { nil }
   public func expiry(of credential: any PushCredential) -> CredentialExpiry? { nil }
 

@@ -151,4 +151,50 @@ struct DoctorTests {
     #expect(findings.contains { $0.text("text")?.contains("speaks TLSv1.3, h2") == true })
     await server.stop()
   }
+
+  /// The doctor requests an access token, which shows a refused key and a token endpoint that can't be reached.
+  @Test func accessTokenIsRequested() async throws {
+    let (fcm, tokens) = (try FreePort.find(), try FreePort.find())
+    let folder = try ScratchFolder()
+    let directory = folder.path("sim")
+    let made = try await CarillonCommand.run(["simulate", "--init", directory])
+    #expect(made.exit == .status(0))
+    let account = directory + "/service-account.json"
+    let text = try String(contentsOfFile: account, encoding: .utf8).replacing(":2200", with: ":\(tokens)")
+    try text.write(toFile: account, atomically: true, encoding: .utf8)
+    _ = try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: account)
+    let key = try #require(JSONObject(text).text("private_key_id"))
+    let file = directory + "/carillon.yaml"
+    let yaml = try String(contentsOfFile: file, encoding: .utf8)
+    // The app `android` alone, without the apps that use APNs.
+    let apps = try #require(yaml.firstRange(of: "  news:"))
+    let android = try #require(yaml.firstRange(of: "  android:"))
+    let shop = try #require(yaml.firstRange(of: "  shop:"))
+    let rest = try #require(yaml.firstRange(of: "\nretry:"))
+    let own =
+      yaml[..<apps.lowerBound] + yaml[android.lowerBound..<shop.lowerBound] + yaml[rest.lowerBound...]
+    try String(own).replacing(":2199", with: ":\(fcm)").write(toFile: file, atomically: true, encoding: .utf8)
+
+    func findings(_ knob: String) async throws -> [String] {
+      let simulator = try await ChildProcess.start(
+        CarillonCommand.path,
+        [
+          "simulate", "--directory", directory, "--port", "0", "--control-port", "0", "--fcm-port", "\(fcm)",
+          "--token-port", "\(tokens)", "--knob", knob,
+        ])
+      _ = try #require(await simulator.line(containing: "listening"))
+      let output = try await CarillonCommand.run(
+        ["doctor", "--json"],
+        environment: ["CARILLON_CONFIG": file, "CARILLON_REDIS_URL": try await RedisServer.shared.url])
+      #expect(await simulator.terminate() == .status(0))
+      let findings = try #require(JSONObject(output.standardOutput).objects("findings"))
+      return findings.filter { $0.text("area") == "credential" }.compactMap { $0.text("text") }
+    }
+    let healthy = try await findings("fcm.latencyMilliseconds=0")
+    #expect(healthy.contains("https://127.0.0.1:\(tokens)/token issues an access token for FCM"), "\(healthy)")
+    let refused = try await findings(#"fcm.revokedKeys=["\#(key)"]"#)
+    #expect(refused.contains { $0.hasPrefix("no access token for FCM: ") && $0.contains("key") }, "\(refused)")
+    let down = try await findings("fcm.tokenEndpointIsDown=true")
+    #expect(down.contains { $0.hasPrefix("no access token for FCM: ") }, "\(down)")
+  }
 }

@@ -59,6 +59,11 @@ public struct FCMSettings: PushServiceSettings {
   /// Identity of the credential: FCM's refusal of a project stops it, so each project has its own.
   public var credentialIdentity: AnyHashable { [AnyHashable(credential), AnyHashable(project), AnyHashable(url)] }
 
+  public var tokenServer: String? {
+    guard case .serviceAccount = credential else { return "the metadata server" }
+    return (try? account())?.tokenURI
+  }
+
   public var credentialFiles: [String] {
     switch credential {
     case .serviceAccount(let file): [file]

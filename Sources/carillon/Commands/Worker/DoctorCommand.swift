@@ -55,6 +55,7 @@ struct Doctor {
     let ways = Self.ways(configuration)
     report.add(ways.findings)
     for examination in ways.examinations { report.add(await examination.findings()) }
+    for examination in TokenExamination.all(configuration) { report.add(await examination.findings()) }
     for (name, app) in apps {
       if let backend = app.backend { report.add([BackendRules.finding(name, backend, await backend.check.look())]) }
     }

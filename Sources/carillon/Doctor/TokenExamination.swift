@@ -1,0 +1,49 @@
+import CommandSupport
+import PushCore
+import PushTransport
+import ServiceTools
+
+/// The check of a credential whose tokens come from a server: requests one token, as a worker does before its first
+/// push.
+struct TokenExamination: Sendable {
+  /// The apps that use the credential.
+  private var apps: [String]
+  private let service: CarillonConfiguration.AppService
+  private let endpoint: PushEndpoint
+  /// Name of the server.
+  private let server: String
+
+  /// Returns each credential of a configuration with a token server once. A credential whose files can't be read has its
+  /// own finding, see ``CredentialRules``.
+  static func all(_ configuration: CarillonConfiguration) -> [TokenExamination] {
+    var all: [TokenExamination] = []
+    for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
+      for service in app.services {
+        guard let server = service.settings.tokenServer,
+          let endpoint = try? AppChannels.endpoint(of: service, app: name)
+        else { continue }
+        let identity = service.settings.credentialIdentity
+        if let index = all.firstIndex(where: { $0.service.settings.credentialIdentity == identity }) {
+          all[index].apps.append(name)
+        } else {
+          all.append(TokenExamination(apps: [name], service: service, endpoint: endpoint, server: server))
+        }
+      }
+    }
+    return all
+  }
+
+  func findings() async -> [DoctorFinding] {
+    let subject = apps.joined(separator: ", ")
+    guard let credential = try? service.settings.makeCredential(reaching: endpoint) else { return [] }
+    if await credential.firstAuthorization() != nil {
+      return [.healthy(.credential, subject, "\(server) issues an access token for \(service.tools.service.title)")]
+    }
+    return [
+      .problem(
+        .credential, subject,
+        "no access token for \(service.tools.service.title): \(credential.problem ?? "\(server) does not answer")",
+        cure: "check the key, the clock of this machine, and the connection to \(server)")
+    ]
+  }
+}
