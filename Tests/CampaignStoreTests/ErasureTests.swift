@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import Synchronization
 import TestSupport
 import Testing
 
@@ -341,5 +342,26 @@ struct ErasureTests {
       #expect(lists.segments.isEmpty && lists.suppression.isEmpty, "before step \(step): \(lists)")
       step += 1
     }
+  }
+
+  /// The erasure runs after a list has its name and before it has its first user. Both in one step would run in any
+  /// order in a cluster.
+  @Test(arguments: Backend.allCases, ["vip", SuppressionList(app: "news").segment])
+  func listHasItsNameBeforeItsFirstUser(on backend: Backend, list: String) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let statement = [Self.user: MembershipStatement(isMember: true, at: try await world.store.time() / 1000 - 1000)]
+    let erasures = Mutex(0)
+    try await StoreSteps.$beforeEach.withValue({
+      try await StoreSteps.$beforeEach.withValue(nil) {
+        guard try await world.store.audiences.userLists() == [list] else { return }
+        #expect(try await world.store.audiences.size(ofSegment: list) == 0)
+        _ = try await world.store.erasure.erase(Self.user)
+        erasures.withLock { $0 += 1 }
+      }
+    }) {
+      #expect(try await world.store.audiences.set(statement, in: list).superseded == 1)
+    }
+    #expect(erasures.withLock { $0 } == 1)
+    #expect(try await world.store.audiences.size(ofSegment: list) == 0)
   }
 }

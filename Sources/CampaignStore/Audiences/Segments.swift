@@ -43,12 +43,18 @@ extension Audiences {
 
   /// Adds users to a segment or a suppression list, or removes them, unless a newer statement exists.
   ///
+  /// The list gets its name in a step before its first users. In a cluster, the commands of one step run in any order.
+  /// An erasure that does not find the name could then leave its user in the list.
+  ///
   /// - Parameter statements: the statements by user.
   @discardableResult
   func set(_ statements: [String: MembershipStatement], in list: String) async throws -> Membership {
     var pipeline = RedisPipeline(reserving: statements.count * 64)
-    if statements.contains(where: \.value.isMember) { pipeline.append("SADD", keys.segments, list) }
-    let first = pipeline.count
+    if statements.contains(where: \.value.isMember) {
+      pipeline.append("SADD", keys.segments, list)
+      _ = try await run(pipeline)
+      pipeline.removeAll()
+    }
     forEachGroup(of: Array(statements.keys)) { partition, group in
       pipeline.script(
         StoreScripts.setMembers,
@@ -66,7 +72,7 @@ extension Audiences {
       }
     }
     guard !pipeline.isEmpty else { return Membership() }
-    return try await run(pipeline).dropFirst(first).reduce(into: Membership()) { sum, reply in
+    return try await run(pipeline).reduce(into: Membership()) { sum, reply in
       guard reply.count == 3 else { return }
       sum.joined += reply[0].integer ?? 0
       sum.left += reply[1].integer ?? 0
