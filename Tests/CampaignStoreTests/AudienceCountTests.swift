@@ -74,7 +74,7 @@ struct AudienceCountTests {
         let ledger = try await world.claimed("c", partition).ledger
         #expect(try await world.store.expansion.expand(ledger, of: campaign, filter: filter) != nil)
       } else {
-        let ledger = SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news")
+        let ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news")
         var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter)
         _ = try await bunch.claim(worker: "w", gracePeriod: 0)
         _ = try await bunch.expand([0])

@@ -137,9 +137,12 @@ struct CampaignControlTests {
     while try await world.store.campaigns.find("a")?.state != .paused { await nextLook(milliseconds: 1) }
     let epoch = try await world.store.campaigns.syncControl([], worker: "one", applied: nil).epoch
     // Reading the control does not confirm it. The worker has to apply it first.
-    #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: 60_000).sorted() == ["one", "two"])
+    #expect(
+      try await world.store.campaigns.workersLagging(behind: epoch, timeout: TestStore.patience).sorted() == [
+        "one", "two",
+      ])
     _ = try await world.store.campaigns.syncControl([], worker: "one", applied: epoch)
-    #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: 60_000) == ["two"])
+    #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: TestStore.patience) == ["two"])
     // The second worker shuts down cleanly instead.
     try await world.store.fleet.removeWorker("two")
     let answer = try await confirmed

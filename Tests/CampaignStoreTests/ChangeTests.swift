@@ -34,14 +34,15 @@ struct ChangeTests {
     #expect(after.standings.map(\.position) == [last, "0-0"] && after.latest == last)
     try await world.store.results.keep(
       WebhookStanding(name: "w", position: changes[1].id, failures: 2, retryAt: 77, error: "no: way"))
-    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     #expect(
       fleet.problems.isEmpty && fleet.webhooks.map(\.name) == ["new", "w"] && fleet.webhooks.map(\.backlog) == [0, 3])
     #expect(fleet.webhooks[1].failures == 2 && fleet.webhooks[1].retryAt == 77 && fleet.webhooks[1].error == "no: way")
     #expect(!fleet.alarms().contains { $0.kind == .webhook })
     try await world.store.results.keep(WebhookStanding(name: "w", position: changes[1].id, failures: 5, error: "no"))
     #expect(
-      try await world.store.fleet.snapshot(lease: 60_000).alarms().filter { $0.kind == .webhook }.map(\.text)
+      try await world.store.fleet.snapshot(lease: TestStore.patience).alarms().filter { $0.kind == .webhook }.map(
+        \.text)
         == ["webhook w has 3 undelivered events: no"])
   }
 

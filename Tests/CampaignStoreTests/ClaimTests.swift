@@ -8,14 +8,14 @@ struct ClaimTests {
   @Test(arguments: Backend.allCases)
   func liveLeaseKeepsOthersOut(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
-    _ = try await world.claimed("a", worker: "w1", lease: 60_000)
+    _ = try await world.claimed("a", worker: "w1")
     let other = SliceLedger(
       store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 1000, app: "news")
     guard case .held(let left) = try await other.claim(worker: "w2") else {
       Issue.record("claimed a slice that another worker holds")
       return
     }
-    #expect((1...60_000).contains(left))
+    #expect((1...TestStore.patience).contains(left))
     #expect(try await world.slice("a").text["owner"] == "w1")
   }
 
@@ -25,7 +25,7 @@ struct ClaimTests {
     let first = try await world.claimed("a", worker: "w1", lease: 1)
     #expect(first.standing.claims == 1)
     let other = SliceLedger(
-      store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: 60_000, app: "news")
+      store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: TestStore.patience, app: "news")
     // The lease lasts 1 ms by Redis' clock, so each round trip brings its end nearer.
     while true {
       if case .claimed(let standing) = try await other.claim(worker: "w2") {
@@ -93,23 +93,23 @@ struct ClaimTests {
   func everyStepRenewsTheLease(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
-    let (ledger, _) = try await world.claimed("a", lease: 60_000)
-    #expect(try await world.leaseLeft("a") > 30_000)
+    let (ledger, _) = try await world.claimed("a")
+    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
 
     // An empty commit renews the lease before the seal too. It neither merges nor grants then.
     try await world.endLease("a")
     let early = try await ledger.commit([0: .terminal(.accepted)], credit: 5)
     #expect(early.isOwner)
     #expect(early.granted == 0)
-    #expect(try await world.leaseLeft("a") > 30_000)
+    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
 
     try await world.endLease("a")
     #expect(try await world.expand(ledger, campaign) == 10)
-    #expect(try await world.leaseLeft("a") > 30_000)
+    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
 
     try await world.endLease("a")
     try await ledger.commit()
-    #expect(try await world.leaseLeft("a") > 30_000)
+    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
   }
 
   @Test(arguments: Backend.allCases)
@@ -118,7 +118,7 @@ struct ClaimTests {
     let ledger = try await world.sealed("a", count: 10)
     try await world.endLease("a")
     #expect(try await ledger.commit(credit: 3).granted == 3)
-    #expect(try await world.leaseLeft("a") > 30_000)
+    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
   }
 
   @Test(arguments: Backend.allCases)
@@ -194,7 +194,7 @@ struct ClaimTests {
     ledger.renewLease(to: &renewal)
     try await world.endLease("a")
     #expect(try await SliceLedger.isRefused(world.store.run(renewal)[0]) == false)
-    #expect(try await world.leaseLeft("a") > 30_000)
+    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
     try await world.endLease("a")
     _ = try await world.claimed("a", worker: "other")
     let before = try await world.leaseLeft("a")

@@ -113,7 +113,8 @@ struct ConditionTests {
       } else {
         ledgers.append(
           SliceLedger(
-            store: world.store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 60_000,
+            store: world.store, slice: SliceReference(campaign: campaign.id, partition: partition),
+            lease: TestStore.patience,
             app: "news"))
       }
     }

@@ -32,7 +32,7 @@ struct ControlGroupTests {
     }
     for partition in 0..<world.keys.partitions {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
-      var ledger = SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news")
+      var ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news")
       var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter, quotas: quotas)
       if partition % 2 == 0 {
         // Another worker began the slice and died.

@@ -23,11 +23,13 @@ struct DamageTests {
       try await ledger.commit(credit: 4)
       try await ledger.commit(.accepted, 0..<2)
       try await ledger.commit([2: .waiting(milliseconds: 1)])
-      for worker in ["u", "v", "w"] { _ = try await store.store.fleet.heartbeat(worker: worker, timeout: 60_000) }
+      for worker in ["u", "v", "w"] {
+        _ = try await store.store.fleet.heartbeat(worker: worker, timeout: TestStore.patience)
+      }
       _ = try await store.store.campaigns.syncControl(["a"], worker: "w", applied: 1)
       let instance = WorkerInstance(name: "w", nonce: "0")
       _ = try await store.store.fleet.join(instance)
-      _ = try await store.store.fleet.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: 1000)
+      try await store.lead(as: instance, idleBeat: 1000)
       try await store.store.fleet.write(HousekeepingNotes())
       _ = try await store.store.campaigns.control("a", .pause, reason: "r")
       _ = try await store.store.campaigns.control("a", .resume)
@@ -330,7 +332,7 @@ struct DamageTests {
     // Each call finds and repairs one list.
     for _ in 0..<2 { _ = try? await worker.slices.reopenLost().opened }
     #expect(try await worker.slices.reopenLost().opened == 2)
-    #expect(try await worker.chores("w", timeout: 1000).due.isEmpty)
+    #expect(try await worker.chores("w").due.isEmpty)
     #expect(
       try await Set([worker.slices.dequeueSlice(worker: "w"), worker.slices.dequeueSlice(worker: "w")]).count == 2)
   }
@@ -381,7 +383,7 @@ struct DamageTests {
       try await store.command("RPUSH", store.keys.processing(worker: "w"), text + ":a")
       try await store.command("ZADD", store.keys.parked, 1, text + ":a")
     }
-    #expect(try await store.store.chores("w", timeout: 1000).due.isEmpty)
+    #expect(try await store.store.chores("w").due.isEmpty)
     #expect(try await store.store.slices.processing(of: "w").isEmpty)
     #expect(try await store.command("ZCARD", store.keys.parked).integer == 0)
     #expect(try await store.command("LLEN", store.keys.processing(worker: "w")).integer == 0)

@@ -158,7 +158,7 @@ struct EarlierAudienceTests {
     }
     for partition in 0..<world.keys.partitions {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
-      let ledger = SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news")
+      let ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news")
       if partition % 2 == 1 {
         var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter)
         _ = try await bunch.claim(worker: "w", gracePeriod: 0)

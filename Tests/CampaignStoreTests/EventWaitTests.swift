@@ -28,7 +28,7 @@ struct EventWaitTests {
 
     /// Takes the oldest events off the list, as a maintenance leader does after it has applied them.
     func takeOff(_ count: Int) async throws {
-      _ = try await world.store.fleet.housekeep(as: instance, timeout: 600_000, beat: 250, idleBeat: nil)
+      try await world.lead(as: instance)
       var page = try await world.store.registry.events(on: .registrations)
       page.events = Array(page.events.prefix(count))
       #expect(try await world.store.registry.takeOff(page, .registrations, dead: [], as: instance))
@@ -85,7 +85,7 @@ struct EventWaitTests {
   /// A suspended maintenance leader continues and tries to take off a page that another one has taken off already.
   @Test func pageIsTakenOffOnce() async throws {
     let scene = try await Scene(events: 3)
-    _ = try await scene.world.store.fleet.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
+    try await scene.world.lead(as: scene.instance)
     var page = try await scene.world.store.registry.events(on: .registrations)
     page.events = Array(page.events.prefix(1))
     for isFirst in [true, false] {
@@ -113,7 +113,7 @@ struct EventWaitTests {
     }
     #expect(try await messages { _ = try await scene.dequeue() } == 1)
     #expect(try await messages { _ = try await scene.dequeue() } == 0)
-    _ = try await scene.world.store.fleet.housekeep(as: scene.instance, timeout: 600_000, beat: 250, idleBeat: nil)
+    try await scene.world.lead(as: scene.instance)
     for isAwaited in [true, true, false] {
       if !isAwaited { try await scene.push(1) }
       var page = try await scene.world.store.registry.events(on: .registrations)

@@ -125,7 +125,7 @@ struct FailoverReplayTests {
   @Test(arguments: Backend.allCases)
   func outcomesUnderAnotherSealAreDropped(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let first = try await world.claimed("a", lease: 60_000)
+    let first = try await world.claimed("a")
     let campaign = try await world.activate("a")
     try await world.registerUsers(0..<10)
     let unsealed = try await Snapshot(of: "a", in: world)

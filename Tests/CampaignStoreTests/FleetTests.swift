@@ -28,13 +28,13 @@ struct FleetTests {
     _ = try await world.store.campaigns.control("held", .pause, reason: "looks wrong")
     let sendAt = try await world.store.time() / 1000 + 86_400_000
     try await world.activate("later", #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
-    try await world.store.campaigns.noteWaiting("running", worker: "w", reason: "out of reach", since: 7)
+    try await world.noteWaiting("running", worker: "w", reason: "out of reach", since: 7)
     try await world.store.queue.deadLetter(Array("{}".utf8), reason: "r", hint: "h", worker: "w")
     try await world.command("LPUSH", world.keys.events(.receipts), "{}", "{}")
     try await world.command("HSET", world.keys.quarantine(3), "t", "x")
     try await world.command("LPUSH", world.keys.feedback, "x")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w", lanes: [.normal]))
-    #expect(try await world.store.slices.park(slice, for: 60_000, worker: "w"))
+    #expect(try await world.store.slices.park(slice, for: TestStore.patience, worker: "w"))
 
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     #expect(fleet.problems.isEmpty)
@@ -59,16 +59,16 @@ struct FleetTests {
   func reportOfAWorkerStaysUntilTheNextOneOrItsEnd(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     func told() async throws -> WorkerReport? {
-      try await world.store.fleet.snapshot(lease: 60_000).presence.workers.first?.report
+      try await world.store.fleet.snapshot(lease: TestStore.patience).presence.workers.first?.report
     }
     let report = Self.report()
-    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000, report: report)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience, report: report)
     #expect(try await told() == report)
-    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     #expect(try await told() == report)
     var next = report
     next.pools = []
-    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000, report: next)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience, report: next)
     #expect(try await told() == next)
     try await world.store.fleet.removeWorker("w")
     #expect(try await world.command("EXISTS", world.keys.reports).integer == 0)
@@ -113,9 +113,9 @@ struct FleetTests {
   func jobOfAnyProducerWaitsSinceItIsTheNext(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     func intake() async throws -> FleetSnapshot.Backlog {
-      try await world.store.fleet.snapshot(lease: 60_000).queues.intake
+      try await world.store.fleet.snapshot(lease: TestStore.patience).queues.intake
     }
-    func keepHouse() async throws { _ = try await world.store.chores("w", timeout: 60_000) }
+    func keepHouse() async throws { _ = try await world.store.chores("w") }
     try await world.command("LPUSH", world.keys.campaigns, "first", "second")
     // No maintenance leader has seen the job yet, and the job itself has no time.
     #expect(try await intake() == FleetSnapshot.Backlog(count: 2))
@@ -143,7 +143,7 @@ struct FleetTests {
     let before = try await world.store.time() / 1000
     _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any([TestStore.service])))
     let after = try await world.store.time() / 1000
-    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     let since = try #require(fleet.queues.intake.since)
     #expect((before - 1...after + 1000).contains(since) && fleet.queues.intake.count == 1)
   }
@@ -164,7 +164,7 @@ struct FleetTests {
       pipeline.append("ZADD", world.keys.workers, number, "w\(number)")
     }
     for reply in try await world.redis.execute(pipeline) { try reply.get() }
-    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     #expect(fleet.running.campaigns.count == FleetSnapshot.mostCampaigns)
     #expect(fleet.running.unseen == FleetSnapshot.mostCampaigns + 1)
     // A campaign on a lane is always included.
@@ -182,8 +182,8 @@ struct FleetTests {
     for key in [world.keys.lane("bulk"), world.keys.schedule, world.keys.reports, world.keys.quarantine(0)] {
       try await world.command("SET", key, "x")
     }
-    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
-    let fleet = try await world.store.fleet.snapshot(lease: 60_000)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
     #expect(fleet.running.campaigns.map(\.record.id) == ["well"] && fleet.presence.live == 1)
     #expect(fleet.problems.count >= 5 && fleet.problems.allSatisfy { $0.code == .damaged }, "\(fleet.problems)")
     #expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
@@ -311,9 +311,9 @@ struct FleetAlarmTests {
     _ = try await world.store.campaigns.controlEverywhere("asked", .pause, reason: "by hand", lease: 1)
     _ = try await world.store.campaigns.control("itself", .pause, reason: "wrong environment")
     try await world.command("HSET", world.keys.campaign("stuck"), "createdAt", 1)
-    try await world.store.campaigns.noteWaiting("stuck", worker: "w", reason: "out of reach", since: 5)
+    try await world.noteWaiting("stuck", worker: "w", reason: "out of reach", since: 5)
     try await world.command("HSET", world.keys.campaign("slow"), "createdAt", 1)
-    try await world.store.campaigns.noteWaiting("slow", worker: "w", reason: "rate: 5 a second", since: 5)
+    try await world.noteWaiting("slow", worker: "w", reason: "rate: 5 a second", since: 5)
     var limits = FleetLimits()
     limits.lanes = [:]
     let alarms = try await world.store.fleet.snapshot(lease: TestStore.patience).alarms(limits)

@@ -66,7 +66,8 @@ struct LegTests {
 
     func ledger(_ leg: Int, _ partition: Int) -> SliceLedger {
       SliceLedger(
-        store: store, slice: SliceReference(campaign: legs[leg].id, partition: partition), lease: 60_000, app: "news",
+        store: store, slice: SliceReference(campaign: legs[leg].id, partition: partition), lease: TestStore.patience,
+        app: "news",
         service: LegTests.services[legs[leg].service])
     }
 

@@ -72,7 +72,7 @@ struct LimitTests {
         users += Self.users(try #require(targets).chunk)
         #expect(Self.users(try await ledger.targets(from: 0, count: 20_000)) == Self.users(try #require(targets).chunk))
       } else {
-        ledgers.append(SliceLedger(store: world.store, slice: slice, lease: 60_000, app: "news"))
+        ledgers.append(SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news"))
       }
     }
     var bunch = SliceBunch(ledgers, store: world.store.pinned(), of: campaign, filter: filter, quotas: found)

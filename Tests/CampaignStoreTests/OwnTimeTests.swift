@@ -245,7 +245,7 @@ struct OwnTimeTests {
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
     let ledgers = (0..<8).map {
       SliceLedger(
-        store: world.store, slice: SliceReference(campaign: "a", partition: $0), lease: 60_000, app: "news")
+        store: world.store, slice: SliceReference(campaign: "a", partition: $0), lease: TestStore.patience, app: "news")
     }
     let start = try #require(try await world.store.campaigns.find("a")).start
     var bunch = SliceBunch(

@@ -15,13 +15,13 @@ struct PresenceTests {
     #expect(try await world.store.slices.park(later, for: 3_600_000, worker: "w"))
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    let pulse = try await world.store.chores("w", timeout: 10_000)
+    let pulse = try await world.store.chores("w")
     #expect(pulse.due == [soon])
     // Several workers may unpark slices at the same time.
     for worker in ["w", "v"] { try await world.store.slices.unpark(pulse.due, worker: worker) }
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == soon)
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == nil)
-    #expect(try await world.store.chores("w", timeout: 10_000).due == [])
+    #expect(try await world.store.chores("w").due == [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -30,8 +30,8 @@ struct PresenceTests {
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.park(slice, for: 0, worker: "w"))
     try await world.command("DEL", world.keys.campaign("a"))
-    try await world.store.slices.unpark(try await world.store.chores("w", timeout: 10_000).due, worker: "w")
-    #expect(try await world.store.chores("w", timeout: 10_000).due == [])
+    try await world.store.slices.unpark(try await world.store.chores("w").due, worker: "w")
+    #expect(try await world.store.chores("w").due == [])
   }
 
   /// - Returns: the listener and its messages, with `nil` when the subscription begins.
@@ -59,7 +59,8 @@ struct PresenceTests {
     var heard = messages.makeAsyncIterator()
     #expect(await heard.next() == .some(nil))
     func keepHouse(_ idleBeat: Int?) async throws {
-      let chores = try await world.store.fleet.housekeep(as: instance, timeout: 60_000, beat: 250, idleBeat: idleBeat)
+      let chores = try await world.store.fleet.housekeep(
+        as: instance, timeout: TestStore.patience, beat: 250, idleBeat: idleBeat)
       #expect(chores != nil)
     }
     try await keepHouse(nil)
@@ -114,7 +115,7 @@ struct PresenceTests {
     #expect(try await !livesNow())
     // Redis' clock must have advanced by a millisecond.
     while try await world.store.time() / 1000 <= seen.heartbeat {}
-    try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     #expect(try await livesNow())
     try await world.store.fleet.removeWorker("w", nonce: "0")
     #expect(try await !livesNow())
@@ -123,32 +124,32 @@ struct PresenceTests {
   @Test(arguments: Backend.allCases)
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await world.store.fleet.heartbeat(worker: "old", timeout: 10_000)
-    let pulse = try await world.store.chores("w", timeout: 10_000)
+    _ = try await world.store.fleet.heartbeat(worker: "old", timeout: TestStore.patience)
+    let pulse = try await world.store.chores("w")
     #expect(pulse.dead == [])
-    #expect(try await abs(pulse.now - world.store.time() / 1000) < 60_000)
-    try await world.command("ZADD", world.keys.workers, pulse.now - 20_000, "old")
-    #expect(try await world.store.chores("w", timeout: 10_000).dead == ["old"])
-    #expect(try await world.store.chores("w", timeout: 60_000).dead == [])
+    #expect(try await abs(pulse.now - world.store.time() / 1000) < TestStore.patience)
+    try await world.command("ZADD", world.keys.workers, pulse.now - 2 * TestStore.patience, "old")
+    #expect(try await world.store.chores("w").dead == ["old"])
+    #expect(try await world.store.chores("w", timeout: 4 * TestStore.patience).dead == [])
   }
 
   @Test(arguments: Backend.allCases)
   func liveLeaseOfASilentWorkerIsLeftAlone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "slow"))
-    _ = try await world.claimed("a", worker: "slow", lease: 60_000)
+    _ = try await world.claimed("a", worker: "slow")
     #expect(try await world.store.slices.takeOver(from: "slow") == [])
     #expect(try await processing(world, "slow") == [slice.description])
     try await world.store.fleet.removeWorker("slow")
     // The worker stays listed as long as one of its slices is listed.
     try await world.command("ZADD", world.keys.workers, 1, "slow")
     try await world.store.fleet.removeWorker("slow")
-    #expect(try await world.store.chores("w", timeout: 10_000).dead == ["slow"])
+    #expect(try await world.store.chores("w").dead == ["slow"])
 
     try await world.endLease("a")
     #expect(try await world.store.slices.takeOver(from: "slow") == [slice])
     try await world.store.fleet.removeWorker("slow")
-    #expect(try await world.store.chores("w", timeout: 10_000).dead == [])
+    #expect(try await world.store.chores("w").dead == [])
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
   }
 
@@ -168,14 +169,14 @@ struct PresenceTests {
   func referenceToAHeldSliceIsParkedUntilItsLeaseExpires(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "old"))
-    _ = try await world.claimed("a", worker: "new", lease: 60_000)
+    _ = try await world.claimed("a", worker: "new")
     #expect(try await world.store.slices.takeOver(from: "old") == [])
     #expect(try await processing(world, "old") == [])
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    let pulse = try await world.store.chores("w", timeout: 10_000)
+    let pulse = try await world.store.chores("w")
     #expect(pulse.due == [])
     let due = try #require(try await world.command("ZSCORE", world.keys.parked, slice.description).string)
-    #expect(abs((Double(due) ?? 0) - Double(pulse.now + 60_000)) < 30_000)
+    #expect(abs((Double(due) ?? 0) - Double(pulse.now + TestStore.patience)) < Double(TestStore.patience / 2))
   }
 
   @Test(arguments: Backend.allCases)
@@ -186,7 +187,7 @@ struct PresenceTests {
     #expect(try await world.store.slices.park(slice, for: 0, worker: "w") == false)
     try await world.store.slices.postpone(slice, for: 0, worker: "w")
     #expect(try await processing(world, "w") == [])
-    #expect(try await world.store.chores("w", timeout: 10_000).due == [slice])
+    #expect(try await world.store.chores("w").due == [slice])
   }
 
   @Test(arguments: Backend.allCases)

@@ -12,7 +12,7 @@ struct QueueTests {
 
   /// Takes a job as `awaitJob` does.
   private func take(_ world: TestStore, worker: String) async throws {
-    _ = try await world.store.fleet.heartbeat(worker: worker, timeout: 60_000)
+    _ = try await world.store.fleet.heartbeat(worker: worker, timeout: TestStore.patience)
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: worker), "RIGHT", "LEFT")
   }
 
@@ -100,12 +100,15 @@ struct QueueTests {
   @Test(arguments: Backend.allCases)
   func workersAreAbsentWithoutAHeartbeat(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    #expect(try await world.store.campaigns.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: nil))
-    let now = try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000).now
-    #expect(try await world.store.campaigns.absence(lease: 60_000) == nil)
-    try await world.command("ZADD", world.keys.workers, now - 60_000, "w")
     #expect(
-      try await world.store.campaigns.absence(lease: 60_000) == CampaignWait(reason: Self.absence, since: now - 60_000))
+      try await world.store.campaigns.absence(lease: TestStore.patience)
+        == CampaignWait(reason: Self.absence, since: nil))
+    let now = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience).now
+    #expect(try await world.store.campaigns.absence(lease: TestStore.patience) == nil)
+    try await world.command("ZADD", world.keys.workers, now - TestStore.patience, "w")
+    #expect(
+      try await world.store.campaigns.absence(lease: TestStore.patience)
+        == CampaignWait(reason: Self.absence, since: now - TestStore.patience))
   }
 
   private static let absence = "no worker runs; start one: carillon worker"

@@ -157,9 +157,9 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.activate("b")
     try await world.store.campaigns.control("b", .pause)
-    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: 60_000)
+    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
     _ = try await world.store.repartition.hold(for: 2)
-    var obstacles = try await world.store.repartition.obstacles(timeout: 60_000)
+    var obstacles = try await world.store.repartition.obstacles(timeout: TestStore.patience)
     #expect(obstacles.campaigns == ["a (active)", "b (paused)"] && obstacles.campaignCount == 2)
     #expect(obstacles.workers == ["w"])
     for id in ["a", "b"] {
@@ -167,7 +167,7 @@ struct RepartitionTests {
       try await world.command("SREM", world.keys.running, id)
     }
     try await world.store.fleet.removeWorker("w")
-    obstacles = try await world.store.repartition.obstacles(timeout: 60_000)
+    obstacles = try await world.store.repartition.obstacles(timeout: TestStore.patience)
     #expect(obstacles.isEmpty)
   }
 

@@ -9,7 +9,7 @@ struct SliceBunchTests {
   private func ledgers(_ world: TestStore, _ id: String, _ partitions: Range<Int>) -> [SliceLedger] {
     partitions.map {
       SliceLedger(
-        store: world.store, slice: SliceReference(campaign: id, partition: $0), lease: 60_000, app: "news")
+        store: world.store, slice: SliceReference(campaign: id, partition: $0), lease: TestStore.patience, app: "news")
     }
   }
 

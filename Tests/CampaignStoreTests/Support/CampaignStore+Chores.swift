@@ -4,7 +4,7 @@ import TestSupport
 extension CampaignStore {
   /// Sends a heartbeat of a worker and returns its due work as the maintenance leader. A test's store has no other
   /// worker.
-  func chores(_ worker: String, timeout: Int) async throws -> Fleet.Chores {
+  func chores(_ worker: String, timeout: Int = TestStore.patience) async throws -> Fleet.Chores {
     try await fleet.heartbeat(worker: worker, timeout: timeout)
     guard
       let chores = try await fleet.housekeep(
@@ -13,5 +13,27 @@ extension CampaignStore {
       throw TestSupportError("another worker is the maintenance leader")
     }
     return chores
+  }
+}
+
+extension TestStore {
+  /// Makes a worker the maintenance leader for the rest of the test. A real lease can expire between two steps of a
+  /// test, if the machine is busy.
+  @discardableResult
+  func lead(as instance: WorkerInstance, idleBeat: Int? = nil) async throws -> Fleet.Chores {
+    guard
+      let chores = try await store.fleet.housekeep(
+        as: instance, timeout: Self.patience, beat: 250, idleBeat: idleBeat)
+    else {
+      throw TestSupportError("another worker is the maintenance leader")
+    }
+    try await command("SET", keys.housekeeper, instance.description, "PX", Self.patience)
+    return chores
+  }
+
+  /// Reports why a campaign waits. The report stays for the rest of the test; a real one expires after ten seconds.
+  func noteWaiting(_ id: String, worker: String, reason: String, since: Int) async throws {
+    try await store.campaigns.noteWaiting(id, worker: worker, reason: reason, since: since)
+    try await command("PEXPIRE", keys.waiting(id), Self.patience)
   }
 }

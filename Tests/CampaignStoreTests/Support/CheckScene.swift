@@ -47,7 +47,7 @@ struct CheckScene {
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
     _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any([APNsService()])))
     try await store.queue.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
-    try await store.campaigns.noteWaiting("paused", worker: "w", reason: "out of reach", since: 7)
+    try await world.noteWaiting("paused", worker: "w", reason: "out of reach", since: 7)
     try await store.registry.keep(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
     var replacement = try await store.audiences.replacement(of: "vip")

@@ -14,7 +14,7 @@ struct FormatScene {
     world = try await TestStore(on: .single, partitions: 1)
     let slice = SliceReference(campaign: "a", partition: 0)
     ledger = SliceLedger(
-      store: world.store, slice: slice, lease: 60_000, app: "news",
+      store: world.store, slice: slice, lease: TestStore.patience, app: "news",
       // There are no caps, because the time of a cap would differ between runs.
       rules: GrantRules(app: "news", memory: 3600, badgeStep: 1))
     names[String(decoding: ledger.claim, as: UTF8.self)] = "<claim>"
@@ -121,10 +121,8 @@ struct FormatScene {
     _ = try await store.limits.guardTrial(
       "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 3, suspects: 1, gone: 1),
       returned: 0, round: 0)
-    try await store.slices.noteFailover(for: 60_000)
-    try await store.campaigns.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
-    // The note expires after ten seconds, and a busy machine may read it later.
-    try await world.command("PERSIST", world.keys.waiting("a"))
+    try await store.slices.noteFailover(for: TestStore.patience)
+    try await world.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
     _ = try await store.slices.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
     try await store.results.tellBackend([
       store.results.feedback(

@@ -181,7 +181,7 @@ struct TestStore {
     try await command("EVAL", script, 1, keys.submitter(campaign.id), store.queue.forms(of: job).meaning, person)
   }
 
-  /// Milliseconds; longer than any test takes.
+  /// A lease or a timeout in ms, longer than any test takes on a busy machine.
   static let patience = 3_600_000
 
   /// Creates a store with the active campaign `a` and these live workers.
@@ -194,7 +194,7 @@ struct TestStore {
 
   /// Claims a slice and returns its ledger.
   func claimed(
-    _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = 60_000, rules: GrantRules? = nil
+    _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = TestStore.patience, rules: GrantRules? = nil
   ) async throws -> (ledger: SliceLedger, standing: SliceStanding) {
     let ledger = SliceLedger(
       store: store, slice: SliceReference(campaign: id, partition: partition), lease: lease, app: "news", rules: rules)
@@ -206,7 +206,7 @@ struct TestStore {
 
   /// Returns a slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
   func sealed(
-    _ id: String, count: Int, granted: Int = 0, lease: Int = 60_000, _ more: String = ""
+    _ id: String, count: Int, granted: Int = 0, lease: Int = TestStore.patience, _ more: String = ""
   ) async throws -> SliceLedger {
     let tokens = (0..<count).map { "\"\(Self.text($0))\"" }.joined(separator: ",")
     let campaign = try await activate(id, audience: "{\"tokens\":[\(tokens)]}", more)
