@@ -115,7 +115,8 @@ public actor RedisSentinels {
     for _ in 0..<5 {
       let port = try FreePort.find()
       let words = certificates?.serverArguments(port: port) ?? ["--port", String(port)]
-      var lines = stride(from: 0, to: words.count, by: 2).map { words[$0].dropFirst(2) + " " + words[$0 + 1] }
+      // Without its type, the compiler needs two seconds for this expression.
+      var lines: [String] = stride(from: 0, to: words.count, by: 2).map { words[$0].dropFirst(2) + " " + words[$0 + 1] }
       if certificates != nil { lines.append("tls-replication yes") }
       if let password { lines += ["requirepass \(password)", "sentinel sentinel-pass \(password)"] }
       lines += users.map { "user \($0)" }
