@@ -1,11 +1,11 @@
-/// Date in a header field (RFC 9110 section 5.6.7).
-enum HTTPDate {
+/// Date in a header field, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
+public enum HTTPDate {
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
   /// Returns the UNIX seconds of a date in any of the three forms that a recipient must accept; `nil` for other text.
   ///
-  /// A year of two digits is between 1970 and 2069.
-  static func seconds(_ text: UnsafeBufferPointer<UInt8>) -> UInt32? {
+  /// A year of two digits is between 1970 and 2069. The name of the weekday is not compared with the date.
+  public static func seconds(_ text: UnsafeBufferPointer<UInt8>) -> UInt32? {
     let parts = text.split(omittingEmptySubsequences: true) {
       $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "-")
     }.map { String(decoding: $0, as: UTF8.self) }
@@ -22,10 +22,13 @@ enum HTTPDate {
     let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { number($0[...], 2...2) }
     guard clock.count == 3, let hour = clock[0], let minute = clock[1], let second = clock[2],
       hour < 24, minute < 60, second <= 60, let month = months.firstIndex(of: month),
-      let day = number(day[...], 1...2), (1...31).contains(day), var year = number(year[...], 2...4)
+      let day = number(day[...], 1...2), var year = number(year[...], 2...4)
     else { return nil }
     if year < 100 { year += year < 70 ? 2000 : 1900 }
-    return UInt32(exactly: days(year, month + 1, day) * 86_400 + hour * 3600 + minute * 60 + second)
+    let first = days(year, month + 1, 1)
+    let length = (month == 11 ? days(year + 1, 1, 1) : days(year, month + 2, 1)) - first
+    guard (1...length).contains(day) else { return nil }
+    return UInt32(exactly: (first + day - 1) * 86_400 + hour * 3600 + minute * 60 + second)
   }
 
   private static func number(_ text: Substring, _ length: ClosedRange<Int>) -> Int? {

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import HTTP2
 public import PushCore
 public import TLS
 
@@ -51,6 +52,12 @@ public enum HTTPExchange {
 
     /// Returns the value of the first header with this name.
     public func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
+
+    /// The time of the header `date` in UNIX seconds; `nil` without a readable one.
+    public var date: Int64? {
+      guard var text = header("date") else { return nil }
+      return text.withUTF8 { HTTPDate.seconds($0) }.map { Int64($0) }
+    }
   }
 
   /// Reason why there is no answer.

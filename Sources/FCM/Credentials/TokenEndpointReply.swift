@@ -74,7 +74,7 @@ struct TokenEndpointReply {
 
   /// Returns by how many seconds a time is ahead of the endpoint's clock.
   private static func ahead(_ response: HTTPExchange.Response, _ time: Int64) -> Int64? {
-    response.header("date").flatMap { HTTPDate.seconds($0) }.map { time - Int64($0) }
+    response.date.map { time - $0 }
   }
 
   private static func words(status: UInt16, _ error: String?, _ description: String?) -> String {
