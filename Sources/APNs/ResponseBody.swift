@@ -2,8 +2,7 @@ internal import PushCore
 
 /// The content of a rejection's body: `{"reason":"Unregistered","timestamp":1700000000000}`.
 ///
-/// This reader uses no JSON decoder, which costs more than the push. A body that is not a flat JSON object has no
-/// reason, and the status class decides.
+/// A body that is not a flat JSON object has no reason, and the status class decides.
 struct ResponseBody: Equatable {
   /// The reason; `other` if this version does not know it.
   var reason = Reason.none
@@ -17,7 +16,7 @@ struct ResponseBody: Equatable {
 
   /// - Parameter bytes: the received body. It may be empty, incomplete or any other bytes.
   init(_ bytes: UnsafeRawBufferPointer) {
-    var scanner = Scanner(bytes: bytes)
+    var scanner = JSONScanner(bytes)
     guard scanner.take(UInt8(ascii: "{")) else { return }
     while let key = scanner.string(), scanner.take(UInt8(ascii: ":")) {
       if let value = scanner.string() {
@@ -31,61 +30,11 @@ struct ResponseBody: Equatable {
     }
   }
 
-  private mutating func setReason(_ name: Slice<UnsafeRawBufferPointer>) {
+  private mutating func setReason(_ name: JSONScanner.Text) {
     reason = Reason(name: UnsafeRawBufferPointer(rebasing: name))
     guard reason == .other else { return }
     // Logs, CSV files and terminals get this text, so it contains only printable ASCII.
     let printable = name.prefix(Self.longestUnknown).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }
     unknownReason = String(decoding: printable, as: UTF8.self)
-  }
-}
-
-/// Reads the tokens of a flat JSON object (RFC 8259) and skips white space.
-private struct Scanner {
-  let bytes: UnsafeRawBufferPointer
-  var place = 0
-
-  init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
-  mutating func take(_ byte: UInt8) -> Bool {
-    skipSpace()
-    guard place < bytes.count, bytes[place] == byte else { return false }
-    place += 1
-    return true
-  }
-
-  /// Reads a string and returns its content with unchanged escapes. Returns `nil` and reads nothing if no string is
-  /// next.
-  mutating func string() -> Slice<UnsafeRawBufferPointer>? {
-    skipSpace()
-    guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
-    var end = place + 1
-    while end < bytes.count, bytes[end] != UInt8(ascii: "\"") {
-      end += bytes[end] == UInt8(ascii: "\\") ? 2 : 1
-    }
-    guard end < bytes.count else { return nil }
-    defer { place = end + 1 }
-    return bytes[place + 1..<end]
-  }
-
-  /// Reads a number, `true`, `false` or `null`.
-  mutating func literal() -> Slice<UnsafeRawBufferPointer>? {
-    skipSpace()
-    let start = place
-    while place < bytes.count, Self.isLiteral(bytes[place]) { place += 1 }
-    return place > start ? bytes[start..<place] : nil
-  }
-
-  private mutating func skipSpace() {
-    while place < bytes.count, bytes[place] == 0x20 || (0x09...0x0d).contains(bytes[place]) { place += 1 }
-  }
-
-  private static func isLiteral(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"),
-      UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "E"):
-      true
-    default: false
-    }
   }
 }

@@ -1,25 +1,29 @@
-/// Reader of nested JSON (RFC 8259) that visits members in place, without a tree and without copies.
+/// Reader of JSON (RFC 8259) that visits members in place, without a tree and without copies. Push services use it for
+/// the bodies of their answers, one for each push. A JSON decoder would cost more than the push.
 ///
 /// It is lenient: it accepts some texts that are not JSON. It never reads outside the bytes, and it stops at the first
-/// byte that it can't interpret.
-struct JSONScanner {
-  typealias Text = Slice<UnsafeRawBufferPointer>
+/// byte that it can't interpret. All of it is inlinable, because a call costs more than most tokens.
+@frozen public struct JSONScanner {
+  /// Bytes of a text, with unchanged escapes.
+  public typealias Text = Slice<UnsafeRawBufferPointer>
 
-  private let bytes: UnsafeRawBufferPointer
-  private var place = 0
-  private var depth = 0
+  @usableFromInline let bytes: UnsafeRawBufferPointer
+  @usableFromInline var place = 0
+  @usableFromInline var depth = 0
 
   /// Deepest nesting that is read. Error answers of Google have five levels.
-  private static let maximumDepth = 16
+  @inlinable static var maximumDepth: Int { 16 }
 
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  /// Creates a reader before the first token. The bytes must outlive it.
+  @inlinable public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   /// Reads an object.
   ///
   /// - Parameter member: reads the value of a member, and returns whether it could.
   /// - Returns: whether a whole object was read.
+  @inlinable
   @discardableResult
-  mutating func object(_ member: (_ key: Text, _ scanner: inout JSONScanner) -> Bool) -> Bool {
+  public mutating func object(_ member: (_ key: Text, _ scanner: inout JSONScanner) -> Bool) -> Bool {
     guard enter(UInt8(ascii: "{")) else { return false }
     defer { depth -= 1 }
     if take(UInt8(ascii: "}")) { return true }
@@ -33,7 +37,8 @@ struct JSONScanner {
   ///
   /// - Parameter element: reads an element, and returns whether it could.
   /// - Returns: whether a whole array was read.
-  mutating func array(_ element: (inout JSONScanner) -> Bool) -> Bool {
+  @inlinable
+  public mutating func array(_ element: (inout JSONScanner) -> Bool) -> Bool {
     guard enter(UInt8(ascii: "[")) else { return false }
     defer { depth -= 1 }
     if take(UInt8(ascii: "]")) { return true }
@@ -45,7 +50,8 @@ struct JSONScanner {
 
   /// Reads a string and returns its content with unchanged escapes. Returns `nil` and reads nothing if no whole string
   /// is next.
-  mutating func string() -> Text? {
+  @inlinable
+  public mutating func string() -> Text? {
     skipSpace()
     guard place < bytes.count, bytes[place] == UInt8(ascii: "\"") else { return nil }
     var end = place + 1
@@ -57,41 +63,54 @@ struct JSONScanner {
     return bytes[place + 1..<end]
   }
 
+  /// Reads a number, `true`, `false` or `null`. Returns `nil` and reads nothing if another token is next.
+  @inlinable
+  public mutating func literal() -> Text? {
+    skipSpace()
+    let start = place
+    while place < bytes.count, Self.isLiteral(bytes[place]) { place += 1 }
+    return place > start ? bytes[start..<place] : nil
+  }
+
   /// Reads any value, and ignores it.
   ///
   /// - Returns: whether a whole value was read.
-  mutating func skip() -> Bool {
+  public mutating func skip() -> Bool {
     if string() != nil { return true }
     guard place < bytes.count else { return false }
     switch bytes[place] {
     case UInt8(ascii: "{"): return object { _, scanner in scanner.skip() }
     case UInt8(ascii: "["): return array { $0.skip() }
-    default:
-      let start = place
-      while place < bytes.count, Self.isLiteral(bytes[place]) { place += 1 }
-      return place > start
+    default: return literal() != nil
     }
   }
 
-  private mutating func enter(_ bracket: UInt8) -> Bool {
-    guard depth < Self.maximumDepth, take(bracket) else { return false }
-    depth += 1
-    return true
-  }
-
-  private mutating func take(_ byte: UInt8) -> Bool {
+  /// Reads a punctuation mark.
+  ///
+  /// - Returns: whether it is next; `false` if nothing was read.
+  @inlinable
+  public mutating func take(_ byte: UInt8) -> Bool {
     skipSpace()
     guard place < bytes.count, bytes[place] == byte else { return false }
     place += 1
     return true
   }
 
-  private mutating func skipSpace() {
+  @inlinable
+  mutating func enter(_ bracket: UInt8) -> Bool {
+    guard depth < Self.maximumDepth, take(bracket) else { return false }
+    depth += 1
+    return true
+  }
+
+  @inlinable
+  mutating func skipSpace() {
     while place < bytes.count, bytes[place] == 0x20 || (0x09...0x0d).contains(bytes[place]) { place += 1 }
   }
 
   /// Returns whether a byte is part of a number, `true`, `false` or `null`.
-  private static func isLiteral(_ byte: UInt8) -> Bool {
+  @inlinable
+  static func isLiteral(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"),
       UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "E"):
