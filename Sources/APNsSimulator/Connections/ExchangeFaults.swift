@@ -25,6 +25,19 @@ enum RequestFate {
   case cut
   /// The connection becomes silent instead of an answer.
   case silenced
+
+  /// Whether the request gets its answer.
+  var isAnswered: Bool { self == .answered || self == .answeredLast }
+
+  /// The end of the connection after the request; `nil` if it stays open.
+  var cut: ConnectionCut? {
+    switch self {
+    case .answered, .withheld, .reset: nil
+    case .answeredLast: .finish
+    case .cut: .reset
+    case .silenced: .silence
+    }
+  }
 }
 
 /// Selection of the faults of ``ExchangeKnobs`` that are due, for one push service on one event loop. `note` counts

@@ -145,18 +145,15 @@ final class PushRole: ServiceRole {
     decide(stream.slot)
     requestCount += 1
     let fate = loop.nextFate(onConnection: requestCount)
-    let isAnswered = fate == .answered || fate == .answeredLast
     try loop.log?.add(
       now: EventLoop.wallClock, connection: connection, stream: stream.id, token: requests[stream.slot].token,
-      id: requests[stream.slot].id, status: isAnswered ? requests[stream.slot].outcome.status : nil,
+      id: requests[stream.slot].id, status: fate.isAnswered ? requests[stream.slot].outcome.status : nil,
       body: requests[stream.slot].body)
-    if isAnswered { try answerInTime(stream) }
-    switch fate {
-    case .answered, .withheld: break
-    case .reset: try session.reset(stream, error: .internalError)
-    case .answeredLast, .cut, .silenced:
+    if fate.isAnswered { try answerInTime(stream) }
+    if fate == .reset { try session.reset(stream, error: .internalError) }
+    if let cut = fate.cut {
       isCut = true
-      throw fate == .cut ? ConnectionCut.reset : fate == .silenced ? .silence : .finish
+      throw cut
     }
     if loop.knobs.goAwayAfterRequests > 0, requestCount >= loop.knobs.goAwayAfterRequests { try leave() }
   }
@@ -328,9 +325,7 @@ final class PushRole: ServiceRole {
   /// - Parameter error: error code; `nil` for the code that a knob sets.
   func leave(because reason: String = "Shutdown", error: HTTP2ErrorCode? = nil) throws {
     guard lastStream == .max else { return }
-    // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
-    let span = Int32(clamping: 2 * loop.knobs.goAwayUnprocessed)
-    lastStream = max(session.lastProcessedStreamID - span, lastAnswered)
+    lastStream = max(session.lastStream(keeping: loop.knobs.goAwayUnprocessed), lastAnswered)
     let unprocessed = requests.count { $0.stream > lastStream && $0.isReceived }
     if unprocessed > 0 { loop.note(.goAwayUnprocessed, unprocessed) }
     loop.tally.goAways += 1

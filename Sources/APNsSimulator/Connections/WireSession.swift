@@ -20,4 +20,10 @@ protocol WireSession: AnyObject {
   func goAway(lastStreamID: Int32, error: HTTP2ErrorCode, debugData: [UInt8]) throws
 }
 
+extension WireSession {
+  /// Returns the last stream before the `unprocessed` most recent ones of the peer. Identifiers of a client's streams
+  /// are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
+  func lastStream(keeping unprocessed: Int) -> Int32 { lastProcessedStreamID - Int32(clamping: 2 * unprocessed) }
+}
+
 extension HTTP2Session: WireSession {}

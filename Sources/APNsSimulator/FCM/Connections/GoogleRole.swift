@@ -117,19 +117,16 @@ final class GoogleRole: ServiceRole {
     exchanges[stream.slot].answer = answer
     guard endpoint.hasFaults else { return try answerLater(stream, answer.delayMilliseconds) }
     let fate = loop.shares.fcm.fate(knobs, onConnection: requestCount) { note($0) }
-    let isAnswered = fate == .answered || fate == .answeredLast
     try loop.log?.add(
       now: EventLoop.wallClock, connection: connection, stream: stream.id, token: Array(answer.token.utf8), id: nil,
-      status: isAnswered ? answer.status : nil, body: loop.shared.configuration.logsBodies ? request.body : nil)
-    if isAnswered {
+      status: fate.isAnswered ? answer.status : nil, body: loop.shared.configuration.logsBodies ? request.body : nil)
+    if fate.isAnswered {
       try answerLater(stream, loop.shares.fcm.latency(knobs, random: &loop.generator) { note($0) })
     }
-    switch fate {
-    case .answered, .withheld: break
-    case .reset: try session.reset(stream, error: .internalError)
-    case .answeredLast, .cut, .silenced:
+    if fate == .reset { try session.reset(stream, error: .internalError) }
+    if let cut = fate.cut {
       isCut = true
-      throw fate == .cut ? ConnectionCut.reset : fate == .silenced ? .silence : .finish
+      throw cut
     }
     if knobs.goAwayAfterRequests > 0, requestCount >= knobs.goAwayAfterRequests {
       try leave(keeping: knobs.goAwayUnprocessed)
@@ -205,8 +202,7 @@ final class GoogleRole: ServiceRole {
   /// - Parameter unprocessed: number of most recently opened streams that count as unprocessed.
   private func leave(keeping unprocessed: Int) throws {
     guard lastStream == .max else { return }
-    // Identifiers of a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
-    lastStream = max(session.lastProcessedStreamID - Int32(clamping: 2 * unprocessed), lastAnswered)
+    lastStream = max(session.lastStream(keeping: unprocessed), lastAnswered)
     loop.tally.fcm.goAways += 1
     let text = unprocessed == 0 ? "session_timed_out" : ""
     try session.goAway(lastStreamID: lastStream, error: .noError, debugData: Array(text.utf8))
