@@ -11,12 +11,12 @@ public struct DeviceFilter: Sendable {
     let service: [UInt8]
     let kind: UInt8
     let environment: [UInt8]
-    /// Personal content; `nil` if all pushes of the leg have the same content.
-    let content: PersonalContent?
   }
 
-  /// Legs in the order of the campaign; at least one.
-  private(set) var legs: [Leg]
+  private var legs: LegList<Leg>
+  /// Personal content of each leg; `nil` if all pushes of the leg have the same content. It is not in ``Leg``, which the
+  /// filter reads for each device.
+  private(set) var contents: LegList<PersonalContent?>
   let app: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
@@ -67,11 +67,8 @@ public struct DeviceFilter: Sendable {
     variants: CampaignVariants? = nil, variant: Int? = nil, activity: String? = nil, start: Int = 0,
     content: PersonalContent? = nil, valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
   ) {
-    legs = [
-      Leg(
-        service: Array(service.utf8), kind: kind.code, environment: Array(environment.utf8),
-        content: content?.needsTarget == true ? content : nil)
-    ]
+    legs = LegList(Leg(service: Array(service.utf8), kind: kind.code, environment: Array(environment.utf8)))
+    contents = LegList(content?.needsTarget == true ? content : nil)
     self.valuesOf = valuesOf
     self.app = Array(app.utf8)
     self.predicate = predicate
@@ -115,13 +112,14 @@ public struct DeviceFilter: Sendable {
   ///     and their content.
   public init(joining first: DeviceFilter, _ others: [DeviceFilter]) {
     self = first
-    legs += others.flatMap(\.legs)
+    legs.append(contentsOf: others.flatMap(\.legs))
+    contents.append(contentsOf: others.flatMap(\.contents))
   }
 
   private static let activityName = Array(DeviceRecord.activityName.utf8)
 
   /// Whether the content of a push depends on the values sealed with its target.
-  public var isPersonal: Bool { legs.contains { $0.content != nil } }
+  public var isPersonal: Bool { contents.contains { $0 != nil } }
 
   /// User data that the filter needs to select users.
   var asksToChoose: UserReads { UserReads(attributes: asksForAttributes) }
@@ -130,7 +128,7 @@ public struct DeviceFilter: Sendable {
   var asks: UserReads {
     UserReads(
       attributes: asksForAttributes || timing?.timing.attribute != nil
-        || legs.contains { $0.content?.names.isEmpty == false },
+        || contents.contains { $0?.names.isEmpty == false },
       valuesOf: valuesOf)
   }
 
@@ -219,10 +217,13 @@ public struct DeviceFilter: Sendable {
 
   /// Returns the position of the leg that sends to a device; `nil` if the device is left out.
   private func leg(admitting device: DeviceView, _ attributes: PredicateAttributes) -> Int? {
-    for place in legs.indices where refusal(of: device, by: legs[place]) == nil {
-      return predicate?.holds(of: device, user: attributes, now: start) ?? true ? place : nil
-    }
-    return nil
+    guard let place = leg(of: device) else { return nil }
+    return predicate?.holds(of: device, user: attributes, now: start) ?? true ? place : nil
+  }
+
+  private func leg(of device: DeviceView) -> Int? {
+    if refusal(of: device, by: legs.firstLeg) == nil { return 0 }
+    return (1..<legs.count).first { refusal(of: device, by: legs[$0]) == nil }
   }
 
   /// Returns the first check that a device fails in every leg, in the order of ``LeftOut``; `nil` for none. The condition

@@ -23,9 +23,9 @@ struct TargetBuilder {
 
     /// Writes a target.
     ///
-    /// - Parameter place: the sorter's bucket of a target with a send time of its own.
-    mutating func add(at place: Int, _ write: (inout [UInt8]) -> Void) {
-      guard sorter == nil else { return sorter?.add(at: place, write) ?? () }
+    /// - Parameter place: the sorter's bucket of a target with a send time of its own; `nil` without a sorter.
+    mutating func add(at place: Int?, _ write: (inout [UInt8]) -> Void) {
+      if let place { return sorter?.add(at: place, write) ?? () }
       write(&targets.bytes)
       endTarget()
     }
@@ -63,10 +63,28 @@ struct TargetBuilder {
     mutating func compact() { targets.bytes = targets.bytes.withUnsafeBytes(Array.init) }
   }
 
+  /// Personal content of a leg, with the values of the present user.
+  private struct Finding {
+    let content: PersonalContent
+    var user: PersonalContent.User
+
+    init(_ content: PersonalContent) { (self.content, user) = (content, PersonalContent.User(content)) }
+
+    mutating func find(values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer) {
+      content.find(&user, values: values, attributes: attributes)
+    }
+
+    mutating func write(locale: UnsafeRawBufferPointer, variant: Int, to page: inout [UInt8]) {
+      content.writeValues(of: &user, locale: locale, variant: variant, to: &page)
+    }
+  }
+
   /// Legs in the order of the filter's legs.
-  private var legs: [Leg]
+  private var legs: LegList<Leg>
   /// Position of the leg whose slice this builder's worker has claimed.
   private let own: Int
+  /// Whether targets have send times of their own. A test of this value is cheaper than one of a leg's sorter.
+  private let isTimed: Bool
   /// Whether the lists of the other legs exist.
   private var hasBegunSiblings = false
   private var renewedAt = ContinuousClock.now
@@ -87,12 +105,15 @@ struct TargetBuilder {
   init(ledger: SliceLedger, parts: [String] = [], filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
     let parts = parts.isEmpty ? [ledger.slice.campaign] : parts
     own = parts.firstIndex(of: ledger.slice.campaign) ?? 0
-    legs = zip(parts, filter.legs).map { part, leg in
+    isTimed = filter.timing != nil
+    func leg(_ part: String, _ content: PersonalContent?) -> Leg {
       Leg(
         ledger: part == ledger.slice.campaign ? ledger : ledger.sibling(part),
         sorter: filter.timing.map { TargetSorter($0, ledger.store.zones, now: now) },
-        counting: leg.content?.variantLanguages == nil ? nil : leg.content)
+        counting: content?.variantLanguages == nil ? nil : content)
     }
+    legs = LegList(leg(parts[0], filter.contents.firstLeg))
+    legs.append(contentsOf: zip(parts, filter.contents).dropFirst().map(leg))
     best = quota.map { BestUsers(quota: $0, campaign: parts[0]) }
   }
 
@@ -111,7 +132,7 @@ struct TargetBuilder {
 
   /// Sets the number of departures from the partition before the first user was added.
   mutating func note(departures: Int) {
-    for place in legs.indices { legs[place].targets.departures = departures }
+    legs.changeEach { $0.targets.departures = departures }
   }
 
   mutating func add(tokens: ArraySlice<RedisReply>) {
@@ -125,7 +146,7 @@ struct TargetBuilder {
       page.forEachUser { user, record, json, _ in add(user, record, json, filter) }
       return
     }
-    var found = filter.legs.map { PersonalContent.User($0.content) }
+    var found = filter.contents.mapLegs { $0.map(Finding.init) }
     page.forEachUser { user, record, json, values in
       json.withBytes { attributes in
         values.withBytes { add(user, record, json, filter, &found, values: $0, attributes: attributes) }
@@ -136,10 +157,10 @@ struct TargetBuilder {
   /// Counts the users of a page who are left out regardless of their devices.
   private mutating func noteLeftOut(of page: MemberPage, _ filter: DeviceFilter) {
     func count(_ users: [RedisReply]) -> Int { users.count { $0.withBytes(filter.isOfStage) } }
-    if !page.excluded.isEmpty { legs[0].targets.audience[.excluded] += count(page.excluded) }
-    if !page.suppressed.isEmpty { legs[0].targets.audience[.suppressed] += count(page.suppressed) }
+    if !page.excluded.isEmpty { legs.firstLeg.targets.audience[.excluded] += count(page.excluded) }
+    if !page.suppressed.isEmpty { legs.firstLeg.targets.audience[.suppressed] += count(page.suppressed) }
     for (user, record) in zip(page.members, page.records) where record.isNull && user.withBytes(filter.isOfStage) {
-      legs[0].targets.audience[.noDevice] += 1
+      legs.firstLeg.targets.audience[.noDevice] += 1
     }
   }
 
@@ -153,7 +174,7 @@ struct TargetBuilder {
     values: UnsafeRawBufferPointer, filter: DeviceFilter
   ) {
     guard filter.isPersonal else { return add(user, record, json, filter) }
-    var found = filter.legs.map { PersonalContent.User($0.content) }
+    var found = filter.contents.mapLegs { $0.map(Finding.init) }
     json.withBytes { add(user, record, json, filter, &found, values: values, attributes: $0) }
   }
 
@@ -170,18 +191,16 @@ struct TargetBuilder {
   /// - Parameter found: for each leg the values of the user that were looked up.
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
-    _ found: inout [PersonalContent.User], values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer
+    _ found: inout LegList<Finding?>, values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer
   ) {
-    for place in found.indices {
-      filter.legs[place].content?.find(&found[place], values: values, attributes: attributes)
-    }
+    found.changeEach { $0?.find(values: values, attributes: attributes) }
     let variant = filter.variant(of: user)
     add(user, record, json, filter) { device, leg, page in
-      guard let content = filter.legs[leg].content else {
-        return TargetPage.write(token: device.token, user: user, to: &page)
-      }
-      TargetPage.write(token: device.token, user: user, to: &page) {
-        content.writeValues(of: &found[leg], locale: device.name(.locale), variant: variant, to: &$0)
+      found.change(leg) { finding in
+        guard finding != nil else { return TargetPage.write(token: device.token, user: user, to: &page) }
+        TargetPage.write(token: device.token, user: user, to: &page) {
+          finding?.write(locale: device.name(.locale), variant: variant, to: &$0)
+        }
       }
     }
   }
@@ -196,20 +215,21 @@ struct TargetBuilder {
     guard filter.isOfStage(user) else { return }
     guard !filter.isControl(user) else { return addControl(user, record, json, filter) }
     guard best == nil else { return addBest(user, record, json, filter, write: write) }
-    let timeOfDay = filter.timing == nil ? nil : filter.timeOfDay(json)
+    let timeOfDay = isTimed ? filter.timeOfDay(json) : nil
     var isReached = false
     filter.forEachTarget(of: user, record, json) { device, leg in
       guard Self.canBeTarget(token: device.token, user: user) else { return }
       isReached = true
-      legs[leg].add(at: place(of: device, leg, timeOfDay)) { write(device, leg, &$0) }
+      let place = place(of: device, leg, timeOfDay)
+      legs.change(leg) { $0.add(at: place) { write(device, leg, &$0) } }
     }
-    if isReached { legs[0].targets.audience.users += 1 } else { leaveOut(user, record, filter) }
+    if isReached { legs.firstLeg.targets.audience.users += 1 } else { leaveOut(user, record, filter) }
   }
 
   private mutating func leaveOut(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ filter: DeviceFilter
   ) {
-    legs[0].targets.audience[filter.reason(for: user, record)] += 1
+    legs.firstLeg.targets.audience[filter.reason(for: user, record)] += 1
   }
 
   /// Adds a user of the control group. The limit selects users before the control group is split off, because only then
@@ -218,7 +238,7 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
   ) {
     guard let seenAt = filter.seenAt(of: user, record, json) else { return leaveOut(user, record, filter) }
-    guard best != nil else { return legs[0].targets.control.add(user) }
+    guard best != nil else { return legs.firstLeg.targets.control.add(user) }
     best?.end(control: user, seenAt: seenAt)
     candidates += 1
   }
@@ -227,14 +247,14 @@ struct TargetBuilder {
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     write: (DeviceView, Int, inout [UInt8]) -> Void
   ) {
-    let timeOfDay = filter.timing == nil ? nil : filter.timeOfDay(json)
+    let timeOfDay = isTimed ? filter.timeOfDay(json) : nil
     var seenAt: UInt64 = 0
     var isReached = false
     filter.forEachTarget(of: user, record, json) { device, leg in
       seenAt = max(seenAt, device.seenAt)
       guard Self.canBeTarget(token: device.token, user: user) else { return }
       isReached = true
-      let mark = place(of: device, leg, timeOfDay) * legs.count + leg
+      let mark = (place(of: device, leg, timeOfDay) ?? 0) * legs.count + leg
       best?.add(mark) { write(device, leg, &$0) }
     }
     guard isReached else { return leaveOut(user, record, filter) }
@@ -249,21 +269,23 @@ struct TargetBuilder {
     var taken = 0
     best.forEachUser { user, isControl in
       taken += 1
-      if !isControl { legs[0].targets.audience.users += 1 }
+      if !isControl { legs.firstLeg.targets.audience.users += 1 }
       for target in user {
         if isControl {
-          target.bytes.withUnsafeBytes { legs[0].targets.control.add($0) }
+          target.bytes.withUnsafeBytes { legs.firstLeg.targets.control.add($0) }
         } else {
-          legs[target.mark % legs.count].add(at: target.mark / legs.count) { $0 += target.bytes }
+          let place = isTimed ? target.mark / legs.count : nil
+          legs.change(target.mark % legs.count) { $0.add(at: place) { $0 += target.bytes } }
         }
       }
     }
-    legs[0].targets.audience[.overLimit] += candidates - taken
+    legs.firstLeg.targets.audience[.overLimit] += candidates - taken
   }
 
-  /// Returns the sorter's bucket for a target of the device; 0 if all targets may be sent immediately.
-  private mutating func place(of device: DeviceView, _ leg: Int, _ timeOfDay: Int?) -> Int {
-    legs[leg].sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) ?? 0
+  /// Returns the sorter's bucket for a target of the device; `nil` if all targets may be sent immediately.
+  private mutating func place(of device: DeviceView, _ leg: Int, _ timeOfDay: Int?) -> Int? {
+    guard isTimed else { return nil }
+    return legs.change(leg) { $0.sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) }
   }
 
   /// Returns whether a token and a user fit into a target. Carillon writes no device for which this is false: such a
@@ -274,13 +296,13 @@ struct TargetBuilder {
 
   private mutating func add(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) {
     guard Self.canBeTarget(token: token, user: user) else { return }
-    legs[own].add(at: 0) { TargetPage.write(token: token, user: user, to: &$0) }
+    legs.change(own) { $0.add(at: nil) { TargetPage.write(token: token, user: user, to: &$0) } }
   }
 
   /// Writes the full pages, and renews the lease when it is due.
   mutating func flush(to pipeline: inout RedisPipeline) {
     beginSiblings(to: &pipeline)
-    for place in legs.indices { legs[place].flush(to: &pipeline) }
+    legs.changeEach { $0.flush(to: &pipeline) }
     guard ContinuousClock.now - renewedAt > .milliseconds(legs[own].ledger.lease / 3) else { return }
     legs[own].ledger.renewLease(to: &pipeline)
     renewedAt = .now
@@ -296,13 +318,13 @@ struct TargetBuilder {
   /// Completes the targets after the last user.
   mutating func finish() {
     takeBest()
-    for place in legs.indices { legs[place].finish() }
+    legs.changeEach { $0.finish() }
   }
 
   /// Completes the targets and the last page of each leg.
   mutating func endPage() {
     finish()
-    for place in legs.indices { legs[place].endPage() }
+    legs.changeEach { $0.endPage() }
   }
 
   /// Writes the remaining pages and the seal.
@@ -313,7 +335,7 @@ struct TargetBuilder {
     let seals = legs.map { (ledger: $0.ledger, seal: SliceSeal($0.targets, departures: $0.targets.departures)) }
     legs[own].ledger.seal(
       seals[own].seal, siblings: seals.indices.filter { $0 != own }.map { seals[$0] }, to: &pipeline)
-    for place in legs.indices { legs[place].compact() }
+    legs.changeEach { $0.compact() }
   }
 }
 
