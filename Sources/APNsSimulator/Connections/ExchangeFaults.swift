@@ -43,22 +43,57 @@ enum RequestFate {
 /// Selection of the faults of ``ExchangeKnobs`` that are due, for one push service on one event loop. `note` counts
 /// each fault that fires.
 struct ExchangeFaults {
+  /// The values of ``ExchangeKnobs``. A copy of the knobs themselves, which also contain lists and texts, would count
+  /// many references for each request.
+  private struct Values {
+    let latencyMilliseconds, latencySpreadMilliseconds: Int
+    let stallShare: Double
+    let stallMilliseconds: Int
+    let refusedShare, resetShare, withheldShare: Double
+    let resetAfterRequests, closeAfterRequests, silentAfterRequests: Int
+
+    init(_ knobs: some ExchangeKnobs) {
+      latencyMilliseconds = knobs.latencyMilliseconds
+      latencySpreadMilliseconds = knobs.latencySpreadMilliseconds
+      stallShare = knobs.stallShare
+      stallMilliseconds = knobs.stallMilliseconds
+      refusedShare = knobs.refusedShare
+      resetShare = knobs.resetShare
+      withheldShare = knobs.withheldShare
+      resetAfterRequests = knobs.resetAfterRequests
+      closeAfterRequests = knobs.closeAfterRequests
+      silentAfterRequests = knobs.silentAfterRequests
+    }
+
+    /// Whether a knob is set.
+    var isAnySet: Bool {
+      latencyMilliseconds > 0 || latencySpreadMilliseconds > 0 || stallShare > 0 || refusedShare > 0 || resetShare > 0
+        || withheldShare > 0 || resetAfterRequests > 0 || closeAfterRequests > 0 || silentAfterRequests > 0
+    }
+  }
+
+  /// Whether a knob is set. Otherwise all requests are answered immediately, and the caller need not change this value.
+  let isActive: Bool
+  private let knobs: Values
   private var refused = EvenShare()
   private var reset = EvenShare()
   private var withheld = EvenShare()
   private var stalled = EvenShare()
 
+  init(_ knobs: some ExchangeKnobs) {
+    self.knobs = Values(knobs)
+    isActive = self.knobs.isAnySet
+  }
+
   /// Returns whether the next request is refused before any processing.
-  mutating func refuses(_ knobs: some ExchangeKnobs, note: (FaultKind) -> Void) -> Bool {
+  mutating func refuses(note: (FaultKind) -> Void) -> Bool {
     guard refused.isDue(knobs.refusedShare) else { return false }
     note(.refusedShare)
     return true
   }
 
   /// Returns the delay of the next answer in milliseconds.
-  mutating func latency(
-    _ knobs: some ExchangeKnobs, random generator: inout SplitMix64, note: (FaultKind) -> Void
-  ) -> Int {
+  mutating func latency(random generator: inout SplitMix64, note: (FaultKind) -> Void) -> Int {
     var latency = knobs.latencyMilliseconds
     if knobs.latencySpreadMilliseconds > 0 {
       // The sum of twelve uniform numbers has a variance of one. It approximates a normal distribution well enough for
@@ -76,9 +111,7 @@ struct ExchangeFaults {
   /// Decides the outcome of a received request and of its connection, and counts it.
   ///
   /// - Parameter number: number of the request on its connection, from 1.
-  mutating func fate(
-    _ knobs: some ExchangeKnobs, onConnection number: Int, note: (FaultKind) -> Void
-  ) -> RequestFate {
+  mutating func fate(onConnection number: Int, note: (FaultKind) -> Void) -> RequestFate {
     if knobs.resetAfterRequests > 0, number >= knobs.resetAfterRequests {
       note(.resetAfterRequests)
       return .cut

@@ -51,17 +51,19 @@ extension LoopState {
   }
 
   /// Returns the delay of the next answer in milliseconds.
-  func nextLatency() -> Int { shares.exchange.latency(knobs, random: &generator) { note($0) } }
+  func nextLatency() -> Int {
+    shares.exchange.isActive ? shares.exchange.latency(random: &generator) { note($0) } : 0
+  }
 
   /// Decides the outcome of a received request and of its connection, and counts it.
   ///
   /// - Parameter number: number of the request on its connection, from 1.
   func nextFate(onConnection number: Int) -> RequestFate {
-    shares.exchange.fate(knobs, onConnection: number) { note($0) }
+    shares.exchange.isActive ? shares.exchange.fate(onConnection: number) { note($0) } : .answered
   }
 
   /// Returns whether the next request is refused before any processing, and counts it.
-  func refusesRequest() -> Bool { shares.exchange.refuses(knobs) { note($0) } }
+  func refusesRequest() -> Bool { shares.exchange.isActive && shares.exchange.refuses { note($0) } }
 }
 
 extension SimulatorKnobs.Failure {

@@ -13,10 +13,15 @@ final class LoopState {
   /// Progress of each share among the knobs towards its next request.
   struct Shares {
     var failures: [EvenShare] = []
-    var exchange = ExchangeFaults()
-    var fcm = ExchangeFaults()
+    var exchange: ExchangeFaults
+    var fcm: ExchangeFaults
     var fcmFailures: [EvenShare] = []
     var connects = EvenShare()
+
+    init(_ knobs: SimulatorKnobs) {
+      exchange = ExchangeFaults(knobs)
+      fcm = ExchangeFaults(knobs.fcm)
+    }
   }
 
   /// Bytes of one read: a TLS record.
@@ -29,7 +34,7 @@ final class LoopState {
   var tally = Tally()
   var generator: SplitMix64
   var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
-  var shares = Shares()
+  var shares: Shares
   /// Buffer for TLS reads. A connection uses the bytes before it returns.
   let input = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
   /// Buffer in which connections collect output. A connection copies the bytes that it could not write.
@@ -44,6 +49,7 @@ final class LoopState {
     self.shared = shared
     generator = SplitMix64(seed: shared.configuration.seed &+ UInt64(number))
     rules = Rules(shared.configuration.knobs, version: 1)
+    shares = Shares(shared.configuration.knobs)
     log = shared.log.map { RequestLogLines($0) }
     updateClock()
   }
@@ -59,7 +65,7 @@ final class LoopState {
   /// Applies new rules. Requests that are already judged keep their verdict.
   func obey(_ rules: Rules) {
     self.rules = rules
-    shares = Shares()
+    shares = Shares(rules.knobs)
     updateClock()
   }
 

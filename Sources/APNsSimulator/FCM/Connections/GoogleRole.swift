@@ -77,7 +77,7 @@ final class GoogleRole: ServiceRole {
     guard exchanges[stream.slot].stream != stream.id, !isCut else { return }
     guard stream.id <= lastStream else { return note(.goAwayAfterRequests) }
     pings = 0
-    if endpoint.hasFaults, loop.shares.fcm.refuses(knobs, note: { note($0) }) {
+    if endpoint.hasFaults, loop.shares.fcm.refuses(note: { note($0) }) {
       return try session.reset(stream, error: .refusedStream)
     }
     var request = GoogleRequest()
@@ -116,12 +116,12 @@ final class GoogleRole: ServiceRole {
     let answer = endpoint.answer(request, by: loop)
     exchanges[stream.slot].answer = answer
     guard endpoint.hasFaults else { return try answerLater(stream, answer.delayMilliseconds) }
-    let fate = loop.shares.fcm.fate(knobs, onConnection: requestCount) { note($0) }
+    let fate = loop.shares.fcm.fate(onConnection: requestCount) { note($0) }
     try loop.log?.add(
       now: EventLoop.wallClock, connection: connection, stream: stream.id, token: Array(answer.token.utf8), id: nil,
       status: fate.isAnswered ? answer.status : nil, body: loop.shared.configuration.logsBodies ? request.body : nil)
     if fate.isAnswered {
-      try answerLater(stream, loop.shares.fcm.latency(knobs, random: &loop.generator) { note($0) })
+      try answerLater(stream, loop.shares.fcm.latency(random: &loop.generator) { note($0) })
     }
     if fate == .reset { try session.reset(stream, error: .internalError) }
     if let cut = fate.cut {
