@@ -64,7 +64,7 @@ struct WorkerParts {
     let sender = PushSender(environment, slices: slices, credit: credit, recorder: recorder, figures: figures)
     let answers = AnswerHandler(
       environment, inbox: inbox, slices: slices, credit: credit, recorder: recorder, sender: sender, guards: guards,
-      pauses: pauses, declined: declined, figures: figures)
+      rates: rates, pauses: pauses, declined: declined, figures: figures)
     let committer = SliceCommitter(
       environment: environment, credit: credit, recorder: recorder, sender: sender, failover: failover, figures: figures
     )
@@ -114,7 +114,8 @@ struct WorkerParts {
     // The fleet.
     intake = JobIntakeLoop(environment, blocking: blocking, membership: membership, failover: failover)
     reporter = WorkerReporter(
-      environment, slices: slices, credit: credit, routes: routes, figures: figures, membership: membership)
+      environment, slices: slices, credit: credit, routes: routes, rates: rates, figures: figures,
+      membership: membership)
     let waiting = WaitingReporter(
       environment, campaigns: campaigns, declined: declined, rates: rates, preconditions: preconditions)
     let heartbeat = Heartbeat(

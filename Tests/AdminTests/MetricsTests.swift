@@ -20,7 +20,8 @@ struct MetricsTests {
           unanswered: 0, retries: 0, prunes: 0, quarantines: 1)
       ],
       pools: [.init(apps: ["news", "weather", "sport"], state: state)],
-      credentials: [.init(apps: ["news"], stopped: "refused", expiresAt: 1_800_000_000_000)], totals: WorkerTotals(),
+      credentials: [.init(apps: ["news"], stopped: "refused", expiresAt: 1_800_000_000_000)],
+      quotas: [.init(name: "fcm:p", perSecond: 9900, exceeded: 4)], totals: WorkerTotals(),
       events: WorkerEventCounts(), window: 1000, windowUsed: 7, slicesInHand: 2, isStopping: false,
       isListed: true, isStoreLocked: false, silence: 1, heartbeatError: nil)
   }()
@@ -43,7 +44,8 @@ struct MetricsTests {
       #"carillon_refusals_total{app="ne\"ws\\",lane="urgent",reason="BadDeviceToken"} 1"#,
       #"carillon_stream_limit{app="news+2"} 40"#,
       #"carillon_connections{app="news+2",state="established"} 1"#,
-      #"carillon_credential_stopped{app="news"} 1"#,
+      #"carillon_credential_stopped{app="news"} 1"#, #"carillon_quota_exceeded_total{quota="fcm:p"} 4"#,
+      #"carillon_quota_pushes_per_second{quota="fcm:p"} 9900.0"#,
       #"carillon_certificate_expiry_timestamp_seconds{app="news"} 1800000000"#, "carillon_window_used_targets 7",
       #"carillon_answer_duration_seconds_bucket{app="news+2",engine="native",le="+Inf"} 0"#,
     ] {

@@ -18,6 +18,8 @@ public struct TextService: PushService {
     case stranger = 10
     /// The service asks for a later attempt.
     case busy = 11
+    /// The quota is used up.
+    case spent = 12
 
     /// The text in answers.
     public var text: String { "\(self)".uppercased() }
@@ -34,8 +36,16 @@ public struct TextService: PushService {
   /// Bounds for retries.
   public var retryBounds: RetryBounds
 
-  /// - Parameter retryBounds: bounds for retries; none by default, as for a service that sets none.
-  public init(retryBounds: RetryBounds = RetryBounds()) { self.retryBounds = retryBounds }
+  /// Quota of all apps that have the same one.
+  public var quota: ServiceQuota?
+
+  /// - Parameters:
+  ///   - retryBounds: bounds for retries; none by default, as for a service that sets none.
+  ///   - quota: quota; none by default.
+  public init(retryBounds: RetryBounds = RetryBounds(), quota: ServiceQuota? = nil) {
+    self.retryBounds = retryBounds
+    self.quota = quota
+  }
 
   public var name: String { "text" }
   public var title: String { "the text service" }
@@ -141,17 +151,20 @@ public struct TextService: PushService {
   public func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply {
     var reason = ReasonCode.none
     var unknown: String?
+    var limit: UInt32 = 0
     if let root = try? JSONValue(parsing: Array(body), maximumDepth: 4), case .object(let members) = root.kind {
       if case .string(let text)? = members.value("error")?.kind {
         reason = Word.allCases.first { $0.text == text }?.code ?? .other
         unknown = reason == .other ? text : nil
       }
+      if case .number(let number)? = members.value("limit")?.kind { limit = UInt32(number) ?? 0 }
     } else if status == 200 {
       // An answer with neither an error nor JSON is not an acceptance.
       reason = .other
     }
     return PushReply(
-      PushAnswer(kind: .answered, status: status, reason: reason, retryAfter: retryAfter), unknownReason: unknown)
+      PushAnswer(kind: .answered, status: status, reason: reason, retryAfter: retryAfter, quotaPerMinute: limit),
+      unknownReason: unknown)
   }
 
   public func meaning(of answer: PushAnswer, generation: Int) -> AnswerMeaning { AnswerMeaning() }
@@ -170,6 +183,10 @@ public struct TextService: PushService {
     case .stranger: return .held(policy, answer.reason, jitter)
     case .busy:
       return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
+    case .spent:
+      var decided = Disposition.later(policy.afterTooManyRequests(attempt: 1, asked: answer.asked, chance: jitter))
+      (decided.effect, decided.countsAttempt) = (answer.exceededQuota, false)
+      return decided
     case nil:
       guard answer.status >= 500 else { return Disposition(.finish(.rejected)) }
       return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)

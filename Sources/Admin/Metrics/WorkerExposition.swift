@@ -36,6 +36,7 @@ struct WorkerExposition {
     guard let worker else { return }
     writePushes(worker.apps, to: &metrics)
     writePools(worker.pools, to: &metrics)
+    writeQuotas(worker.quotas, to: &metrics)
     metrics.family(
       "carillon_credential_stopped", .gauge,
       "Whether the push service refuses the credential of an app, so the app sends nothing.")
@@ -123,6 +124,15 @@ struct WorkerExposition {
     value("carillon_breaker_openings_total", .counter, "Number of times that the circuit breaker opened.") {
       $0.breakerOpenings
     }
+  }
+
+  private func writeQuotas(_ quotas: [WorkerMetrics.Quota], to metrics: inout Exposition) {
+    metrics.family(
+      "carillon_quota_pushes_per_second", .gauge, "Present limit of all workers under the quota of a push service.")
+    for quota in quotas { metrics.sample(quota.perSecond, ("quota", quota.name)) }
+    metrics.family(
+      "carillon_quota_exceeded_total", .counter, "Pushes that the push service refused because of its quota.")
+    for quota in quotas { metrics.sample(quota.exceeded, ("quota", quota.name)) }
   }
 
   private func writeWorker(_ worker: WorkerMetrics, to metrics: inout Exposition) {

@@ -9,6 +9,17 @@ public enum RateSubject: Hashable, Sendable {
   case app(String, service: String)
   /// The pushes of an app's campaigns that depend on the health of the app's backend, by the app's name.
   case backend(String)
+  /// The pushes of all apps that share a quota of a push service.
+  case quota(ServiceQuota)
+}
+
+/// A worker's report that a quota refused many pushes.
+public struct QuotaReport: Sendable, Equatable {
+  /// Limit in pushes per minute that the service named; `nil` if it named none.
+  public var perMinute: Int?
+
+  /// Creates a report.
+  public init(perMinute: Int? = nil) { self.perMinute = perMinute }
 }
 
 /// Permits that a worker was granted from a token bucket.
@@ -33,6 +44,9 @@ public struct RateAnswer: Sendable, Equatable {
 ///
 /// The fleet sends at most 1.02 times the rate plus a burst. The burst is what the bucket may have gathered plus what
 /// workers may hold for a moment, together 0.25 s of pushes or one push. The additional 2 % are for catching up.
+///
+/// The bucket of a quota (``PushCore/ServiceQuota``) also has the present limit: it rises in a slow start, and falls when
+/// workers report that the service refuses pushes.
 public enum RateBucket {
   /// µs: interval between two requests of a worker, and the time for which it gets permits.
   public static let slice = 125_000
@@ -45,6 +59,13 @@ public enum RateBucket {
   /// The same for a bucket that counts the sent pushes of a campaign. A pause must be shorter, or the count is
   /// estimated.
   static let longestMemory = 8 * 86400
+  /// Share of a quota that the fleet uses. The service counts the pushes of each minute, and pushes arrive with different
+  /// delays. With ``quotaCatchUp``, a minute has at most 99.8 % of the quota.
+  public static let quotaShare = 0.99
+  /// µs of pushes that may be caught up under a quota.
+  public static let quotaCatchUp = 500_000
+  /// Seconds until the bucket of an unused quota expires. Longer than the hour in which the service's own limit counts.
+  static let quotaMemory = 7200
 }
 
 extension Limits {
@@ -59,19 +80,24 @@ extension Limits {
   ///   - returned: earlier permits that were not used.
   ///   - known: slices of the campaign that the worker holds and whose targets it knows, and the number of these
   ///     targets. The store knows the finished slices.
+  ///   - report: report of an exceeded quota, if the subject is a quota.
   public func lend(
     _ wanted: Int, of subject: RateSubject, at rate: CampaignRate, returned: Int,
-    known: (slices: Int, targets: Int) = (0, 0)
+    known: (slices: Int, targets: Int) = (0, 0), report: QuotaReport? = nil
   ) async throws -> RateAnswer {
     var names: [String]
+    var quota: RateBucket.QuotaRequest?
     switch subject {
     case .campaign(let id): names = [keys.rate(campaign: id), keys.campaign(id)]
     case .app(let name, let service): names = [keys.rate(app: name, service: service)]
     case .backend(let name): names = [keys.backendRate(app: name)]
+    case .quota(let shared):
+      names = [keys.quota(shared.name)]
+      quota = RateBucket.QuotaRequest(rampSeconds: shared.rampSeconds, report: report)
     }
     if case .perSecond = rate { names = [names[0]] }
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.rate, keys: names) { RateBucket.write(wanted, rate, returned, known, to: &$0) }
+    pipeline.script(StoreScripts.rate, keys: names) { RateBucket.write(wanted, rate, returned, known, quota, to: &$0) }
     let reply = try await run(pipeline)[0]
     guard let answer = RateBucket.answer(reply), 0...max(0, wanted) ~= answer.lent, answer.wait >= 0 else {
       throw StoreError(
@@ -82,15 +108,21 @@ extension Limits {
 }
 
 extension RateBucket {
+  /// The additional arguments for a quota.
+  struct QuotaRequest {
+    var rampSeconds: Int
+    var report: QuotaReport?
+  }
+
   /// Writes the arguments of the script.
   static func write(
     _ wanted: Int, _ rate: CampaignRate, _ returned: Int, _ known: (slices: Int, targets: Int),
-    to arguments: inout RedisArguments
+    _ quota: QuotaRequest? = nil, to arguments: inout RedisArguments
   ) {
     var (perSecond, spread, end) = ("", "", "")
-    var memory = shortestMemory
+    var memory = quota == nil ? shortestMemory : quotaMemory
     switch rate {
-    case .perSecond(let rate): perSecond = "\(rate)"
+    case .perSecond(let rate): perSecond = "\(quota == nil ? rate : rate * quotaShare)"
     case .over(let seconds): (spread, memory) = ("\(seconds * 1_000_000)", longestMemory)
     case .until(let milliseconds): (end, memory) = ("\(milliseconds)", longestMemory)
     }
@@ -99,9 +131,13 @@ extension RateBucket {
     arguments.append(returned)
     arguments.append(slice)
     arguments.append(burst)
-    arguments.append(Self.memory)
+    arguments.append(quota == nil ? Self.memory : quotaCatchUp)
     arguments.append(memory * 1000)
-    guard perSecond.isEmpty else { return }
+    guard perSecond.isEmpty else {
+      arguments.append(quota.map { "\($0.rampSeconds * 1_000_000)" } ?? "")
+      arguments.append(quota?.report.map { "\(Double($0.perMinute ?? 0) / 60 * quotaShare)" } ?? "")
+      return
+    }
     arguments.append(spread)
     arguments.append(end)
     arguments.append(known.slices)

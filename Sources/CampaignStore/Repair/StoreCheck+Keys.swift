@@ -57,6 +57,7 @@ extension StoreCheck {
       // A campaign that ends at a known time needs its bucket until then. A lost bucket would grant a burst.
       case (true, "rate"): RateBucket.longestMemory
       case (true, "apprate"), (true, "backendrate"): RateBucket.shortestMemory
+      case (true, "quota"): RateBucket.quotaMemory
       case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60
       case (false, "building"): 3600
       case (false, "importing"), (false, "arrivals"): SegmentReplacement.timeToLive

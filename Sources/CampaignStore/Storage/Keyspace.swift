@@ -62,6 +62,8 @@ public struct Keyspace: Sendable {
   func rate(app: String, service: String) -> String { control + "apprate:" + app + ":" + service }
   /// Hash: token bucket of an app's campaigns while its backend is unhealthy.
   func backendRate(app: String) -> String { control + "backendrate:" + app }
+  /// Hash: token bucket of all apps that share a quota of a push service, and its present limit, see `rate.lua`.
+  func quota(_ name: String) -> String { control + "quota:" + name }
   /// Hash: the latest answers to campaigns of an app during their guard trials, see `guardtrial.lua`.
   func answers(app: String) -> String { control + "answers:" + app }
   /// Hash: partition → histogram of its users by last seen, for a campaign with a limit, see `rank.lua`.

@@ -52,8 +52,7 @@ struct StoredKey {
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)
     case "attempts", "waiting", "instances", "reports", "webhooks", "alarms", "housekeeping", "import", "rate",
-      "apprate",
-      "backends", "backendrate", "ranking", "erasing":
+      "apprate", "backends", "backendrate", "quota", "ranking", "erasing":
       ("hash", .list(key: name), nil)
     case "definitions", "template": ("hash", .catalog(key: name), nil)
     case "segments", "templates": ("set", .catalog(key: name), nil)

@@ -31,6 +31,9 @@ public struct Disposition: Sendable, Equatable {
     /// Every push with the credential would fail in the same way. The credential stops
     /// (``PushService/refusal(of:generation:)``), and an alarm reports it.
     case stopCredential(ReasonCode)
+    /// The push exceeded the service's quota (``PushService/quota``). The fleet sends more slowly if this happens often.
+    /// `perMinute` is the quota in pushes per minute, if the answer contains it.
+    case slowQuota(perMinute: Int?)
   }
 
   public var target: Target
@@ -140,4 +143,9 @@ public struct Disposition: Sendable, Equatable {
 extension PushAnswer {
   /// Delay of its `Retry-After` in milliseconds.
   public var asked: Int { Int(retryAfter) * 1000 }
+
+  /// Effect of an answer which says that the push exceeded the quota.
+  public var exceededQuota: Disposition.Effect {
+    .slowQuota(perMinute: quotaPerMinute > 0 ? Int(quotaPerMinute) : nil)
+  }
 }

@@ -19,13 +19,19 @@ public struct PushAnswer: Sendable, Equatable {
   public var reason: ReasonCode
   /// Seconds of a `Retry-After` header (RFC 9110 section 10.2.3); 0 without one.
   public var retryAfter: UInt16
+  /// Quota in pushes per minute, if the answer says that the push exceeded the quota and contains this number; 0
+  /// otherwise.
+  public var quotaPerMinute: UInt32
 
   /// Creates an instance with these values.
-  public init(kind: Kind, status: UInt16 = 0, reason: ReasonCode = .none, retryAfter: UInt16 = 0) {
+  public init(
+    kind: Kind, status: UInt16 = 0, reason: ReasonCode = .none, retryAfter: UInt16 = 0, quotaPerMinute: UInt32 = 0
+  ) {
     self.kind = kind
     self.status = status
     self.reason = reason
     self.retryAfter = retryAfter
+    self.quotaPerMinute = quotaPerMinute
   }
 
   /// An acceptance.

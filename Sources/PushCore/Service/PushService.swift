@@ -117,6 +117,9 @@ public protocol PushService: Sendable {
   /// Bounds for retries. Default: none.
   var retryBounds: RetryBounds { get }
 
+  /// Quota that limits all workers and may limit several apps together; `nil`, the default, for none.
+  var quota: ServiceQuota? { get }
+
   // MARK: Answers
 
   /// Parses an answer. It is not called for an empty answer with status 200, which every service uses for an accepted
@@ -163,6 +166,7 @@ extension PushService {
   public var refreshTypes: [String] { [] }
   public var connectionPolicy: ConnectionPolicy { ConnectionPolicy() }
   public var retryBounds: RetryBounds { RetryBounds() }
+  public var quota: ServiceQuota? { nil }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
 
   /// Returns the rules that are broken by a push which only notifies the app of new content.

@@ -9,18 +9,20 @@ final class WorkerReporter: WorkerPart {
   private let slices: SliceTable
   private let credit: CreditLedger
   private let routes: PushRouteTable
+  private let rates: RateService
   private let figures: WorkerFigures
   private let membership: FleetMembership
   private var pace = ReportPace()
 
   init(
     _ environment: WorkerEnvironment, slices: SliceTable, credit: CreditLedger, routes: PushRouteTable,
-    figures: WorkerFigures, membership: FleetMembership
+    rates: RateService, figures: WorkerFigures, membership: FleetMembership
   ) {
     self.environment = environment
     self.slices = slices
     self.credit = credit
     self.routes = routes
+    self.rates = rates
     self.figures = figures
     self.membership = membership
   }
@@ -48,7 +50,7 @@ final class WorkerReporter: WorkerPart {
             ? users.filter { $0.channel.broadcasting.endpoint == route.endpoint }.map(\.name) : names,
           state: route.pool.published)
       },
-      credentials: credentials(),
+      credentials: credentials(), quotas: rates.quotas,
       totals: figures.totals, events: log.counts, window: credit.budget.window, windowUsed: credit.budget.lent,
       slicesInHand: slices.taken.count, isStopping: life.isStopping,
       isListed: membership.hasJoined,

@@ -60,6 +60,8 @@ public enum WorkerEvent: Sendable {
   case throttled(app: String, share: Double, reason: String)
   /// The backend is healthy again, and its campaigns are as fast as before.
   case throttleEnded(app: String)
+  /// A push service refuses pushes, because a quota is used up. The fleet sends at this rate for now.
+  case quotaExceeded(quota: String, perSecond: Double)
   /// The state of the connections to a push service, logged from time to time.
   case connections(service: String, endpoint: String, PoolState)
   // Events of slices, for the search for a fault.

@@ -29,10 +29,21 @@ public struct WorkerMetrics: Sendable {
     public var state: PoolState
   }
 
+  /// A quota of a push service, which apps can share.
+  public struct Quota: Sendable {
+    public var name: String
+    /// Present limit of the fleet, in pushes per second.
+    public var perSecond: Double
+    /// Number of this worker's pushes that exceeded the quota.
+    public var exceeded: Int
+  }
+
   public var apps: [App]
   public var pools: [Pool]
   /// The credentials, each one time.
   public var credentials: [WorkerReport.Credential]
+  /// The quotas that the worker has used since its start.
+  public var quotas: [Quota]
   public var totals: WorkerTotals
   public var events: WorkerEventCounts
   /// Maximum number of targets in doubt. `windowUsed` is the number that may be in doubt now.

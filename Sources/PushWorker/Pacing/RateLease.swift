@@ -20,6 +20,8 @@ struct RateLease {
   private var unused = 0
   /// Permits used since the last request.
   private var used = 0
+  /// Permits used since the start of the worker.
+  private(set) var total = 0
 
   /// A request to Redis.
   struct Question: Equatable {
@@ -71,6 +73,7 @@ struct RateLease {
     reserved = max(0, reserved - count)
     allowance += count - sent
     used += sent
+    total += sent
     keepMost()
   }
 

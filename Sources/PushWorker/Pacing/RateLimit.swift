@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// A rate that limits pushes of this worker: of a campaign, of its app, or of the app's backend. Confined to the
-/// worker's loop.
+/// A rate that limits pushes of this worker: of a campaign, of its app, of the app's backend, or of a quota that apps
+/// share. Confined to the worker's loop.
 final class RateLimit {
   let subject: RateSubject
   private(set) var rate: CampaignRate
@@ -13,6 +13,8 @@ final class RateLimit {
   var lease = RateLease()
   /// Pushes per second of the whole fleet: the given rate, or the last value from Redis; 0 while unknown.
   private(set) var perSecond: Double
+  /// The pushes that a quota refused.
+  private(set) var watch = QuotaWatch()
   /// Whether the last check found fewer targets than the worker needs to hold.
   private var isShort = false
 
@@ -44,6 +46,17 @@ final class RateLimit {
     return true
   }
 
+  /// Records that a push exceeded the quota.
+  ///
+  /// - Parameter perMinute: limit in pushes per minute that the service named; `nil` if it named none.
+  /// - Returns: the report to send to the fleet now; `nil` for none.
+  func note(exceeded perMinute: Int?, now: UInt64) -> QuotaReport? {
+    watch.note(limit: perMinute, sent: lease.total, now: now)
+  }
+
+  /// Returns whether such a report is logged.
+  func shouldLogReport(_ now: UInt64) -> Bool { watch.shouldLog(now) }
+
   /// Applies the answer of Redis; `nil` for none.
   func take(_ answer: RateAnswer?, now: UInt64) {
     lease.take(answer, now: now)
@@ -59,6 +72,8 @@ final class RateLimit {
     case (.backend(let name), _):
       "rate: the backend of app \(name) is unhealthy (\(cause ?? "just checked")), so its campaigns are limited to "
         + "\(number) pushes a second"
+    case (.quota(let quota), _):
+      "rate: the quota \(quota.name) limits all its apps to \(number) pushes per second at the moment"
     case (.campaign, .perSecond): "rate: its job limits it to \(number) pushes per second"
     case (.campaign, .over(let seconds)):
       "rate: its job spreads its pushes over \(DurationText.format(milliseconds: seconds * 1000))"

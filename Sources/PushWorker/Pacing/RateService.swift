@@ -2,22 +2,50 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Gets permits for campaigns and apps that have a rate. Redis grants them to the fleet for a short time at a time.
+/// Gets permits for campaigns, apps and quotas that have a rate. Redis grants them to the fleet for a short time at a time.
 final class RateService: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
   private let campaigns: CampaignTable
-  private var table = RateTable()
+  private var table: RateTable
 
   init(_ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable) {
     self.environment = environment
     self.slices = slices
     self.campaigns = campaigns
+    table = RateTable(environment.configuration.apps)
   }
 
   /// Returns the rates that limit a campaign.
   func limits(of campaign: Campaign, _ app: AppChannel, _ channel: ServiceChannel) -> [RateLimit] {
     table.limits(of: campaign, app, channel)
+  }
+
+  /// The quotas that this worker has used, for metrics.
+  var quotas: [WorkerMetrics.Quota] {
+    table.quotas.sorted { $0.key < $1.key }
+      .map { .init(name: $0.key, perSecond: $0.value.perSecond, exceeded: $0.value.watch.exceeded) }
+  }
+
+  /// Records that a push of a campaign exceeded its service's quota.
+  ///
+  /// - Parameter perMinute: limit in pushes per minute that the service named; `nil` if it named none.
+  func note(exceeded perMinute: Int?, by context: CampaignContext) {
+    guard let quota = context.facts.channel.service.quota, let limit = table.quotas[quota.name],
+      let report = limit.note(exceeded: perMinute, now: EventLoop.now)
+    else { return }
+    loop.start { await self.send(report, about: quota, limit) }
+  }
+
+  private func send(_ report: QuotaReport, about quota: ServiceQuota, _ limit: RateLimit) async {
+    do {
+      let answer = try await sharedStore.limits.lend(
+        0, of: limit.subject, at: limit.rate, returned: 0, report: report)
+      guard limit.shouldLogReport(EventLoop.now) else { return }
+      log.tell(.quotaExceeded(quota: quota.name, perSecond: answer.perSecond))
+    } catch {
+      log.report("could not report that the quota \(quota.name) is used up", error)
+    }
   }
 
   /// Adapts the rates of apps to the health of their backends.

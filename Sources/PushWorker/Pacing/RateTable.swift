@@ -1,19 +1,37 @@
 import CampaignStore
 import PushCore
 
-/// The rates of apps and of their backends, created with the first campaign of an app. Confined to the worker's loop,
-/// like the limits in it.
+/// The rates of apps, of their backends and of shared quotas, created with the first campaign of an app. Confined to the
+/// worker's loop, like the limits in it.
 struct RateTable {
   /// The rates of apps at a push service, by ``ServiceRate``.
   private var apps: [RateSubject: RateLimit] = [:]
   /// The rates of backends, by the app's name. In force only while the backend is unhealthy.
   private var backends: [String: RateLimit] = [:]
+  /// The rates of quotas, by name.
+  private(set) var quotas: [String: RateLimit] = [:]
+  /// The smallest configured rate of the apps that share a quota, by its name.
+  private let configured: [String: Double]
 
-  /// Returns the rates that limit a campaign: its own, its app's, and its app's backend's.
+  /// - Parameter apps: the apps of this worker.
+  init(_ apps: [String: AppChannel]) {
+    configured = apps.values.flatMap(\.services).reduce(into: [:]) { rates, channel in
+      guard let quota = channel.service.quota, let rate = channel.rate else { return }
+      rates[quota.name] = min(rates[quota.name] ?? rate, rate)
+    }
+  }
+
+  /// Returns the rates that limit a campaign: its own, its app's backend's, and that of its service's quota, or its
+  /// app's.
   mutating func limits(of campaign: Campaign, _ app: AppChannel, _ channel: ServiceChannel) -> [RateLimit] {
     var limits: [RateLimit] = []
     if let rate = campaign.delivery.rate { limits.append(RateLimit(.campaign(Self.subject(campaign, rate)), rate)) }
-    if let rate = channel.rate {
+    if var quota = channel.service.quota {
+      quota.perSecond = configured[quota.name] ?? quota.perSecond
+      let limit = quotas[quota.name] ?? RateLimit(.quota(quota), .perSecond(quota.perSecond))
+      quotas[quota.name] = limit
+      limits.append(limit)
+    } else if let rate = channel.rate {
       let subject = RateSubject.app(campaign.app, service: channel.service.name)
       let limit = apps[subject] ?? RateLimit(subject, .perSecond(rate))
       apps[subject] = limit

@@ -12,6 +12,7 @@ final class AnswerHandler: WorkerPart {
   private let recorder: TargetRecorder
   private let sender: PushSender
   private let guards: GuardService
+  private let rates: RateService
   private let pauses: CampaignPauses
   private let declined: DeclinedCampaigns
   private let figures: WorkerFigures
@@ -20,7 +21,7 @@ final class AnswerHandler: WorkerPart {
 
   init(
     _ environment: WorkerEnvironment, inbox: CompletionInbox, slices: SliceTable, credit: CreditLedger,
-    recorder: TargetRecorder, sender: PushSender, guards: GuardService, pauses: CampaignPauses,
+    recorder: TargetRecorder, sender: PushSender, guards: GuardService, rates: RateService, pauses: CampaignPauses,
     declined: DeclinedCampaigns, figures: WorkerFigures
   ) {
     self.environment = environment
@@ -30,6 +31,7 @@ final class AnswerHandler: WorkerPart {
     self.recorder = recorder
     self.sender = sender
     self.guards = guards
+    self.rates = rates
     self.pauses = pauses
     self.declined = declined
     self.figures = figures
@@ -190,6 +192,7 @@ final class AnswerHandler: WorkerPart {
     case .leaveCampaign: declined.decline(id, round: context.facts.round, refusal(completion, of: context))
     // The connection has reported the refusal. The credential has stopped, unless its key or certificate was replaced.
     case .stopCredential: declined.declineForStoppedCredentials()
+    case .slowQuota(let perMinute): rates.note(exceeded: perMinute, by: context)
     }
   }
 

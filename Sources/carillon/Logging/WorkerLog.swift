@@ -147,6 +147,11 @@ final class WorkerLog: Sendable {
       log(
         .info, .campaigns, "throttleEnded", "the app's backend is healthy: its campaigns run at full speed again",
         ["app": "\(app)"])
+    case .quotaExceeded(let quota, let perSecond):
+      log(
+        .warning, .campaigns, "quotaExceeded",
+        "the push service refuses pushes because the quota is used up; all workers send more slowly",
+        ["quota": "\(quota)", "perSecond": "\(CampaignRate.format(perSecond))"])
     case .connections(let service, let endpoint, let state): write(state, of: service, at: endpoint)
     case .error(let text, let slice):
       log(.warning, .worker, "error", text, slice.map { ["slice": "\($0)", "campaign": "\($0.campaign)"] } ?? [:])

@@ -38,11 +38,14 @@ import Testing
     /// The time in ns at which the pause ends.
     var pausedUntil = 0
 
-    init(perSecond: Double, workers: Int, seed: UInt64, rate: RateBucketModel.Rate? = nil) {
+    init(
+      perSecond: Double, workers: Int, seed: UInt64, rate: RateBucketModel.Rate? = nil,
+      memory: Int = RateBucket.memory
+    ) {
       self.perSecond = perSecond
       chance = Seed(value: seed)
       bucket = RateBucketModel(
-        rate ?? .perSecond(perSecond), slice: RateBucket.slice, burst: RateBucket.burst, memory: RateBucket.memory)
+        rate ?? .perSecond(perSecond), slice: RateBucket.slice, burst: RateBucket.burst, memory: memory)
       self.workers = (0..<workers).map { _ in Worker() }
       shares = Array(repeating: 0, count: workers)
     }
@@ -149,6 +152,21 @@ import Testing
     let share = Double(fleet.sent) / Double(perSecond * seconds)
     #expect((0.98...1.02).contains(share), "\(share)")
     #expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
+  }
+
+  /// A service counts the pushes of a minute, which begins at any time.
+  @Test(arguments: [40, 10_000], [1, 2, 7])
+  func everyMinuteStaysLittleBelowTheQuota(perSecond: Int, workers: Int) {
+    let quota = Double(perSecond)
+    var fleet = Fleet(
+      perSecond: quota * RateBucket.quotaShare, workers: workers, seed: 7, memory: RateBucket.quotaCatchUp)
+    var sent: [Int] = [0]
+    for _ in 0..<180_000 {
+      fleet.step()
+      sent.append(fleet.sent)
+    }
+    let minutes = (60_000..<sent.count).map { Double(sent[$0] - sent[$0 - 60_000]) / (60 * quota) }
+    #expect(minutes.max() ?? 0 <= 1 && minutes.min() ?? 0 >= 0.98, "\(minutes.min() ?? 0)...\(minutes.max() ?? 0)")
   }
 
   /// Returns a fleet that spreads the targets over sixty seconds, with slices of different sizes.

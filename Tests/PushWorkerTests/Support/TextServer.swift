@@ -12,6 +12,8 @@ actor TextServer {
     var bearer: String
     /// The reason for each rejected token.
     var refusals: [String: TextService.Word] = [:]
+    /// Number of further pushes that exceed the quota, and the limit per minute in their answers.
+    var excess = (pushes: 0, limit: 0)
     /// The tokens of accepted pushes, in order.
     private(set) var accepted: [String] = []
     /// The messages by token.
@@ -35,6 +37,10 @@ actor TextServer {
       else {
         strange.append(String(decoding: request.body, as: UTF8.self))
         return Self.refusal(.unfit, "200")
+      }
+      if excess.pushes > 0 {
+        excess.pushes -= 1
+        return ("429", #"{"error":"\#(TextService.Word.spent.text)","limit":\#(excess.limit)}"#)
       }
       if let word = refusals[token] {
         // The service is busy once.

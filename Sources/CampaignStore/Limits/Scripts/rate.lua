@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- rate: grants a worker permits for pushes, from the token bucket of a campaign or of all campaigns of an app.
+-- rate: grants a worker permits for pushes, from the token bucket of a campaign, of all campaigns of an app, or of all
+-- apps that share a quota of a push service.
 -- Invariant: a permit is granted when its time has come. The rate decides the time that each permit takes. The bucket
 -- has two clocks. `at` may lag by `memory`, so that missed time is caught up. `brisk` is 2 % faster and may lag only by
 -- the burst. So between any two moments the grants are at most 1.02 times the rate plus one burst. Since the bucket was
@@ -9,11 +10,20 @@
 -- estimated from the slices whose targets are known, over the remaining time. A duration grows while no worker asks,
 -- for example during a pause; its rate stays within a factor of 1.25 of the average. An end does not move: the rate
 -- rises as far as necessary.
+-- Under a quota, the rate is the configured one, or less:
+-- * Slow start: a new bucket begins with a tenth of the rate. The share rises by nine tenths in the duration of the slow
+--   start, counted by the granted permits. It falls at the same speed in the time for which no worker took the permits.
+-- * Each report of refused pushes lowers the rate to the limit that the service named, or by a tenth. Reports within
+--   four seconds count once. For six seconds after a report, the bucket grants only a tenth of that: the service refuses
+--   every push until its minute ends. A report ends the slow start.
+-- * One minute after the last reduction, the rate begins to rise, by a tenth of the configured rate each minute. A limit
+--   that the service named counts for an hour.
 -- KEYS 1 bucket, and if the rate follows from a time: 2 campaign
 -- ARGV 1 pushes a second ('' if the rate follows from a time), 2 permits wanted, 3 earlier permits that were not used,
 --      4 slice, 5 burst, 6 memory, each in us, 7 ms until an unused bucket expires; if the rate follows from a time: 8
 --      duration in us, or 9 end in ms since the epoch, the other '', 10 slices that the worker holds and whose targets
---      it knows, 11 number of these targets
+--      it knows, 11 number of these targets; otherwise: 8 duration of a quota's slow start in us ('' for other
+--      buckets), 9 limit that the service named in a report, in pushes a second (0 if it named none, '' without a report)
 -- Returns {permits granted, us until the next permit is due, us that a push takes}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -58,8 +68,70 @@ local function scheduled(memory)
   return math.max(1, average / 1.25, math.min(average * 1.25, interval))
 end
 
+local quota
+
+-- Moves the slow start forward by a time in us, or back if it is negative.
+local function change_share(by)
+  local ramp = tonumber(ARGV[8])
+  quota.share = ramp > 0 and math.min(1, math.max(0.1, (quota.share or 0.1) + 0.9 / ramp * by)) or 1
+end
+
+-- Returns the time in us that a push takes under a quota, and changes the quota's present limit.
+local function limited(full, told)
+  local minute, hour = 60000000, 3600000000
+  quota = {}
+  local names = {'share', 'limit', 'since', 'refused', 'told', 'toldAt'}
+  for i, value in ipairs(redis.call('HMGET', KEYS[1], unpack(names))) do
+    value = value and tonumber(value)
+    if value and value > 0 and value < 2 ^ 53 then quota[names[i]] = value end
+  end
+  -- A time in the future is from a clock that went back.
+  if quota.toldAt and quota.toldAt > now then quota.toldAt = nil end
+  if quota.refused and quota.refused > now then quota.refused = nil end
+  if quota.since and quota.since > now + minute then quota.since = nil end
+  change_share(0)
+
+  local function present()
+    local limit = full
+    if quota.told and quota.toldAt and now - quota.toldAt < hour then limit = math.min(limit, quota.told) end
+    if not (quota.limit and quota.since) then return limit end
+    return math.min(limit, quota.limit + full / 10 * math.max(0, now - quota.since) / minute)
+  end
+  if told then
+    local rate = present() * quota.share
+    local counts = not quota.refused or now - quota.refused >= 4000000
+    local is_new = told > 0 and told < rate
+    -- The fleet sends at the limit in the answers. The rest of the minute is lost, because it was faster before.
+    local is_at_limit = told > 0 and quota.limit == told and quota.since and now < quota.since
+    if told > 0 then quota.told, quota.toldAt = told, now end
+    if counts then
+      -- With a hundredth of the rate, the fleet notices when the service accepts more.
+      if not is_at_limit then
+        quota.limit, quota.since = is_new and told or math.max(rate * 0.9, full / 100), now + minute
+      end
+      quota.share, quota.refused = 1, now
+    end
+  end
+  local function interval()
+    local is_refused = quota.refused and now - quota.refused < 6000000
+    return (is_refused and 10000000 or 1000000) / (present() * quota.share)
+  end
+  -- In this time, no worker took the permits.
+  local missed = bucket[1] and now - bucket[1] - math.max(ARGV[6], interval()) or 0
+  change_share(-math.max(0, missed))
+  if quota.limit and quota.since then quota.limit, quota.since = present(), math.max(quota.since, now) end
+  return interval()
+end
+
+local interval
+if ARGV[1] == '' then
+  interval = scheduled(tonumber(ARGV[6]))
+elseif ARGV[8] ~= '' then
+  interval = limited(tonumber(ARGV[1]), tonumber(ARGV[9]))
+else
+  interval = 1000000 / ARGV[1]
+end
 -- One year: a rarer push is never sent anyway.
-local interval = ARGV[1] == '' and scheduled(tonumber(ARGV[6])) or 1000000 / ARGV[1]
 interval = math.min(interval, 31536000000000)
 local brisk_interval = interval / 1.02
 
@@ -86,6 +158,12 @@ at, brisk = at + lent * interval, brisk + lent * brisk_interval
 local wait = math.max(0, at + interval - now, brisk + brisk_interval - now)
 -- If there are fewer due permits than workers that ask, other workers come first the next time.
 if lent > 0 and due < askers then wait = wait + (askers - due) * interval / 2 end
+if quota then
+  -- Permits may become more frequent before the next one is due.
+  wait = math.min(wait, 5000000)
+  change_share((lent - returned) * interval)
+  for name, value in pairs(quota) do redis.call('HSET', KEYS[1], name, value) end
+end
 redis.call('HSET', KEYS[1], 'at', at, 'brisk', brisk, 'slot', slot, 'asks', asks, 'before', before)
 if fin then redis.call('HSET', KEYS[1], 'sent', sent + lent, 'fin', fin) end
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ARGV[7] + 2 * interval / 1000))

@@ -24,7 +24,7 @@ struct SecondServiceTests {
     private let engine: PushEngineKind
     private let channel: AppChannel
 
-    init(_ engine: PushEngineKind) async throws {
+    init(_ engine: PushEngineKind, service: TextService = TextService()) async throws {
       self.engine = engine
       let identity = try SelfSignedIdentity()
       server = try TextServer(identity, bearer: "secret")
@@ -33,7 +33,7 @@ struct SecondServiceTests {
       folder = try ScratchFolder()
       channel = AppChannel([
         ServiceChannel(
-          service: TextService(), environment: "production",
+          service: service, environment: "production",
           endpoint: PushEndpoint(
             url: "https://127.0.0.1:\(server.port)", trustRoots: try folder.write("ca.pem", identity.authorityPEM)),
           credential: credential)
@@ -67,10 +67,10 @@ struct SecondServiceTests {
       #expect(try await store.queue.submit(job, as: campaign) == .new)
     }
 
-    func worker(_ log: EventLog, drains: Bool = true) -> PushWorker {
+    func worker(_ log: EventLog, _ name: String = "w", drains: Bool = true, attempts: Int = 5) -> PushWorker {
       var configuration = WorkerConfiguration(
-        name: "w", window: 100, retry: RetryPolicy(tooManyRequests: 50, jitter: 0), guard: GuardPolicy(threshold: 0.5),
-        drains: drains, apps: ["web": channel])
+        name: name, window: 100, retry: RetryPolicy(tooManyRequests: 50, attempts: attempts, jitter: 0),
+        guard: GuardPolicy(threshold: 0.5), drains: drains, apps: ["web": channel])
       configuration.engine = engine
       return PushWorker(
         configuration: configuration, store: Self.store(url, keys), sharedStore: Self.store(url, keys),
@@ -110,6 +110,32 @@ struct SecondServiceTests {
       return true
     }
     #expect(reasons == ["GONE": 10, "NONSENSE": 10])
+    await rig.server.stop()
+  }
+
+  /// Pushes beyond the quota are sent again. They use up no attempt and do not open the circuit breaker.
+  @Test(arguments: PushEngineKind.one(for: "usedUpQuotaSlowsTheFleetAndFailsNoTarget"))
+  func usedUpQuotaSlowsTheFleetAndFailsNoTarget(engine: PushEngineKind) async throws {
+    let quota = ServiceQuota(name: "text:p", perSecond: 10_000)
+    let rig = try await Rig(engine, service: TextService(quota: quota))
+    try await rig.register(Self.tokens)
+    await rig.server.change { $0.excess = (pushes: 120, limit: 300_000) }
+    try await rig.submit("hello")
+    let log = EventLog()
+    try await withThrowingTaskGroup { group in
+      for name in ["one", "other"] {
+        let worker = rig.worker(log, name, attempts: 1)
+        group.addTask { try await worker.run() }
+      }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await rig.store.campaigns.show("hello"))
+    #expect(record.counters.outcomes == [.accepted: 400] && record.state == .completed, "\(log.all)")
+    let next = try await rig.store.limits.lend(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
+    // A tenth of the limit in the answers, until the service accepts pushes again.
+    #expect([4950, 495].contains(next.perSecond.rounded()), "\(next)")
+    let events = log.all.map { "\($0)" }
+    #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
     await rig.server.stop()
   }
 

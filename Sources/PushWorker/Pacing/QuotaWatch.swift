@@ -1,0 +1,49 @@
+import CampaignStore
+
+/// Decides when this worker reports to the fleet that a quota refuses pushes. Pure: time is an argument.
+///
+/// A quota that is used up refuses every push. A service that is busy for a moment refuses single pushes. These are only
+/// sent again.
+struct QuotaWatch {
+  /// Number of pushes that exceeded the quota, since the start of the worker.
+  private(set) var exceeded = 0
+  /// Average number of pushes that were sent from one refused push to the next.
+  private var gap = QuotaWatch.largestGap
+  private var sentBefore = 0
+  private var reportedAt: UInt64?
+  private var loggedAt: UInt64?
+
+  /// Time in ns between two reports.
+  static let interval: UInt64 = 5_000_000_000
+  /// Time in ns between two log lines. A quota is used up for a minute at most.
+  static let logInterval: UInt64 = 60_000_000_000
+  /// Largest average at which refused pushes are reported.
+  static let mostGap = 4.0
+  /// Value of ``gap`` while no push is refused.
+  private static let largestGap = 64.0
+  /// Share of the latest push in the average: about twenty refused pushes in a row cause a report.
+  private static let weight = 0.125
+
+  /// Records a push that exceeded the quota.
+  ///
+  /// - Parameters:
+  ///   - limit: limit in pushes per minute that the service named; `nil` if it named none.
+  ///   - sent: number of pushes that the worker sent under the quota since its start.
+  ///   - now: `EventLoop.now`.
+  /// - Returns: the report to send now; `nil` for none.
+  mutating func note(limit: Int?, sent: Int, now: UInt64) -> QuotaReport? {
+    exceeded += 1
+    gap += (min(max(1, Double(sent - sentBefore)), Self.largestGap) - gap) * Self.weight
+    sentBefore = sent
+    guard gap <= Self.mostGap, reportedAt.map({ now >= $0 + Self.interval }) ?? true else { return nil }
+    reportedAt = now
+    return QuotaReport(perMinute: limit)
+  }
+
+  /// Returns whether a report is logged: the first one in a minute.
+  mutating func shouldLog(_ now: UInt64) -> Bool {
+    if let loggedAt, now < loggedAt + Self.logInterval { return false }
+    loggedAt = now
+    return true
+  }
+}

@@ -1,0 +1,191 @@
+@testable import CampaignStore
+import PushCore
+import Redis
+import TestSupport
+import Testing
+
+/// Token buckets of quotas, which apps can share.
+@Suite struct QuotaTests {
+  /// The script with a clock of the test's own. Seconds and µs are its last two arguments.
+  private static let timed = RedisScript(
+    name: "rate",
+    source: StoreScripts.rate.source.replacing("redis.call('TIME')", with: "{ARGV[#ARGV - 1], ARGV[#ARGV]}"))
+
+  /// Pushes per second of the configured limit. The fleet uses 990 of them.
+  private static let full = 1000.0
+  /// µs since the epoch.
+  private static let start = 1_790_000_000_000_000
+
+  /// A fleet with one quota. Each call is a request of a worker.
+  private struct Fleet {
+    let world: TestStore
+    /// Seconds of the slow start.
+    var ramp = 0
+
+    init(on backend: Backend, ramp: Int = 0) async throws {
+      world = try await TestStore(on: backend, partitions: 1)
+      self.ramp = ramp
+    }
+
+    /// Asks for permits.
+    ///
+    /// - Parameter second: seconds since the start.
+    func ask(
+      _ wanted: Int = 1, at second: Double, returned: Int = 0, report: QuotaReport? = nil
+    ) async throws -> RateAnswer {
+      let now = QuotaTests.start + Int((second * 1_000_000).rounded())
+      var pipeline = RedisPipeline()
+      pipeline.script(QuotaTests.timed, keys: [world.keys.quota("fcm:p")]) {
+        RateBucket.write(
+          wanted, .perSecond(QuotaTests.full), returned, (0, 0), .init(rampSeconds: ramp, report: report), to: &$0)
+        $0.append(now / 1_000_000)
+        $0.append(now % 1_000_000)
+      }
+      let reply = try #require(try await world.redis.execute(pipeline).first).get()
+      return try #require(RateBucket.answer(reply))
+    }
+
+    /// Takes all permits of a period, and returns their number.
+    func send(from start: Double, to end: Double) async throws -> Int {
+      var lent = 0
+      for slice in 0..<Int((end - start) * 8) { lent += try await ask(5000, at: start + Double(slice) / 8).lent }
+      return lent
+    }
+
+    /// Returns the rate in pushes per second at a time.
+    func rate(at second: Double, _ report: QuotaReport? = nil) async throws -> Double {
+      (try await ask(at: second, report: report).perSecond * 10).rounded() / 10
+    }
+  }
+
+  @Test(arguments: Backend.allCases)
+  func rateRisesLinearlyWhileTheFleetSends(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend, ramp: 60)
+    #expect(try await fleet.rate(at: 0) == 99)
+    var lent = 0
+    for quarter in 0..<4 {
+      lent += try await fleet.send(from: 15 * Double(quarter), to: 15 * Double(quarter + 1))
+      let expected = 990 * (0.1 + 0.225 * Double(quarter + 1))
+      let rate = try await fleet.rate(at: 15 * Double(quarter + 1))
+      #expect((expected * 0.97...expected).contains(rate), "\(quarter): \(rate)")
+    }
+    #expect((31_500...32_670).contains(lent), "\(lent)")
+    let more = try await fleet.send(from: 65, to: 80)
+    #expect((14_550...15_050).contains(more), "\(more)")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func unusedTimeTakesTheRateBack(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend, ramp: 60)
+    _ = try await fleet.send(from: 0, to: 65)
+    #expect(try await fleet.rate(at: 65) == 990)
+    let half = try await fleet.rate(at: 95.5)
+    #expect((540...546).contains(half), "\(half)")
+    #expect(try await fleet.rate(at: 200) == 99)
+    // The first request after the pause gets no burst at the former rate.
+    #expect(try await fleet.ask(5000, at: 1000).lent <= 18)
+    // A few pushes a second do not keep the rate.
+    for second in 1000..<1100 { _ = try await fleet.ask(3, at: Double(second)) }
+    #expect(try await fleet.rate(at: 1100) < 105)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func slowQuotaRisesTooAndIsAskedOften(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    let quota = ServiceQuota(name: "fcm:p", perSecond: 0.01, rampSeconds: 60)
+    let first = try await world.store.limits.lend(5, of: .quota(quota), at: .perSecond(0.01), returned: 0)
+    #expect(first.lent == 1 && first.wait == 5_000_000)
+    let seconds = try #require(try await world.command("TTL", world.keys.quota("fcm:p")).integer)
+    #expect(seconds >= 7190)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func reportsLowerTheRateOfAllWorkers(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend)
+    #expect(try await fleet.rate(at: 0) == 990)
+    // A tenth of the new rate, until the service accepts pushes again.
+    #expect(try await fleet.rate(at: 1, QuotaReport()) == 89.1)
+    #expect(try await fleet.rate(at: 3, QuotaReport()) == 89.1, "another worker reports the same")
+    #expect(try await fleet.rate(at: 6.9) == 89.1)
+    #expect(try await fleet.rate(at: 7.1) == 891)
+    #expect(try await fleet.rate(at: 60) == 891)
+    // It rises by a tenth of the configured rate each minute.
+    #expect(try await fleet.rate(at: 91) == 940.5)
+    #expect(try await fleet.rate(at: 121) == 990)
+    // The more of the minute is lost, the lower is the rate.
+    for second in stride(from: 200.0, to: 230, by: 5) { _ = try await fleet.rate(at: second, QuotaReport()) }
+    #expect(try await fleet.rate(at: 240) == 526.1)
+    // It never stops, and recovers.
+    for second in stride(from: 300.0, to: 2000, by: 5) { _ = try await fleet.rate(at: second, QuotaReport()) }
+    #expect(try await fleet.rate(at: 2010) == 9.9)
+    #expect(try await fleet.rate(at: 2700) == 990)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func limitOfTheServiceCountsForAnHour(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend)
+    let report = QuotaReport(perMinute: 30_000)
+    #expect(try await fleet.rate(at: 0) == 990)
+    #expect(try await fleet.rate(at: 1, report) == 49.5)
+    // The rest of the minute is lost because of the former rate.
+    for second in stride(from: 6.0, to: 60, by: 5) { #expect(try await fleet.rate(at: second, report) == 49.5) }
+    #expect(try await fleet.rate(at: 63) == 495)
+    #expect(try await fleet.rate(at: 1800) == 495)
+    #expect(try await fleet.rate(at: 3650) == 495)
+    // An hour after the last report, it rises slowly.
+    #expect(try await fleet.rate(at: 3710) == 594)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func otherSendersTakeAPartOfTheLimit(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend)
+    let report = QuotaReport(perMinute: 30_000)
+    _ = try await fleet.rate(at: 0)
+    _ = try await fleet.rate(at: 1, report)
+    _ = try await fleet.rate(at: 100, report)
+    #expect(try await fleet.rate(at: 110) == 445.5)
+    // A limit above the configured rate does not raise it.
+    _ = try await fleet.rate(at: 5000)
+    #expect(try await fleet.rate(at: 5001, QuotaReport(perMinute: 600_000)) == 89.1)
+    #expect(try await fleet.rate(at: 5200) == 990)
+  }
+
+  @Test(arguments: Backend.allCases)
+  func reportEndsTheSlowStart(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend, ramp: 60)
+    _ = try await fleet.send(from: 0, to: 30)
+    let before = try await fleet.rate(at: 30)
+    let after = try await fleet.rate(at: 30.1, QuotaReport())
+    #expect(abs(after - before * 0.09) < 1, "\(before), \(after)")
+    _ = try await fleet.send(from: 30.2, to: 36)
+    let next = try await fleet.rate(at: 37)
+    #expect(abs(next - before * 0.9) < 8, "\(next)")
+  }
+
+  @Test(arguments: Backend.allCases)
+  func minuteNeverHasMorePushesThanTheQuota(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend)
+    _ = try await fleet.ask(at: 0)
+    // The first half minute is missed.
+    let lent = try await fleet.send(from: 30, to: 90)
+    #expect((59_400...60_000).contains(lent), "\(lent)")
+  }
+
+  /// After a failover the time may go back, and the stored values may be anything.
+  @Test(arguments: Backend.allCases)
+  func corruptValuesBlockNothing(on backend: Backend) async throws {
+    let fleet = try await Fleet(on: backend, ramp: 60)
+    _ = try await fleet.ask(at: 5000, report: nil)
+    _ = try await fleet.ask(at: 5001, report: QuotaReport(perMinute: 30_000))
+    #expect(try await fleet.ask(at: 10).perSecond >= 49)
+    for value in ["inf", "nan", "-1", "1e300", "x", "", "0"] {
+      for field in ["share", "limit", "since", "refused", "told", "toldAt"] {
+        _ = try await fleet.world.command("HSET", fleet.world.keys.quota("fcm:p"), field, value)
+        let rate = try await fleet.ask(at: 20).perSecond
+        #expect((9...990).contains(rate), "\(field) \(value): \(rate)")
+      }
+    }
+    _ = try await fleet.world.command("DEL", fleet.world.keys.quota("fcm:p"))
+    #expect(try await fleet.rate(at: 30) == 99)
+  }
+}

@@ -1,0 +1,54 @@
+import CampaignStore
+import Testing
+
+@testable import PushWorker
+
+@Suite struct QuotaWatchTests {
+  private let second: UInt64 = 1_000_000_000
+
+  /// Sends pushes of which one in `gap` is refused, and returns the reports.
+  private func refuse(
+    _ count: Int, every gap: Int, _ watch: inout QuotaWatch, sent: inout Int, now: UInt64
+  ) -> [QuotaReport] {
+    (0..<count).compactMap { _ in
+      sent += gap
+      return watch.note(limit: 60, sent: sent, now: now)
+    }
+  }
+
+  @Test(arguments: [(1, 1), (3, 1), (5, 0), (100, 0)])
+  func onlyAUsedUpQuotaIsReported(gap: Int, reports: Int) {
+    var (watch, sent) = (QuotaWatch(), 0)
+    let found = refuse(500, every: gap, &watch, sent: &sent, now: second)
+    #expect(found == Array(repeating: QuotaReport(perMinute: 60), count: reports))
+    #expect(watch.exceeded == 500)
+  }
+
+  @Test func fewRefusedPushesAreNotReported() {
+    var (watch, sent) = (QuotaWatch(), 0)
+    #expect(refuse(15, every: 1, &watch, sent: &sent, now: second).isEmpty)
+    #expect(refuse(15, every: 1, &watch, sent: &sent, now: second).count == 1)
+  }
+
+  /// Answers arrive after many pushes were sent, and then in groups.
+  @Test func pushesOnTheWayDoNotDelayTheReport() {
+    var watch = QuotaWatch()
+    let reports = (0..<30).compactMap { _ in watch.note(limit: nil, sent: 100_000, now: second) }
+    #expect(reports == [QuotaReport()])
+  }
+
+  @Test func nextReportFollowsAfterFiveSeconds() {
+    var (watch, sent) = (QuotaWatch(), 0)
+    #expect(refuse(50, every: 1, &watch, sent: &sent, now: second).count == 1)
+    #expect(refuse(50, every: 1, &watch, sent: &sent, now: 5 * second).isEmpty)
+    #expect(refuse(50, every: 1, &watch, sent: &sent, now: 6 * second).count == 1)
+    // Accepted pushes between the refused ones end the state. The first refused push still continues it.
+    #expect(refuse(60, every: 20, &watch, sent: &sent, now: 60 * second).count == 1)
+    #expect(refuse(60, every: 20, &watch, sent: &sent, now: 70 * second).isEmpty)
+  }
+
+  @Test func oneReportInAMinuteIsLogged() {
+    var watch = QuotaWatch()
+    #expect([1, 60, 61].map { watch.shouldLog($0 * second) } == [true, false, true])
+  }
+}
