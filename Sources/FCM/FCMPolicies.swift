@@ -1,9 +1,10 @@
 internal import PushCore
 
-/// What FCM expects of its senders: connections and retries.
+/// What FCM expects of its senders: connections, retries and the quota of a project.
 ///
-/// Sources: "Scale FCM requests" (Firebase documentation) for retries and timeouts, the
-/// Firebase Admin SDKs for Node.js and Java for the streams, and bloomberg/pushiko for age and PINGs.
+/// Sources: "Scale FCM requests" (Firebase documentation) for retries, timeouts and the slow start, "Throttling and
+/// quotas" for the quota, the Firebase Admin SDKs for Node.js and Java for the streams, and bloomberg/pushiko for age and
+/// PINGs.
 enum FCMPolicies {
   private static let second: UInt64 = 1_000_000_000
 
@@ -37,5 +38,10 @@ enum FCMPolicies {
     bounds.serverErrorFactor = 4
     bounds.maximumTime = 3_600_000
     return bounds
+  }
+
+  /// Returns the quota of a Firebase project: by default 600,000 messages a minute for all its apps.
+  static func quota(project: String) -> ServiceQuota {
+    ServiceQuota(name: "fcm:\(project)", perSecond: 10_000, rampSeconds: 60)
   }
 }

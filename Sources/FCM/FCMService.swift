@@ -15,6 +15,7 @@ public struct FCMService: PushService {
   public var title: String { "FCM" }
   public var connectionPolicy: ConnectionPolicy { FCMPolicies.connections }
   public var retryBounds: RetryBounds { FCMPolicies.retries }
+  public var quota: ServiceQuota? { project.map(FCMPolicies.quota) }
   public var tokenForm: String {
     "a registration token (with a colon) or a Firebase installation ID (22 characters, the first of c d e f)"
   }

@@ -76,6 +76,9 @@ enum AnswerTable {
     "Firebase Cloud Messaging API has not been used in project 1 before or it is disabled. Enable it then retry."
 
   private static func held(_ reason: FCMReason) -> Disposition.Effect { .stopCredential(reason.code) }
+
+  /// The effect of a quota whose limit the answer does not contain.
+  private static let slow = Disposition.Effect.slowQuota(perMinute: nil)
   private static func after(_ seconds: Int) -> Disposition.Target { .retry(afterMilliseconds: seconds * 1000) }
 
   static let rows: [AnswerRow] = [
@@ -195,19 +198,20 @@ enum AnswerTable {
       error(
         429, "RESOURCE_EXHAUSTED", "Quota exceeded for quota metric 'Send requests' of service 'fcm.googleapis.com'.",
         info("RATE_LIMIT_EXCEEDED")),
-      .projectQuotaExceeded, after(60), countsAttempt: false),
+      .projectQuotaExceeded, after(60), effect: .slowQuota(perMinute: 600_000), countsAttempt: false),
     AnswerRow(
-      "429 bare", 429, error(429, "RESOURCE_EXHAUSTED", ""), .projectQuotaExceeded, after(60), countsAttempt: false),
+      "429 bare", 429, error(429, "RESOURCE_EXHAUSTED", ""), .projectQuotaExceeded, after(60), effect: slow,
+      countsAttempt: false),
     AnswerRow(
       "429 project by FcmError", 429, error(429, "RESOURCE_EXHAUSTED", "Quota exceeded.", fcm("QUOTA_EXCEEDED")),
-      .projectQuotaExceeded, after(60), countsAttempt: false),
-    AnswerRow("429 page", 429, page, .none, after(60), countsAttempt: false),
+      .projectQuotaExceeded, after(60), effect: slow, countsAttempt: false),
+    AnswerRow("429 page", 429, page, .none, after(60), effect: slow, countsAttempt: false),
     AnswerRow(
       "429 project with Retry-After", 429, error(429, "RESOURCE_EXHAUSTED", ""), retryAfter: 25, .projectQuotaExceeded,
-      after(25), countsAttempt: false),
+      after(25), effect: slow, countsAttempt: false),
     AnswerRow(
       "429 project with a short Retry-After", 429, error(429, "RESOURCE_EXHAUSTED", ""), retryAfter: 1,
-      .projectQuotaExceeded, after(10), countsAttempt: false),
+      .projectQuotaExceeded, after(10), effect: slow, countsAttempt: false),
     AnswerRow(
       "429 device", 429,
       error(

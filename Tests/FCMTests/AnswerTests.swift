@@ -74,6 +74,33 @@ struct AnswerTests {
     #expect(decide(project, attempt: 9).target == Self.after(60), "it does not use up attempts")
   }
 
+  /// A limit of a day does not count. Only the project's own refusal has a limit that counts.
+  @Test(arguments: [
+    ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":"1200","quota_unit":"1/min/{project}""#, 1200),
+    ("RATE_LIMIT_EXCEEDED", #""quota_unit":"1/min/{project}","quota_limit_value":"600000""#, 600_000),
+    ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":"1200""#, 1200),
+    ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":"1200","quota_unit":"1/d/{project}""#, 0),
+    ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":"-1","quota_unit":"1/min/{project}""#, 0),
+    ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":"99999999999","quota_unit":"1/min/{project}""#, 0),
+    ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":1200"#, 0),
+    ("SERVICE_DISABLED", #""quota_limit_value":"1200""#, 0),
+  ])
+  func limitOfTheProjectIsRead(reason: String, metadata: String, limit: UInt32) {
+    let type = #""@type":"type.googleapis.com/google.rpc.ErrorInfo""#
+    for detail in [
+      #"{\#(type),"reason":"\#(reason)","metadata":{\#(metadata)}}"#,
+      #"{"metadata":{\#(metadata)},"reason":"\#(reason)",\#(type)}"#,
+    ] {
+      let body = AnswerTable.error(429, "RESOURCE_EXHAUSTED", "", detail)
+      #expect(reply(429, body.utf8).answer.quotaPerMinute == limit)
+    }
+  }
+
+  @Test func quotaBelongsToTheProject() {
+    #expect(service.quota == ServiceQuota(name: "fcm:demo", perSecond: 10_000, rampSeconds: 60))
+    #expect(FCMService().quota == nil)
+  }
+
   private static func after(_ seconds: Int) -> Disposition.Target { .retry(afterMilliseconds: seconds * 1000) }
 
   @Test func expiredAccessTokenIsReportedToTheCredential() {

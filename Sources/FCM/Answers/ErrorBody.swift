@@ -9,6 +9,8 @@ struct ErrorBody {
   private(set) var reason = FCMReason.none
   /// Text of an unknown reason.
   private(set) var unknownReason: String?
+  /// The quota of the project in messages per minute, if the push exceeded it and the body contains it; 0 otherwise.
+  private(set) var quotaPerMinute: UInt32 = 0
 
   /// Facts that were found in the body.
   private struct Facts {
@@ -19,6 +21,8 @@ struct ErrorBody {
     var infoReason: Text?
     /// `error.status`.
     var status: Text?
+    /// `ErrorInfo.metadata.quota_limit_value`, if the quota is one of a minute.
+    var quotaPerMinute: UInt32?
     /// Whether a `fieldViolations[].field` is the token or the installation ID.
     var isTokenNamed = false
     /// Whether a text names a device or a topic.
@@ -48,6 +52,7 @@ struct ErrorBody {
       unknownReason = String(decoding: printable, as: UTF8.self)
     default: break
     }
+    if reason == .projectQuotaExceeded { quotaPerMinute = facts.quotaPerMinute ?? 0 }
   }
 
   // MARK: Reading
@@ -76,11 +81,19 @@ struct ErrorBody {
   private static func detail(_ scanner: inout JSONScanner, _ facts: inout Facts) -> Bool {
     var type: Facts.Text?
     var (code, reason): (Facts.Text?, Facts.Text?)
+    var (limit, unit): (Facts.Text?, Facts.Text?)
     let isComplete = scanner.object { key, scanner in
       switch key.count {
       case 5 where key.elementsEqual("@type".utf8): type = scanner.string()
       case 9 where key.elementsEqual("errorCode".utf8): code = scanner.string()
       case 6 where key.elementsEqual("reason".utf8): reason = scanner.string()
+      case 8 where key.elementsEqual("metadata".utf8):
+        return scanner.object { key, scanner in
+          guard let text = scanner.string() else { return scanner.skip() }
+          if key.elementsEqual("quota_limit_value".utf8) { limit = text }
+          if key.elementsEqual("quota_unit".utf8) { unit = text }
+          return true
+        }
       case 15 where key.elementsEqual("fieldViolations".utf8):
         return violations(&scanner) { key, text in
           guard key.elementsEqual("field".utf8) else { return }
@@ -98,6 +111,9 @@ struct ErrorBody {
     if let type {
       if ends(type, "FcmError"), let code { facts.errorCode = code }
       if ends(type, "ErrorInfo"), let reason { facts.infoReason = reason }
+      if ends(type, "ErrorInfo"), let limit, unit?.starts(with: "1/min/".utf8) ?? true {
+        facts.quotaPerMinute = UInt32(String(decoding: limit, as: UTF8.self))
+      }
     }
     return isComplete
   }

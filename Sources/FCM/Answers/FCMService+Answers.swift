@@ -7,7 +7,9 @@ extension FCMService {
     if status / 100 == 2 { return PushReply(PushAnswer(kind: .answered, status: status)) }
     let content = ErrorBody(status: status, body)
     return PushReply(
-      PushAnswer(kind: .answered, status: status, reason: content.reason.code, retryAfter: retryAfter),
+      PushAnswer(
+        kind: .answered, status: status, reason: content.reason.code, retryAfter: retryAfter,
+        quotaPerMinute: content.quotaPerMinute),
       unknownReason: content.unknownReason)
   }
 

@@ -52,6 +52,7 @@ extension FCMService {
       var decided = later(
         answer.retryAfter == 0 ? afterQuota : afterServerError, answer, attempt: 1, policy, jitter)
       decided.countsAttempt = false
+      decided.effect = answer.exceededQuota
       return decided
     default: return Disposition(.finish(.failed))
     }

@@ -11,19 +11,20 @@
 -- for example during a pause; its rate stays within a factor of 1.25 of the average. An end does not move: the rate
 -- rises as far as necessary.
 -- Under a quota, the rate is the configured one, or less:
--- * Slow start: a new bucket begins with a tenth of the rate. The share rises by nine tenths in the duration of the slow
---   start, counted by the granted permits. It falls at the same speed in the time for which no worker took the permits.
+-- * Slow start: a new bucket begins with a tenth of the rate. The share rises by nine tenths in the duration of the
+--   slow start, counted by the granted permits. It falls at the same speed while no worker takes the permits.
 -- * Each report of refused pushes lowers the rate to the limit that the service named, or by a tenth. Reports within
---   four seconds count once. For six seconds after a report, the bucket grants only a tenth of that: the service refuses
---   every push until its minute ends. A report ends the slow start.
--- * One minute after the last reduction, the rate begins to rise, by a tenth of the configured rate each minute. A limit
---   that the service named counts for an hour.
+--   four seconds count once. For six seconds after a report, the bucket grants only a tenth of that: the service
+--   refuses every push until its minute ends. A report ends the slow start.
+-- * One minute after the last reduction, the rate begins to rise, by a tenth of the configured rate each minute. A
+--   limit that the service named counts for an hour.
 -- KEYS 1 bucket, and if the rate follows from a time: 2 campaign
 -- ARGV 1 pushes a second ('' if the rate follows from a time), 2 permits wanted, 3 earlier permits that were not used,
 --      4 slice, 5 burst, 6 memory, each in us, 7 ms until an unused bucket expires; if the rate follows from a time: 8
 --      duration in us, or 9 end in ms since the epoch, the other '', 10 slices that the worker holds and whose targets
 --      it knows, 11 number of these targets; otherwise: 8 duration of a quota's slow start in us ('' for other
---      buckets), 9 limit that the service named in a report, in pushes a second (0 if it named none, '' without a report)
+--      buckets), 9 limit that the service named in a report, in pushes a second (0 if it named none, '' without a
+--      report)
 -- Returns {permits granted, us until the next permit is due, us that a push takes}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -23,7 +23,7 @@ struct FCMRunTests {
     var rig: WorkerRig
 
     init(
-      engine: PushEngineKind, users: Int, log: String? = nil,
+      engine: PushEngineKind, users: Int, log: String? = nil, knobs: FCMKnobs = FCMKnobs(),
       state: (Int) -> SimulatedRegistration.State = { _ in .registered }
     ) async throws {
       let key = try RSAPrivateKey.generate()
@@ -33,6 +33,7 @@ struct FCMRunTests {
         configuration.fcm = fcm
         configuration.log = log
         configuration.logsBodies = log != nil
+        configuration.knobs.fcm = knobs
       }
       let account = try JSONSerialization.data(withJSONObject: [
         "type": "service_account", "project_id": project, "private_key_id": keyID, "private_key": key.pem,
@@ -107,6 +108,38 @@ struct FCMRunTests {
           #""data":{"sale":"42","push":""#, #""priority":"NORMAL""#, #""ttl":"14"#,
         ].allSatisfy { body.contains($0) }
       }, "\(android.first ?? "")")
+    await fcm.rig.simulator.stop()
+  }
+
+  /// The quota of the project is smaller than the configured rate. FCM refuses the pushes until its minute ends, which
+  /// is ten seconds here. The first retry comes ten seconds after the refusal.
+  @Test(arguments: PushEngineKind.one(for: "exceededProjectQuotaFailsNoTarget"))
+  func exceededProjectQuotaFailsNoTarget(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(
+      engine: engine, users: 960,
+      knobs: FCMKnobs {
+        ($0.messagesPerMinute, $0.quotaSeconds, $0.quotaRetryAfterSeconds) = (900, 10, 1)
+      })
+    try await fcm.rig.submit("android", #","services":["fcm"]"#, content: #""message":{"title":"Hi"}"#)
+    let log = EventLog()
+    try await withThrowingTaskGroup { group in
+      for name in ["one", "other"] {
+        // A refusal that used up an attempt would fail its target.
+        let worker = fcm.rig.worker(name, retry: RetryPolicy(attempts: 1), log: log)
+        group.addTask { try await worker.run() }
+      }
+      try await group.waitForAll()
+    }
+    let record = try #require(try await fcm.rig.store.campaigns.show("android"))
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 960], "\(log.all)")
+    let refused = await fcm.rig.simulator.counters().fcm.errors["RATE_LIMIT_EXCEEDED"] ?? 0
+    #expect(refused >= 60)
+    // The fleet knows the limit of the answers.
+    let quota = try #require(FCMService(project: Self.project).quota)
+    let next = try await fcm.rig.store.limits.lend(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
+    #expect(next.perSecond <= 900.0 / 60, "\(next)")
+    let events = log.all.map { "\($0)" }
+    #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
     await fcm.rig.simulator.stop()
   }
 }
