@@ -92,7 +92,7 @@ struct DamageTests {
       try await attempt { _ = try await store.campaigns.findWithJob("a") }
       try await attempt { _ = try await store.campaigns.standing(of: "a") }
       try await attempt { try await store.results.forEachResult(of: "a") { _ in true } }
-      try await attempt { _ = try await store.results.result(of: TestStore.deviceToken(9), in: "a") }
+      try await attempt { _ = try await store.results.result(of: TestStore.deviceToken(9), "apns", in: "a") }
       try await attempt { _ = try await store.campaigns.isIdle() }
       try await attempt { _ = try await store.campaigns.syncControl(["a"], worker: "w", applied: 1) }
       try await attempt { _ = try await store.campaigns.workersLagging(behind: 1, timeout: 60_000) }

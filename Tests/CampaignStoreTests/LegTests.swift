@@ -230,4 +230,43 @@ struct LegTests {
     let after = try await (world.users(0, 0), world.users(1, 0))
     #expect(after == before)
   }
+
+  @Test(arguments: Backend.allCases)
+  func resultsNameTheServiceOfEachTarget(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1)
+    try await world.register(9)
+    let ledgers = [world.ledger(0, 0), world.ledger(1, 0)]
+    for (leg, ledger) in ledgers.enumerated() {
+      guard case .claimed = try await ledger.claim(worker: "w") else {
+        throw TestSupportError("the slice is not claimed")
+      }
+      if leg == 0 { #expect(try await world.expand(ledger, 0) != nil) }
+      try await ledger.commit(credit: 6)
+    }
+    try await ledgers[0].commit(.accepted, 0..<6)
+    // The code has another meaning, or none, at APNs.
+    let gone = LedgerRecord(
+      state: .terminal(.failed), attempt: 0, status: 404, reason: TextService.Word.gone.code, at: 5000)
+    try await ledgers[1].commit(Dictionary(uniqueKeysWithValues: (0..<6).map { ($0, gone) }))
+
+    var results: [TargetResult] = []
+    try await world.store.results.forEachResult(of: "a") {
+      results += $0
+      return true
+    }
+    #expect(results.count == 12)
+    for result in results {
+      let isText = result.token?.bytes.starts(with: "t:".utf8) == true
+      #expect(result.service == (isText ? "text" : "apns"))
+      #expect(result.reason == (isText ? TextService.Word.gone.text : ""))
+    }
+    let both = try await world.store.results.results(ofUser: "u2", in: "a")
+    #expect(both.map(\.service) == ["apns", "text"])
+    #expect(both.map(\.reason) == ["", TextService.Word.gone.text])
+    let token = try #require(Self.text.token("t:2"))
+    let result = try await world.store.results.result(of: token, "text", in: "a")
+    #expect(result?.user == "u2" && result?.reason == TextService.Word.gone.text)
+    #expect(try await world.store.results.result(of: token, "apns", in: "a") == nil)
+    #expect(try await world.store.results.result(of: TestStore.deviceToken(2), "apns", in: "a")?.user == "u2")
+  }
 }

@@ -168,7 +168,8 @@ struct OutcomeTableTests {
       if let outcome { tally[outcome, default: 0] += 1 }
       #expect((results[index].at > 0) == (outcome != nil))
       // `results show`, by token and by user.
-      #expect(try await world.store.results.result(of: #require(results[index].token), in: "a")?.outcome == outcome)
+      let token = try #require(results[index].token)
+      #expect(try await world.store.results.result(of: token, "apns", in: "a")?.outcome == outcome)
       #expect(try await world.store.results.results(ofUser: users[index], in: "a").map(\.outcome) == [outcome])
       told[row, default: Told()].outcomes[phase] = .some(outcome)
     }

@@ -97,7 +97,7 @@ struct RepartitionTests {
     let store = try await TestStore(opening: world).store
     for number in 0..<20 {
       #expect(try await store.results.results(ofUser: "u\(number)", in: "a").map(\.outcome) == [.accepted])
-      #expect(try await store.results.result(of: TestStore.deviceToken(number), in: "a")?.outcome == .accepted)
+      #expect(try await store.results.result(of: TestStore.deviceToken(number), "apns", in: "a")?.outcome == .accepted)
     }
     var count = 0
     try await store.results.forEachResult(of: "a") {

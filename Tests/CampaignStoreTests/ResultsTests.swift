@@ -72,11 +72,11 @@ struct ResultsTests {
     }
     // Some tokens still have an owner, others do not.
     for number in 0..<20 {
-      let result = try await world.store.results.result(of: TestStore.deviceToken(number), in: "a")
+      let result = try await world.store.results.result(of: TestStore.deviceToken(number), "apns", in: "a")
       #expect(result?.user == "u\(number)")
       #expect(result?.outcome == .unregistered)
     }
-    #expect(try await world.store.results.result(of: TestStore.deviceToken(99), in: "a") == nil)
+    #expect(try await world.store.results.result(of: TestStore.deviceToken(99), "apns", in: "a") == nil)
   }
 
   @Test(arguments: Backend.allCases)

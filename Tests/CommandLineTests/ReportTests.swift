@@ -5,6 +5,7 @@ import ServiceTools
 import TestSupport
 import Testing
 
+@testable import CampaignStore
 @testable import CommandSupport
 @testable import carillon
 
@@ -27,6 +28,26 @@ struct ReasonGuideTests {
     #expect(ReasonGuide(status: 200, reason: .none).meaning.hasPrefix("accepted"))
     #expect(ReasonGuide(status: 502, reason: .none).advice.contains("15 minutes"))
     #expect(ReasonGuide(status: 302, reason: .none).advice.contains("proxy"))
+  }
+}
+
+struct ResultWriterTests {
+  @Test func tokensOfSeveralServicesAreWrittenInTheirOwnForms() throws {
+    let services = try ["apns", "fcm"].map(PushServices.known.named)
+    var writer = ResultWriter(campaign: "a", services: services, format: .csv)
+    let texts = ["00ff", "cAAAAAAAAAAAAAAAAAAAAA:APA91bX"]
+    for (service, text) in zip(services, texts) {
+      writer.append(
+        TargetResult(
+          user: "u", token: try service.token(argument: text), service: service.name, outcome: .accepted, status: 200,
+          reason: "", at: 0, variant: nil, record: LedgerRecord(state: .terminal(.accepted)), isDerived: false))
+    }
+    let lines = String(decoding: writer.take(), as: UTF8.self).split(whereSeparator: \.isNewline)
+    #expect(lines.first == "campaign,user,token,outcome,status,reason,apnsId,at,service")
+    let rows = lines.dropFirst().map { $0.split(separator: ",", omittingEmptySubsequences: false) }
+    #expect(rows.map { $0[2] } == ["00ff", "cAAAAAAAAAAAAAAAAAAAAA:APA91bX"])
+    #expect(rows.map { $0[6].count } == [36, 0])
+    #expect(rows.map { $0[8] } == ["apns", "fcm"])
   }
 }
 

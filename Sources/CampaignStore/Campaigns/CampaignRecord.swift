@@ -106,6 +106,11 @@ public struct CampaignRecord: Sendable {
     staging.partIDs.isEmpty ? [self] : parts.filter { CampaignID($0.id).part?.isStage == true }
   }
 
+  /// Names of the push services of its stages, in the order of the legs.
+  public var stageServices: [String] {
+    stages.map(\.service).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+
   /// Text about why the campaign has no target; `nil` if it has targets or may still get some.
   public var noUserReason: String? {
     guard state == .completed, counters.targets == 0 else { return nil }

@@ -7,6 +7,8 @@ public struct TargetResult: Sendable {
   public var user: String
   /// `nil` for an erased target.
   public var token: DeviceToken?
+  /// Name of the push service of the token.
+  public var service: String
   /// `nil` if the target has no outcome yet.
   public var outcome: Outcome?
   /// The last HTTP status; 0 for none.
@@ -99,9 +101,16 @@ public struct Results: StoreRoom {
   }
 
   /// Returns the result of one token; `nil` if it was not a target.
-  public func result(of token: DeviceToken, in id: String) async throws -> TargetResult? {
+  ///
+  /// - Parameters:
+  ///   - token: the token.
+  ///   - name: the push service of the token, one of the campaign's.
+  ///   - id: id of the campaign.
+  public func result(of token: DeviceToken, _ name: String, in id: String) async throws -> TargetResult? {
     guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
-    let service = try service(of: record)
+    let stages = record.stages.filter { $0.service == name }
+    guard let first = stages.first else { return nil }
+    let service = try service(of: first)
     var found: TargetResult?
     let look: ([TargetResult]) async throws -> Bool = { page in
       found = page.first { $0.token == token }
@@ -114,7 +123,7 @@ public struct Results: StoreRoom {
       likely.insert(Partition.of(user: owner, count: record.placement.partitions), at: 0)
     }
     for partition in likely {
-      for stage in record.stages {
+      for stage in stages {
         var pipeline = RedisPipeline()
         let slice = SliceReference(campaign: stage.id, partition: partition)
         view(slice, to: &pipeline)
@@ -123,7 +132,7 @@ public struct Results: StoreRoom {
         if found != nil { return found }
       }
     }
-    try await forEachResult(of: id, look)
+    for stage in stages where try await !forEachResult(of: stage, look) { break }
     return found
   }
 
@@ -137,7 +146,7 @@ public struct Results: StoreRoom {
       var pipeline = RedisPipeline()
       view(slice, to: &pipeline)
       let replies = try await run(pipeline)
-      _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service(of: record)) { page in
+      _ = try await read(SliceView(slice, keys, replies[0], replies[1]), service(of: stage)) { page in
         found += page.filter { $0.user == user }
         return true
       }
@@ -193,7 +202,7 @@ public struct Results: StoreRoom {
           let at = isDerived ? slice.cancelledAt : record.at
           return TargetResult(
             user: String(decoding: chunk.user(position), as: UTF8.self),
-            token: DeviceToken(bytes: chunk.token(position)),
+            token: DeviceToken(bytes: chunk.token(position)), service: service.name,
             outcome: outcome, status: record.status,
             reason: record.reason == .other
               ? replies[2][position].string ?? "" : service.reasonName(of: record.reason),

@@ -203,7 +203,7 @@ extension API {
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).whereIs(id) }
-    let service = try PushServices.known.named(record.service)
+    let services = try record.stageServices.map(PushServices.known.named)
     let groups = try await compute(for: call) { try await CampaignLookup(store).groups(of: id) }
     return HTTPResponse(
       200,
@@ -212,7 +212,7 @@ extension API {
         ("Cache-Control", "no-store"), ("Content-Disposition", "attachment; filename=\"\(id).\(format.rawValue)\""),
       ],
       body: .stream { [wanted] writer in
-        var lines = ResultWriter(campaign: id, service: service, groups: groups, format: format)
+        var lines = ResultWriter(campaign: id, services: services, groups: groups, format: format)
         try await store.results.forEachResult(of: id) { results in
           for result in results where wanted.isEmpty || wanted.contains(result.outcome) { lines.append(result) }
           try await writer.write(lines.take())

@@ -6,8 +6,13 @@ import ServiceTools
 /// Writes the results of targets as lines of an export. Confined to one thread, because its digest is.
 struct ResultWriter {
   private let campaign: String
-  private let service: any PushService
-  private let id: ResultID?
+  private let services: [any PushService]
+  /// Whether the campaign has several push services.
+  private let hasServices: Bool
+  /// Name of the field with the services' ids of pushes; `nil` if no service has such ids.
+  private let idName: String?
+  /// The ids of pushes, by service.
+  private let ids: [String: ResultID]
   /// Variants of the campaign; `nil` if there are none.
   private let variants: CampaignVariants?
   /// Stages of the campaign; `nil` if there are none.
@@ -17,23 +22,27 @@ struct ResultWriter {
 
   /// - Parameters:
   ///   - campaign: the id of the campaign.
-  ///   - service: the push service of the tokens.
+  ///   - services: the push services of the tokens. Several add a column with their names.
   ///   - groups: the variants and the stages of the campaign; `nil` if the users are not divided in this way.
   ///   - format: the format. CSV begins with a header line.
   ///   - spreadsheetSafe: see ``PushCore/CSVWriter``.
   init(
-    campaign: String, service: any PushService,
+    campaign: String, services: [any PushService],
     groups: (variants: CampaignVariants?, stages: CampaignStages?) = (nil, nil), format: DeviceRowReader.Format,
     spreadsheetSafe: Bool = false
   ) {
     self.campaign = campaign
-    self.service = service
-    id = KnownServices.all[service.name]?.resultID(ofCampaign: CampaignID(campaign).whole)
+    self.services = services
+    hasServices = services.count > 1
+    let whole = CampaignID(campaign).whole
+    ids = services.reduce(into: [:]) { $0[$1.name] = KnownServices.all[$1.name]?.resultID(ofCampaign: whole) }
+    idName = services.lazy.compactMap { [ids] in ids[$0.name]?.name }.first
     (variants, stages) = groups
     guard format == .csv else { return }
     var header = CSVWriter(spreadsheetSafe: spreadsheetSafe)
-    let names = ["campaign", "user", "token", "outcome", "status", "reason"] + (id.map { [$0.name] } ?? []) + ["at"]
-    let more = (variants == nil ? [] : ["variant"]) + (stages == nil ? [] : ["stage"])
+    let names = ["campaign", "user", "token", "outcome", "status", "reason"] + (idName.map { [$0] } ?? []) + ["at"]
+    let more =
+      (hasServices ? ["service"] : []) + (variants == nil ? [] : ["variant"]) + (stages == nil ? [] : ["stage"])
     for name in names + more { header.cell(name) }
     header.endRecord()
     csv = header
@@ -43,12 +52,16 @@ struct ResultWriter {
   func row(_ result: TargetResult) -> [(name: String, text: String?)] {
     var row: [(name: String, text: String?)] = [
       ("campaign", campaign), ("user", result.user.isEmpty ? nil : result.user),
-      ("token", result.token.map(service.text)),
+      ("token", result.token.map { token in services.first { $0.name == result.service }?.text(of: token) ?? "" }),
       ("outcome", result.outcome?.name), ("status", result.status == 0 ? nil : String(result.status)),
       ("reason", result.reason.isEmpty ? nil : result.reason),
     ]
-    if let id { row.append((id.name, result.token.map(id.text))) }
+    if let idName {
+      let id = ids[result.service]
+      row.append((idName, id.flatMap { id in result.token.map(id.text) }))
+    }
     row.append(("at", result.at == 0 ? nil : Timestamp.format(milliseconds: Int(result.at))))
+    if hasServices { row.append(("service", result.service)) }
     if let variants {
       row.append(
         ("variant", result.variant.flatMap { variants.all.indices.contains($0) ? variants.all[$0].name : nil }))

@@ -54,7 +54,7 @@ extension ResultsCommand {
         return try output.flush()
       }
       var writer = ResultWriter(
-        campaign: id, service: try PushServices.known.named(record.service),
+        campaign: id, services: try record.stageServices.map(PushServices.known.named),
         groups: try await CampaignLookup(store).groups(of: id), format: format, spreadsheetSafe: spreadsheetSafe)
       var bar = ProgressBar("exporting", unit: "results", total: record.counters.targets)
       var read = 0

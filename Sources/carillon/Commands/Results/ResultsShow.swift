@@ -30,12 +30,12 @@ extension ResultsCommand {
       let user = try user.map(UserArgument.read)
       let store = try await global.openStore()
       guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).whereIs(id) }
-      let service = try PushServices.known.named(record.service)
+      let services = try record.stageServices.map(PushServices.known.named)
       let results: [TargetResult]
       if let user {
         results = try await store.results.results(ofUser: user, in: id)
       } else {
-        results = try await store.results.result(of: service.token(argument: token ?? ""), in: id).map { [$0] } ?? []
+        results = try await find(token ?? "", services, store)
       }
       guard !results.isEmpty else {
         throw CommandError(
@@ -45,7 +45,7 @@ extension ResultsCommand {
           hint: "the user may not be in the audience; see: carillon devices show \(user ?? "USER")")
       }
       var writer = ResultWriter(
-        campaign: id, service: service, groups: try await CampaignLookup(store).groups(of: id), format: .ndjson)
+        campaign: id, services: services, groups: try await CampaignLookup(store).groups(of: id), format: .ndjson)
       if global.json {
         for result in results { writer.append(result) }
         var output = StandardOutput()
@@ -56,6 +56,19 @@ extension ResultsCommand {
         TextTable(writer.row(result).map { [$0.name, $0.text.map(Excerpt.harmless) ?? "-"] }).text
       }
       try StandardOutput.printLine(tables.joined(separator: "\n\n"))
+    }
+
+    /// Returns the results of a token, which can have the form of several services.
+    private func find(
+      _ token: String, _ services: [any PushService], _ store: CampaignStore
+    ) async throws -> [TargetResult] {
+      if !services.contains(where: { $0.token(token) != nil }) { _ = try services.first?.token(argument: token) }
+      var results: [TargetResult] = []
+      for service in services {
+        guard let token = service.token(token) else { continue }
+        if let result = try await store.results.result(of: token, service.name, in: id) { results.append(result) }
+      }
+      return results
     }
   }
 }
