@@ -22,6 +22,9 @@ public protocol PushCredential: AnyObject, Sendable {
   func firstAuthorization() async -> PushAuthorization?
   /// Time when the credential expires, in UNIX seconds; `nil` for never.
   var expiry: Int64? { get }
+  /// Seconds by which the clock for the credential is ahead of the service's clock, as far as the service has refused
+  /// the credential for its time; 0 otherwise. The credential corrects the error itself.
+  var clockError: Int64 { get }
   /// Tries the credential again, as after a start.
   func resume()
   /// Returns the meaning of the reason for this credential and the remedy, for people.
@@ -39,6 +42,7 @@ extension PushCredential {
   public var delay: String? { nil }
   public func firstAuthorization() async -> PushAuthorization? { authorization() }
   public var expiry: Int64? { nil }
+  public var clockError: Int64 { 0 }
 }
 
 /// Authorization with which a push is sent.

@@ -79,8 +79,8 @@ struct FleetTests {
     let text = #"""
       {"version":"1.2.3","startedAt":1796115600007,"engine":"native","window":1000,"lent":7,"slices":2,"perSecond":12,
       "accepted":99,"takesNothing":true,"pools":[{"endpoint":"https://a","open":2,"inFlight":3,"backlog":4,
-      "failures":5,"health":"unresponsive"}],"credentials":[{"apps":["a","b"],"stopped":"no","expiresAt":8},
-      {"apps":["c"]}]}
+      "failures":5,"health":"unresponsive"}],"credentials":[{"apps":["a","b"],"stopped":"no","expiresAt":8,
+      "clockError":-9},{"apps":["c"]}]}
       """#.replacing("\n", with: "")
     #expect(String(decoding: Self.report().json, as: UTF8.self) == text)
     #expect(WorkerReport(json: Array(text.utf8)) == Self.report())
@@ -103,7 +103,7 @@ struct FleetTests {
     report.pools = [
       .init(endpoint: "https://a", open: 2, inFlight: 3, backlog: 4, failures: 5, health: .unresponsive)
     ]
-    report.credentials = [.init(apps: ["a", "b"], stopped: "no", expiresAt: 8), .init(apps: ["c"])]
+    report.credentials = [.init(apps: ["a", "b"], stopped: "no", expiresAt: 8, clockError: -9), .init(apps: ["c"])]
     return report
   }
 
@@ -257,6 +257,12 @@ struct FleetAlarmTests {
       .credentialExpires, "a", "the certificate of app a has expired",
       { fleet in
         fleet.presence.workers[0].report?.credentials = [.init(apps: ["a"], expiresAt: now - 1)]
+      }
+    ),
+    (
+      .clockWrong, "a", "the time of worker w is 600 s behind the push service of app a",
+      { fleet in
+        fleet.presence.workers[0].report?.credentials = [.init(apps: ["a"], clockError: -600)]
       }
     ),
     (

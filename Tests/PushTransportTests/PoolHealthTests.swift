@@ -23,10 +23,12 @@ struct PoolHealthTests {
 
   private func health(
     _ connections: [ConnectionState], at seconds: Double, failure: (since: UInt64, reason: String)? = nil,
-    breakerOpenSince: UInt64? = nil, stopped: ReasonCode? = nil
+    breakerOpenSince: UInt64? = nil, stopped: ReasonCode? = nil, delay: (since: UInt64, reason: String)? = nil
   ) -> PoolHealth {
     PoolHealth(
-      .init(stopped: stopped, breakerOpenSince: breakerOpenSince, connections: connections, failure: failure),
+      .init(
+        stopped: stopped, delay: delay, breakerOpenSince: breakerOpenSince, connections: connections,
+        failure: failure),
       now: UInt64(seconds * 1e9))
   }
 
@@ -83,6 +85,17 @@ struct PoolHealthTests {
       health([], at: 9, failure: failure, breakerOpenSince: 2 * Self.second) == .breakerOpen(since: 2 * Self.second))
     #expect(
       health([], at: 9, breakerOpenSince: 2, stopped: Reason.invalidProviderToken.code)
+        == .credentialStopped(Reason.invalidProviderToken.code))
+  }
+
+  @Test("without an authorization a pool can't send, whatever its connections do")
+  func delayedCredential() {
+    let delay = (since: Self.second, reason: "no access token")
+    let answering = connection(.established, inFlight: 1, openedAt: 0, answeredAt: 5 * Self.second)
+    #expect(
+      health([answering], at: 6, delay: delay) == .credentialDelayed(since: Self.second, reason: "no access token"))
+    #expect(
+      health([answering], at: 6, stopped: Reason.invalidProviderToken.code, delay: delay)
         == .credentialStopped(Reason.invalidProviderToken.code))
   }
 }

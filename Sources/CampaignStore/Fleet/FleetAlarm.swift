@@ -13,6 +13,8 @@ public struct FleetAlarm: Sendable, Equatable {
     case credentialStopped
     /// A certificate expires soon, or has expired.
     case credentialExpires
+    /// The clock of a worker or of Redis differs from a push service's clock.
+    case clockWrong
     /// A worker can send almost no push to a push service.
     case pushService
     /// A campaign has paused itself.
@@ -149,6 +151,14 @@ extension FleetSnapshot {
               ? "the certificate of app \(subject) has expired"
               : "the certificate of app \(subject) expires in \(Self.age(end - at))",
             remedy: "renew the certificate and replace its file"))
+      }
+      if let error = credential.clockError {
+        let difference = "\(abs(error)) s \(error > 0 ? "ahead of" : "behind")"
+        alarms.append(
+          FleetAlarm(
+            .clockWrong, subject,
+            "the time of \(Self.names(names)) is \(difference) the push service of app \(subject)",
+            remedy: "set the clocks of the workers and of Redis by NTP; workers correct the time until then"))
       }
     }
     for (pool, names) in pools {

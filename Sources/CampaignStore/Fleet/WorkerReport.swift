@@ -52,12 +52,15 @@ public struct WorkerReport: Sendable, Equatable {
     public var stopped: String?
     /// When the credential expires, in ms since the epoch; `nil` for never.
     public var expiresAt: Int?
+    /// Seconds by which the clock for the credential is ahead of the service's clock; `nil` for no known error.
+    public var clockError: Int?
 
     /// Creates the state of a credential.
-    public init(apps: [String], stopped: String? = nil, expiresAt: Int? = nil) {
+    public init(apps: [String], stopped: String? = nil, expiresAt: Int? = nil, clockError: Int? = nil) {
       self.apps = apps
       self.stopped = stopped
       self.expiresAt = expiresAt
+      self.clockError = clockError
     }
   }
 
@@ -120,6 +123,7 @@ public struct WorkerReport: Sendable, Equatable {
       json.array("apps", credential.apps.prefix(Self.most))
       if let stopped = credential.stopped { json.member("stopped", Self.short(stopped)) }
       if let expiresAt = credential.expiresAt { json.member("expiresAt", expiresAt) }
+      if let clockError = credential.clockError { json.member("clockError", clockError) }
     }
     json.endObject()
     return json.take()
@@ -156,7 +160,8 @@ public struct WorkerReport: Sendable, Equatable {
     credentials = members.objects("credentials").map { credential in
       Credential(
         apps: credential.texts("apps"), stopped: credential.value("stopped").map { _ in credential.text("stopped") },
-        expiresAt: credential.value("expiresAt").map { _ in credential.number("expiresAt") })
+        expiresAt: credential.value("expiresAt").map { _ in credential.number("expiresAt") },
+        clockError: credential.value("clockError").map { _ in credential.number("clockError") })
     }
   }
 }

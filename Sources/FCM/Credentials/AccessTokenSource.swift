@@ -65,8 +65,6 @@ public final class AccessTokenSource: PushCredential {
     if isNew { handle(.replaced) }
   }
 
-  /// Seconds by which the clock for assertions is ahead of the token endpoint's clock; 0 while no refusal has made it
-  /// known.
   public var clockError: Int64 { -state.withLock { $0.policy.timeCorrection } }
 
   // MARK: PushCredential

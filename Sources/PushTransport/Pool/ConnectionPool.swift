@@ -88,6 +88,8 @@ public final class ConnectionPool: Sendable {
     var mayTakeUntil: UInt64?
     /// Time when the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
+    /// Time since which the credential has no authorization, as seen by ``ConnectionPool/health(now:patience:)``.
+    var delayedSince: UInt64?
     /// Time of the first failure since the last answer, and the error of the latest failure; `nil` if there is none.
     var failure: (since: UInt64, reason: String)?
   }
@@ -210,12 +212,13 @@ public final class ConnectionPool: Sendable {
   ///   - now: monotonic nanoseconds.
   ///   - patience: time without an answer, in ns, after which the pool counts as unable to send.
   public func health(now: UInt64, patience: UInt64 = PoolHealth.patience) -> PoolHealth {
-    let stopped = credential.stopped
+    let (stopped, delay) = (credential.stopped, credential.delay)
     return state.withLock { state in
-      PoolHealth(
+      state.delayedSince = delay == nil ? nil : state.delayedSince ?? now
+      return PoolHealth(
         .init(
-          stopped: stopped, breakerOpenSince: state.breakerOpenSince, connections: state.connections,
-          failure: state.failure),
+          stopped: stopped, delay: delay.map { (state.delayedSince ?? now, $0) },
+          breakerOpenSince: state.breakerOpenSince, connections: state.connections, failure: state.failure),
         now: now, patience: patience)
     }
   }

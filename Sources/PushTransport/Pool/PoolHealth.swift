@@ -17,6 +17,8 @@ public enum PoolHealth: Sendable, Equatable {
   case breakerOpen(since: UInt64)
   /// The service refuses the credential, or it has expired.
   case credentialStopped(ReasonCode)
+  /// The credential has no authorization since this time, and continues without help. `reason` is a text for people.
+  case credentialDelayed(since: UInt64, reason: String)
 
   /// Nanoseconds without an answer or a connection after which a pool counts as unable to send. APNs answers within
   /// half a second, and TCP repeats lost segments after 0.2, 0.6 and 1.4 s (RFC 6298). Two seconds without an answer
@@ -27,6 +29,8 @@ public enum PoolHealth: Sendable, Equatable {
   struct Facts {
     /// Reason why the credential is stopped; `nil` if it is not.
     var stopped: ReasonCode?
+    /// Time since which the credential has no authorization, and the problem; `nil` if it has one.
+    var delay: (since: UInt64, reason: String)?
     /// Time when the circuit breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
     var connections: [ConnectionState]
@@ -37,6 +41,10 @@ public enum PoolHealth: Sendable, Equatable {
   init(_ facts: Facts, now: UInt64, patience: UInt64 = PoolHealth.patience) {
     if let reason = facts.stopped {
       self = .credentialStopped(reason)
+      return
+    }
+    if let (since, reason) = facts.delay {
+      self = .credentialDelayed(since: since, reason: reason)
       return
     }
     if let since = facts.breakerOpenSince {

@@ -93,7 +93,8 @@ final class WorkerReporter: WorkerPart {
         order.append(credential)
         known[ObjectIdentifier(credential)] = WorkerReport.Credential(
           apps: [], stopped: credential.problem,
-          expiresAt: credential.expiry.map { Int($0) * 1000 })
+          expiresAt: credential.expiry.map { Int($0) * 1000 },
+          clockError: credential.clockError == 0 ? nil : Int(credential.clockError))
       }
       known[ObjectIdentifier(credential)]?.apps.append(name)
     }
@@ -110,7 +111,7 @@ extension WorkerReport.Pool.Health {
       case .unreachable: .unreachable
       case .unresponsive: .unresponsive
       case .breakerOpen: .breakerOpen
-      case .credentialStopped: .credentialStopped
+      case .credentialStopped, .credentialDelayed: .credentialStopped
       }
   }
 }

@@ -29,7 +29,7 @@ final class PushRoute {
   /// Whether the route can send nothing, or almost nothing, now. Its slices then leave credit and room to other slices.
   var isStuck: Bool {
     switch health {
-    case .unreachable, .unresponsive, .breakerOpen: true
+    case .unreachable, .unresponsive, .breakerOpen, .credentialDelayed: true
     case .ready, .connecting, .credentialStopped: false
     }
   }
@@ -60,6 +60,7 @@ final class PushRoute {
     case .unresponsive(let since): ("push service not answering at \(endpoint.url)", since)
     case .breakerOpen(let since):
       ("push service unavailable at \(endpoint.url): it answers almost everything with 503", since)
+    case .credentialDelayed(let since, let reason): ("no authorization for \(endpoint.url): \(reason)", since)
     case .ready, .connecting, .credentialStopped: nil
     }
   }

@@ -1,12 +1,8 @@
-import APNs
 import APNsSimulator
 import CampaignStore
-import FCM
-import Foundation
 import PushCore
 import PushTransport
 import PushWorker
-import TLS
 import TestSupport
 import Testing
 
@@ -14,50 +10,6 @@ import Testing
 /// endpoint.
 @Suite(.timeLimit(.minutes(2)))
 struct FCMRunTests {
-  private static let project = "test-project"
-  private static let email = "sender@test-project.iam.gserviceaccount.com"
-  private static let keyID = "0123456789abcdef0123456789abcdef01234567"
-
-  /// A rig whose app uses FCM beside APNs.
-  private struct FCMRig {
-    var rig: WorkerRig
-
-    init(
-      engine: PushEngineKind, users: Int, log: String? = nil, knobs: FCMKnobs = FCMKnobs(),
-      state: (Int) -> SimulatedRegistration.State = { _ in .registered }
-    ) async throws {
-      let key = try RSAPrivateKey.generate()
-      rig = try await WorkerRig(engine: engine, others: [FCMService()]) { configuration in
-        var fcm = FCMConfiguration()
-        fcm.accounts = [.init(projectID: project, clientEmail: email, keyID: keyID, pem: key.publicPEM)]
-        configuration.fcm = fcm
-        configuration.log = log
-        configuration.logsBodies = log != nil
-        configuration.knobs.fcm = knobs
-      }
-      let account = try JSONSerialization.data(withJSONObject: [
-        "type": "service_account", "project_id": project, "private_key_id": keyID, "private_key": key.pem,
-        "client_email": email, "token_uri": "https://localhost:\(rig.simulator.tokenPort ?? 0)/token",
-      ])
-      let roots = rig.channel.services[0].endpoint.trustRoots
-      rig.channel.services.append(
-        ServiceChannel(
-          service: FCMService(project: project), environment: "production",
-          endpoint: PushEndpoint(url: "https://127.0.0.1:\(rig.simulator.fcmPort ?? 0)", trustRoots: roots),
-          credential: AccessTokenSource(account: try ServiceAccount(json: Array(account)), trustRoots: roots)))
-      try await rig.store.registry.register(
-        (0..<users).map { number in
-          var device = DeviceRecord(token: Array(Self.token(number).utf8), service: "fcm")
-          device.app = "news"
-          device.registeredAt = 1000
-          return DeviceRegistration(user: "u\(number)", device: device)
-        })
-      rig.simulator.load((0..<users).map { SimulatedRegistration(Self.token($0), state: state($0)) })
-    }
-
-    static func token(_ number: Int) -> String { "cAAAAAAAAAAAAAAAAAAAAA:APA91b_\(number)" }
-  }
-
   @Test(arguments: PushEngineKind.allCases)
   func androidDevicesGetACampaign(engine: PushEngineKind) async throws {
     let fcm = try await FCMRig(engine: engine, users: 300) { number in
@@ -135,11 +87,92 @@ struct FCMRunTests {
     let refused = await fcm.rig.simulator.counters().fcm.errors["RATE_LIMIT_EXCEEDED"] ?? 0
     #expect(refused >= 60)
     // The fleet knows the limit of the answers.
-    let quota = try #require(FCMService(project: Self.project).quota)
+    let quota = try #require(FCMService(project: FCMRig.project).quota)
     let next = try await fcm.rig.store.limits.lend(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
     #expect(next.perSecond <= 900.0 / 60, "\(next)")
     let events = log.all.map { "\($0)" }
     #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
+    await fcm.rig.simulator.stop()
+  }
+
+  /// Google revokes the key and its access tokens, and later the key file is replaced.
+  @Test(arguments: PushEngineKind.one(for: "replacedKeyContinuesACampaign"))
+  func replacedKeyContinuesACampaign(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: 600)
+    await fcm.rig.simulator.change { $0.fcm.latencyMilliseconds = 50 }
+    try await fcm.rig.submit(
+      "revoked", #","services":["fcm"],"rate":300"#, content: #""message":{"title":"Hi","body":"There"}"#)
+    let worker = fcm.rig.worker("w", drains: false)
+    let run = Task { try await worker.run() }
+    try await fcm.rig.until { await fcm.rig.simulator.counters().fcm.accepted >= 50 }
+    await fcm.rig.simulator.change {
+      $0.fcm.revokedKeys = [FCMRig.keyIDs[0]]
+      $0.fcm.failures = [.init(share: 1, kind: .accessTokenInvalid)]
+    }
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.find("revoked")?.state == .paused }
+    let paused = try #require(try await fcm.rig.store.campaigns.show("revoked"))
+    #expect(paused.reason?.contains("the key was deleted") == true, "\(paused.reason ?? "")")
+    #expect(Set(paused.counters.outcomes.keys) == [.accepted] && paused.pending > 0)
+
+    await fcm.rig.simulator.change { $0.fcm.failures = [] }
+    try fcm.replaceKey()
+    _ = try await fcm.rig.store.campaigns.resume("revoked", unguarded: false, by: "")
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.find("revoked")?.state == .completed }
+    let record = try #require(try await fcm.rig.store.campaigns.show("revoked"))
+    #expect(record.counters.outcomes.filter { $0.value > 0 } == [.accepted: 600])
+    let counters = await fcm.rig.simulator.counters().fcm
+    #expect(counters.duplicates == 0 && counters.mints == 2, "\(counters)")
+    await worker.stop()
+    try await run.value
+    await fcm.rig.simulator.stop()
+  }
+
+  /// The token endpoint is down for longer than a token lives: pushes wait unsent, and operators see the reason.
+  @Test(arguments: PushEngineKind.one(for: "campaignWaitsForTheTokenEndpoint"))
+  func campaignWaitsForTheTokenEndpoint(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: 600)
+    await fcm.rig.simulator.change { ($0.fcm.latencyMilliseconds, $0.fcm.accessTokenSeconds) = (50, 2) }
+    try await fcm.rig.submit(
+      "waits", #","services":["fcm"],"rate":100"#, content: #""message":{"title":"Hi","body":"There"}"#)
+    let worker = fcm.rig.worker("w", drains: false)
+    let run = Task { try await worker.run() }
+    try await fcm.rig.until { await fcm.rig.simulator.counters().fcm.accepted >= 20 }
+    await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = true }
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.show("waits")?.waiting != nil }
+    let waiting = try #require(try await fcm.rig.store.campaigns.show("waits"))
+    #expect(waiting.state == .active && waiting.counters.outcomes[.accepted] ?? 0 < 600)
+    #expect(waiting.waiting?.reason.contains("no access token from") == true, "\(String(describing: waiting.waiting))")
+
+    await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = false }
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.find("waits")?.state == .completed }
+    let record = try #require(try await fcm.rig.store.campaigns.show("waits"))
+    #expect(record.counters.outcomes.filter { $0.value > 0 } == [.accepted: 600] && record.waiting == nil)
+    #expect(await fcm.rig.simulator.counters().fcm.duplicates == 0)
+    await worker.stop()
+    try await run.value
+    await fcm.rig.simulator.stop()
+  }
+
+  /// Google refuses an assertion whose time is wrong. The worker corrects the time, and an operator sees the error.
+  @Test(arguments: PushEngineKind.one(for: "wrongClockIsCorrectedAndReported"))
+  func wrongClockIsCorrectedAndReported(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: 20)
+    await fcm.rig.simulator.change { $0.fcm.clockSkewSeconds = -600 }
+    try await fcm.rig.submit(
+      "skewed", #","services":["fcm"]"#, content: #""message":{"title":"Hi","body":"There"}"#)
+    let worker = fcm.rig.worker("w", drains: false)
+    let run = Task { try await worker.run() }
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.find("skewed")?.state == .completed }
+    #expect(try await fcm.rig.store.campaigns.show("skewed")?.counters.outcomes[.accepted] == 20)
+    var alarm: FleetAlarm?
+    try await fcm.rig.until {
+      alarm = try await fcm.rig.store.fleet.snapshot(lease: 6000).alarms().first { $0.kind == .clockWrong }
+      return alarm != nil
+    }
+    #expect(alarm?.text.hasPrefix("the time of worker w is ") == true, "\(alarm?.text ?? "")")
+    #expect(alarm?.text.hasSuffix(" s ahead of the push service of app news") == true, "\(alarm?.text ?? "")")
+    await worker.stop()
+    try await run.value
     await fcm.rig.simulator.stop()
   }
 }
