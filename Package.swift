@@ -122,8 +122,8 @@ let package = Package(
     .target(
       name: "FaultKit",
       dependencies: [
-        "carillon", "PushTransport", "APNs", "APNsSimulator", "CampaignStore", "PushCore", "Redis", "EventLoop", "TLS",
-        "TestSupport",
+        "carillon", "PushTransport", "APNs", "APNsSimulator", "CampaignStore", "FCM", "PushCore", "Redis", "EventLoop",
+        "TLS", "TestSupport",
       ],
       path: "Tests/FaultKit", swiftSettings: settings),
     // Preloaded into workers that must have a wrong clock.

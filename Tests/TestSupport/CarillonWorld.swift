@@ -115,6 +115,9 @@ public struct CarillonWorld: Sendable {
     try await startSimulator(options: options)
   }
 
+  /// The folder of all simulators: keys, certificates and the service account.
+  public static func simulatorKeys() async throws -> String { try await simulatorFolder.value.path("simulator") }
+
   /// Does the same with the options in an array.
   @discardableResult
   public mutating func startSimulator(options: [String]) async throws -> SimulatorProcess {
@@ -206,6 +209,10 @@ public struct SimulatorProcess: Sendable {
   public let process: ChildProcess
   /// The port for pushes.
   public let port: Int
+  /// The port of FCM.
+  public let fcmPort: Int
+  /// The port of Google's token endpoint.
+  public let tokenPort: Int
   private let controlPort: Int
   private let authority: String
 
@@ -219,11 +226,14 @@ public struct SimulatorProcess: Sendable {
       throw TestSupportError("the simulator ended at its start: \(await process.errorLines.reduce("") { $0 + $1 })")
     }
     let listening = try JSONObject(line)
-    guard let port = listening.number("port"), let controlPort = listening.number("controlPort") else {
+    guard let port = listening.number("port"), let controlPort = listening.number("controlPort"),
+      let fcmPort = listening.number("fcmPort"), let tokenPort = listening.number("tokenPort")
+    else {
       throw TestSupportError("the simulator doesn't say where it listens: \(line)")
     }
     return SimulatorProcess(
-      process: process, port: port, controlPort: controlPort, authority: directory + "/ca.pem")
+      process: process, port: port, fcmPort: fcmPort, tokenPort: tokenPort, controlPort: controlPort,
+      authority: directory + "/ca.pem")
   }
 
   /// Loads devices: lines of token, state, topic and timestamp.
@@ -234,6 +244,11 @@ public struct SimulatorProcess: Sendable {
   /// Loads devices from a file of such lines, of any length.
   public func load(file: String) async throws {
     _ = try await control("/devices", ["--data-binary", "@" + file])
+  }
+
+  /// Loads registrations of FCM: lines of token and state.
+  public func load(registrations lines: [String]) async throws {
+    _ = try await control("/fcm/devices", ["--data-binary", lines.joined(separator: "\n")])
   }
 
   /// Returns the current counters.
@@ -247,6 +262,11 @@ public struct SimulatorProcess: Sendable {
   /// Changes knobs: a JSON object with their names and values. Other knobs stay.
   public func set(_ knobs: String) async throws {
     _ = try await control("/knobs", ["--request", "PUT", "--data", knobs])
+  }
+
+  /// Ends all access tokens: with `expire` as at the end of their life, with `revoke` as if Google refused them.
+  public func endAccessTokens(_ way: String) async throws {
+    _ = try await control("/fcm/tokens/" + way, ["--request", "POST"])
   }
 
   private func control(_ path: String, _ options: [String]) async throws -> String {

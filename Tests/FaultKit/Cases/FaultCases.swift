@@ -6,7 +6,8 @@ public enum FaultCases {
   public static let all: [FaultCase] =
     KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + ControlCases.all
     + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
-    + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + GuardCases.all + IsolationCases.all
+    + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + LegCases.all + GuardCases.all
+    + IsolationCases.all + LegIsolationCases.all
     + NeighbourCases.all + RateCases.all + CountedCases.all + OwnTimeCases.all + DepartureCases.all + StageCases.all
     + RecurringCases.all + VariantCases.all + UpgradeCases.all + AlertCases.all + EventCases.all + StoreCases.all
     + ClusterCases.all
@@ -18,6 +19,7 @@ public enum FaultCases {
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment",
+      "legs-and-kill", "fcm-credential-revoked", "fcm-token-endpoint-down", "fcm-tokens-expired", "fcm-503",
       "isolation-killed", "rate-and-kill", "counted-and-kill", "own-time-and-kill", "departures-and-kill",
       "stages-and-kill", "recurring-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",

@@ -104,7 +104,7 @@ struct Checker {
       findings.add("has more erased targets than users were erased")
     }
     for result in whole where !seen.insert(result.token).inserted { findings.add("has a target twice", result.token) }
-    let expected = Set(campaign.tokens ?? world.tokens)
+    let expected = Set(campaign.tokens ?? world.tokens + world.androidTokens)
     for token in seen.subtracting(expected) { findings.add("has a target that is none", token) }
     // A cancelled campaign's slices end without targets if they had not been sealed.
     guard campaign.end != "cancelled" else { return }

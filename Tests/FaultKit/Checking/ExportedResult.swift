@@ -7,6 +7,7 @@ struct ExportedResult {
   var token: String
   /// Empty for none.
   var outcome: String
+  /// `apns-id` of the push; for FCM the token, as in ``SimulatorLog``.
   var id: String
   /// The user's variant; empty if all users got the same push.
   var variant = ""
@@ -24,7 +25,8 @@ struct ExportedResult {
       let cells = cells(line)
       return cells.count == header.count
         ? ExportedResult(
-          user: cells[user], token: cells[token], outcome: cells[outcome], id: cells[id].lowercased(),
+          user: cells[user], token: cells[token], outcome: cells[outcome],
+          id: cells[id].isEmpty ? cells[token] : cells[id].lowercased(),
           variant: variant.map { cells[$0] } ?? "") : nil
     }
   }

@@ -13,7 +13,7 @@ public struct FaultCampaign: Sendable {
   public var audience = #"{"segment":"*"}"#
   /// The content: a member of the job.
   public var content = #""apns":{"payload":{"aps":{"alert":"hi"}}}"#
-  /// The expected targets; `nil` for all devices of the world.
+  /// The expected targets; `nil` for all devices of the first app.
   public var tokens: [String]?
   /// The policy for targets in doubt.
   public var ambiguity = Ambiguity.resend

@@ -1,5 +1,6 @@
 import APNs
 public import CampaignStore
+import FCM
 public import Foundation
 import PushCore
 public import Redis
@@ -23,6 +24,8 @@ public final class FaultWorld: Sendable {
     var row: @Sendable (Int) -> (user: String, values: [String]) = { ("u\($0)", []) }
     /// More configuration: lines of YAML after those of the app `news`, with their indentation.
     var settings: [String] = []
+    /// Number of users `u0`, `u1`, … who have an Android device too; 0 for an app without FCM.
+    public var androidDevices = 0
     /// Number of users `s0`, `s1`, … of a second app with an endpoint of its own, with one device each; 0 for no such
     /// app.
     public var sportDevices = 0
@@ -57,8 +60,12 @@ public final class FaultWorld: Sendable {
   public var store: CampaignStore { contents.withLock { $0.store } }
   /// The same Redis without the store.
   public let redis: RedisClient
-  /// The tokens of the devices.
+  /// The tokens of the Apple devices.
   public let tokens: [String]
+  /// The registration tokens of the Android devices.
+  public let androidTokens: [String]
+  /// The key file of FCM's service account, if the app uses FCM.
+  var serviceAccount: URL { folder.appending(path: "service-account.json") }
   /// The second app, if there is one.
   public let sport: SecondApp?
   /// Times of the takeovers of dead workers' slices.
@@ -89,10 +96,23 @@ public final class FaultWorld: Sendable {
     world.environment.merge(options.environment) { $1 }
     let log = folder.appending(path: "simulator.log").path
     simulator = try await world.startSimulator(options: ["--log", log] + options.simulator)
-    if !options.settings.isEmpty {
-      world.environment["CARILLON_CONFIG"] = try Self.configure(options.settings, world, in: folder)
+    var settings = options.settings
+    if options.androidDevices > 0 { settings += try await Self.useFCM(of: simulator, in: folder) }
+    if !settings.isEmpty {
+      world.environment["CARILLON_CONFIG"] = try Self.configure(settings, world, in: folder)
     }
-    tokens = try await world.importDevices(options.devices, columns: options.columns, row: options.row)
+    androidTokens = (0..<options.androidDevices).map(Self.androidToken)
+    if androidTokens.isEmpty {
+      tokens = try await world.importDevices(options.devices, columns: options.columns, row: options.row)
+    } else {
+      tokens = try await world.importDevices(options.devices, columns: options.columns + ["service"]) {
+        let (user, values) = options.row($0)
+        return (user, values + ["apns"])
+      }
+      let rows = androidTokens.enumerated().map { "u\($0),\($1),2026-01-01T00:00:00Z,fcm\n" }
+      let file = try world.folder.write("android.csv", "user,token,registeredAt,service\n" + rows.joined())
+      try await world.succeed("devices", "import", file)
+    }
     sport =
       options.sportDevices > 0
       ? try await SecondApp(in: &world, devices: options.sportDevices, folder: folder) : nil
@@ -109,8 +129,48 @@ public final class FaultWorld: Sendable {
         clientName: "faults", tls: RedisTLS(trustRoots: house.certificates?.trustRoots), home: keys.home,
         answerTimeout: .seconds(60), patience: .seconds(60)))
     contents = Mutex(
-      Contents(store: CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService()))))
+      Contents(store: CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService(), others: [FCMService()]))))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
+  }
+
+  private static func androidToken(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return "cAAAAAAAAAAAAAAAAAAAAA:APA91b" + String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
+  /// Writes a service account for the simulator's token endpoint.
+  ///
+  /// - Returns: the settings of the app's FCM.
+  private static func useFCM(of simulator: SimulatorProcess, in folder: URL) async throws -> [String] {
+    let keys = try await CarillonWorld.simulatorKeys()
+    let file = folder.appending(path: "service-account.json")
+    let text = try String(contentsOfFile: keys + "/service-account.json", encoding: .utf8)
+    guard let address = try JSONObject(text).text("token_uri") else {
+      throw TestSupportError("the service account has no token_uri")
+    }
+    let account = text.replacing(address, with: "https://127.0.0.1:\(simulator.tokenPort)/token")
+    try write(account, to: file)
+    return [
+      "    fcm:", "      serviceAccountFile: \(file.path)", "      endpoint: https://127.0.0.1:\(simulator.fcmPort)",
+      "      trustRoots: \(keys)/ca.pem",
+    ]
+  }
+
+  /// Returns the id of the service account's key.
+  func serviceAccountKey() throws -> String {
+    try JSONObject(String(contentsOf: serviceAccount, encoding: .utf8)).text("private_key_id") ?? ""
+  }
+
+  /// Replaces the key file of the service account by one that differs in a field without meaning, as after the repair
+  /// of an account.
+  func replaceServiceAccount() throws {
+    let text = try String(contentsOf: serviceAccount, encoding: .utf8)
+    try Self.write(text.replacing("{", with: #"{"client_id":"2","#, maxReplacements: 1), to: serviceAccount)
+  }
+
+  private static func write(_ account: String, to file: URL) throws {
+    try Data(account.utf8).write(to: file, options: .atomic)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
   }
 
   /// Writes a configuration of the app `news` and the settings. The environment has the address of its simulator.
@@ -317,6 +377,27 @@ public final class FaultWorld: Sendable {
       if granted.integer ?? 0 > 0 { return true }
     }
     return false
+  }
+
+  /// Returns a campaign's leg of a push service.
+  func leg(_ service: String, of campaign: FaultCampaign) async throws -> CampaignRecord {
+    let leg = try await look { try await store.campaigns.show(campaign.id)?.parts.first { $0.service == service } }
+    guard let leg else { throw TestSupportError("campaign \(campaign.id) has no leg of \(service)") }
+    return leg
+  }
+
+  /// Waits until a campaign's leg of a push service has this number of outcomes.
+  func reached(_ outcomes: Int, of campaign: FaultCampaign, leg service: String) async throws {
+    try await until("leg \(service) of \(campaign.id) has \(outcomes) outcomes") {
+      try await leg(service, of: campaign).counters.outcomes.values.reduce(0, +) >= outcomes
+    }
+  }
+
+  /// Waits until a campaign's leg of a push service has ended.
+  func ended(_ campaign: FaultCampaign, leg service: String) async throws {
+    try await until("leg \(service) of \(campaign.id) ends") {
+      try await leg(service, of: campaign).times.finishedAt != nil
+    }
   }
 
   /// Returns the number of outcomes of a campaign.

@@ -2,16 +2,17 @@ public import Foundation
 
 /// The simulator's log: one line for every request received in full, written before the answer.
 ///
-/// A line is `ms connection stream token apns-id status`. The status is `-` for a request that gets no answer. With
-/// `--log-bodies` the rest of the line is the push's body.
+/// A line is `ms connection stream token apns-id status`. A dash is a missing value: requests to FCM have no id, and a
+/// request that gets no answer has no status. With `--log-bodies` the rest of the line is the push's body.
 public struct SimulatorLog: Sendable {
   /// One request.
   public struct Request: Sendable {
     /// Time in ms since the epoch.
     public var at: Int
-    /// The device token in hex.
+    /// The device token in the form of its push service.
     public var token: String
-    /// `apns-id` in lower case.
+    /// `apns-id` in lower case. For a request to FCM the token: a world checks one campaign to Android devices at a
+    /// time.
     public var id: String
     /// The answer's status; `nil` for none.
     public var status: Int?
@@ -43,7 +44,8 @@ public struct SimulatorLog: Sendable {
       let words = line.split(separator: " ", maxSplits: 6)
       guard words.count >= 6, let at = Int(words[0]) else { return nil }
       return Request(
-        at: at, token: String(words[3]), id: words[4].lowercased(), status: Int(words[5]),
+        at: at, token: String(words[3]), id: words[4] == "-" ? String(words[3]) : words[4].lowercased(),
+        status: Int(words[5]),
         body: words.count > 6 ? String(words[6]) : "")
     }
   }

@@ -1,0 +1,209 @@
+import CampaignStore
+import PushCore
+import TestSupport
+
+/// Campaigns to Apple and Android devices with trouble of workers, of FCM or of Google's token endpoint. Every user has
+/// a device of each kind. Neither leg loses a target, and the leg of APNs does not wait for FCM.
+enum LegCases {
+  static let all = [
+    killed, credential, tokenEndpoint, tokensExpired, unavailable, projectQuota, goAway, streamReset,
+  ]
+
+  private static let window = 50
+  private static let workers = 3
+
+  /// - Parameter knobs: knobs of the simulator from its start.
+  private static func world(_ stage: Stage, _ knobs: [String] = []) async throws -> FaultWorld {
+    try await stage.world {
+      $0.window = window
+      $0.devices = stage.times(short: 400, full: 2000)
+      $0.androidDevices = $0.devices
+      $0.simulator =
+        ["--latency", "100ms"] + (["fcm.latencyMilliseconds=100"] + knobs).flatMap { ["--knob", $0] }
+      // More attempts than the trouble can spoil during its duration.
+      $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
+    }
+  }
+
+  private static func campaign(_ id: String, rate: Int? = nil) -> FaultCampaign {
+    FaultCampaign(id) {
+      $0.content = #""message":{"title":"Carillon","body":"It rings."}"#
+      $0.more["rate"] = rate.map(String.init)
+    }
+  }
+
+  /// Records a violation unless every device of the world was accepted.
+  private static func expectAccepted(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
+    for (service, tokens) in [("apns", world.tokens), ("fcm", world.androidTokens)] {
+      let outcomes = try await world.leg(service, of: campaign).counters.outcomes.filter { $0.value > 0 }
+      stage.expect(outcomes == [.accepted: tokens.count], "leg \(service) of \(campaign.id) has \(outcomes)")
+    }
+  }
+
+  // MARK: Workers
+
+  static let killed = FaultCase(
+    "legs-and-kill", faults: ["SIGKILL while both legs are sent"],
+    invariant: "every target of both legs has the outcome of its device", bound: "window × kills"
+  ) { stage in
+    let world = try await world(stage)
+    let lines = world.androidTokens.enumerated().map { number, token in
+      token + (number % 50 == 7 ? ",unregistered" : number % 100 == 11 ? ",malformed" : ",registered")
+    }
+    try await world.simulator.load(registrations: lines)
+    let fleet = try await Fleet(stage, world, size: workers)
+    let campaign = try await world.submit(campaign("legs"), reaching: 20)
+    var left = stage.times(short: 2, full: 12)
+    while left > 0, try await !world.hasEnded(campaign) {
+      if try await fleet.killOne() { stage.fired("SIGKILL while both legs are sent", duplicates: window) }
+      left -= 1
+      await stage.elapse(milliseconds: 100...500)
+    }
+    try await stage.check(world, after: campaign)
+    let count = world.androidTokens.count
+    let (gone, bad) = (count / 50, count / 100)
+    let leg = try await world.leg("fcm", of: campaign).counters
+    let expected: [Outcome: Int] = [.accepted: count - gone - bad, .unregistered: gone, .badToken: bad]
+    stage.expect(leg.outcomes.filter { $0.value > 0 } == expected, "leg fcm has \(leg.outcomes), not \(expected)")
+    stage.expect(leg.pruned == gone && leg.quarantined == bad, "\(leg.pruned) pruned, \(leg.quarantined) quarantined")
+    let apple = try await world.leg("apns", of: campaign).counters.outcomes.filter { $0.value > 0 }
+    stage.expect(apple == [.accepted: world.tokens.count], "leg apns has \(apple)")
+  }
+
+  // MARK: Credentials
+
+  static let credential = FaultCase(
+    "fcm-credential-revoked", faults: ["service account key revoked in mid-campaign, then replaced"],
+    invariant: "an alarm names the cause; after the replacement and a resume every target is accepted", bound: "0"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await Fleet(stage, world, size: workers)
+    let campaign = try await world.submit(campaign("revoked", rate: stage.times(short: 200, full: 600)))
+    try await world.reached(50, of: campaign, leg: "fcm")
+    let key = try world.serviceAccountKey()
+    try await world.simulator.set(#"{"fcm":{"revokedKeys":["\#(key)"]}}"#)
+    try await world.simulator.endAccessTokens("revoke")
+    try await until("an alarm names the credential") {
+      try await world.store.fleet.snapshot(lease: 6000).alarms().contains { $0.kind == .credentialStopped }
+    }
+    try await until("the leg of FCM pauses") { try await world.leg("fcm", of: campaign).state == .paused }
+    let accepted = try await world.leg("fcm", of: campaign).counters.outcomes[.accepted] ?? 0
+    stage.expect(accepted < world.androidTokens.count, "all pushes were accepted before the key was revoked")
+    stage.fired("service account key revoked in mid-campaign, then replaced")
+
+    try await world.simulator.set(#"{"fcm":{"revokedKeys":[]}}"#)
+    try world.replaceServiceAccount()
+    try await until("the alarm ends") {
+      try await !world.store.fleet.snapshot(lease: 6000).alarms().contains { $0.kind == .credentialStopped }
+    }
+    try await world.succeed("campaign", "resume", campaign.id)
+    try await stage.check(world, after: campaign)
+    try await expectAccepted(stage, world, campaign)
+    stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
+  }
+
+  /// The access token ends while the endpoint is down, so pushes to FCM wait unsent.
+  static let tokenEndpoint = FaultCase(
+    "fcm-token-endpoint-down", faults: ["token endpoint down for longer than a token lives"],
+    invariant: "the leg of APNs ends meanwhile; the leg of FCM continues by itself", bound: "0"
+  ) { stage in
+    let world = try await world(stage, ["fcm.accessTokenSeconds=3"])
+    _ = try await Fleet(stage, world, size: workers)
+    let campaign = try await world.submit(campaign("endpoint", rate: stage.times(short: 100, full: 400)))
+    try await world.reached(20, of: campaign, leg: "fcm")
+    try await world.simulator.set(#"{"fcm":{"tokenEndpointIsDown":true}}"#)
+    try await world.ended(campaign, leg: "apns")
+    let leg = try await world.leg("fcm", of: campaign)
+    stage.expect(leg.state == .active, "the leg of FCM is \(leg.state)")
+    let isStuck = leg.times.finishedAt == nil
+    if isStuck { stage.fired("token endpoint down for longer than a token lives") }
+    try await world.simulator.set(#"{"fcm":{"tokenEndpointIsDown":false}}"#)
+    try await stage.check(world, after: campaign)
+    try await expectAccepted(stage, world, campaign)
+  }
+
+  static let tokensExpired = FaultCase(
+    "fcm-tokens-expired", faults: ["access tokens expired in mid-campaign"],
+    invariant: "workers get new tokens at once; every target is accepted", bound: "0: 401 says that nothing was sent"
+  ) { stage in
+    let world = try await world(stage)
+    _ = try await Fleet(stage, world, size: workers)
+    let campaign = try await world.submit(campaign("expired", rate: stage.times(short: 200, full: 600)))
+    try await world.reached(50, of: campaign, leg: "fcm")
+    try await world.simulator.endAccessTokens("expire")
+    try await stage.check(world, after: campaign)
+    let refused = try await world.simulator.fcmCount("errors", "ACCESS_TOKEN_EXPIRED")
+    stage.firedByRate("access tokens expired in mid-campaign", times: refused)
+    try await expectAccepted(stage, world, campaign)
+  }
+
+  // MARK: Answers
+
+  /// Sends a campaign while FCM is in trouble, and ends the trouble after the leg of APNs has ended.
+  ///
+  /// - Parameters:
+  ///   - first: the number of outcomes of FCM's leg at which the trouble begins; 0 for the start.
+  ///   - counter: the names of the simulator's counter of the trouble.
+  ///   - allowed: number of duplicates that each count allows.
+  private static func trouble(
+    _ name: String, _ fault: String, invariant: String, bound: String, on: String, off: String, from first: Int,
+    counter: (String, String), allowed: Int = 0
+  ) -> FaultCase {
+    FaultCase(name, faults: [fault], invariant: invariant, bound: bound) { stage in
+      let world = try await world(stage)
+      let fleet = try await Fleet(stage, world, size: workers)
+      let campaign = campaign("trouble")
+      if first == 0 { try await world.simulator.set(on) }
+      try await world.submit(campaign)
+      if first > 0 {
+        try await world.reached(first, of: campaign, leg: "fcm")
+        try await world.simulator.set(on)
+      }
+      try await until("\(fault) has fired") {
+        if try await world.simulator.fcmCount(counter.0, counter.1) > 0 { return true }
+        return try await world.hasEnded(campaign)
+      }
+      try await world.ended(campaign, leg: "apns")
+      try await world.simulator.set(off)
+      try await world.ended(campaign)
+      let times = try await world.simulator.fcmCount(counter.0, counter.1)
+      stage.firedByRate(fault, times: times, duplicates: times * allowed)
+      try await stage.check(world)
+      try await expectAccepted(stage, world, campaign)
+      stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
+    }
+  }
+
+  static let unavailable = trouble(
+    "fcm-503", "503 of FCM for everything, for seconds",
+    invariant: "the leg of APNs ends meanwhile; every target is tried again later and accepted",
+    bound: "0: 503 says that nothing was delivered", on: #"{"fcm":{"failures":[{"share":1,"kind":"unavailable"}]}}"#,
+    off: #"{"fcm":{"failures":[]}}"#, from: 50, counter: ("errors", "UNAVAILABLE"))
+
+  static let projectQuota = trouble(
+    "fcm-429", "429 of the project for everything, for seconds",
+    invariant: "the leg of APNs ends meanwhile; every target is tried again later and accepted, and no attempt counts",
+    bound: "0: 429 says that nothing was delivered",
+    on: #"{"fcm":{"failures":[{"share":1,"kind":"projectQuota","retryAfterSeconds":1}]}}"#,
+    off: #"{"fcm":{"failures":[]}}"#, from: 50, counter: ("errors", "RATE_LIMIT_EXCEEDED"))
+
+  static let goAway = trouble(
+    "fcm-goaway", "GOAWAY of FCM below requests under way",
+    invariant: "sent again; what was processed is still answered",
+    bound: "requests that were received and called unprocessed",
+    on: #"{"fcm":{"goAwayAfterRequests":60,"goAwayUnprocessed":10}}"#,
+    off: #"{"fcm":{"goAwayAfterRequests":0,"goAwayUnprocessed":0}}"#, from: 0, counter: ("faults", "goAwayUnprocessed"),
+    allowed: 1)
+
+  static let streamReset = trouble(
+    "fcm-stream-reset", "RST_STREAM of FCM after the body, 5 %",
+    invariant: "in doubt: sent again after 10 s", bound: "streams reset", on: #"{"fcm":{"resetShare":0.05}}"#,
+    off: #"{"fcm":{"resetShare":0}}"#, from: 0, counter: ("faults", "resetShare"), allowed: 1)
+}
+
+extension SimulatorProcess {
+  /// Returns a count of the FCM side.
+  fileprivate func fcmCount(_ group: String, _ name: String) async throws -> Int {
+    try await counters().object("fcm")?.object(group)?.number(name) ?? 0
+  }
+}

@@ -1,0 +1,94 @@
+import APNsSimulator
+import CampaignStore
+import PushCore
+import PushTransport
+import PushWorker
+import TestSupport
+import Testing
+
+/// Isolation of the legs of one campaign: every user has an Apple and an Android device, and one of the two services
+/// fails in the middle. The other service's leg must end meanwhile. As in ``IsolationRunTests``, no check depends on
+/// seconds.
+@Suite(.timeLimit(.minutes(4))) struct LegIsolationRunTests {
+  private static let users = 1500
+  /// It is small, so that the failed leg fills the window of each of the two workers several times.
+  private static let window = 200
+  /// The number of requests at which the failure begins, after the guard has had its answers.
+  private static let middle = 400
+
+  enum Trouble: CaseIterable {
+    /// Every connection is reset.
+    case dead
+    /// Connections stay open, and nothing is answered.
+    case frozen
+    /// Every answer takes two seconds.
+    case slow
+    /// Every push gets 429.
+    case outOfQuota
+  }
+
+  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Trouble.allCases))
+  func troubleOfFCMDoesNotAffectTheLegOfAPNs(engine: PushEngineKind, trouble: Trouble) async throws {
+    try await play(engine, sick: "fcm", healthy: "apns") { knobs in
+      switch trouble {
+      case .dead:
+        knobs.fcm.isDown = true
+        knobs.fcm.resetAfterRequests = 1
+      case .frozen: knobs.fcm.silentAfterRequests = 1
+      case .slow: knobs.fcm.latencyMilliseconds = 2000
+      case .outOfQuota: knobs.fcm.failures = [.init(share: 1, kind: .projectQuota, retryAfterSeconds: 1)]
+      }
+    }
+  }
+
+  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Trouble.allCases))
+  func troubleOfAPNsDoesNotAffectTheLegOfFCM(engine: PushEngineKind, trouble: Trouble) async throws {
+    try await play(engine, sick: "apns", healthy: "fcm") { knobs in
+      switch trouble {
+      case .dead:
+        knobs.connectResetShare = 1
+        knobs.resetAfterRequests = 1
+      case .frozen: knobs.silentAfterRequests = 1
+      case .slow: knobs.latencyMilliseconds = 2000
+      case .outOfQuota: knobs.failures = [.init(share: 1, status: 429, reason: "TooManyRequests")]
+      }
+    }
+  }
+
+  private func play(
+    _ engine: PushEngineKind, sick: String, healthy: String, _ change: (inout SimulatorKnobs) -> Void
+  ) async throws {
+    let fcm = try await FCMRig(engine: engine, users: Self.users, partitions: 64)
+    try await fcm.rig.register(Self.users)
+    var well = fcm.rig.simulator.knobs
+    (well.latencyMilliseconds, well.fcm.latencyMilliseconds) = (50, 50)
+    await fcm.rig.simulator.set(well)
+    // More attempts than the trouble can spoil.
+    let retry = RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: 1000, attempts: 50)
+    let workers = ["one", "other"].map { fcm.rig.worker($0, window: Self.window, retry: retry, drains: false) }
+    let runs = workers.map { worker in Task { try await worker.run() } }
+    try await fcm.rig.submit("both", content: #""message":{"title":"Hi","body":"There"}"#)
+    try await fcm.rig.until { await received(by: sick, fcm.rig) >= Self.middle }
+    var ill = well
+    change(&ill)
+    await fcm.rig.simulator.set(ill)
+
+    try await fcm.rig.until { try await fcm.leg(healthy, of: "both")?.times.finishedAt != nil }
+    #expect(try await fcm.outcomes(healthy, of: "both") == [.accepted: Self.users])
+    let stuck = try #require(try await fcm.leg(sick, of: "both"))
+    #expect(stuck.times.finishedAt == nil && stuck.state == .active && stuck.pending > 0, "\(stuck.state)")
+
+    await fcm.rig.simulator.set(well)
+    try await fcm.rig.until { try await fcm.leg(sick, of: "both")?.times.finishedAt != nil }
+    #expect(try await fcm.outcomes(sick, of: "both") == [.accepted: Self.users])
+    #expect(try await fcm.rig.store.campaigns.find("both")?.state == .completed)
+    for worker in workers { await worker.stop() }
+    for run in runs { try await run.value }
+    await fcm.rig.simulator.stop()
+  }
+
+  private func received(by service: String, _ rig: WorkerRig) async -> Int {
+    let counters = await rig.simulator.counters()
+    return service == "fcm" ? counters.fcm.received : counters.received
+  }
+}
