@@ -22,6 +22,8 @@ enum LegCases {
         ["--latency", "100ms"] + (["fcm.latencyMilliseconds=100"] + knobs).flatMap { ["--knob", $0] }
       // More attempts than the trouble can spoil during its duration.
       $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
+      // With this window the guard decides after 25 answers, and three bad tokens among them would be too many.
+      $0.environment["CARILLON_GUARD_THRESHOLD"] = "0.5"
     }
   }
 
@@ -105,7 +107,7 @@ enum LegCases {
   /// The access token ends while the endpoint is down, so pushes to FCM wait unsent.
   static let tokenEndpoint = FaultCase(
     "fcm-token-endpoint-down", faults: ["token endpoint down for longer than a token lives"],
-    invariant: "the leg of APNs ends meanwhile; the leg of FCM continues by itself", bound: "0"
+    invariant: "the leg of APNs ends during this time; the leg of FCM continues without help", bound: "0"
   ) { stage in
     let world = try await world(stage, ["fcm.accessTokenSeconds=3"])
     _ = try await Fleet(stage, world, size: workers)
@@ -143,7 +145,7 @@ enum LegCases {
   ///
   /// - Parameters:
   ///   - first: the number of outcomes of FCM's leg at which the trouble begins; 0 for the start.
-  ///   - counter: the names of the simulator's counter of the trouble.
+  ///   - counter: the group and the name of the simulator's counter of the trouble.
   ///   - allowed: number of duplicates that each count allows.
   private static func trouble(
     _ name: String, _ fault: String, invariant: String, bound: String, on: String, off: String, from first: Int,
@@ -176,13 +178,13 @@ enum LegCases {
 
   static let unavailable = trouble(
     "fcm-503", "503 of FCM for everything, for seconds",
-    invariant: "the leg of APNs ends meanwhile; every target is tried again later and accepted",
+    invariant: "the leg of APNs ends first; every target is retried and accepted",
     bound: "0: 503 says that nothing was delivered", on: #"{"fcm":{"failures":[{"share":1,"kind":"unavailable"}]}}"#,
     off: #"{"fcm":{"failures":[]}}"#, from: 50, counter: ("errors", "UNAVAILABLE"))
 
   static let projectQuota = trouble(
     "fcm-429", "429 of the project for everything, for seconds",
-    invariant: "the leg of APNs ends meanwhile; every target is tried again later and accepted, and no attempt counts",
+    invariant: "the leg of APNs ends first; every target is retried and accepted, and no attempt counts",
     bound: "0: 429 says that nothing was delivered",
     on: #"{"fcm":{"failures":[{"share":1,"kind":"projectQuota","retryAfterSeconds":1}]}}"#,
     off: #"{"fcm":{"failures":[]}}"#, from: 50, counter: ("errors", "RATE_LIMIT_EXCEEDED"))
@@ -190,10 +192,9 @@ enum LegCases {
   static let goAway = trouble(
     "fcm-goaway", "GOAWAY of FCM below requests under way",
     invariant: "sent again; what was processed is still answered",
-    bound: "requests that were received and called unprocessed",
+    bound: "10 × GOAWAYs: requests that were received and called unprocessed",
     on: #"{"fcm":{"goAwayAfterRequests":60,"goAwayUnprocessed":10}}"#,
-    off: #"{"fcm":{"goAwayAfterRequests":0,"goAwayUnprocessed":0}}"#, from: 0, counter: ("faults", "goAwayUnprocessed"),
-    allowed: 1)
+    off: #"{"fcm":{"goAwayAfterRequests":0,"goAwayUnprocessed":0}}"#, from: 0, counter: ("", "goAways"), allowed: 10)
 
   static let streamReset = trouble(
     "fcm-stream-reset", "RST_STREAM of FCM after the body, 5 %",
@@ -203,7 +204,10 @@ enum LegCases {
 
 extension SimulatorProcess {
   /// Returns a count of the FCM side.
+  ///
+  /// - Parameter group: the object with the count; empty for none.
   fileprivate func fcmCount(_ group: String, _ name: String) async throws -> Int {
-    try await counters().object("fcm")?.object(group)?.number(name) ?? 0
+    let fcm = try await counters().object("fcm")
+    return (group.isEmpty ? fcm : fcm?.object(group))?.number(name) ?? 0
   }
 }

@@ -3,8 +3,8 @@ import Foundation
 import PushCore
 import TestSupport
 
-/// Trouble of one push service in the middle of a campaign for two. The leg of the other service must take what it takes
-/// alone.
+/// Trouble of one push service in the middle of a campaign for two. The leg of the other service must take what it
+/// takes alone.
 enum LegIsolationCases {
   static let all = [dead, frozen, slow, outOfQuota, frozenAPNs]
 

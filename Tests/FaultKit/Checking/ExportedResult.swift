@@ -17,17 +17,16 @@ struct ExportedResult {
     let lines = csv.split(whereSeparator: \.isNewline)
     let header = lines.first.map(cells) ?? []
     guard let user = header.firstIndex(of: "user"), let token = header.firstIndex(of: "token"),
-      let outcome = header.firstIndex(of: "outcome"),
-      let id = header.firstIndex(of: "apnsId")
+      let outcome = header.firstIndex(of: "outcome")
     else { throw TestSupportError("an export begins with \(lines.first ?? "nothing")") }
-    let variant = header.firstIndex(of: "variant")
+    let (variant, id) = (header.firstIndex(of: "variant"), header.firstIndex(of: "apnsId"))
     return lines.dropFirst().compactMap { line in
       let cells = cells(line)
-      return cells.count == header.count
-        ? ExportedResult(
-          user: cells[user], token: cells[token], outcome: cells[outcome],
-          id: cells[id].isEmpty ? cells[token] : cells[id].lowercased(),
-          variant: variant.map { cells[$0] } ?? "") : nil
+      guard cells.count == header.count else { return nil }
+      let apnsID = id.map { cells[$0].lowercased() } ?? ""
+      return ExportedResult(
+        user: cells[user], token: cells[token], outcome: cells[outcome], id: apnsID.isEmpty ? cells[token] : apnsID,
+        variant: variant.map { cells[$0] } ?? "")
     }
   }
 

@@ -20,6 +20,7 @@ struct Leftovers {
   /// Permitted slice keys.
   private static let slice: Set<String> = [
     "users", "devices", "attributes", "owner", "taken", "pressure", "departures", "removals", "erased", "retained",
+    "quarantine",
   ]
   private static let sliceOfCampaign: Set<String> = [
     "segment", "stated", "recipients", "audience", "slice", "targets", "ledger", "reasons", "results",

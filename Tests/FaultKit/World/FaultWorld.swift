@@ -128,8 +128,8 @@ public final class FaultWorld: Sendable {
       options: RedisOptions(
         clientName: "faults", tls: RedisTLS(trustRoots: house.certificates?.trustRoots), home: keys.home,
         answerTimeout: .seconds(60), patience: .seconds(60)))
-    contents = Mutex(
-      Contents(store: CampaignStore(redis: redis, keys: keys, services: PushServices(standard: APNsService(), others: [FCMService()]))))
+    let services = PushServices(standard: APNsService(), others: [FCMService()])
+    contents = Mutex(Contents(store: CampaignStore(redis: redis, keys: keys, services: services)))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
   }
 
@@ -161,11 +161,10 @@ public final class FaultWorld: Sendable {
     try JSONObject(String(contentsOf: serviceAccount, encoding: .utf8)).text("private_key_id") ?? ""
   }
 
-  /// Replaces the key file of the service account by one that differs in a field without meaning, as after the repair
-  /// of an account.
+  /// Replaces the key file of the service account by one with another member without meaning.
   func replaceServiceAccount() throws {
     let text = try String(contentsOf: serviceAccount, encoding: .utf8)
-    try Self.write(text.replacing("{", with: #"{"client_id":"2","#, maxReplacements: 1), to: serviceAccount)
+    try Self.write(text.replacing("{", with: #"{"note":"replaced","#, maxReplacements: 1), to: serviceAccount)
   }
 
   private static func write(_ account: String, to file: URL) throws {

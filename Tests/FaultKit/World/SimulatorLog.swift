@@ -3,7 +3,8 @@ public import Foundation
 /// The simulator's log: one line for every request received in full, written before the answer.
 ///
 /// A line is `ms connection stream token apns-id status`. A dash is a missing value: requests to FCM have no id, and a
-/// request that gets no answer has no status. With `--log-bodies` the rest of the line is the push's body.
+/// request that gets no answer has no status. Requests to the token endpoint have no token, and are omitted. With
+/// `--log-bodies` the rest of the line is the push's body.
 public struct SimulatorLog: Sendable {
   /// One request.
   public struct Request: Sendable {
@@ -42,7 +43,7 @@ public struct SimulatorLog: Sendable {
     end = offset + UInt64(lines.isEmpty ? 0 : lines.count + 1)
     requests = String(decoding: lines, as: UTF8.self).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ", maxSplits: 6)
-      guard words.count >= 6, let at = Int(words[0]) else { return nil }
+      guard words.count >= 6, let at = Int(words[0]), words[3] != "-" else { return nil }
       return Request(
         at: at, token: String(words[3]), id: words[4] == "-" ? String(words[3]) : words[4].lowercased(),
         status: Int(words[5]),

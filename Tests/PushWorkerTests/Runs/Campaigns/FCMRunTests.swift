@@ -1,5 +1,6 @@
 import APNsSimulator
 import CampaignStore
+import FCM
 import PushCore
 import PushTransport
 import PushWorker
