@@ -99,7 +99,7 @@ struct ReadmeTests {
   @Test func gettingStartedSendsWithTheSimulator() async throws {
     let printed = try await run(
       "deploy/guide/getting-started.md", "Send a campaign with the simulator", "Simulate FCM")
-    #expect(printed.contains("hello completed") && printed.contains(#""outcome":"accepted""#), "\(printed)")
+    #expect(printed.contains("first-readers completed") && printed.contains(#""outcome":"accepted""#), "\(printed)")
     #expect(printed.contains("both completed") && printed.contains("both~main-fcm"), "\(printed)")
   }
 

@@ -122,6 +122,10 @@ struct FCMRuleTests {
     .more(.dataValue, #""data":{"n":{"a":"b"}}"#, #""data":{"n":"{\"a\":\"b\"}"}"#),
     .android(.dataValue, #""data":{"n":true}"#, #""data":{"n":"true"}"#, at: "data.n"),
     .more(.dataKey, #""data":{"from":"f"}"#, #""data":{"sender":"f"}"#, at: "fcm.message.data.from"),
+    RulePair(
+      .dataKey, hello, hello, at: "uniqueKey", job: #","uniqueKey":"from""#, rightJob: #","uniqueKey":"push""#),
+    RulePair(
+      .dataKey, hello, hello, at: "campaignKey", job: #","campaignKey":"gcm.x""#, rightJob: #","campaignKey":"c""#),
     .more(.dataKey, #""data":{"message_type":"f"}"#, #""data":{"type":"f"}"#),
     .more(.dataKey, #""data":{"google.x":"f"}"#, #""data":{"my.google":"f"}"#),
     .android(.dataKey, #""data":{"gcm.notification.x":"f"}"#, #""data":{"x":"f"}"#),

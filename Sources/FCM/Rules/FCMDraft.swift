@@ -7,6 +7,8 @@ struct FCMDraft {
   var priority: Int
   var expiration: Expiration
   var collapseID: String?
+  /// Fields of the job that name a key of the data, with their names.
+  var keys: [(field: String, name: String)] = []
   /// The message without its target.
   var payload: JSONValue
   /// Path of the payload in messages: `fcm.message` in a job, empty if the text is the payload.
@@ -46,6 +48,9 @@ struct FCMDraft {
     priorityPath = "urgency"
     expiration = (try? fields.expiration(sendAt: nil)) ?? .unset
     collapseID = try? fields.string("collapseId")
+    for field in ["uniqueKey", "campaignKey"] {
+      if let name = try? fields.string(field) { keys.append((field, name)) }
+    }
     self.payload = payload
     path = "\(service.name).\(service.payloadField)"
     text = bytes

@@ -131,7 +131,7 @@ extension FCMInspector {
   }
 
   /// Returns whether FCM reserves a key of the data. It is the wider one of the two wordings in Google's documentation.
-  private static func isReserved(_ key: String) -> Bool {
+  static func isReserved(_ key: String) -> Bool {
     key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
   }
 

@@ -85,6 +85,11 @@ struct FCMInspector {
         .backgroundPriority, draft.priorityPath,
         "is high for a push that shows nothing: Android lowers the priority of such apps", hint: "use normal")
     }
+    for (field, name) in draft.keys where Self.isReserved(name) {
+      report(
+        .dataKey, field, "\(Excerpt.quoted(name)) is a name that FCM reserves",
+        hint: "choose another name, such as app_\(Excerpt.bare(name))")
+    }
     let seconds: Int? =
       switch draft.expiration {
       case .after(let seconds): seconds

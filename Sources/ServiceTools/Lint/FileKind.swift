@@ -9,6 +9,7 @@ extension PushService {
   public func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     let names = Set(members.map(\.name))
+    if names.isSuperset(of: ["id", "app", "audience"]) { return true }
     // `payload` was a field of the job itself: the reader of jobs reports the new place.
     return !names.isDisjoint(with: content + ["template", "variants", "payload"])
       && !names.isDisjoint(with: ["app", "audience"])

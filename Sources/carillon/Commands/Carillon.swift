@@ -5,7 +5,7 @@ import CommandSupport
 struct Carillon: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "carillon",
-    abstract: "Send push campaigns to Apple devices from a queue in Redis.",
+    abstract: "Send push campaigns to Apple and Android devices from a queue in Redis.",
     discussion: """
       The configuration file is --config, else the environment variable CARILLON_CONFIG, else Config/carillon.yaml. An \
       environment variable can override any key: CARILLON_REDIS_URL overrides redis.url.

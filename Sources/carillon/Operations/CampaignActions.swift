@@ -6,6 +6,9 @@ import PushWorker
 /// Result of an action on a campaign, such as a pause, a resume or a cancel.
 struct CampaignVerbOutcome: JSONReport {
   var id: String
+  /// The push service whose legs were changed; `nil` for the whole campaign.
+  var service: String?
+  /// The state of the campaign, or of these legs.
   var state: CampaignState
   /// Workers that have not confirmed the change. They may continue to send until they read the new state from Redis.
   var unconfirmed: [String] = []
@@ -16,6 +19,7 @@ struct CampaignVerbOutcome: JSONReport {
 
   func writeMembers(to json: inout JSONWriter) {
     json.member("id", id)
+    if let service { json.member("service", service) }
     json.member("state", state.rawValue)
     json.array("unconfirmed", unconfirmed)
     if !others.isEmpty {
@@ -29,7 +33,8 @@ struct CampaignVerbOutcome: JSONReport {
   /// The result as text.
   var text: String {
     let others = others.map { "\($0.id) \($0.state.rawValue)" }
-    return "\(id) \(state.rawValue)" + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))")
+    return "\(service.map { "leg \($0) of " } ?? "")\(id) \(state.rawValue)"
+      + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))")
   }
 }
 
@@ -49,6 +54,7 @@ struct CampaignActions {
     _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, service: String? = nil,
     by person: String = ""
   ) async throws -> CampaignVerbOutcome {
+    try Self.refusePart(id, verb)
     let lease = WorkerConfiguration.standardLease
     if try await store.campaigns.find(id) == nil {
       if verb == .cancel, try await store.queue.unqueue(id, patience: 2 * lease) {
@@ -57,7 +63,7 @@ struct CampaignActions {
       // A worker may have activated the job before the cancel.
       guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
     }
-    var outcome = CampaignVerbOutcome(id: id, state: .active)
+    var outcome = CampaignVerbOutcome(id: id, service: service, state: .active)
     if verb == .resume {
       outcome.state = try await store.campaigns.resume(id, unguarded: unguarded, by: person, service: service)
     } else {
@@ -86,6 +92,19 @@ struct CampaignActions {
       audience?.message.map { "text      \($0)" },
     ]
     return (lines.compactMap(\.self), CampaignVerbOutcome(id: id, state: state))
+  }
+
+  /// Refuses the id of a part: these actions change the whole campaign, or the legs of one service.
+  private static func refusePart(_ id: String, _ verb: ControlVerb) throws {
+    guard let part = CampaignID(id).part else { return }
+    let whole = CampaignID(id).whole
+    let command = "carillon campaign \(verb.rawValue) \(whole)"
+    throw CommandError(
+      .input, "\(Excerpt.quoted(id)) is a part of campaign \(Excerpt.quoted(whole))",
+      hint: verb == .cancel
+        ? "\(command) ends the whole campaign"
+        : part.service.map { "for the leg of \($0): \(command) --service \($0); for the whole campaign: \(command)" }
+          ?? "for the whole campaign: \(command)")
   }
 
   /// Returns the details of an action for the audit trail.

@@ -27,7 +27,7 @@ enum GuideReader {
     if case .object(let members) = root.kind, mentions || members.contains(where: { $0.name == "services" }) {
       news.append(fcm)
     }
-    return .known(["news": news, "shop": [apns], "android": [fcm]])
+    return .known(["news": news, "shop": news, "android": [fcm]])
   }
 
   /// The members of a job to which a fragment is added.

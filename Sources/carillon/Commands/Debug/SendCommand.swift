@@ -13,10 +13,10 @@ struct SendCommand: CarillonCommand {
     abstract: "Send one push and show the request and the answer.",
     discussion: """
       The command does not send a push that breaks a rule (exit 65). With --unchecked it sends such a push and shows \
-      the answer of APNs. A push with warnings is sent. `carillon lint --rules` lists the rules. The command writes \
+      the answer of the push service. A push with warnings is sent. `carillon lint --rules` lists the rules. The command writes \
       nothing to Redis.
 
-      Exits with 0 if APNs accepts the push, 1 if APNs refuses it, and 69 if APNs can't be reached.
+      Exits with 0 if the push service accepts the push, 1 if it refuses it, and 69 if it can't be reached.
 
       Examples:
         carillon send --app news --token 0f2c… '{"aps":{"alert":"Hello"}}'
