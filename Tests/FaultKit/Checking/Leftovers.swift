@@ -55,7 +55,7 @@ struct Leftovers {
         if words.count == 2, words[0] == "slice", campaigns.contains(words[1]) { left += try await faults(of: key) }
       } else {
         // A worker that was stopped may have requested permits of an ended campaign.
-        let mayExpire = words.first == "building" || words.first == "rate"
+        let mayExpire = ["building", "rate", "quota"].contains(words.first)
         if mayExpire, try await expires(key) { continue }
         left.append(key)
       }
