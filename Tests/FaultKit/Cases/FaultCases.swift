@@ -19,7 +19,7 @@ public enum FaultCases {
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment",
-      "legs-and-kill", "fcm-credential-revoked", "fcm-token-endpoint-down", "fcm-tokens-expired", "fcm-503",
+      "legs-and-kill", "fcm-credential-revoked", "fcm-tokens-expired",
       "isolation-killed", "rate-and-kill", "counted-and-kill", "own-time-and-kill", "departures-and-kill",
       "stages-and-kill", "recurring-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",
