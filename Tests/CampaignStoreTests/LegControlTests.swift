@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import Redis
 import TestPushService
 import TestSupport
 import Testing
@@ -32,6 +33,14 @@ struct LegControlTests {
     func states() async throws -> [CampaignState] {
       let record = try #require(try await campaigns.find("a"))
       return [record.state] + record.parts.map(\.state)
+    }
+
+    /// Returns the changes that webhooks get: ids and states.
+    func changes() async throws -> [String] {
+      try await world.command("XRANGE", world.keys.changes, "-", "+").map { entry in
+        let fields = entry[1].map { $0.string ?? "" }
+        return "\(fields[1]) \(fields[3])"
+      }
     }
 
     func rounds() async throws -> [Int] {
@@ -108,6 +117,9 @@ struct LegControlTests {
     #expect(try await world.states() == [.active, .active, .active, .waiting, .waiting])
     _ = try await world.campaigns.control("a~1-text", .pause, reason: "bad key")
     #expect(try await world.states() == [.active, .active, .paused, .waiting, .paused])
+    let paused = try #require(try await world.campaigns.find("a"))
+    #expect(paused.pausedLegs.map(\.id) == ["a~1-text"], "one alarm for the leg, not one for each of its parts")
+    #expect(try await world.changes().filter { $0.hasSuffix("paused") } == ["a~1-text paused"])
     #expect(try await world.campaigns.lookAtGate(of: "a", dueAt: 0) == .waits, "no leg has ended")
     try await world.end("a~1-apns")
     // The gate has no answer to judge by, so a person decides.

@@ -81,9 +81,11 @@ public struct CampaignRecord: Sendable {
   /// For `show`: the reason why an active campaign is not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?
 
-  /// The parts that a worker has paused, while the rest of the campaign continues.
+  /// One part of each leg that a worker has paused, while the rest of the campaign continues.
   public var pausedLegs: [CampaignRecord] {
-    state == .paused ? [] : parts.filter { $0.state == .paused && $0.pausedItself }
+    guard state != .paused else { return [] }
+    var seen: Set<String> = []
+    return parts.filter { $0.state == .paused && $0.pausedItself && seen.insert($0.service).inserted }
   }
 
   /// Whether the campaign is paused until a person approves it.

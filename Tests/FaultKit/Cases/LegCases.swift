@@ -190,7 +190,7 @@ enum LegCases {
     off: #"{"fcm":{"failures":[]}}"#, from: 50, counter: ("errors", "RATE_LIMIT_EXCEEDED"))
 
   static let goAway = trouble(
-    "fcm-goaway", "GOAWAY of FCM below requests under way",
+    "fcm-goaway", "GOAWAY of FCM below requests in flight",
     invariant: "sent again; what was processed is still answered",
     bound: "10 × GOAWAYs: requests that were received and called unprocessed",
     on: #"{"fcm":{"goAwayAfterRequests":60,"goAwayUnprocessed":10}}"#,

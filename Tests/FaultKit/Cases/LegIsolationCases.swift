@@ -13,13 +13,13 @@ enum LegIsolationCases {
 
   static let dead = trouble(
     "isolation-leg-dead", "FCM resets all connections in mid-campaign", of: "fcm",
-    bound: "window × workers: what was under way", duplicates: window * workers,
+    bound: "window × workers: the pushes in flight", duplicates: window * workers,
     on: #"{"fcm":{"isDown":true,"resetAfterRequests":1}}"#, off: #"{"fcm":{"isDown":false,"resetAfterRequests":0}}"#)
 
   /// A push whose first connection was given up may be sent on the second one, before that is given up too.
   static let frozen = trouble(
     "isolation-leg-frozen", "FCM answers nothing in mid-campaign", of: "fcm",
-    bound: "window × workers × 2 connections: what was under way", duplicates: 2 * window * workers,
+    bound: "window × workers × 2 connections: the pushes in flight", duplicates: 2 * window * workers,
     on: #"{"fcm":{"silentAfterRequests":1}}"#, off: #"{"fcm":{"silentAfterRequests":0}}"#)
 
   static let slow = trouble(
@@ -33,7 +33,7 @@ enum LegIsolationCases {
 
   static let frozenAPNs = trouble(
     "isolation-leg-frozen-apns", "APNs answers nothing in mid-campaign", of: "apns",
-    bound: "window × workers × 2 connections: what was under way", duplicates: 2 * window * workers,
+    bound: "window × workers × 2 connections: the pushes in flight", duplicates: 2 * window * workers,
     on: #"{"silentAfterRequests":1}"#, off: #"{"silentAfterRequests":0}"#)
 
   private static func campaign(_ id: String, only service: String? = nil, tokens: [String]? = nil) -> FaultCampaign {

@@ -74,10 +74,16 @@ local function write_timeline(base)
   redis.call('LTRIM', KEYS[base + 5], -200, -1)
 end
 
+-- Whether the change of the legs of a service was reported. All of their parts change together.
+local is_told = false
+
 -- Records a new state of a campaign or leg.
 local function note(base, id, state, campaign)
-  redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', id, 'state', state, 'reason', ARGV[2],
-    'by', ARGV[4])
+  if not campaign[8] or not is_told then
+    redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', id, 'state', state, 'reason', ARGV[2],
+      'by', ARGV[4])
+  end
+  if campaign[8] then is_told = true end
   if approves then redis.call('HSET', KEYS[base], 'approval', 'given', 'approvedBy', ARGV[5]) end
   if resumes or ARGV[2] == '' then
     redis.call('HDEL', KEYS[base], 'reason')
