@@ -15,7 +15,8 @@ actor SickEndpoint {
     /// The process is suspended. Connections stay open, nothing is read or answered, and only the kernel accepts new
     /// ones.
     case frozen
-    /// Every answer takes two seconds.
+    /// Every answer takes ten seconds, so the app's campaign outlasts the campaigns of a healthy app also on a loaded
+    /// machine.
     case slow
   }
 
@@ -72,7 +73,7 @@ actor SickEndpoint {
         $0.silentAfterRequests = 1
         $0.handshakeDelayMilliseconds = 600_000
       }
-    case .slow: await turn { $0.latencyMilliseconds = 2000 }
+    case .slow: await turn { $0.latencyMilliseconds = 10_000 }
     }
   }
 

@@ -102,7 +102,7 @@ struct FCMRunTests {
     let fcm = try await FCMRig(engine: engine, users: 600)
     await fcm.rig.simulator.change { $0.fcm.latencyMilliseconds = 50 }
     try await fcm.rig.submit(
-      "revoked", #","services":["fcm"],"rate":300"#, content: #""message":{"title":"Hi","body":"There"}"#)
+      "revoked", #","services":["fcm"],"rate":100"#, content: #""message":{"title":"Hi","body":"There"}"#)
     let worker = fcm.rig.worker("w", drains: false)
     let run = Task { try await worker.run() }
     try await fcm.rig.until { await fcm.rig.simulator.counters().fcm.accepted >= 50 }

@@ -21,7 +21,7 @@ import Testing
     case dead
     /// Connections stay open, and nothing is answered.
     case frozen
-    /// Every answer takes two seconds.
+    /// Every answer takes ten seconds, so the leg outlasts the other one also on a loaded machine.
     case slow
     /// Every push gets 429.
     case outOfQuota
@@ -35,7 +35,7 @@ import Testing
         knobs.fcm.isDown = true
         knobs.fcm.resetAfterRequests = 1
       case .frozen: knobs.fcm.silentAfterRequests = 1
-      case .slow: knobs.fcm.latencyMilliseconds = 2000
+      case .slow: knobs.fcm.latencyMilliseconds = 10_000
       case .outOfQuota: knobs.fcm.failures = [.init(share: 1, kind: .projectQuota, retryAfterSeconds: 1)]
       }
     }
@@ -49,7 +49,7 @@ import Testing
         knobs.connectResetShare = 1
         knobs.resetAfterRequests = 1
       case .frozen: knobs.silentAfterRequests = 1
-      case .slow: knobs.latencyMilliseconds = 2000
+      case .slow: knobs.latencyMilliseconds = 10_000
       case .outOfQuota: knobs.failures = [.init(share: 1, status: 429, reason: "TooManyRequests")]
       }
     }
