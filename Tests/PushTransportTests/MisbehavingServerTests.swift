@@ -39,7 +39,7 @@ struct MisbehavingServerTests {
             #expect(engine.mayCall(expected, found, of: row), "\(found): \(place)")
           }
           // The limit is for an overloaded machine. Usually this takes milliseconds.
-          #expect(finding.drained < .seconds(20), "\(place)")
+          #expect(finding.drained < .seconds(45), "\(place)")
           #expect(finding.state.openings <= 2 && finding.state.failures <= 2, "\(place)")
           let words = finding.state.lastError ?? ""
           #expect(words.contains(row.words) && words.utf8.count < 400, "\(place)")
@@ -72,7 +72,7 @@ struct MisbehavingServerTests {
       try await HTTPExchange.perform(.init(method: "GET", path: "/", headers: []), at: endpoint, timeout: 5000)
     }
     // The limit is the request's own timeout and a reserve. libcurl does not check its timeout during the flood.
-    #expect(ContinuousClock.now - began < .seconds(20))
+    #expect(ContinuousClock.now - began < .seconds(45))
   }
 
   private static func play(

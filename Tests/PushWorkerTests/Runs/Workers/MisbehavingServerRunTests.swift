@@ -62,7 +62,7 @@ struct MisbehavingServerRunTests {
     await worker.stop(within: 1)
     try await running
     // One second is for answers and two are for connections. The rest is for a busy machine.
-    #expect(ContinuousClock.now - began < .seconds(15))
+    #expect(ContinuousClock.now - began < .seconds(45))
     let record = try #require(try await rig.store.campaigns.show("flooded"))
     #expect(record.counters.outcomes.keys.allSatisfy { $0 == .accepted })
     #expect(record.counters.outcomes[.accepted] ?? 0 <= counts.now.accepted)
