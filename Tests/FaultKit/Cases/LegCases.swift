@@ -89,6 +89,7 @@ enum LegCases {
       try await world.store.fleet.snapshot(lease: 6000).alarms().contains { $0.kind == .credentialStopped }
     }
     try await until("the leg of FCM pauses") { try await world.leg("fcm", of: campaign).state == .paused }
+    try await world.ended(campaign, leg: "apns")
     let accepted = try await world.leg("fcm", of: campaign).counters.outcomes[.accepted] ?? 0
     stage.expect(accepted < world.androidTokens.count, "all pushes were accepted before the key was revoked")
     stage.fired("service account key revoked in mid-campaign, then replaced")

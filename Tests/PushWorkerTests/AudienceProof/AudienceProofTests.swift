@@ -5,7 +5,6 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
-import TLS
 import TestPushService
 import TestSupport
 import Testing
@@ -29,18 +28,8 @@ struct AudienceProofTests {
     var rig = try await WorkerRig(
       engine: .native, partitions: max(8, users / 2000), others: services > 1 ? [TextService()] : [])
     rig.channel.control = Self.appControl
-    let identity = try SelfSignedIdentity()
-    let server = try TextServer(identity, bearer: "secret")
-    await server.start()
-    if services > 1 {
-      rig.channel.services.append(
-        ServiceChannel(
-          service: TextService(), environment: "production",
-          endpoint: PushEndpoint(
-            url: "https://127.0.0.1:\(server.port)",
-            trustRoots: try rig.folder.write("text.pem", identity.authorityPEM)),
-          credential: TextCredential("secret")))
-    }
+    let text = try await TextServer.start(in: rig.folder)
+    if services > 1 { rig.channel.services.append(text.channel) }
     let base = AudienceBase(
       users: users, services: services, now: try await rig.store.time() / 1000, seed: &seed)
     try await base.register(in: rig)
@@ -58,10 +47,10 @@ struct AudienceProofTests {
     }
     sent += try await followUp(base, rig, openers, seed.value)
     let counters = await rig.simulator.counters()
-    let others = await server.book.accepted
+    let others = await text.server.book.accepted
     #expect(counters.accepted + others.count == sent && others.isEmpty == (services == 1), "seed \(seed.value)")
     #expect(counters.duplicates == 0, "seed \(seed.value)")
-    await server.stop()
+    await text.server.stop()
   }
 
   private func submit(_ one: AudienceCase, to rig: WorkerRig) async throws {

@@ -1,8 +1,11 @@
 import EventLoop
 import HTTP2
 import PushCore
+import PushTransport
+import PushWorker
 import TLS
 import TestPushService
+import TestSupport
 
 /// The server of ``TextService``: HTTP/2 over TLS, JSON in both directions, and reasons of its own for rejected tokens.
 actor TextServer {
@@ -75,8 +78,27 @@ actor TextServer {
   private var lines: [Line] = []
   private(set) var book: Book
 
-  init(_ identity: SelfSignedIdentity, bearer: String) throws {
-    book = Book(bearer: bearer)
+  /// Starts a server, and returns it with a channel to it.
+  ///
+  /// - Parameters:
+  ///   - folder: a folder for the server's root certificate.
+  ///   - credential: the credential of the channel. The server accepts the token `secret`.
+  static func start(
+    in folder: ScratchFolder, for service: TextService = TextService(),
+    credential: TextCredential = TextCredential("secret")
+  ) async throws -> (server: TextServer, channel: ServiceChannel) {
+    let identity = try SelfSignedIdentity()
+    let server = try TextServer(identity)
+    await server.accept()
+    let roots = try folder.write("text.pem", identity.authorityPEM)
+    let channel = ServiceChannel(
+      service: service, environment: "production",
+      endpoint: PushEndpoint(url: "https://127.0.0.1:\(server.port)", trustRoots: roots), credential: credential)
+    return (server, channel)
+  }
+
+  private init(_ identity: SelfSignedIdentity) throws {
+    book = Book(bearer: "secret")
     context = try TLSContext.server(identity: identity.identity, protocols: ["h2"])
     let listener = try Socket.listen(at: try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0])
     port = try listener.localAddress().port
@@ -85,9 +107,9 @@ actor TextServer {
   }
 
   /// Accepts connections from now on.
-  func start() {
+  private func accept() {
     watcher = SocketWatcher(
-      listener, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.accept() } }, onWritable: {})
+      listener, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.acceptWaiting() } }, onWritable: {})
   }
 
   /// Closes all connections.
@@ -99,7 +121,7 @@ actor TextServer {
 
   func change(_ body: (inout Book) -> Void) { body(&book) }
 
-  private func accept() {
+  private func acceptWaiting() {
     while let socket = try? listener.accept() {
       guard let line = try? Line(socket, context) else { continue }
       lines.append(line)

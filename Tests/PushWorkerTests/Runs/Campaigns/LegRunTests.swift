@@ -5,7 +5,6 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
-import TLS
 import TestPushService
 import TestSupport
 import Testing
@@ -20,16 +19,9 @@ struct LegRunTests {
 
     init(users: Int, partitions: Int = 8) async throws {
       rig = try await WorkerRig(engine: .native, partitions: partitions, others: [TextService()])
-      let identity = try SelfSignedIdentity()
-      server = try TextServer(identity, bearer: "secret")
-      await server.start()
-      rig.channel.services.append(
-        ServiceChannel(
-          service: TextService(), environment: "production",
-          endpoint: PushEndpoint(
-            url: "https://127.0.0.1:\(server.port)",
-            trustRoots: try rig.folder.write("text.pem", identity.authorityPEM)),
-          credential: TextCredential("secret")))
+      let text = try await TextServer.start(in: rig.folder)
+      server = text.server
+      rig.channel.services.append(text.channel)
       // Every third user has only a device of APNs, every third only one of the other service.
       try await rig.register(users)
       let without = (0..<users).filter { $0 % 3 == 1 }.compactMap { DeviceToken(bytes: WorkerRig.token($0)) }

@@ -5,7 +5,6 @@ import PushCore
 import PushTransport
 import PushWorker
 import Redis
-import TLS
 import TestPushService
 import TestSupport
 import Testing
@@ -26,18 +25,11 @@ struct SecondServiceTests {
 
     init(_ engine: PushEngineKind, service: TextService = TextService()) async throws {
       self.engine = engine
-      let identity = try SelfSignedIdentity()
-      server = try TextServer(identity, bearer: "secret")
-      await server.start()
       credential = TextCredential("secret")
       folder = try ScratchFolder()
-      channel = AppChannel([
-        ServiceChannel(
-          service: service, environment: "production",
-          endpoint: PushEndpoint(
-            url: "https://127.0.0.1:\(server.port)", trustRoots: try folder.write("ca.pem", identity.authorityPEM)),
-          credential: credential)
-      ])
+      let text = try await TextServer.start(in: folder, for: service, credential: credential)
+      server = text.server
+      channel = AppChannel([text.channel])
       url = try RedisURL(await RedisServer.shared.url)
       keys = try #require(Keyspace(namespace: "text-\(UUID().uuidString)", partitions: 8))
       store = Self.store(url, keys)
