@@ -6,30 +6,33 @@ import Glibc
 import LedgerModel
 import TestSupport
 
-/// `make faults`: plays the cases and prints the results.
+/// `make faults`: runs the cases and prints the results.
 @main
 struct FaultsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "faults", abstract: "Breaks workers, Redis, APNs and the network, and checks what is left.")
+    commandName: "faults",
+    abstract: "Inject faults into workers, Redis, push services and the network, and check the results.")
 
-  @Option(help: "What all randomness begins with.") var seed = UInt64.random(in: 0...99_999)
-  @Option(help: "Only the cases whose names begin so; may be repeated.") var only: [String] = []
-  @Option(help: "Worlds that run at a time.") var worlds = 4
-  @Option(help: "Minutes after which no case is begun any more.") var minutes = 28
-  @Option(help: "Where the logs of failed cases are kept.") var logs = ".build/faults"
-  @Option(help: "A file for the report, as JSON.") var report: String?
-  @Option(help: "Instead of the cases: one world for so many hours, and something broken every half minute.")
+  @Option(help: "Seed of all random decisions.") var seed = UInt64.random(in: 0...99_999)
+  @Option(help: "Run only the cases whose names have this prefix. Can be repeated.") var only: [String] = []
+  @Option(help: "Number of cases that run at the same time.") var worlds = 4
+  @Option(help: "Start no further case after this number of minutes.") var minutes = 28
+  @Option(help: "Folder for the logs of failed cases.") var logs = ".build/faults"
+  @Option(help: "Write the report to this file, as JSON.") var report: String?
+  @Option(help: "Instead of the cases, run one world for this number of hours with a fault every half minute.")
   var soak: Double?
-  @Option(help: "Schedules of the ledger's model, run beside all cases.") var schedules = 1_000_000
-  @Option(help: "What workers send with: curl, native, or both: cases take turns, an odd seed begins with native.")
+  @Option(help: "Number of schedules of the ledger's model, which runs at the same time as all cases.") var schedules =
+    1_000_000
+  @Option(
+    help: "Engine of the workers: curl, native or both. With both, the cases alternate; an odd seed begins with native."
+  )
   var engine = "both"
-  @Option(help: "With --only upgrade: the program that is upgraded; else the one that was built with this.") var old:
-    String?
-  @Option(help: "With --only upgrade: the program to which it is.") var new: String?
-  @Flag(help: "Only the model.") var model = false
-  @Option(help: "With --model: the rule to break, as LedgerModel/Mutant.swift names it.") var mutant: String?
-  @Flag(help: "Name the cases and end.") var list = false
-  @Flag(help: "The short form, as in make test.") var short = false
+  @Option(help: "With --only upgrade: the old version of carillon (default: the one of this build).") var old: String?
+  @Option(help: "With --only upgrade: the new version of carillon (default: the one of this build).") var new: String?
+  @Flag(help: "Run only the model.") var model = false
+  @Option(help: "With --model: break this rule; LedgerModel/Mutant.swift has the names.") var mutant: String?
+  @Flag(help: "List the cases and exit.") var list = false
+  @Flag(help: "Run the short form of each case, as make test does.") var short = false
 
   func run() async throws {
     for (variable, path) in [(UpgradeCases.oldVariable, old), (UpgradeCases.newVariable, new)] {
@@ -41,7 +44,7 @@ struct FaultsCommand: AsyncParsableCommand {
       let broken = mutant.flatMap(Mutant.init(name:))
       if mutant != nil, broken == nil {
         let names = Mutant.allCases.map(\.name).joined(separator: ", ")
-        throw ValidationError("no mutant is called so; there are \(names)")
+        throw ValidationError("no mutant has this name; the names are: \(names)")
       }
       let result = await ModelRun(schedules: schedules, seed: seed, mutant: broken).run()
       say(result.line)
@@ -49,7 +52,7 @@ struct FaultsCommand: AsyncParsableCommand {
       return
     }
     if let soak { return try await play(Soak(duration: .seconds(3600 * soak))) }
-    guard !cases.isEmpty else { throw ValidationError("no case is called so; --list names them") }
+    guard !cases.isEmpty else { throw ValidationError("no case has this name; see --list") }
     let runner = FaultRunner(
       seed: seed, engines: try engines(), worlds: worlds, scale: short ? .short : .full, limit: .seconds(60 * minutes),
       logs: URL(fileURLWithPath: logs))
