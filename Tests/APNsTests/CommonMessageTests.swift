@@ -63,7 +63,27 @@ struct CommonMessageTests {
     (["message": #"{"badge":-1}"#], "message.badge", "must be a whole number or a step"),
     (["message": #"{"body":"B","data":{"n":1}}"#], "message.data.n", "must be a string, not a number"),
     (["message": #"{"body":"B","data":{"aps":"x"}}"#], "message.data.aps", "is APNs' own key"),
-    (["message": #"{"body":"B","link":"l","data":{"link":"x"}}"#], "message.data.link", "is the key of message.link"),
+    (
+      ["message": #"{"body":"B","link":"app:l","data":{"link":"x"}}"#], "message.data.link",
+      "is the key of message.link"
+    ),
+    (["message": #"{"body":"B","link":"not a url"}"#], "message.link", "'not a url' is not a URL"),
+    (["message": #"{"body":"B","link":"shop.example.com/sale"}"#], "message.link", "write https://"),
+    (["message": #"{"body":"B","link":"https://shop.example.com/a b"}"#], "message.link", "is not a URL"),
+    (["message": #"{"body":"B","image":"a.png"}"#], "message.image", "'a.png' is not a URL"),
+    (
+      ["message": #"{"body":"B"}"#, "localized": #"{"de":{"link":"seite 1"}}"#], "localized.de.link", "is not a URL"
+    ),
+    (
+      ["message": #"{"body":"B","link":"app:l"}"#, "trim": #""message.link""#], "trim", "is not a text that people read"
+    ),
+    (["message": #"{"body":"B","data":{"k":"v"}}"#, "trim": #""message.data.k""#], "trim", "use message.title"),
+    (["message": #"{"body":"B"}"#, "trim": #""body""#], "trim", "is not the path of a text in the job"),
+    (
+      [
+        "message": #"{"body":"B"}"#, "payload": #"{"aps":{"alert":{"body":"own"}}}"#, "trim": #""message.body""#,
+      ], "trim", "the payload for APNs replaces 'message.body'"
+    ),
     (["message": #"{"body":"{{}}"}"#], "message.body", "has no valid name"),
     (["message": #"{"body":"B"}"#, "localized": #"{"de":{"body":"{{}}"}}"#], "localized.de.body", "has no valid name"),
     (["message": #"{"body":"B"}"#, "localized": #"{"de":{"badge":"x"}}"#], "localized.de.badge", "must be a whole"),
@@ -125,6 +145,10 @@ struct CommonMessageTests {
     (#""message":{"body":"B"},"pushType":"alert""#, #"write {"apns":{"pushType":…}}"#),
     (#""message":{"body":"B"},"priority":5"#, #"write {"apns":{"priority":…}}"#),
     (#""variants":[{"name":"a","payload":{}},{"name":"b"}]"#, "variants[0].payload: moved"),
+    (
+      #""payload":{},"priority":5,"variants":[{"name":"a","payload":{}},{"name":"b"}]"#,
+      "payload: moved into the object of a push service, as did priority, variants[0].payload (write"
+    ),
   ])
   func oldSpellingNamesTheNewPlace(fields: String, says: String) {
     let job = Array(#"{"id":"a","app":"news","audience":{"segment":"*"},\#(fields)}"#.utf8)

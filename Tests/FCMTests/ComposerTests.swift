@@ -49,7 +49,7 @@ struct ComposerTests {
   }
 
   @Test func installationIDIsSentAsSuch() throws {
-    #expect(try body(#"{"notification":{}}"#, to: Self.installation).hasPrefix(#"{"message":{"fid":"cOfs8"#))
+    #expect(try body(#"{"notification":{"title":"T"}}"#, to: Self.installation).hasPrefix(#"{"message":{"fid":"cOfs8"#))
   }
 
   @Test func dataMessageHasNoTag() throws {
@@ -107,8 +107,8 @@ struct ComposerTests {
   @Test(
     arguments: [
       (#"{"notification":{"title":"T"}}"#, #","data":{"push":"ID"}}}"#),
-      (#"{"notification":{},"data":{}}"#, #","data":{"push":"ID"}}}"#),
-      (#"{"notification":{},"android":{"data":{"c":"d"}}}"#, #","data":{"c":"d","push":"ID"}}}}"#),
+      (#"{"notification":{"title":"T"},"data":{}}"#, #","data":{"push":"ID"}}}"#),
+      (#"{"notification":{"title":"T"},"android":{"data":{"c":"d"}}}"#, #","data":{"c":"d","push":"ID"}}}}"#),
     ])
   func uniqueKeyIsInTheDataThatAndroidGets(payload: String, end: String) throws {
     let id = UUIDText.text(PushID(campaign: "spring-sale").id(token: Array(Self.token.utf8)))
@@ -118,7 +118,7 @@ struct ComposerTests {
   @Test func campaignsWithLongIDsHaveDifferentLabels() throws {
     let ids = ["a", "b"].map { String(repeating: "x", count: 63) + $0 }
     let bodies = try ids.map { id in
-      var campaign = try campaign(#"{"notification":{}}"#)
+      var campaign = try campaign(#"{"notification":{"title":"T"}}"#)
       campaign.id = id
       let composer = service.composer(for: campaign, expiration: nil)
       var batch = composer.batch(isUnproven: false, capacity: 1, now: 0)

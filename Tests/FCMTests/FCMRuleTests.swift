@@ -79,6 +79,14 @@ struct FCMRuleTests {
       job: background),
     RulePair(.alertEmpty, data, hello, at: "fcm.message"),
     RulePair(.alertEmpty, "{}", data, rightJob: background),
+    RulePair(.alertEmpty, #"{"notification":{"title":"","body":""}}"#, hello, at: "fcm.message.notification"),
+    RulePair(
+      .alertEmpty, #"{"android":{"notification":{"sound":"default"}}}"#,
+      #"{"android":{"notification":{"titleLocKey":"k"}}}"#),
+    RulePair(.backgroundEmpty, "{}", #"{"data":{}}"#, at: "fcm.message", job: background),
+    RulePair(
+      .backgroundEmpty, #"{"android":{}}"#, #"{"android":{}}"#, job: background,
+      rightJob: background + #","uniqueKey":"push""#),
     RulePair(.backgroundVisible, hello, data, at: "fcm.message.notification", job: background),
     RulePair(.backgroundVisible, #"{"android":{"notification":{"title":"T"}}}"#, data, job: background),
     RulePair(
@@ -152,6 +160,10 @@ struct FCMRuleTests {
       at: "fcm.message.notification.image"),
     .more(.null, #""data":null"#, #""data":{}"#, at: "fcm.message.data"),
 
+    .more(
+      .otherPlatform, #""apns":{"payload":{"aps":{"sound":"default"}}}"#, #""data":{"apns":"x"}"#,
+      at: "fcm.message.apns"),
+    .more(.otherPlatform, #""webpush":{"data":{"k":"v"}}"#, #""android":{}"#, at: "fcm.message.webpush"),
     RulePair(
       .appleData, #"{"data":{},"apns":{"payload":{"aps":{"content-available":1}}}}"#,
       #"{"data":{},"apns":{"headers":{"apns-priority":"5"},"payload":{"aps":{"content-available":1}}}}"#,
@@ -203,13 +215,53 @@ struct FCMRuleTests {
       ).findings.map(\.rule.id)
     }
     #expect(try found(#"{"data":{"a":"1","a":"2"}}"#) == ["duplicate-key"])
-    #expect(try found(#"{"id":"a","app":"n","audience":{},"fcm":{"message":{"notification":{}}}}"#) == ["job"])
+    #expect(
+      try found(#"{"id":"a","app":"n","audience":{},"fcm":{"message":{"notification":{"title":"T"}}}}"#) == ["job"])
     #expect(
       try found(
         #"{"id":"a","app":"n","audience":{"users":["u"]},"fcm":{"message":{"notification":{"title":"T"}}},"#
           + #""variants":[{"name":"x"},{"name":"y"}]}"#) == ["variant-same"])
     #expect(try found(#"{"fcm":{"message":{"data":{"a":1}}}}"#) == ["data-value"])
     #expect(try found(Self.hello) == [])
+  }
+
+  /// The forms of such a job can't be made, so its `fcm.message` alone would seem to have no notification.
+  @Test(arguments: [
+    (#""message":{"body":"B","data":{"u":"1"}},"uniqueKey":"u""#, "uniqueKey"),
+    (#""message":{"body":"B","link":"no URL"}"#, "message.link"), (#""message":{"body":"B"},"trim":"x""#, "trim"),
+  ])
+  func errorOfTheMessageHasNoFalseSecondOne(fields: String, place: String) throws {
+    let job =
+      #"{"id":"a","app":"n","audience":{"users":["u"]},"fcm":{"message":{"android":{"notification":{"tag":"t"}}}},"#
+      + fields + "}"
+    let lint = try FCMTools().lint(
+      Array(job.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
+    #expect(lint.findings.map(\.path) == [place], "\(lint.findings)")
+  }
+
+  @Test(arguments: [("{}", "add a title or body"), (#"{"data":{"k":"v"}}"#, "set fcm.pushType to background")])
+  func emptyAlertGetsTheRemedyThatHelps(payload: String, hint: String) throws {
+    let finding = try #require(try Self.findings(payload, "").first { $0.rule.id == "alert-empty" })
+    #expect(finding.hint?.contains(hint) == true)
+  }
+
+  @Test func lintReportsAllMovedFields() throws {
+    let fields = #""payload":{},"pushType":"alert","variants":[{"name":"a","payload":{}},{"name":"b"}]"#
+    let job = #"{"id":"a","app":"n","audience":{"users":["u"]},\#(fields)}"#
+    let lint = try FCMTools().lint(
+      Array(job.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
+    #expect(lint.findings.map(\.path) == ["payload", "pushType", "variants[0].payload"])
+  }
+
+  /// A shortened text fills the space up to the limit. Its size is not that of an empty text.
+  @Test(arguments: [(10, 42), (5000, 4096)])
+  func sizeOfATextThatMayBeShortenedIsThatOfThePush(length: Int, bytes: Int) throws {
+    let job =
+      #"{"id":"a","app":"n","audience":{"users":["u"]},"message":{"body":"\#(Self.text(length))"},"#
+      + #""trim":"message.body"}"#
+    let lint = try FCMTools().lint(
+      Array(job.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
+    #expect(lint.sizes.map(\.bytes) == [bytes] && lint.findings.isEmpty, "\(lint)")
   }
 
   @Test func lintInfersThePushTypeAndMeasuresTheMessage() throws {

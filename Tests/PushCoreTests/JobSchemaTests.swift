@@ -58,7 +58,8 @@ struct JobSchemaTests {
     ],
     [
       "payload": "", "urgency": "\"low\"", "services": #"["apns"]"#,
-      "message": #"{"title":"T","body":"B","image":"i","link":"l","sound":"s","badge":"+12","data":{"k":"v"}}"#,
+      "message":
+        #"{"title":"T","body":"B","image":"https://a/i","link":"app:l","sound":"s","badge":"+12","data":{"k":"v"}}"#,
     ],
     [
       "message": #"{"title":null,"badge":3}"#, "localized": #"{"de":{"title":"T","apns":{"payload":{"n":1}}}}"#,

@@ -56,7 +56,7 @@ struct APNsLint {
     switch kind {
     case .job:
       (result.findings, result.variants) = Self.jobFindings(judged, in: judgedBytes, of: job, apps, now: now)
-    case .template: result.findings = Self.templateFindings(bytes, apps)
+    case .template: result.findings = Self.templateFindings(root, bytes, apps)
     case .payload, .legacy: break
     }
     if let undated {
@@ -70,7 +70,7 @@ struct APNsLint {
       result.isInferred = kind != .job && pushType == nil && !APNsService().namesPushType(root)
       result.sizes = Self.sizes(of: draft, all: result.isInferred)
       // Uses the largest of several languages or variants: if it fits, all fit.
-      if let most = drafts.map(\.size).max() {
+      if let most = drafts.map(\.sentSize).max() {
         for index in result.sizes.indices { result.sizes[index].bytes = most }
       }
     }
@@ -187,16 +187,16 @@ struct APNsLint {
         campaign.message.variants
       )
     } catch {
-      return ([Finding(PushRule.job, error.field, error.message, hint: error.hint)], nil)
+      return (PushLint.findings(for: error, in: root, apps), nil)
     }
   }
 
-  private static func templateFindings(_ bytes: [UInt8], _ apps: JobApps) -> [Finding] {
+  private static func templateFindings(_ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps) -> [Finding] {
     do {
       _ = try JobTemplate.content(bytes, for: apps.allServices)
       return []
     } catch {
-      return [Finding(PushRule.job, error.field, error.message, hint: error.hint)]
+      return PushLint.findings(for: error, in: root, apps)
     }
   }
 }

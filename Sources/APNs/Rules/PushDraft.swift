@@ -76,7 +76,9 @@ extension PushDraft {
     let service = APNsService(app)
     let content = JobContent(of: members, for: service)
     let forms = (try? PayloadForm.all(of: members, in: bytes, for: service)) ?? []
-    guard let payload = forms.first?.value ?? content.payload, case .object = payload.kind else { return [] }
+    // The payload beside a message is only a part of the push. If the forms can't be made, the reader of jobs reports it.
+    guard let payload = forms.first?.value ?? (content.hasMessage ? nil : content.payload), case .object = payload.kind
+    else { return [] }
     let fields = JobFields(members)
     let pushType = (try? APNsService.pushType(of: content.own, content.message)) ?? .alert
     let own = "\(service.name).\(service.payloadField)"
@@ -95,6 +97,9 @@ extension PushDraft {
       return draft
     }
   }
+
+  /// Size of the payload in bytes as it is sent: ``size``, unless a text fills the space up to the limit.
+  var sentSize: Int { form?.fullSize.map { max(size, min($0, maximumSize)) } ?? size }
 
   /// Returns a path in the payload as the path in the job from which the value comes. Other paths are unchanged.
   func place(_ path: String) -> String {
@@ -120,8 +125,8 @@ extension PushInspector {
     else { return [] }
     return repeated.map { path, name in
       Finding(
-        .variantSame, path, "says the same as variant \(Excerpt.quoted(name)): nothing is learned from it",
-        hint: "say what differs in its message, or leave it out")
+        .variantSame, path, "has the same content as variant \(Excerpt.quoted(name))",
+        hint: "change its message, or remove it")
     }
   }
 }

@@ -65,7 +65,9 @@ struct FCMDraft {
     guard case .object(let members) = root.kind else { return [] }
     let content = JobContent(of: members, for: service)
     let forms = (try? PayloadForm.all(of: members, in: bytes, for: service)) ?? []
-    guard let payload = forms.first?.value ?? content.payload, case .object = payload.kind else { return [] }
+    // The payload beside a message is only a part of the push. If the forms can't be made, the reader of jobs reports it.
+    guard let payload = forms.first?.value ?? (content.hasMessage ? nil : content.payload), case .object = payload.kind
+    else { return [] }
     let draft = FCMDraft(JobFields(members), content, payload: payload, in: bytes, service)
     guard !forms.isEmpty else { return [draft] }
     return forms.map { form in
@@ -74,6 +76,12 @@ struct FCMDraft {
       draft.measure(form)
       return draft
     }
+  }
+
+  /// Size of the message in bytes as it is sent: ``size``, unless a text fills the space up to the limit.
+  var sentSize: Int {
+    guard let form, let full = form.fullSize else { return size }
+    return max(size, min(full - (form.size - size), MessageSize.maximum))
   }
 
   /// Returns a path in the payload as the path in the job from which the value comes. Other paths are unchanged.

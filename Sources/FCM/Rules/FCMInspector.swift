@@ -182,11 +182,21 @@ struct FCMInspector {
     case .alert where !isVisible:
       report(
         .alertEmpty, draft.path, "has no notification: Android shows nothing",
-        hint: "add notification; if the app handles the data itself, set fcm.pushType to background")
+        hint: hasData(message)
+          ? "add notification; if the app handles the data itself, set fcm.pushType to background"
+          : "add a title or body")
+    case .alert where !message.hasField("android_v2") && !showsText(message):
+      report(
+        .alertEmpty, path("notification"), "has no text and no image: Android shows nothing",
+        hint: "add a title or body")
     case .background where isVisible:
       report(
         .backgroundVisible, path("notification"), "is not possible in a background push",
         hint: "move its texts to data, or set fcm.pushType to alert")
+    case .background where !hasData(message):
+      report(
+        .backgroundEmpty, draft.path, "has no data: the push does nothing",
+        hint: #"add data; an empty object, "data": {}, only wakes the app"#)
     default: break
     }
     let key = message.object("android")?.hasField("collapse_key") == true
@@ -194,6 +204,26 @@ struct FCMInspector {
       report(
         .collapseIgnored, path("android.collapse_key"), "is ignored for a message with a notification",
         hint: "use android.notification.tag to replace a notification that is shown")
+    }
+  }
+
+  /// Returns whether a message has data for the app. An empty object counts: its writer wants to wake the app.
+  private func hasData(_ message: [JSONValue.Member]) -> Bool {
+    !draft.keys.isEmpty || message.hasField("data") || message.object("android")?.hasField("data") == true
+      || message.object("android_v2").map { $0.hasField("data") || $0.hasField("background_sync") } == true
+  }
+
+  /// Fields of a notification that users see.
+  private static let texts = ["title", "body", "title_loc_key", "body_loc_key", "image"]
+
+  /// Returns whether a notification has a text or an image. An empty text has no effect.
+  private func showsText(_ message: [JSONValue.Member]) -> Bool {
+    let android = message.object("android")?.object("notification")
+    return [message.object("notification"), android].contains { notification in
+      Self.texts.contains { name in
+        guard case .string(let text)? = notification?.field(name)?.kind else { return false }
+        return !text.isEmpty
+      }
     }
   }
 
@@ -218,6 +248,12 @@ struct FCMInspector {
   // MARK: Other platforms
 
   private mutating func checkOtherPlatforms(_ message: [JSONValue.Member]) {
+    for (name, remedy) in [
+      ("apns", "write what Apple devices get into the job's object apns"), ("webpush", "remove it"),
+    ] where message.hasField(name) {
+      report(
+        .otherPlatform, path(name), "does not apply: Carillon sends to Android devices through FCM", hint: remedy)
+    }
     if let apns = message.object("apns") { checkApple(apns, of: message) }
     if let headers = message.object("webpush")?.object("headers"),
       let lifetime = headers.first(where: { $0.name.lowercased() == "ttl" }),

@@ -40,7 +40,7 @@ struct FCMLint {
       do throws(JobError) {
         _ = try JobTemplate.content(bytes, for: apps.allServices)
       } catch {
-        result.findings.append(Finding(PushRule.job, error.field, error.message, hint: error.hint))
+        result.findings += PushLint.findings(for: error, in: root, apps)
       }
     case .payload, .legacy: break
     }
@@ -48,7 +48,7 @@ struct FCMLint {
       result.findings += FCMInspector.findings(in: drafts, now: now)
       result.pushType = draft.pushType.rawValue
       result.isInferred = kind != .job && pushType == nil && !FCMService().namesPushType(root)
-      let size = drafts.map(\.size).max() ?? 0
+      let size = drafts.map(\.sentSize).max() ?? 0
       result.sizes = [PushLint.Size(name: draft.pushType.rawValue, bytes: size, limit: MessageSize.maximum)]
     }
     result.place(in: root, bytes)
@@ -62,7 +62,7 @@ struct FCMLint {
       result.findings += FCMInspector.repeatedVariants(root, bytes)
       result.variants = campaign.message.variants
     } catch {
-      result.findings.append(Finding(PushRule.job, error.field, error.message, hint: error.hint))
+      result.findings += PushLint.findings(for: error, in: root, apps)
     }
   }
 

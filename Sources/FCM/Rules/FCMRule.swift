@@ -20,6 +20,7 @@ public enum FCMRule: String, CaseIterable, Sendable {
   case androidKind = "android-kind"
   case alertEmpty = "alert-empty"
   case backgroundVisible = "background-visible"
+  case backgroundEmpty = "background-empty"
   case payloadSize = "payload-size"
   case payloadRoom = "payload-room"
   case collapseIgnored = "collapse-ignored"
@@ -43,6 +44,7 @@ public enum FCMRule: String, CaseIterable, Sendable {
   case variantSame = "variant-same"
 
   // Other platforms.
+  case otherPlatform = "other-platform"
   case appleData = "apple-data"
   case appleSize = "apple-size"
   case webLifetime = "web-lifetime"
@@ -77,8 +79,9 @@ extension FCMRule {
     case .androidTwice: (.error, "A message has android or android_v2, not both.", Source.message)
     case .androidKind:
       (.error, "android_v2 has remote_notification or background_sync, and only one of them.", Source.message)
-    case .alertEmpty: (.error, "An alert has a notification.", Source.kinds)
+    case .alertEmpty: (.error, "An alert has a notification with a text or an image.", Source.kinds)
     case .backgroundVisible: (.error, "A background push has no notification.", Source.kinds)
+    case .backgroundEmpty: (.error, "A background push has data.", Source.kinds)
     case .payloadSize: (.error, "Keys, values and texts have at most 4096 bytes.", Source.kinds)
     case .payloadRoom: (.warning, "A message has room for the longest possible values.", Source.kinds)
     case .collapseIgnored: (.warning, "A notification is collapsed by the app, not by a collapse key.", Source.kinds)
@@ -105,6 +108,8 @@ extension FCMRule {
     case .image: (.warning, "An image is the URL of a picture that devices can load.", Source.message)
     case .null: (.warning, "null is not a value: omit a field that has no value.", Source.message)
     case .variantSame: (.warning, "Variants say different things.", "Carillon: deploy/guide/staged-delivery.md")
+    case .otherPlatform:
+      (.warning, "A message is for Android devices.", "Carillon: deploy/guide/android.md")
     case .appleData:
       (.error, "A message that shows nothing on Apple devices has apns-priority 5.", Source.message)
     case .appleSize: (.error, "The payload for APNs has at most 4096 bytes.", Source.message)

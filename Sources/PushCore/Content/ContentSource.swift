@@ -26,8 +26,10 @@ struct ContentSource {
   let uniqueKey: String?
   /// Name of the member with the campaign's id; `nil` for none.
   let campaignKey: String?
-  /// Names on the path from the job to the text that may be shortened; `nil` for none.
+  /// Names on the path from the job to the text that may be shortened for this service; `nil` for none.
   let trimmed: [String]?
+  /// Whether the source may be that of one of several services, which can have the text that may be shortened.
+  private let hasOthers: Bool
   let service: any PushService
   private let fields: JobFields
 
@@ -47,7 +49,8 @@ struct ContentSource {
     if let uniqueKey, uniqueKey == campaignKey {
       throw fields.error("campaignKey", "is the same as uniqueKey", hint: "choose another name")
     }
-    trimmed = try fields.string("trim").map { $0.split(separator: ".").map(String.init) }
+    trimmed = try Self.trimmed(fields, service, known)
+    hasOthers = known?.count != 1
   }
 
   /// Returns one source for the job, or one for each of its variants.
@@ -142,11 +145,18 @@ struct ContentSource {
       hint: #"add "message", or {"\#(service.name)":{"\#(service.payloadField)":…}}"#)
   }
 
-  /// Error for a text that may be shortened but is in no language of the source.
-  var nothingToShorten: JobError {
-    fields.error(
-      "trim", "\(Excerpt.quoted((trimmed ?? []).joined(separator: "."))) is not a string of the push",
-      hint: "use a path in the job, such as message.body")
+  /// Returns the error for a text that may be shortened, and that is in no language of the source; `nil` for none.
+  ///
+  /// - Parameters:
+  ///   - exists: whether the job has the text.
+  ///   - isSent: whether a push of this service has the text.
+  func errorOfTrim(exists: Bool, isSent: Bool) -> JobError? {
+    guard let trimmed, !isSent, !exists || !hasOthers else { return nil }
+    let name = Excerpt.quoted(trimmed.joined(separator: "."))
+    return fields.error(
+      "trim", exists ? "the payload for \(service.title) replaces \(name)" : "\(name) is not a string of the push",
+      hint: exists
+        ? "use the path of the text in {\"\(service.name)\":{\"\(service.payloadField)\":…}}" : Self.trimHint(service))
   }
 
   /// Error for a key that exists in the payload already.
@@ -274,6 +284,28 @@ struct ContentSource {
         hint: "list the differences from the payload")
     }
     return patch
+  }
+
+  /// Returns the names on the path of the text that may be shortened; `nil` for none, and for a text of another service.
+  ///
+  /// Only texts that people read may be shortened: a shorter link or value of `data` would be wrong.
+  private static func trimmed(
+    _ fields: JobFields, _ service: any PushService, _ known: Set<String>?
+  ) throws(JobError) -> [String]? {
+    guard let text = try fields.string("trim") else { return nil }
+    let names = text.split(separator: ".").map(String.init)
+    if names.first == "message", names.count == 2, ["title", "body"].contains(names[1]) { return names }
+    if names.count > 2, names.starts(with: [service.name, service.payloadField]) { return names }
+    if let first = names.first, first != "message", first != service.name, known?.contains(first) ?? true { return nil }
+    throw fields.error(
+      "trim",
+      "\(Excerpt.quoted(text)) is "
+        + (names.first == "message" ? "not a text that people read" : "not the path of a text in the job"),
+      hint: trimHint(service))
+  }
+
+  private static func trimHint(_ service: any PushService) -> String {
+    "use message.title, message.body, or the path of a text in \(service.name).\(service.payloadField)"
   }
 
   /// Returns the name of a member that Carillon adds to the payload.

@@ -34,6 +34,9 @@ public struct PayloadForm: Sendable {
     return template.size { _ in DeviceRowDraft.maximumAttributeValue }
   }
 
+  /// Size in bytes with all fallbacks and without shortening; `nil` if no text may be shortened.
+  public var fullSize: Int? { template.canShorten ? template.size : nil }
+
   /// Size in bytes without the values.
   public var fixedSize: Int { template.size { _ in 0 } }
 

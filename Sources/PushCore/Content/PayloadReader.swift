@@ -23,6 +23,9 @@ struct PayloadReader {
   private var locale: String?
   /// Range of the text that may be shortened in the current form; `nil` for none, and after it was found.
   private var trimmed: Range<Int>?
+  /// Whether a form of the current source has the text that may be shortened, or had it before the service's payload
+  /// replaced it.
+  private var hasTrimmed = false
 
   /// - Parameters:
   ///   - bytes: the text of the job.
@@ -51,12 +54,14 @@ struct PayloadReader {
     if !source.languages.isEmpty || source.uniqueKey != nil || source.campaignKey != nil { isPersonal = true }
     for value in [source.message, source.payload] { if let value { try checkSize(value, path: source.path) } }
     let options = try options(of: source)
+    hasTrimmed = false
     var forms = [try form(source, nil, options)]
     for language in source.languages {
       for patch in language.message + language.payload { try checkSize(patch, path: language.path) }
       forms.append(try form(source, language, options))
     }
-    if source.trimmed != nil, !forms.contains(where: \.template.canShorten) { throw source.nothingToShorten }
+    let isSent = forms.contains(where: \.template.canShorten)
+    if let error = source.errorOfTrim(exists: hasTrimmed, isSent: isSent) { throw error }
     return forms
   }
 
@@ -67,6 +72,7 @@ struct PayloadReader {
     self.source = source
     locale = language?.tag
     trimmed = try trimmedRange(source, language, value)
+    if trimmed != nil { hasTrimmed = true }
     let template = try template(value)
     let service = source.service
     return PayloadForm(

@@ -3,31 +3,45 @@ extension CampaignJob {
   /// Fields that were fields of the job itself before each service had an object of its own.
   private static let moved = ["payload", "pushType", "priority"]
 
-  /// Throws an error for a field that has moved into the object of a service. The error contains the new place.
-  static func refuseMoved(_ root: JSONValue, _ apps: JobApps) throws(JobError) {
-    guard case .object(let members) = root.kind else { return }
+  /// Returns an error for each field of a job or template that has moved into the object of a service. The errors contain
+  /// the new places.
+  public static func movedFields(of root: JSONValue, _ apps: JobApps) -> [JobError] {
+    guard case .object(let members) = root.kind else { return [] }
     var services = apps.allServices
     if case .string(let app)? = members.value("app")?.kind { services = apps.services(of: app) ?? services }
-    try refuseMoved(members, path: "", services)
-    guard case .array(let variants)? = members.value("variants")?.kind else { return }
+    var errors = movedFields(of: members, path: "", services)
+    guard case .array(let variants)? = members.value("variants")?.kind else { return errors }
     for (index, variant) in variants.enumerated() {
       guard case .object(let members) = variant.kind else { continue }
-      try refuseMoved(members, path: "variants[\(index)].", services)
+      errors += movedFields(of: members, path: "variants[\(index)].", services)
     }
+    return errors
   }
 
-  /// Throws an error for a moved field in an object of a job, or in a template.
-  static func refuseMoved(
-    _ members: [JSONValue.Member], path: String, _ services: [any PushService]
-  ) throws(JobError) {
-    for name in moved {
-      guard members.value(name) != nil else { continue }
+  /// Throws an error for the first of the fields that have moved. It names the others.
+  static func refuse(moved errors: [JobError]) throws(JobError) {
+    guard var error = errors.first else { return }
+    // A message has one line.
+    let others = errors.dropFirst().prefix(mostMoved).map(\.field)
+    if !others.isEmpty {
+      error.message += ", as did \(others.joined(separator: ", "))" + (errors.count - 1 > others.count ? ", …" : "")
+    }
+    throw error
+  }
+
+  /// Number of moved fields that an error names besides its own: those of the job itself, and of one variant.
+  private static let mostMoved = 5
+
+  private static func movedFields(
+    of members: [JSONValue.Member], path: String, _ services: [any PushService]
+  ) -> [JobError] {
+    moved.filter { members.value($0) != nil }.map { name in
       let places = services.compactMap { service -> String? in
         let field = name == "payload" ? service.payloadField : name
         guard service.jobFields.contains(where: { $0.name == field }) else { return nil }
         return #"{"\#(service.name)":{"\#(field)":…}}"#
       }
-      throw JobError(
+      return JobError(
         field: path + name, message: "moved into the object of a push service",
         hint: "write " + (places.isEmpty ? "urgency" : places.joined(separator: " or ")))
     }
@@ -44,6 +58,8 @@ public struct JobContent {
   public let own: JobFields
   /// Payload of the service's own object; `nil` for none.
   public let payload: JSONValue?
+  /// Whether the job has a common message, which may be invalid. The payload is then only a part of the push.
+  public let hasMessage: Bool
   /// Common message; `nil` for none, and for an invalid one.
   public let message: CommonMessage?
   /// Common urgency; `nil` for none.
@@ -65,6 +81,7 @@ public struct JobContent {
       self.own = JobFields([], path: service.name)
     }
     payload = self.own.value(service.payloadField)
+    hasMessage = message != nil
     self.message = message.flatMap { value in
       try? CommonMessage(MergePatch.apply(value, to: nil)) { (_, name) in "message." + name }
     }

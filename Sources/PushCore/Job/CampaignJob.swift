@@ -48,7 +48,7 @@ public enum CampaignJob {
       root = try parsed(bytes)
     }
     let whole = try read(root, in: bytes, apps, as: id, leg: leg)
-    var findings: [[Finding]] = []
+    var findings: [(service: String, findings: [Finding])] = []
     for name in leg.map({ [$0] }) ?? whole.campaign.legs.map(\.service) {
       let (campaign, service) = try name == whole.service.name ? whole : read(root, in: bytes, apps, as: id, leg: name)
       try checkParts(of: campaign, Array(job), apps, service, now: now)
@@ -57,7 +57,7 @@ public enum CampaignJob {
       where !found.contains(where: { $0.rule.id == finding.rule.id }) {
         found.append(finding)
       }
-      findings.append(found)
+      findings.append((service.title, found))
     }
     return (whole.campaign, Finding.joined(findings))
   }
@@ -255,7 +255,7 @@ public enum CampaignJob {
   public static func read(
     _ root: JSONValue, in bytes: [UInt8], _ apps: JobApps, as given: String? = nil, leg: String? = nil
   ) throws(JobError) -> (campaign: Campaign, service: any PushService) {
-    try refuseMoved(root, apps)
+    try refuse(moved: movedFields(of: root, apps))
     let all = apps.serviceNames
     let fields = try JobFields(root, path: "", known: fields + all, planned: [])
     let own = try readID(fields)
@@ -266,9 +266,9 @@ public enum CampaignJob {
     }
     try JobServices.checkObjects(of: fields, services, known: all, app: app, apps)
     let known = services.map(\.name)
+    try JobServices.check(services, for: fields.required("audience"), fields)
     let audience = try JobAudience(
       fields.required("audience"), in: bytes, of: service, campaign: id, path: "audience")
-    try JobServices.check(services, for: audience.audience, fields)
     let members = try JobVariants.members(of: fields, services: known)
     let variants = try JobVariants.read(fields, members, campaign: id, to: audience.audience)
     let payload = try JobPayload(

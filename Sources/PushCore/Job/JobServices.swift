@@ -27,7 +27,8 @@ enum JobServices {
     return (app, all.filter { names.contains($0.name) })
   }
 
-  /// Checks that a job has no object of a service that it does not address.
+  /// Checks that a job has no object of a service that it does not address: in the job itself, in a variant or in a
+  /// language.
   ///
   /// - Parameters:
   ///   - services: the push services that the job addresses.
@@ -35,28 +36,80 @@ enum JobServices {
   static func checkObjects(
     of fields: JobFields, _ services: [any PushService], known: [String], app: String, _ apps: JobApps
   ) throws(JobError) {
-    for name in known where fields.value(name) != nil && !services.contains(where: { $0.name == name }) {
-      let isUsed = apps.services(of: app)?.contains { $0.name == name } == true
-      throw fields.error(
-        name,
-        isUsed ? "services does not name this push service" : "app \(app) does not use the push service \(name)",
-        hint: isUsed ? "add it to services, or remove this object" : "remove it")
+    let others = known.filter { name in !services.contains { $0.name == name } }
+    guard !others.isEmpty else { return }
+    var objects = [fields] + languages(of: fields)
+    if case .array(let variants)? = fields.value("variants")?.kind {
+      for (index, variant) in variants.enumerated() {
+        guard case .object(let members) = variant.kind else { continue }
+        let variant = JobFields(members, path: fields.path("variants[\(index)]"))
+        objects += [variant] + languages(of: variant)
+      }
+    }
+    for object in objects {
+      for name in others where object.value(name) != nil {
+        let isUsed = apps.services(of: app)?.contains { $0.name == name } == true
+        throw object.error(
+          name,
+          isUsed ? "services does not name this push service" : "app \(app) does not use the push service \(name)",
+          hint: isUsed ? "add \(name) to services, or remove this object" : "remove it")
+      }
+    }
+  }
+
+  /// Returns the changes for each language in a job or variant.
+  private static func languages(of fields: JobFields) -> [JobFields] {
+    guard case .object(let languages)? = fields.value("localized")?.kind else { return [] }
+    return languages.compactMap { language in
+      guard case .object(let members) = language.value.kind else { return nil }
+      return JobFields(members, path: fields.path("localized." + Excerpt.bare(language.name)))
     }
   }
 
   /// Checks that an audience without users addresses one service. A text can be a token of several services, and a
-  /// channel belongs to one service.
-  static func check(_ services: [any PushService], for audience: Audience, _ fields: JobFields) throws(JobError) {
-    guard services.count > 1 else { return }
-    let name: String
-    switch audience {
-    case .segment, .users, .campaign: return
-    case .tokens: name = "tokens"
-    case .activity: name = "activity"
-    case .channel: name = "channel"
+  /// channel or an activity belongs to one service.
+  ///
+  /// - Parameter value: the audience as JSON. Each service reads tokens and channels in its own form, so this check comes
+  ///   before the audience is read.
+  static func check(_ services: [any PushService], for value: JSONValue, _ fields: JobFields) throws(JobError) {
+    guard services.count > 1, case .object(let members) = value.kind else { return }
+    let audience = JobFields(members, path: fields.path("audience"))
+    guard let name = ["tokens", "activity", "channel"].first(where: { audience.value($0) != nil }) else { return }
+    var fitting = services
+    switch name {
+    case "tokens": fitting = try owners(services, ofTokensIn: audience)
+    case "channel":
+      guard let channel = try audience.string("channel") else { break }
+      fitting = services.filter { $0.problem(ofChannel: channel) == nil }
+      if fitting.isEmpty { fitting = services }
+    default: break
     }
-    throw fields.error(
-      "audience.\(name)", "belongs to one push service, and the app has \(services.count)",
-      hint: "add the service, such as \"services\": [\"\(services[0].name)\"]")
+    let names = fitting.map { "\"services\": [\"\($0.name)\"]" }.joined(separator: " or ")
+    throw audience.error(
+      name, "belongs to one push service, and the job addresses \(services.count)", hint: "add \(names)")
+  }
+
+  /// Returns the services to which all tokens of an audience can belong.
+  ///
+  /// - Throws: an error for a text that is a token of none of the services, and for tokens of several services.
+  private static func owners(
+    _ services: [any PushService], ofTokensIn audience: JobFields
+  ) throws(JobError) -> [any PushService] {
+    var fitting = services
+    for (index, token) in (try audience.strings("tokens", skipsErased: true) ?? []).enumerated() {
+      let owners = services.filter { $0.token(token) != nil }
+      guard !owners.isEmpty else {
+        let forms = services.map { "\($0.tokenForm) for \($0.title)" }
+        throw audience.error(
+          "tokens[\(index)]", "is not a device token", hint: "a token is \(forms.joined(separator: ", "))")
+      }
+      fitting.removeAll { service in !owners.contains { $0.name == service.name } }
+      guard !fitting.isEmpty else {
+        throw audience.error(
+          "tokens[\(index)]", "is a token of \(owners[0].title), unlike the tokens before it",
+          hint: "write a job for each push service, with its tokens and \"services\": [\"\(owners[0].name)\"]")
+      }
+    }
+    return fitting
   }
 }

@@ -61,7 +61,7 @@ public struct JobTemplate: Equatable, Sendable {
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
     }
-    if case .object(let members) = root.kind { try CampaignJob.refuseMoved(members, path: "", services) }
+    try CampaignJob.refuse(moved: CampaignJob.movedFields(of: root, .any(services)))
     let names = services.map(\.name)
     let fields = try JobFields(root, path: "", known: Self.fields + names, planned: [])
     var isEmpty = true

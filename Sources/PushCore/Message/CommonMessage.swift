@@ -50,6 +50,12 @@ public struct CommonMessage: Sendable {
       if text.isEmpty, name != "title", name != "body" {
         throw JobError(field: path(value, name), message: "must not be empty", hint: "omit it")
       }
+      if name == "image" || name == "link", !AddressText.isAddress(text) {
+        throw JobError(
+          field: path(value, name), message: "\(Excerpt.quoted(text)) is not a URL",
+          hint: name == "image"
+            ? "write https://…" : "write https://…, or a URL of the app such as news://article/17")
+      }
     }
     if let badge = members.value("badge"), !Self.isBadge(badge) {
       throw JobError(

@@ -55,21 +55,22 @@ extension Finding {
   /// Id of the rule of every service that the variants of a job say different things.
   private static let comparison = "variant-same"
 
-  /// Returns the findings of several services in one job, each once. Variants that differ for one of the services are
-  /// not the same.
+  /// Returns the findings of several services in one job, each once. If variants are the same for some of the services
+  /// only, the finding names these services.
   ///
-  /// - Parameter lists: the findings of each service.
-  public static func joined(_ lists: [[Finding]]) -> [Finding] {
+  /// - Parameter lists: the findings of each service, with the service's title.
+  public static func joined(_ lists: [(service: String, findings: [Finding])]) -> [Finding] {
     var all: [Finding] = []
-    for finding in lists.joined() {
-      let isKnown = all.contains { known in
-        known.path == finding.path
-          && (known.message == finding.message || known.rule.id == comparison && finding.rule.id == comparison)
+    for var finding in lists.flatMap(\.findings) {
+      if finding.rule.id == comparison {
+        let same = lists.filter { list in
+          list.findings.contains { $0.rule.id == comparison && $0.path == finding.path }
+        }
+        guard !all.contains(where: { $0.rule.id == comparison && $0.path == finding.path }) else { continue }
+        if same.count < lists.count { finding.message += " for \(same.map(\.service).joined(separator: " and "))" }
       }
-      let isCommon = lists.allSatisfy { list in
-        list.contains { $0.rule.id == comparison && $0.path == finding.path }
-      }
-      if !isKnown, finding.rule.id != comparison || isCommon { all.append(finding) }
+      guard !all.contains(where: { $0.path == finding.path && $0.message == finding.message }) else { continue }
+      all.append(finding)
     }
     return all
   }

@@ -109,9 +109,15 @@ public struct PushLint: Sendable {
       lint.sizes.map { Size(name: "\(service.name) \($0.name)", bytes: $0.bytes, limit: $0.limit) }
     }
     all.variants = lints.lazy.compactMap(\.lint.variants).first
-    all.findings = Finding.joined(lints.map(\.lint.findings))
+    all.findings = Finding.joined(lints.map { ($0.service.title, $0.lint.findings) })
     all.sort()
     return all
+  }
+
+  /// Returns the findings for an error of the reader of jobs or templates: all moved fields if the file has such fields.
+  public static func findings(for error: JobError, in root: JSONValue, _ apps: JobApps) -> [Finding] {
+    let moved = CampaignJob.movedFields(of: root, apps)
+    return (moved.isEmpty ? [error] : moved).map { Finding(.job, $0.field, $0.message, hint: $0.hint) }
   }
 
   /// Removes the findings of a job that only report that its templates were not read.
