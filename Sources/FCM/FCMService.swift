@@ -33,6 +33,13 @@ public struct FCMService: PushService {
 
   public func reasonText(of code: ReasonCode) -> [UInt8] { Self.reasons[Int(code.rawValue)] }
 
+  /// FCM has neither other kinds of tokens nor a sandbox.
+  public func problem(ofKind kind: TokenKind, _ environment: PushEnvironment?) -> String? {
+    if kind != .alert { return "kind: FCM has one token for all messages; omit kind" }
+    if environment == .sandbox { return "environment: FCM has no sandbox; omit environment" }
+    return nil
+  }
+
   /// Returns ``PushCore/TokenKind/alert``: an app instance has one token for all messages.
   public func tokenKind(for campaign: Campaign) -> TokenKind { .alert }
 }

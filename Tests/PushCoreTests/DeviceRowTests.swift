@@ -1,4 +1,5 @@
 import APNs
+import FCM
 import PushCore
 import TestSupport
 import Testing
@@ -105,6 +106,49 @@ struct DeviceRowReaderTests {
       "8: environment: 'staging' is neither production nor sandbox", "9: user: is missing", "7 07",
     ]
     #expect(summary(try read(text.utf8, as: .ndjson, chunk: size)) == expected)
+  }
+
+  /// No campaign of the app could reach such a device.
+  @Test func serviceThatTheAppDoesNotUseIsABadRow() throws {
+    let fcm = FCMService()
+    var vocabulary = DeviceVocabulary(
+      services: PushServices(standard: service, others: [fcm], apps: ["android": [fcm], "both": [service, fcm]]),
+      apps: ["news", "android", "both"], now: 1_800_000_000_000)
+    let token = "cXl3bTVhQk1SZTJ0d2R5Zw:APA91bF4kE"
+    let text = [
+      "user,token,app,service", "a,\(token),news,fcm", "b,00,android,apns", "c,\(token),both,fcm", "d,00,news,apns",
+      "e,\(token),,fcm",
+    ].joined(separator: "\n")
+    func read(_ vocabulary: DeviceVocabulary) throws -> [String] {
+      try PushCoreTests.read(text.utf8, as: .csv, vocabulary).map { row in
+        switch row {
+        case .success(let row): row.user
+        case .failure(let error): "\(error.line): \(error.message)"
+        }
+      }
+    }
+    let refused = [
+      "2: service: app news does not use fcm; it uses apns", "3: service: app android does not use apns; it uses fcm",
+    ]
+    #expect(try read(vocabulary) == refused + ["c", "d", "e"])
+    vocabulary.apps = ["news"]
+    vocabulary.services = PushServices(standard: service, others: [fcm])
+    #expect(try read(vocabulary).last == "6: service: no app in the configuration uses fcm")
+  }
+
+  @Test(arguments: [
+    ("kind", "voip", "kind: FCM has one token for all messages"), ("environment", "sandbox", "FCM has no sandbox"),
+  ])
+  func kindAndEnvironmentMustBeThoseOfTheService(column: String, value: String, says: String) throws {
+    let vocabulary = DeviceVocabulary(
+      services: PushServices(standard: service, others: [FCMService()]), now: 1_800_000_000_000)
+    let text = "user,token,service,\(column)\na,cXl3bTVhQk1SZTJ0d2R5Zw:APA91bF4kE,fcm,\(value)\nb,00,apns,\(value)"
+    let rows = try PushCoreTests.read(text.utf8, as: .csv, vocabulary)
+    guard case .failure(let error) = try #require(rows.first), case .success? = rows.last else {
+      Issue.record("\(rows)")
+      return
+    }
+    #expect(error.line == 2 && error.message.contains(says))
   }
 
   @Test(arguments: DeviceRowReader.Format.allCases, [100, 1 << 20])

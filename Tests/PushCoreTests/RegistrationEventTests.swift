@@ -1,4 +1,5 @@
 import APNs
+import FCM
 import PushCore
 import Testing
 
@@ -10,6 +11,17 @@ struct RegistrationEventTests {
   private func event(_ text: String) throws -> RegistrationEvent {
     let vocabulary = DeviceVocabulary(services: PushServices(standard: APNsService()), apps: ["news"], now: Self.now)
     return try RegistrationEvent(parsing: Array(text.utf8), vocabulary)
+  }
+
+  @Test(arguments: ["login", "register", "unregister", "logout"])
+  func serviceThatTheAppDoesNotUseIsRefused(operation: String) {
+    let event = #"{"op":"\#(operation)","user":"ada","token":"cXl3bTVhQk1SZTJ0d2R5Zw:APA91bF4kE","service":"fcm","#
+    let services = PushServices(standard: APNsService(), others: [FCMService()], apps: ["android": [FCMService()]])
+    let vocabulary = DeviceVocabulary(services: services, apps: ["news", "android"], now: Self.now)
+    let error = #expect(throws: DeviceRowDraft.Problem.self) {
+      try RegistrationEvent(parsing: Array((event + #""app":"news"}"#).utf8), vocabulary)
+    }
+    #expect(error?.description == "service: app news does not use fcm; it uses apns")
   }
 
   @Test func everyOperationIsRead() throws {

@@ -133,7 +133,7 @@ public struct DeviceRowDraft: Sendable {
   }
 
   /// Returns the row; user and token are required. Without a service, the token belongs to the only service of the row's
-  /// app. The service is required if the app has several.
+  /// app. The service is required if the app has several, and must be one of them.
   public func row() throws(Problem) -> DeviceRow {
     guard let user else { throw Problem(description: "user: is missing") }
     guard let token else { throw Problem(description: "token: is missing") }
@@ -143,17 +143,35 @@ public struct DeviceRowDraft: Sendable {
       throw Problem(
         description: "service: is missing; app \(nameOfApp) uses \(services.map(\.name).joined(separator: ", "))")
     }
+    if let problem = problem(of: service, nameOfApp, services) { throw problem }
     guard let parsed = service.token(token) else { throw Problem(description: "token: not \(service.tokenForm)") }
     guard activity == nil || kind == .liveActivity else {
       throw Problem(
         description: "activity: only a token of kind \(TokenKind.liveActivity.rawValue) can have an activity; "
           + "this one is of kind \((kind ?? .alert).rawValue)")
     }
+    if let problem = service.problem(ofKind: kind ?? .alert, environment) { throw Problem(description: problem) }
     return DeviceRow(
       user: user, token: parsed, service: service.name, kind: kind ?? .alert, activity: activity, app: app,
       environment: environment, locale: locale, timezone: timezone,
       appVersion: appVersion, osVersion: osVersion, registeredAt: registeredAt, lastSeen: lastSeen,
       attributes: attributes, refusal: refusal)
+  }
+
+  /// Returns the problem of a device whose app does not use its service; `nil` for none. A device without an app belongs
+  /// to every app, so at least one of them must use the service.
+  private func problem(of service: any PushService, _ app: String, _ used: [any PushService]) -> Problem? {
+    func uses(_ services: [any PushService]) -> Bool { services.contains { $0.name == service.name } }
+    guard app.isEmpty else {
+      guard !uses(used) else { return nil }
+      return Problem(
+        description: "service: app \(app) does not use \(service.name); it uses "
+          + used.map(\.name).joined(separator: ", "))
+    }
+    guard let apps = vocabulary.apps, !apps.contains(where: { uses(vocabulary.services.services(ofApp: $0)) }) else {
+      return nil
+    }
+    return Problem(description: "service: no app in the configuration uses \(service.name)")
   }
 
   private func version(_ column: DeviceColumn, _ text: String) throws(Problem) -> String {

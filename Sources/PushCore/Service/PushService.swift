@@ -36,6 +36,11 @@ public protocol PushService: Sendable {
   /// Returns the kind of token to which a campaign sends.
   func tokenKind(for campaign: Campaign) -> TokenKind
 
+  /// Returns the reason why no campaign can reach a device with this kind of token and this environment; `nil` if one can.
+  ///
+  /// - Parameter environment: `nil` for the app's environment.
+  func problem(ofKind kind: TokenKind, _ environment: PushEnvironment?) -> String?
+
   // MARK: Jobs
 
   /// Returns the reason why a text can't be the id of a broadcast channel; `nil` if it can.
@@ -163,6 +168,7 @@ public protocol PushService: Sendable {
 
 extension PushService {
   public func dated(_ job: JSONValue, _ bytes: [UInt8], start: Int) throws(JobError) -> [UInt8]? { nil }
+  public func problem(ofKind kind: TokenKind, _ environment: PushEnvironment?) -> String? { nil }
   public var refreshTypes: [String] { [] }
   public var connectionPolicy: ConnectionPolicy { ConnectionPolicy() }
   public var retryBounds: RetryBounds { RetryBounds() }

@@ -55,7 +55,9 @@ extension API {
     let body = call.request.body.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 }
     let now = Int(Date.now.timeIntervalSince1970 * 1000)
     var reader = DeviceRowReader(
-      format: .ndjson, DeviceVocabulary(services: .known(apps: configuration.appServices), now: now))
+      format: .ndjson,
+      DeviceVocabulary(
+        services: .known(apps: configuration.appServices), apps: Set(configuration.apps.keys), now: now))
     let rows = try reader.read(body) + reader.finish()
     guard let first = rows.first else { throw CommandError(.input, "the body is empty", hint: "send a JSON object") }
     var row: DeviceRow
@@ -63,7 +65,6 @@ extension API {
     case .success(let read): row = read
     case .failure(let error): throw CommandError(.input, error.message)
     }
-    if let app = row.app { try configuration.checkApp(app) }
     let store = try await stores.changing()
     let service = try PushServices.known.named(row.service)
     // Use the clock of Redis, because registrations from several machines are compared.

@@ -39,7 +39,6 @@ extension DevicesCommand {
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
-      if let app { try configuration.checkApp(app) }
       var row = try row(configuration)
       let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       let service = try PushServices.known.named(row.service)
@@ -74,7 +73,8 @@ extension DevicesCommand {
     /// Returns the row, with the same checks as for a row of a file.
     private func row(_ configuration: CarillonConfiguration) throws -> DeviceRow {
       let vocabulary = DeviceVocabulary(
-        services: .known(apps: configuration.appServices), allowedAttributes: Set(allowAttribute),
+        services: .known(apps: configuration.appServices), apps: Set(configuration.apps.keys),
+        allowedAttributes: Set(allowAttribute),
         now: Int(Date.now.timeIntervalSince1970 * 1000))
       var draft = DeviceRowDraft(vocabulary)
       for (column, text) in [
