@@ -31,7 +31,7 @@ public struct FleetExposition: Sendable {
     gauge(
       "campaigns_guarded", "Campaigns that the guard paused, or that were paused because every push was refused.",
       fleet.running.campaigns.count {
-        $0.record.state == .paused && $0.record.pausedItself || !$0.record.pausedLegs.isEmpty
+        $0.record.state == .paused && $0.record.pausedItself || $0.record.pausedLegs.contains(where: \.pausedItself)
       })
     metrics.family(
       "carillon_fleet_campaigns_awaiting_approval", .gauge, "Campaigns that wait for approval, by urgency.")

@@ -81,11 +81,19 @@ public struct CampaignRecord: Sendable {
   /// For `show`: the reason why an active campaign is not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?
 
-  /// One part of each leg that a worker has paused, while the rest of the campaign continues.
+  /// One part of each leg that is paused while the rest of the campaign continues: a part that a worker has paused, if
+  /// there is one.
   public var pausedLegs: [CampaignRecord] {
     guard state != .paused else { return [] }
-    var seen: Set<String> = []
-    return parts.filter { $0.state == .paused && $0.pausedItself && seen.insert($0.service).inserted }
+    var legs: [CampaignRecord] = []
+    for part in parts where part.state == .paused {
+      guard let index = legs.firstIndex(where: { $0.service == part.service }) else {
+        legs.append(part)
+        continue
+      }
+      if part.pausedItself, !legs[index].pausedItself { legs[index] = part }
+    }
+    return legs
   }
 
   /// Whether the campaign is paused until a person approves it.

@@ -191,7 +191,7 @@ extension FleetSnapshot {
             "campaign \(record.id) has paused itself: \(record.reason ?? "no reason is known")",
             remedy: "fix the reported cause, then run carillon campaign resume \(record.id)"))
       }
-      for leg in record.pausedLegs {
+      for leg in record.pausedLegs where leg.pausedItself {
         let service = CampaignID(leg.id).part?.service ?? ""
         alarms.append(
           FleetAlarm(

@@ -56,6 +56,8 @@ enum OpenAPISchemas {
     "Campaign": """
     {"type":"object","required":["id","state"],"properties":{"id":{"type":"string"},\
     "state":{"enum":["queued","scheduled","waiting","active","paused","cancelled","completed","failed"]},\
+    "pausedServices":{"type":"array","items":{"type":"string"},\
+    "description":"push services whose legs are paused, while the other legs continue"},\
     "reason":{"type":["string","null"]},"needsApproval":{"type":"boolean"},"text":{"type":"string"},"submittedBy":{"type":"string"},\
     "approvedBy":{"type":"string"},"app":{"type":["string","null"]},"lane":{"type":["string","null"]},\
     "targets":{"type":["integer","null"]},"estimate":{"type":["integer","null"]},\

@@ -67,6 +67,7 @@ struct CampaignReport: JSONReport {
     json.member("id", record.id)
     json.member("state", record.state.rawValue)
     json.member("reason", record.reason)
+    if !record.pausedLegs.isEmpty { json.array("pausedServices", record.pausedLegs.map(\.service)) }
     if record.approval.isNeeded { json.member("needsApproval", true) }
     if record.approval.isNeeded, let message = audience?.message { json.member("text", message) }
     if let person = record.approval.submittedBy { json.member("submittedBy", person) }
@@ -123,6 +124,7 @@ struct CampaignReport: JSONReport {
         json.member("reason", part.reason)
         json.member("targets", part.counters.targets)
         json.outcomes(part.counters.outcomes)
+        part.waiting?.write(to: &json)
         json.member("startedAt", part.times.startedAt.map(Timestamp.format(milliseconds:)))
         json.member("finishedAt", part.times.finishedAt.map(Timestamp.format(milliseconds:)))
       }
@@ -196,10 +198,7 @@ struct CampaignReport: JSONReport {
       rows.append((name, count.grouped))
     }
     for part in record.parts {
-      var progress = part.staging.isGated ? "" : ": " + CampaignReport(part).progress
-      if let reason = part.reason { progress += "; \(reason)" }
-      rows.append(
-        (CampaignID(part.id).part?.isStage == true ? "stage" : "also", part.id + " " + part.state.rawValue + progress))
+      rows.append((Self.label(of: part), CampaignReport(part).partText))
     }
     if let gate { rows.append(("gate", gate.text)) }
     for kind in ReceiptEvent.Kind.allCases {
@@ -217,9 +216,30 @@ struct CampaignReport: JSONReport {
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
   }
 
-  /// The state, with the start time of a scheduled campaign.
+  /// Returns the label of a part's row: a part of a campaign without stages is only a leg.
+  private static func label(of part: CampaignRecord) -> String {
+    guard let place = CampaignID(part.id).part, place.isStage else { return "also" }
+    if case .main = place.stage { return "leg" }
+    return "stage"
+  }
+
+  /// The state and the progress of a part of a campaign.
+  private var partText: String {
+    var text = record.id + " " + record.state.rawValue
+    if !record.staging.isGated { text += ": " + ([progress] + outcomeTexts).joined(separator: ", ") }
+    if let reason = record.reason { text += "; \(reason)" }
+    if let waiting = record.waiting { text += "; waiting: \(waiting.text)" }
+    return text
+  }
+
+  private var outcomeTexts: [String] { outcomes.map { "\($0.name) \($0.count.grouped)" } }
+
+  /// The state, with the start time of a scheduled campaign and the paused legs of a running one.
   var state: String {
-    guard record.state == .scheduled, let sendAt = record.times.sendAt else { return record.state.rawValue }
+    let paused = record.pausedLegs.map(\.service)
+    guard record.state == .scheduled, let sendAt = record.times.sendAt else {
+      return record.state.rawValue + (paused.isEmpty ? "" : ", \(paused.joined(separator: " and ")) paused")
+    }
     let next = record.repetition == nil ? "scheduled for" : "recurring, the next run at"
     return "\(next) \(Timestamp.format(milliseconds: sendAt))"
   }
@@ -232,7 +252,7 @@ struct CampaignReport: JSONReport {
     var parts = ["\(record.id) \(Excerpt.harmless(standing))"]
     if record.state != .scheduled {
       parts.append(progress)
-      parts += outcomes.map { "\($0.name) \($0.count.grouped)" }
+      parts += outcomeTexts
     }
     if let waiting = record.waiting { parts.append("waiting: \(Excerpt.harmless(waiting.text))") }
     return parts.joined(separator: "  ")

@@ -163,9 +163,10 @@ struct FleetReport: JSONReport {
         let record = campaign.record
         let report = CampaignReport(record)
         return [
-          record.id, record.state.rawValue, record.app, record.lane.rawValue, report.progress,
+          record.id, report.state, record.app, record.lane.rawValue, report.progress,
           "\(record.slices.finished)/\(record.slices.total)",
-          record.reason ?? record.waiting.map { "waiting: \($0.text)" } ?? "",
+          record.reason ?? record.pausedLegs.lazy.compactMap(\.reason).first
+            ?? record.waiting.map { "waiting: \($0.text)" } ?? "",
         ]
       }
   }
