@@ -11,13 +11,14 @@ import TestSupport
 /// A case for each alert of `deploy/monitoring`, with its real cause. Real workers and a real admin server run, their
 /// metrics are scraped, and Prometheus' own code evaluates the rules over the samples.
 public enum AlertCases {
-  static let all = [pushService, fleet, redis]
+  static let all = [pushService, quota, fleet, redis]
 
   /// Alerts whose cause is too slow for the short form.
   private static let slow = ["CarillonBreakerFlapping", "CarillonPoisonTarget"]
 
   /// The alerts that the cases fire.
-  public static let alerts = ofPushService + ofFleet + ofRedis + slow
+  public static let alerts = ofPushService + [ofQuota] + ofFleet + ofRedis + slow
+  private static let ofQuota = "CarillonQuotaExceeded"
   private static let ofPushService = [
     "CarillonFailuresBurn", "CarillonBreakerOpen", "CarillonGuardTripped", "CarillonCredentialStopped",
     "CarillonCredentialEnds", "CarillonBackendUnhealthy",
@@ -112,6 +113,31 @@ public enum AlertCases {
     try await scene.fires("CarillonBreakerFlapping", after: 2)
     try await scene.world.simulator.set(#"{"failures":[]}"#)
     try await scene.world.ended(more)
+  }
+
+  // MARK: The quota of a push service
+
+  static let quota = FaultCase(
+    "alerts-quota", faults: [fault(ofQuota)], invariant: "the alert fires by its trouble",
+    bound: "0: 429 says that nothing was delivered"
+  ) { stage in
+    let content = #""message":{"body":"hi"}"#
+    let scene = try await AlertScene(stage, content: content) { $0.androidDevices = $0.devices }
+    let simulator = scene.world.simulator
+    try await simulator.set(#"{"fcm":{"failures":[{"share":1,"kind":"projectQuota","retryAfterSeconds":1}]}}"#)
+    let refused = FaultCampaign("refused") { $0.content = content }
+    try await scene.world.submit(refused)
+    // More than one refused push a second, for many minutes of the tape.
+    let (minutes, each) = (9, 200)
+    for minute in 1...minutes {
+      try await scene.awaitMetric("carillon_quota_exceeded_total", "grows") { $0 >= Double(each * minute) }
+      try await scene.record(minutes: 1)
+    }
+    try await scene.awaitMetric("carillon_quota_exceeded_total", "grows") { $0 >= Double(each * minutes * 2) }
+    try await scene.fires(ofQuota, after: 7)
+    try await simulator.set(#"{"fcm":{"failures":[]}}"#)
+    try await scene.world.ended(refused)
+    try await scene.finish()
   }
 
   // MARK: The fleet

@@ -14,7 +14,11 @@ final class AlertScene {
   private var started = 0
 
   /// Starts the admin server and two workers, sends a successful campaign, and scrapes all of them for the first time.
-  init(_ stage: Stage, _ change: (inout FaultWorld.Options) -> Void = { _ in }) async throws {
+  ///
+  /// - Parameter content: the content of the campaign; `nil` for that of every campaign.
+  init(
+    _ stage: Stage, content: String? = nil, _ change: (inout FaultWorld.Options) -> Void = { _ in }
+  ) async throws {
     try Promtool.require()
     self.stage = stage
     world = try await stage.world {
@@ -29,7 +33,7 @@ final class AlertScene {
     else { throw TestSupportError("the admin server does not listen") }
     adminURL = url
     for _ in 0..<2 { try await addWorker() }
-    try await send(FaultCampaign("well"))
+    try await send(FaultCampaign("well") { if let content { $0.content = content } })
     try await record(minutes: 3)
   }
 
