@@ -18,7 +18,12 @@ struct ReadmeTests {
   /// Runs sections in their own folder. Commands with a terminal of their own run in the background and end with the
   /// script. Programs use the Redis of this test, free ports, and the simulator instead of Apple. Nothing else is
   /// changed.
-  private func run(_ page: String, _ sections: String..., startsSimulator: Bool = false) async throws -> String {
+  ///
+  /// - Parameter earlier: pages with sections that run before in the same folder. Their background commands then end.
+  private func run(
+    _ page: String, _ sections: String..., startsSimulator: Bool = false,
+    after earlier: [(page: String, sections: [String])] = []
+  ) async throws -> String {
     let ports = (push: try FreePort.find(), control: try FreePort.find(), page: try FreePort.find())
     let (fcm, token) = (try FreePort.find(), try FreePort.find())
     let (folder, server) = (try ScratchFolder("readme"), try await RedisServer.start())
@@ -51,9 +56,12 @@ struct ReadmeTests {
       """)
     _ = try folder.write("redis-cli.sh", "#!/bin/sh\nexec /usr/bin/redis-cli -p \(server.port) \"$@\"\n")
     let own = #/(?m)^(carillon (?:simulate --directory sim|worker|admin)) *(?:#.*)?$/#
-    var script = try script(page, sections).replacing(own) {
-      "\($0.1) >>own.log 2>&1 & started+=($!); until_it_serves \($0.1)"
-    }
+    let simulator =
+      "carillon simulate --directory apns >>own.log 2>&1 & started+=($!); until_it_serves simulate\n"
+    var script = try earlier.map { try self.script($0.page, $0.sections) + "\n" }.joined()
+    if !earlier.isEmpty { script += "stop_started\n" }
+    script += (startsSimulator ? simulator : "") + (try self.script(page, sections))
+    script = script.replacing(own) { "\($0.1) >>own.log 2>&1 & started+=($!); until_it_serves \($0.1)" }
     for (shown, here) in [
       ("127.0.0.1:8080", "127.0.0.1:\(ports.page)"), ("ABC123DEFG", "SIMULATOR1"), ("DEF123GHIJ", "SIMULATION"),
     ] {
@@ -70,12 +78,12 @@ struct ReadmeTests {
           mkdir bin
           for name in carillon redis-cli; do cp $name.sh bin/$name && chmod +x bin/$name; done
           trap 'echo "line $LINENO: $BASH_COMMAND"; cat own.log' ERR
-          trap 'kill "${started[@]}"; wait' EXIT
+          trap stop_started EXIT
           until_it_serves() { # command
             case "$*" in *simulate*) port=\(ports.push) ;; *admin) port=\(ports.page) ;; *) return 0 ;; esac
             until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do kill -0 "${started[-1]}"; done
           }
-          \(startsSimulator ? "carillon simulate --directory apns >>own.log 2>&1 & started+=($!); until_it_serves simulate" : "")
+          stop_started() { kill "${started[@]}" || true; wait "${started[@]}" || true; started=(); }
           \(script)
           """)
       ], environment: ["PATH": "\(folder.path("bin")):/usr/local/bin:/usr/bin:/bin"], folder: folder.url)
@@ -101,6 +109,17 @@ struct ReadmeTests {
       "deploy/guide/getting-started.md", "Send a campaign with the simulator", "Simulate FCM")
     #expect(printed.contains("first-readers completed") && printed.contains(#""outcome":"accepted""#), "\(printed)")
     #expect(printed.contains("both completed") && printed.contains("both~main-fcm"), "\(printed)")
+  }
+
+  @Test(.enabled(if: Deploy.has("python3"), "no python3")) func gettingStartedWorksAfterTheReadme() async throws {
+    let printed = try await run(
+      "deploy/guide/getting-started.md", "Connect your app to APNs", startsSimulator: true,
+      after: [
+        ("README.md", ["First campaign"]), ("deploy/guide/getting-started.md", ["Send a campaign with the simulator"]),
+      ])
+    for part in ["hello completed", "first-readers completed", "Hello Ada", #""targets":1"#] {
+      #expect(printed.contains(part), "\(part) is missing: \(printed)")
+    }
   }
 
   @Test func gettingStartedConnectsAnApp() async throws {
