@@ -21,7 +21,7 @@ package struct CommandError: Error, Equatable {
     case notFound
     /// The requested action failed.
     case failed
-    /// Redis or APNs is unreachable or unusable.
+    /// Redis or a push service is unreachable or unusable.
     case unreachable
     /// A bug in Carillon.
     case defect

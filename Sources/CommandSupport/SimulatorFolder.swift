@@ -4,7 +4,7 @@ import Glibc
 import TLS
 
 /// Folder with the files that a simulator keeps between runs. They are a certificate that clients can trust, a signing
-/// key and a service account that the simulator accepts, and a configuration that sends the app `news` to it.
+/// key and a service account that the simulator accepts, and a configuration whose apps use it.
 package struct SimulatorFolder {
   package static let keyID = "SIMULATOR1"
   package static let teamID = "SIMULATION"
@@ -20,8 +20,6 @@ package struct SimulatorFolder {
   package static let configuration = "carillon.yaml"
   package static let serviceAccount = "service-account.json"
   package static let projectID = "simulator-project"
-  /// Port of FCM, after those of APNs and the control API. The port of Google's token endpoint follows.
-  package static let fcmPort = port + 2
 
   /// Push certificates with their keys: one valid certificate, and two that show how a sender handles an invalid one.
   private static let pushCertificates: [(file: String, environments: Set<SimulatorEnvironment>, validity: Range<Int>)] =
@@ -36,7 +34,9 @@ package struct SimulatorFolder {
   package init(path: String) { self.path = path }
 
   /// Creates the folder and its files. Never replaces a file.
-  package func create() throws {
+  ///
+  /// - Parameter ports: the ports that the configuration and the service account name.
+  package func create(_ ports: SimulatorPorts = SimulatorPorts()) throws {
     let server = try SelfSignedIdentity()
     let key = try ECPrivateKey.generate()
     let clients = try PushCertificateAuthority()
@@ -47,14 +47,14 @@ package struct SimulatorFolder {
     try write(Self.certificateKey, server.identity.privateKeyPEM, mode: 0o600)
     try write(Self.signingKey, key.pem, mode: 0o600)
     try write(Self.clientAuthority, clients.authorityPEM, mode: 0o644)
-    try write(Self.serviceAccount, try Self.serviceAccountText(), mode: 0o600)
+    try write(Self.serviceAccount, try Self.serviceAccountText(ports), mode: 0o600)
     for (file, environments, validity) in Self.pushCertificates {
       let identity = try clients.issue(
         topic: Self.topic, topics: [Self.topic, Self.topic + ".voip", Self.topic + ".complication"],
         environments: environments, validity: validity)
       try write(file, identity.certificateChainPEM + identity.privateKeyPEM, mode: 0o600)
     }
-    try write(Self.configuration, Self.configurationText, mode: 0o644)
+    try write(Self.configuration, Self.configurationText(ports), mode: 0o644)
   }
 
   /// Returns the configuration of a simulator that uses the folder.
@@ -87,13 +87,13 @@ package struct SimulatorFolder {
   }
 
   /// Returns the key file of a new service account, as Google's console makes it.
-  private static func serviceAccountText() throws -> String {
+  private static func serviceAccountText(_ ports: SimulatorPorts) throws -> String {
     let members: [(String, String)] = [
       ("type", "service_account"), ("project_id", projectID),
       ("private_key_id", (0..<20).map { _ in hex(UInt8.random(in: .min ... .max)) }.joined()),
       ("private_key", try RSAPrivateKey.generate().pem.replacing("\n", with: "\\n")),
       ("client_email", "carillon@\(projectID).iam.gserviceaccount.com"), ("client_id", "100000000000000000000"),
-      ("token_uri", "https://127.0.0.1:\(fcmPort + 1)/token"), ("universe_domain", "googleapis.com"),
+      ("token_uri", "https://127.0.0.1:\(ports.token)/token"), ("universe_domain", "googleapis.com"),
     ]
     return "{\n" + members.map { "  \"\($0.0)\": \"\($0.1)\"" }.joined(separator: ",\n") + "\n}\n"
   }
@@ -122,13 +122,12 @@ package struct SimulatorFolder {
     }
   }
 
-  private static let configurationText = """
+  private static func configurationText(_ ports: SimulatorPorts) -> String {
+    """
     # Apps against the simulator in this folder instead of APNs and FCM: nothing leaves this machine.
     #
-    #   carillon simulate --directory .
+    #   carillon simulate --directory .\(ports.options)
     #   carillon --config \(configuration) worker
-    #
-    # With another --port, set CARILLON_APPS_NEWS_APNS_ENDPOINT to https://127.0.0.1:PORT.
 
     redis:
       url: redis://127.0.0.1:6379/0
@@ -140,23 +139,24 @@ package struct SimulatorFolder {
           topic: \(topic)
           environment: production
           token: { keyFile: \(signingKey), keyID: \(keyID), teamID: \(teamID) }
-          endpoint: https://127.0.0.1:\(port)
+          endpoint: https://127.0.0.1:\(ports.apns)
           trustRoots: \(authority)
           # or, instead of token:
           # certificate: { file: push.pem }
       android: # Android devices
-        fcm: { serviceAccountFile: \(serviceAccount), endpoint: "https://127.0.0.1:\(fcmPort)", trustRoots: \(authority) }
+        fcm: { serviceAccountFile: \(serviceAccount), endpoint: "https://127.0.0.1:\(ports.fcm)", trustRoots: \(authority) }
       shop: # Apple and Android devices
         apns:
           topic: com.example.shop
           environment: production
           token: { keyFile: \(signingKey), keyID: \(keyID), teamID: \(teamID) }
-          endpoint: https://127.0.0.1:\(port)
+          endpoint: https://127.0.0.1:\(ports.apns)
           trustRoots: \(authority)
-        fcm: { serviceAccountFile: \(serviceAccount), endpoint: "https://127.0.0.1:\(fcmPort)", trustRoots: \(authority) }
+        fcm: { serviceAccountFile: \(serviceAccount), endpoint: "https://127.0.0.1:\(ports.fcm)", trustRoots: \(authority) }
 
     retry:
       serverError: 2s # shorter than for APNs, because this is a test
 
     """
+  }
 }

@@ -1,5 +1,6 @@
 import APNs
 import CampaignStore
+import FCM
 import Foundation
 import PushTransport
 import PushWorker
@@ -105,6 +106,20 @@ struct DoctorRuleTests {
     #expect(try levels(findings("AuthKey_ABC123DEFG.p8")) == [.healthy])
     #expect(try levels(findings("news.p8")) == [.healthy])
     expect(try findings("AuthKey_ZZZZZZZZZZ.p8"), .advice, "its id is said to be ABC123DEFG")
+  }
+
+  @Test func differentRatesOfOneProjectAreReported() {
+    func app(_ rate: Double?, project: String = "news") -> CarillonConfiguration.App {
+      let settings = FCMSettings(path: "apps.a", credential: .metadataServer, project: project)
+      var service = CarillonConfiguration.AppService(configured: ConfiguredService(FCMTools(), settings))
+      service.rate = rate
+      return .init(services: [service])
+    }
+    #expect(QuotaRules.findings(["a": app(100), "b": app(100), "c": app(nil)]).isEmpty)
+    #expect(QuotaRules.findings(["a": app(100), "b": app(50, project: "shop")]).isEmpty)
+    let findings = QuotaRules.findings(["a": app(100), "b": app(50), "c": app(nil)])
+    expect(findings, .advice, "50 per second counts for all: apps.a.fcm.rate is 100, apps.b.fcm.rate is 50")
+    #expect(findings.map(\.subject) == ["fcm:news"])
   }
 
   // MARK: The way there

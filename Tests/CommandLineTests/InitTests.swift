@@ -105,6 +105,13 @@ struct InitTests {
     #expect(InitCommand.path("k.p8", from: "a/b/c.yaml") == "../../k.p8")
     #expect(InitCommand.path("k.p8", from: "./a/c.yaml") == "../k.p8")
     #expect(InitCommand.path("k.p8", from: "/etc/c.yaml").hasSuffix("/k.p8"))
+    #expect(InitCommand.path("/srv/k.json", from: "/srv/c.yaml") == "k.json")
+    #expect(InitCommand.path("/srv/keys/k.json", from: "/srv/./c.yaml") == "keys/k.json")
+    #expect(InitCommand.path("/srv/k.json", from: "/srv/conf/c.yaml") == "/srv/k.json")
+    #expect(InitCommand.path("/srv/x/../k.json", from: "/srv/c.yaml") == "/srv/x/../k.json")
+    let here = FileManager.default.currentDirectoryPath
+    #expect(InitCommand.path("\(here)/k.json", from: "c.yaml") == "k.json")
+    #expect(InitCommand.path("keys/k.json", from: "\(here)/c.yaml") == "keys/k.json")
   }
 
   @Test func valuesAreReadBackAsTheyWereWritten() throws {

@@ -43,7 +43,7 @@ struct ServiceAccountMint: AccessTokenMint {
       return TokenEndpointReply(endpoint: endpoint.origin, account: account.clientEmail).read(response, time: time)
     } catch {
       return .later(
-        "no access token from \(endpoint.origin): \(error.message); check the network, the proxy and the firewall")
+        "\(endpoint.origin) can't be reached: \(error.message); check the network, the proxy and the firewall")
     }
   }
 }

@@ -23,6 +23,9 @@ struct NetworkExamination: Sendable {
 
   private var subject: String { "\(endpoint.url) (\(apps.joined(separator: ", ")))" }
 
+  /// Key of the service's settings in the configuration, for remedies.
+  private var key: String { "apps.\(apps.count == 1 ? apps[0] : "NAME").\(tools.service.name)" }
+
   func findings() async -> [DoctorFinding] {
     let direct = await withCheckedContinuation { continuation in
       // Name resolution and the handshake block, so use a separate thread.
@@ -48,7 +51,7 @@ struct NetworkExamination: Sendable {
       return [
         .problem(
           .network, subject, "unreachable through the proxy \(proxy.url): \(error.message)",
-          cure: "check apps.NAME.apns.proxy, and that the proxy allows CONNECT to port \(tools.ports)")
+          cure: "check \(key).proxy, and that the proxy allows CONNECT to port \(tools.ports)")
       ]
     }
   }
@@ -88,7 +91,7 @@ struct NetworkExamination: Sendable {
         .network, subject, error.description,
         cure: hasRoots
           ? "add the certificate of the endpoint's issuer to trustRoots"
-          : "if a firewall intercepts TLS, add its certificate to apps.NAME.apns.trustRoots; otherwise install ca-certificates and "
+          : "if a firewall intercepts TLS, add its certificate to \(key).trustRoots; otherwise install ca-certificates and "
             + "check this machine's clock")
     case let error as TLSError:
       return .problem(
@@ -98,7 +101,7 @@ struct NetworkExamination: Sendable {
       return .problem(
         .network, subject, "\(address): \(CommandError(error).message)",
         cure:
-          "allow outgoing connections to port \(address.port) (\(tools.service.title): \(tools.ports)), or set apps.NAME.apns.proxy"
+          "allow outgoing connections to port \(address.port) (\(tools.service.title): \(tools.ports)), or set \(key).proxy"
       )
     }
   }

@@ -39,11 +39,19 @@ struct TokenExamination: Sendable {
     if await credential.firstAuthorization() != nil {
       return [.healthy(.credential, subject, "\(server) issues an access token for \(service.tools.service.title)")]
     }
+    let title = service.tools.service.title
+    guard let problem = credential.problem else {
+      return [
+        .problem(
+          .credential, subject, "no access token for \(title): \(server) does not answer",
+          cure: "check the key, the clock of this machine, and the connection to \(server)")
+      ]
+    }
+    // The problem contains its remedy.
     return [
       .problem(
-        .credential, subject,
-        "no access token for \(service.tools.service.title): \(credential.problem ?? "\(server) does not answer")",
-        cure: "check the key, the clock of this machine, and the connection to \(server)")
+        .credential, subject, "no access token for \(title): \(problem)",
+        cure: "follow the advice in the message, then run carillon doctor again")
     ]
   }
 }

@@ -35,12 +35,19 @@ struct SinglePush {
 
   /// Sends the push.
   ///
-  /// - Throws: ``CommandError`` `unreachable` if no answer comes.
+  /// - Throws: ``CommandError`` `unreachable` if no answer comes, or no token from the server of the credential;
+  ///   `configuration` if the credential is refused.
   func send() async throws -> Outcome {
     // A credential may have to get its first token from a server.
     let authorization = await channel.credential.firstAuthorization()
     if authorization == nil, let problem = channel.credential.problem {
-      throw CommandError(.configuration, "\(tools.service.title): \(problem)")
+      // A credential that is only delayed waits for its token server.
+      guard channel.credential.stopped == nil else {
+        throw CommandError(.configuration, "\(tools.service.title): \(problem)")
+      }
+      throw CommandError(
+        .unreachable, "\(tools.service.title): no access token: \(problem)",
+        hint: "carillon doctor tests the connection to the server of access tokens")
     }
     let start = ContinuousClock.now
     do {

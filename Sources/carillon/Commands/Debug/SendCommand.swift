@@ -21,6 +21,7 @@ struct SendCommand: CarillonCommand {
       Examples:
         carillon send --app news --token 0f2c… '{"aps":{"alert":"Hello"}}'
         carillon send --app news --token 0f2c… --push-type background --dry-run payload.json
+        carillon send --app android --token dQw4…:APA91b… '{"notification":{"title":"Hello"}}'
       """)
 
   @OptionGroup var global: GlobalOptions
@@ -39,10 +40,17 @@ struct SendCommand: CarillonCommand {
   @Flag(help: "Check and print the push; open no connection.") var dryRun = false
   @Flag(help: "Send the push even if it breaks a rule.") var unchecked = false
 
+  func validate() throws {
+    guard priority.map({ [10, 5, 1].contains($0) }) ?? true else {
+      throw ValidationError("--priority must be 10, 5 or 1.")
+    }
+  }
+
   func run() async throws {
     let configuration = try global.loadConfiguration()
     try configuration.checkApp(app)
-    let (push, findings) = try prepare(configuration)
+    let (push, all) = try prepare(configuration)
+    let findings = all.map { Self.ofCommand($0, push.tools.service) }
     let errors = findings.filter { $0.rule.severity == .error }
     if let first = errors.first, !unchecked, !dryRun {
       let others = errors.count > 1 ? " (and \(errors.count - 1) more: --dry-run shows all)" : ""
@@ -66,6 +74,13 @@ struct SendCommand: CarillonCommand {
     if !push.tools.answer(outcome.response).isAccepted { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
+  /// Returns a finding whose remedy names the option of this command instead of the field of a job.
+  private static func ofCommand(_ finding: Finding, _ service: any PushService) -> Finding {
+    var finding = finding
+    finding.hint = finding.hint?.replacing("\(service.name).pushType", with: "--push-type")
+    return finding
+  }
+
   private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
     guard let known = configuration.apps[app]?.services else { throw CommandError(.defect, "no app \(app)") }
     let (tools, settings) = try configured(among: known)
@@ -79,6 +94,10 @@ struct SendCommand: CarillonCommand {
     else { throw CommandError(.defect, "no channel for app \(app)") }
     let push = try draft.push(
       campaign, by: service, of: tools, through: channel, now: now, id: try readID().uuidString.lowercased())
+    guard apnsID == nil || push.prepared.headers.contains(where: { $0.name == "apns-id" }) else {
+      throw CommandError(
+        .usage, "--apns-id: a push of \(service.title) has no id", hint: "omit it, or choose another --service")
+    }
     return (push, findings)
   }
 

@@ -23,7 +23,8 @@ struct SimulateCommand: LongRunningCommand {
   var initialise: String?
   @Option(help: "The folder that --init created.", completion: .directory) var directory: String?
   @Option(help: "The port of APNs; 0 selects a free port.") var port = SimulatorFolder.port
-  @Option(help: "The port of the control API; 0 selects a free port.") var controlPort = SimulatorFolder.port + 1
+  @Option(help: "The port of the control API; 0 selects a free port. Default: --port plus 1, or 0 with --port 0.")
+  var controlPort: UInt16?
   @Option(help: "The port of FCM; 0 selects a free port. Default: --port plus 2, or 0 with --port 0.")
   var fcmPort: UInt16?
   @Option(help: "The port of Google's token endpoint. Default: --fcm-port plus 1, or 0 with --fcm-port 0.")
@@ -40,6 +41,9 @@ struct SimulateCommand: LongRunningCommand {
     guard (initialise == nil) != (directory == nil) else {
       throw ValidationError("Give either --init DIR or --directory DIR.")
     }
+    guard initialise == nil || ports.areFixed else {
+      throw ValidationError("--init writes the ports into the folder: give --port a value from 1 to 65532.")
+    }
     guard let milliseconds = DurationText.milliseconds(latency), milliseconds <= Self.longestLatency else {
       throw ValidationError("--latency must be a duration of at most a minute, such as 20ms.")
     }
@@ -51,8 +55,8 @@ struct SimulateCommand: LongRunningCommand {
     if let initialise { return try create(SimulatorFolder(path: initialise)) }
     let signals = ProcessSignals(ProcessSignals.stops)
     var configuration = try SimulatorFolder(path: directory ?? "").load()
-    configuration.port = port
-    configuration.controlPort = controlPort
+    configuration.port = ports.apns
+    configuration.controlPort = ports.control
     try setPorts(of: &configuration)
     configuration.threads = threads
     configuration.knobs.latencyMilliseconds = DurationText.milliseconds(latency) ?? 0
@@ -81,6 +85,10 @@ struct SimulateCommand: LongRunningCommand {
     if let failure { throw Self.error(failure) }
   }
 
+  private var ports: SimulatorPorts {
+    SimulatorPorts(apns: port, control: controlPort, fcm: fcmPort, token: tokenPort)
+  }
+
   /// Sets the ports of the FCM side, if the folder has a service account.
   private func setPorts(of configuration: inout SimulatorConfiguration) throws {
     guard configuration.fcm != nil else {
@@ -91,14 +99,8 @@ struct SimulateCommand: LongRunningCommand {
       }
       return
     }
-    let fcm = fcmPort ?? Self.port(port, plus: 2)
-    configuration.fcm?.port = fcm
-    configuration.fcm?.tokenPort = tokenPort ?? Self.port(fcm, plus: 1)
-  }
-
-  /// Returns a port after another one; 0 if that is a free port or the last one.
-  private static func port(_ port: UInt16, plus more: UInt16) -> UInt16 {
-    port == 0 || port > .max - more ? 0 : port + more
+    configuration.fcm?.port = ports.fcm
+    configuration.fcm?.tokenPort = ports.token
   }
 
   /// Prints an object with the event and more members. Does not wait for a reader: the simulator also runs without one.
@@ -145,7 +147,7 @@ struct SimulateCommand: LongRunningCommand {
 
   private func create(_ folder: SimulatorFolder) throws {
     do {
-      try folder.create()
+      try folder.create(ports)
     } catch let error as FileError {
       throw CommandError(
         .failed, "\(error.path): \(error.reason)", hint: "nothing is replaced: choose a folder that does not exist yet")
@@ -155,7 +157,7 @@ struct SimulateCommand: LongRunningCommand {
     try StandardOutput.printLine(
       """
       \(path)/\(SimulatorFolder.configuration) is ready. Next:
-        carillon simulate --directory \(path)
+        carillon simulate --directory \(path)\(ports.options)
         carillon --config \(path)/\(SimulatorFolder.configuration) worker
       """)
   }

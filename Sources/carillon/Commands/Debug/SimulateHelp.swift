@@ -1,10 +1,11 @@
-/// The discussion in `carillon simulate --help`. Lines have at most 80 columns, because help wraps there.
+/// The discussion in `carillon simulate --help`. Lines have at most 79 columns, because help wraps at 80.
 enum SimulateHelp {
   static let discussion = """
     --init writes the needed files into a folder: certificates, a signing key, a \
-    service account, and a carillon.yaml with the app news for the simulator. The command prints one JSON \
-    object per line: at the start its address, at the end its counters. SIGTERM or \
-    SIGINT ends it.
+    service account, and a carillon.yaml with the apps news (APNs), android (FCM) and \
+    shop (both). They name the ports of --port and the other port options; give the \
+    same options with --directory. The command prints one JSON object per line: at \
+    the start its address, at the end its counters. SIGTERM or SIGINT ends it.
 
     --log adds a line for every push before the simulator sends the answer. The line has: milliseconds since 1970, \
     connection, stream, device token, apns-id, status (a dash for a missing value). With --log-bodies the line ends \
@@ -38,33 +39,33 @@ enum SimulateHelp {
       tokenFailures       [{"token":"ab","status":429,
                           "reason":"TooManyRequests","times":2}]
       unknownTokens       accept or bad
-        tokenBurst          pushes of a device token before 429; one more is allowed
-                            every tokenRefillMilliseconds
+      tokenBurst          pushes of a device token before 429; one more is allowed
+                          every tokenRefillMilliseconds
       mismatchedTopic     topicDisallowed, badTopic or accept
       spellings           {"BadEnvironmentKeyIdInToken":"BadEnvironmentKeyInToken"}
-      interimStatus       status before every answer, such as 103; also sendsTrailers
-      bodyForm            json, broken or empty; reportsTimestamp, sendsID, raisesID,
-                          sendsUniqueID, retryAfterSeconds, rejectsUrgentBackground,
-                          enablesBroadcast
+      interimStatus       status before every answer, such as 103
+      bodyForm            json, broken or empty
+      sendsTrailers, reportsTimestamp, sendsID, raisesID, sendsUniqueID,
+      retryAfterSeconds, rejectsUrgentBackground, enablesBroadcast
      Time
       latencyMilliseconds, latencySpreadMilliseconds, stallShare,
       stallMilliseconds, answersPerSecond (on one connection)
      Streams
       streamLimit         MAX_CONCURRENT_STREAMS of every connection
       limitDropsOnRejection   back to one stream after a 4xx other than 410
-        refusedShare        REFUSED_STREAM; resetShare: INTERNAL_ERROR after the
-                            request; withheldShare: no answer
+      refusedShare        REFUSED_STREAM; resetShare: INTERNAL_ERROR after the
+                          request; withheldShare: no answer
       streamWindow, maxFrameSize, bodyPieceBytes (in one DATA frame)
       grantsWindow        false: no WINDOW_UPDATE, so bodies stall
      Connections
-        errorBudget         points until GOAWAY: a rejection costs one point, a
-                            BadDeviceToken badTokenPoints, a 410 none
+      errorBudget         points until GOAWAY: a rejection costs one point, a
+                          BadDeviceToken badTokenPoints, a 410 none
       goAwayAfterRequests, goAwayUnprocessed, goAwayForm (json, text, empty),
-      goAwayError, repeatsGoAway, lingersAfterGoAway, idleSeconds, connectionSeconds,
-      resetAfterRequests, closeAfterRequests, silentAfterRequests,
-      connectResetShare, connectsPerMinute, handshakeDelayMilliseconds,
-      settingsDelayMilliseconds, showsUntrustedCertificate, answersALPN,
-      answersPings
+      goAwayError, repeatsGoAway, lingersAfterGoAway, idleSeconds,
+      connectionSeconds, resetAfterRequests, closeAfterRequests,
+      silentAfterRequests, connectResetShare, connectsPerMinute,
+      handshakeDelayMilliseconds, settingsDelayMilliseconds,
+      showsUntrustedCertificate, answersALPN, answersPings
      Authentication
       certificateAlert    none, expired, revoked or unknownAuthority
       refusesCertificateByGoAway   GOAWAY for a wrong environment instead of 403
@@ -84,11 +85,12 @@ enum SimulateHelp {
       fcm.unknownTokens   accept, unregistered or malformed
       fcm.messagesPerMinute (of the project), quotaSeconds, quotaRetryAfterSeconds,
       deviceMessagesPerMinute, deviceMessagesPerHour, messageBytes, isDisabled
-      fcm.errorBodyForm, acceptedBodyForm (json, html, empty, cut), reversesDetails,
-      omitsDetails, usesOldTexts
-      fcm.latencyMilliseconds and the other knobs of time, refusedShare, resetShare,
-      withheldShare, resetAfterRequests, closeAfterRequests, silentAfterRequests,
-      goAwayAfterRequests, goAwayUnprocessed, connectionSeconds: as for APNs
+      fcm.errorBodyForm, acceptedBodyForm (json, html, empty, cut),
+      reversesDetails, omitsDetails, usesOldTexts
+      fcm.latencyMilliseconds and the other knobs of time, refusedShare,
+      resetShare, withheldShare, resetAfterRequests, closeAfterRequests,
+      silentAfterRequests, goAwayAfterRequests, goAwayUnprocessed,
+      connectionSeconds: as for APNs
       fcm.streamLimit, mostPings, isDown
       fcm.accessTokenSeconds, clockSkewSeconds, revokedKeys, deletedAccounts,
       tokenEndpointIsDown, tokenEndpointStatus, tokenEndpointMilliseconds
@@ -98,11 +100,11 @@ enum SimulateHelp {
       GET /counters       accepted, delivered, stored, reasons, duplicates, faults
       POST /reset         resets all counters; ?devices=true also removes devices
       GET /knobs, PUT /knobs
-        POST /devices       lines of token,state,topic,timestamp,environment, or
-                            objects with these names; a state is registered,
-                            unregistered, expired, bad or wrongTopic
-        POST /offline, POST /online   device tokens, one per line: the newest push
-                            of each topic waits for an offline device
+      POST /devices       lines of token,state,topic,timestamp,environment, or
+                          objects with these names; a state is registered,
+                          unregistered, expired, bad or wrongTopic
+      POST /offline, POST /online   device tokens, one per line: the newest push
+                          of each topic waits for an offline device
       POST /timeline      [{"at":5,"every":10,"knobs":{"streamLimit":1}},
                           {"at":60,"action":"goAway"}], in seconds
       POST /goaway, GET /health

@@ -48,6 +48,7 @@ struct Doctor {
       return report
     }
     report.add(Self.configuration(configuration, ProcessInfo.processInfo.environment))
+    report.add(QuotaRules.findings(configuration.apps))
     let now = Int64(Date().timeIntervalSince1970)
     let apps = configuration.apps.sorted { $0.key < $1.key }
     for (name, app) in apps { report.add(CredentialRules.findings(name, app, now: now)) }

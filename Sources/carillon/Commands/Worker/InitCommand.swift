@@ -120,17 +120,35 @@ struct InitCommand: CarillonCommand {
     return [tools]
   }
 
-  /// Converts a path relative to the working directory into a path relative to the file.
+  /// Converts a path relative to the working directory into a path relative to the file. An absolute path becomes
+  /// relative if it is below the file's folder.
   static func path(_ path: String, from file: String) -> String {
+    if path.hasPrefix("/") || file.hasPrefix("/"), let below = pathBelow(path, file) { return below }
     guard !path.hasPrefix("/"), file.contains("/") else { return path }
     let folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
     // Use `..` if the file's folder is a plain relative path; otherwise use an absolute path.
     if !file.hasPrefix("/"), !folder.contains(".."), !folder.contains("") {
       return String(repeating: "../", count: folder.filter { $0 != "." }.count) + path
     }
+    return absolute(path) ?? path
+  }
+
+  /// Returns the path of a file below the folder of another file; `nil` if it is not below the folder, or if a path has
+  /// `..`, which may lead out of a symbolic link.
+  private static func pathBelow(_ path: String, _ file: String) -> String? {
+    guard let target = absolute(path)?.split(separator: "/").filter({ $0 != "." }),
+      let folder = absolute(file)?.split(separator: "/").filter({ $0 != "." }).dropLast(),
+      !target.contains(".."), !folder.contains(".."), target.count > folder.count, target.starts(with: folder)
+    else { return nil }
+    return target.dropFirst(folder.count).joined(separator: "/")
+  }
+
+  /// Returns a path from the root; `nil` if the working directory is not known.
+  private static func absolute(_ path: String) -> String? {
+    guard !path.hasPrefix("/") else { return path }
     var buffer = [CChar](repeating: 0, count: 4097)
     // getcwd(3): null if the path does not fit into the buffer, or if the folder no longer exists.
-    guard getcwd(&buffer, buffer.count - 1) != nil else { return path }
+    guard getcwd(&buffer, buffer.count - 1) != nil else { return nil }
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) + "/" + path
   }
 }

@@ -142,7 +142,7 @@ struct FCMRunTests {
     fcm.rig.simulator.expireAccessTokens()
     // Before, the campaign waits for its rate.
     try await fcm.rig.until {
-      try await fcm.rig.store.campaigns.show("waits")?.waiting?.reason.contains("no access token from") == true
+      try await fcm.rig.store.campaigns.show("waits")?.waiting?.reason.contains("can't be reached") == true
     }
     let waiting = try #require(try await fcm.rig.store.campaigns.show("waits"))
     #expect(waiting.state == .active && waiting.counters.outcomes[.accepted] ?? 0 < 600)
