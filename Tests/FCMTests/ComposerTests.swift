@@ -61,7 +61,7 @@ struct ComposerTests {
 
   @Test func givenMembersStay() throws {
     let payload =
-      #"{"android":{"priority":"normal","ttl":"60s","collapseKey":"c","notification":{"tag":"t"}},"#
+      #"{"android":{"priority":"normal","ttl":"60s","collapseKey":"c","notification":{"tag":"t","body":"B"}},"#
       + #""fcmOptions":{"analyticsLabel":"mine"}}"#
     #expect(
       try body(payload, #","collapseId":"other""#, expiration: 2000)
