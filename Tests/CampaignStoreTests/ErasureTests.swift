@@ -365,4 +365,54 @@ struct ErasureTests {
     #expect(erasures.withLock { $0 } == 1)
     #expect(try await world.store.audiences.size(ofSegment: list) == 0)
   }
+
+  /// Ways in which an older statement creates a list of users in several steps.
+  enum LateList: CaseIterable {
+    case importedSegment, importedSuppressionList, activity
+  }
+
+  /// An erasure runs before each step of a change that creates a list from older statements, and after its last one.
+  @Test(arguments: Backend.allCases, LateList.allCases)
+  func erasureDuringTheCreationOfAListRemovesTheUser(on backend: Backend, late: LateList) async throws {
+    var (step, hasErased) = (0, true)
+    while hasErased {
+      let world = try await TestStore(on: backend, partitions: 1)
+      let steps = Mutex((left: step, hasErased: false))
+      try await StoreSteps.$beforeEach.withValue({
+        let isNow = steps.withLock { steps in
+          steps.left -= 1
+          if steps.left == -1 { steps.hasErased = true }
+          return steps.left == -1
+        }
+        guard isNow else { return }
+        try await StoreSteps.$beforeEach.withValue(nil) { _ = try await world.store.erasure.erase(Self.user) }
+      }) {
+        try await Self.create(late, in: world)
+      }
+      hasErased = steps.withLock { $0.hasErased }
+      if !hasErased { _ = try await world.store.erasure.erase(Self.user) }
+      for list in try await world.store.audiences.userLists() {
+        #expect(try await world.store.audiences.size(ofSegment: list) == 0, "\(list) before step \(step)")
+      }
+      #expect(try await world.keyNames("{\(world.keys.namespace):*}:segment:*") == [], "before step \(step)")
+      step += 1
+    }
+    #expect(step > 3)
+  }
+
+  /// Creates a list with the user by a statement that is an hour old.
+  private static func create(_ late: LateList, in world: TestStore) async throws {
+    let (store, old) = (world.store, try await world.store.time() / 1000 - 3_600_000)
+    switch late {
+    case .importedSegment, .importedSuppressionList:
+      let list = late == .importedSegment ? "vip" : SuppressionList(app: "news").segment
+      var replacement = try await store.audiences.replacement(of: list, asOf: old)
+      _ = try await store.audiences.add([user], to: &replacement)
+      try await store.audiences.putInForce(replacement)
+    case .activity:
+      var device = TestStore.device(7, registeredAt: UInt64(old))
+      (device.kind, device.activity) = (.liveActivity, "match")
+      try await store.registry.register([DeviceRegistration(user: user, device: device)])
+    }
+  }
 }

@@ -100,14 +100,16 @@ extension Audiences {
   /// Replaces the current segment by an imported one, partition by partition, each in one step. Until then, readers see
   /// the old one. A statement about a user after the time of the list stays valid.
   ///
+  /// A new list gets its name in a step before its first users. Otherwise an erasure that reads the names in between
+  /// would leave its user in the list.
+  ///
   /// - Returns: whether the import has replaced the list; `false` if a newer list has replaced it in the meantime.
   @discardableResult
   public func putInForce(_ replacement: SegmentReplacement) async throws -> Bool {
-    let isInForce = try await putInForce(replacement, keepingTimesFor: nil)
     var pipeline = RedisPipeline()
     pipeline.append("SADD", keys.segments, replacement.name)
     _ = try await run(pipeline)
-    return isInForce
+    return try await putInForce(replacement, keepingTimesFor: nil)
   }
 
   /// Replaces the current segment by an imported one.

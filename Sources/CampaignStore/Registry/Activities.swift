@@ -11,20 +11,30 @@ extension Registry {
   /// Largest number of expired segments that one registration removes.
   private static let removedAtOnce = 4
 
-  /// Adds users to the segments of activities, before their tokens are written.
+  /// Adds users to the segments of activities, before their tokens are written. A segment gets its name in a step before
+  /// its first users. From then on, an erasure finds the segment. After the erasure of a user, an older
+  /// registration does not add the user.
   ///
   /// - Parameter activities: rows of the batch by activity.
   func note(_ activities: [String: [Int]], of batch: RegistrationBatch) async throws {
     let now = try await store.time() / 1000
     var pipeline = RedisPipeline()
+    for activity in activities.keys {
+      pipeline.append("ZADD", keys.activities, now, activity)
+      pipeline.append("SADD", keys.segments, ActivitySegment.name(of: activity))
+    }
+    _ = try await run(pipeline)
+    pipeline.removeAll()
     for (activity, rows) in activities {
       let segment = ActivitySegment.name(of: activity)
-      pipeline.append("ZADD", keys.activities, now, activity)
-      pipeline.append("SADD", keys.segments, segment)
       for part in batch.parts(of: rows, by: \.userPartition) {
-        pipeline.command("SADD") { arguments in
-          arguments.append(keys.segment(part.partition, segment))
-          for row in part.rows { arguments.append(batch.user(of: row)) }
+        pipeline.script(
+          StoreScripts.noteActivity, keys: [keys.segment(part.partition, segment), keys.erased(part.partition)]
+        ) { arguments in
+          for row in part.rows {
+            arguments.append(batch.user(of: row))
+            arguments.append(Int(batch.rows[row].registeredAt))
+          }
         }
       }
     }

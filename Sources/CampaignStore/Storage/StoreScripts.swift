@@ -97,6 +97,7 @@ enum StoreScripts {
     "close", PackageResources.close_lua, editsDevices: true, looksAtSlice: true, countsUsers: true,
     derivesOutcomes: true, grantsTargets: true)
 
+  static let noteActivity = script("noteactivity", PackageResources.noteactivity_lua, ordersStatements: true)
   static let bind = script("bind", PackageResources.bind_lua, ordersStatements: true)
   static let settle = script("settle", PackageResources.settle_lua)
   static let unbind = script("unbind", PackageResources.unbind_lua, ordersStatements: true)
