@@ -11,9 +11,6 @@ struct ResponseBody: Equatable {
   /// The text of an unknown reason.
   var unknownReason: String?
 
-  /// Stored bytes of an unknown reason. Apple's longest reason has 27 bytes.
-  static let longestUnknown = 64
-
   /// - Parameter bytes: the received body. It may be empty, incomplete or any other bytes.
   init(_ bytes: UnsafeRawBufferPointer) {
     var scanner = JSONScanner(bytes)
@@ -32,9 +29,6 @@ struct ResponseBody: Equatable {
 
   private mutating func setReason(_ name: JSONScanner.Text) {
     reason = Reason(name: UnsafeRawBufferPointer(rebasing: name))
-    guard reason == .other else { return }
-    // Logs, CSV files and terminals get this text, so it contains only printable ASCII.
-    let printable = name.prefix(Self.longestUnknown).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }
-    unknownReason = String(decoding: printable, as: UTF8.self)
+    if reason == .other { unknownReason = UnknownReason.text(name) }
   }
 }

@@ -30,9 +30,6 @@ struct ErrorBody {
     var isTooLarge = false
   }
 
-  /// Stored bytes of an unknown reason. The longest known reason of Google has about 40 bytes.
-  private static let longestUnknown = 64
-
   /// - Parameters:
   ///   - status: the HTTP status. Only a 400 can say that the token is wrong.
   ///   - bytes: the received body. It may be empty, incomplete or any other bytes.
@@ -46,10 +43,7 @@ struct ErrorBody {
     case .invalidArgument where status == 400 && facts.errorCode != nil && facts.isTokenNamed: reason = .invalidToken
     case .invalidArgument where facts.isTooLarge: reason = .messageTooLarge
     case .projectQuotaExceeded where facts.errorCode != nil && facts.isTargetNamed: reason = .targetQuotaExceeded
-    case .other:
-      // Logs, CSV files and terminals get this text, so it contains only printable ASCII.
-      let printable = word.prefix(Self.longestUnknown).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }
-      unknownReason = String(decoding: printable, as: UTF8.self)
+    case .other: unknownReason = UnknownReason.text(word)
     default: break
     }
     if reason == .projectQuotaExceeded { quotaPerMinute = facts.quotaPerMinute ?? 0 }
