@@ -8,14 +8,14 @@ import Testing
 struct RepetitionTests {
   private static let hour = 3_600_000
 
-  private func activate(
+  func activate(
     _ world: TestStore, _ more: String = "", cron: String = "0 * * * *", _ job: String = ""
   ) async throws {
     try await world.activate("digest", #","repeat":{"cron":"\#(cron)"\#(more)}"# + job)
   }
 
   /// Makes the time of the next run come without waiting for it: `hours` hours ago.
-  private func letPass(hours: Int = 0, _ world: TestStore) async throws {
+  func letPass(hours: Int = 0, _ world: TestStore) async throws {
     let id = "digest"
     let now = try await world.store.time() / 1000
     let due = now / Self.hour * Self.hour - hours * Self.hour
@@ -23,18 +23,19 @@ struct RepetitionTests {
     try await world.command("ZADD", world.keys.schedule, "XX", due, id)
   }
 
-  private func jobs(_ world: TestStore) async throws -> [String] {
+  func jobs(_ world: TestStore) async throws -> [String] {
     try await world.command("LRANGE", world.keys.campaigns, 0, -1).compactMap(\.string)
   }
 
   /// Takes in the waiting request, as a worker does.
-  private func takeIn(_ world: TestStore, again: Bool = false) async throws -> Campaign {
+  @discardableResult
+  func takeIn(_ world: TestStore, again: Bool = false, approval: String? = nil) async throws -> Campaign {
     let request = try #require(try await world.store.queue.awaitJob(worker: "w", seconds: 1, now: 1))
     let id = try #require(RunRequest.id(request))
     let job = try #require(try await world.store.queue.job(ofRun: id))
     let campaign = try CampaignJob.parse(job, .any([APNsService()]), as: id)
     #expect(
-      try await world.store.queue.activate(campaign, job: job, request: request, worker: "w")
+      try await world.store.queue.activate(campaign, job: job, request: request, worker: "w", approval: approval)
         == (again ? .duplicate : .new))
     #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 0)
     return campaign

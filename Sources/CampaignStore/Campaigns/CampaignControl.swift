@@ -160,6 +160,26 @@ extension Campaigns {
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
     round: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil, service: String? = nil
   ) async throws -> (CampaignState, epoch: Int) {
+    for _ in 0..<Self.mostReadings {
+      let answer = try await raiseOnce(
+        id, verb, reason, unguarded: unguarded, isByPerson: isByPerson, person, round: round, gate: gate,
+        service: service)
+      if let answer { return answer }
+    }
+    throw await store.repair.damaged([keys.campaign(CampaignID(id).whole)])
+  }
+
+  /// Largest number of readings of a campaign for one change. A run begins at most once a minute, so a second reading
+  /// finds the run and its parts, unless the record is damaged.
+  private static let mostReadings = 4
+
+  /// Reads the campaign with its parts and its last run, and changes them.
+  ///
+  /// - Returns: `nil` without a change if a worker has begun or taken in a run since the campaign was read.
+  private func raiseOnce(
+    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String,
+    round: Int?, gate: (place: Int, needsApproval: Bool)?, service: String?
+  ) async throws -> (CampaignState, epoch: Int)? {
     let whole = CampaignID(id).whole
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
     if verb == .resume { try await store.queue.leaveOutMissed(of: record) }
@@ -194,6 +214,7 @@ extension Campaigns {
       for id in ids { $0.append(id) }
     }
     let reply = try await run(pipeline)[0]
+    if reply.first?.integer == -1 { return nil }
     // The new state is that of the legs, if only these change.
     let legs = ids.indices.filter { service != nil && CampaignID(ids[$0]).part?.service == service }
     let states = (legs.isEmpty ? [0] : legs).compactMap { index in

@@ -1,0 +1,190 @@
+@testable import CampaignStore
+import APNs
+import PushCore
+import Redis
+import Synchronization
+import TestSupport
+import Testing
+
+/// Commands to a recurring campaign before, during and after its first run, while callers and workers are killed.
+extension RepetitionTests {
+  /// State of a recurring campaign when it is controlled.
+  enum Moment: CaseIterable {
+    case beforeItsFirstRun
+    /// The run has begun, and no worker has taken it in.
+    case runRequested
+    case duringItsFirstRun, afterItsFirstRun
+  }
+
+  private struct Killed: Error {}
+
+  /// Runs `body`, whose process is killed before one of its steps.
+  ///
+  /// - Returns: whether it was killed; false if it has fewer steps.
+  private func isKilled(before step: Int, _ body: () async throws -> Void) async throws -> Bool {
+    let left = Mutex(step)
+    do {
+      try await StoreSteps.$beforeEach.withValue({
+        let isNow = left.withLock { left in
+          left -= 1
+          return left == -1
+        }
+        if isNow { throw Killed() }
+      }) { try await body() }
+      return false
+    } catch is Killed {
+      return true
+    }
+  }
+
+  /// Makes a campaign whose runs have stages.
+  private func makeWorld(at moment: Moment, for verb: ControlVerb? = nil) async throws -> TestStore {
+    let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
+    try await activate(world, "", #","stages":[{"share":0.5}]"#)
+    if moment != .beforeItsFirstRun {
+      try await letPass(world)
+      #expect(try await world.store.queue.promote(["digest"]).count == 1)
+    }
+    if moment == .duringItsFirstRun || moment == .afterItsFirstRun {
+      let isApproved = verb == .approve && moment == .duringItsFirstRun
+      try await takeIn(world, approval: isApproved ? "it is large" : nil)
+    }
+    if moment == .afterItsFirstRun {
+      let run = try #require(try await world.store.campaigns.find("digest")?.repetition?.lastRun)
+      try await world.store.campaigns.control(run, .cancel)
+      let slice = SliceReference(campaign: run + "~1", partition: 0)
+      _ = try await world.store.slices.finish(slice, adding: [], lane: .normal, worker: "w")
+      #expect(try await world.store.campaigns.find(run)?.times.finishedAt != nil)
+    }
+    if verb == .resume { #expect(try await world.store.campaigns.control("digest", .pause) == .paused) }
+    return world
+  }
+
+  /// Returns the states of the recurring campaign, of its run and of the run's stages.
+  private func states(_ world: TestStore) async throws -> [CampaignState] {
+    let record = try #require(try await world.store.campaigns.find("digest"))
+    guard let last = record.repetition?.lastRun, let run = try await world.store.campaigns.find(last) else {
+      return [record.state]
+    }
+    return [record.state, run.state] + run.parts.map(\.state)
+  }
+
+  private func problems(_ world: TestStore) async throws -> [StoreFinding] {
+    var findings: [StoreFinding] = []
+    _ = try await world.store.repair.check(pause: .zero) { findings += $0 }
+    return findings
+  }
+
+  /// Carries out the command of a person.
+  private func carryOut(_ verb: ControlVerb, _ world: TestStore) async throws {
+    do {
+      switch verb {
+      case .approve: _ = try await world.store.campaigns.approve("digest", by: "grace")
+      case .resume: _ = try await world.store.campaigns.resume("digest", unguarded: false, by: "grace")
+      default: _ = try await world.store.campaigns.controlEverywhere("digest", verb, by: "grace", lease: 1000)
+      }
+    } catch let error as StoreError where error.code == .unapproved {
+      // Only a run needs approval, and a repeated command finds it approved.
+    }
+  }
+
+  /// Expected states after a command, and after the take-in of a run that was requested before.
+  private func expected(after verb: ControlVerb, at moment: Moment) -> [CampaignState] {
+    let lead: CampaignState = verb == .pause ? .paused : verb == .cancel ? .cancelled : .scheduled
+    switch moment {
+    case .beforeItsFirstRun: return [lead]
+    case .afterItsFirstRun: return [lead, .cancelled, .cancelled, .cancelled]
+    case .runRequested, .duringItsFirstRun:
+      return [lead] + (lead == .scheduled ? [.active, .active, .waiting] : [lead, lead, lead])
+    }
+  }
+
+  /// The caller is killed before any of its steps. Then the campaign and its run have either both changed or both not
+  /// changed, and the repeated command has the same result as one without a kill.
+  @Test(arguments: Moment.allCases, [ControlVerb.pause, .resume, .cancel, .approve])
+  func controlIsOneStepForACampaignAndItsRun(moment: Moment, verb: ControlVerb) async throws {
+    var (step, isLeft) = (0, true)
+    while isLeft {
+      let world = try await makeWorld(at: moment, for: verb)
+      let place: Comment = "\(verb) \(moment), killed before step \(step)"
+      let before = try await states(world)
+      isLeft = try await isKilled(before: step) { try await carryOut(verb, world) }
+      let killed = try await states(world)
+      #expect(try await problems(world) == [], place)
+      try await carryOut(verb, world)
+      let after = try await states(world)
+      #expect(killed == after || isLeft && killed == before, place)
+      if moment == .runRequested { try await takeIn(world) }
+      #expect(try await states(world) == expected(after: verb, at: moment), place)
+      #expect(try await problems(world) == [], place)
+      step += 1
+    }
+    #expect(step > 1)
+  }
+
+  /// A worker begins a run and takes it in before any step of a command.
+  @Test(arguments: [ControlVerb.pause, .cancel])
+  func runThatBeginsDuringACommandFollowsIt(verb: ControlVerb) async throws {
+    var (step, isLeft) = (0, true)
+    while isLeft {
+      let world = try await makeWorld(at: .beforeItsFirstRun)
+      try await letPass(world)
+      let left = Mutex(step)
+      try await StoreSteps.$beforeEach.withValue({
+        let isNow = left.withLock { left in
+          left -= 1
+          return left == -1
+        }
+        guard isNow else { return }
+        try await StoreSteps.$beforeEach.withValue(nil) {
+          if try await world.store.queue.promote(["digest"]).count == 1 { try await takeIn(world) }
+        }
+      }) { try await carryOut(verb, world) }
+      isLeft = left.withLock { $0 < 0 }
+      #expect(Set(try await states(world)) == [verb == .pause ? .paused : .cancelled], "before step \(step)")
+      #expect(try await problems(world) == [], "before step \(step)")
+      step += 1
+    }
+    #expect(step > 2)
+  }
+
+  /// A worker is killed before any step in which it begins a run and takes it in. A person may act before another
+  /// worker continues.
+  @Test(arguments: [nil, ControlVerb.pause, .cancel])
+  func killedWorkerBeginsARunOnce(verb: ControlVerb?) async throws {
+    var (step, isLeft) = (0, true)
+    while isLeft {
+      let world = try await makeWorld(at: .beforeItsFirstRun)
+      try await letPass(world)
+      isLeft = try await isKilled(before: step) { try await work(world) }
+      if let verb { try await carryOut(verb, world) }
+      for _ in 0..<2 { try await work(world) }
+      let place: Comment = "\(verb.map { "\($0)" } ?? "no command"), killed before step \(step)"
+      let record = try #require(try await world.store.campaigns.find("digest"))
+      let states = try await states(world)
+      #expect(record.repetition?.isPending == false && record.repetition?.runs == (states.count > 1 ? 1 : 0), place)
+      if let verb {
+        #expect(Set(states) == [verb == .pause ? .paused : .cancelled], place)
+      } else {
+        #expect(states == expected(after: .resume, at: .duringItsFirstRun), place)
+      }
+      #expect(try await problems(world) == [], place)
+      step += 1
+    }
+    #expect(step > 6)
+  }
+
+  /// Begins the run that is due and takes in a request, as a worker does after the death of another one.
+  private func work(_ world: TestStore) async throws {
+    let queue = world.store.queue
+    _ = try await queue.promote(["digest"])
+    var request = try await queue.unfinishedJob(worker: "w")
+    if request == nil, try await !jobs(world).isEmpty {
+      request = try await queue.awaitJob(worker: "w", seconds: 1, now: 1)
+    }
+    guard let request, let id = RunRequest.id(request) else { return }
+    guard let job = try await queue.job(ofRun: id) else { return try await queue.dismissRun(request, worker: "w") }
+    let campaign = try CampaignJob.parse(job, .any([APNsService()]), as: id)
+    _ = try await queue.activate(campaign, job: job, request: request, worker: "w")
+  }
+}
