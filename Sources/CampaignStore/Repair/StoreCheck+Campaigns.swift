@@ -20,6 +20,7 @@ extension StoreCheck {
       try found(try await lists(of: id))
       guard let record else { continue }
       tally.campaigns += 1
+      try found(try await parts(of: id))
       if record.hasOpenSlices {
         try found(try await lostSlices(of: record))
       }
@@ -56,11 +57,13 @@ extension StoreCheck {
     ) {
       $0.append(repairs ? 1 : 0)
       $0.append(id)
+      $0.append(CampaignID(id).part == nil ? "" : CampaignID(id).whole)
       for lane in Lane.allCases { $0.append(lane.rawValue) }
     }
     return try await store.run(pipeline)[0].compactMap(\.string).map { what in
       switch what {
       case "state": open(.damagedCampaign, keys.campaign(id), id, "it has no state")
+      case "of": finding(.partWithoutCampaign, keys.campaign(id), id, "its record does not name its campaign")
       case "outcomes": open(.wrongTotals, keys.campaign(id), id, "the outcomes don't add up to the targets")
       case "slices": open(.wrongTotals, keys.campaign(id), id, "the number of finished slices is wrong")
       default:

@@ -13,6 +13,7 @@ public struct StoreFinding: Hashable, Sendable {
     case misplacedMember, unnormalizedMember, unusableID, unlistedSegment, unreadableDefinition
     // Campaigns
     case wrongList, missingFromList, lostSlice, unlistedWorker, damagedCampaign, wrongTotals
+    case missingPart, partWithoutCampaign, wrongPartState
     // Slices
     case lostRetry, retryWithoutTarget, damagedSlice, wrongCounters
     // Keys
@@ -81,6 +82,9 @@ extension StoreFinding.Kind {
     case .unlistedWorker: "data remains of an unknown worker"
     case .damagedCampaign: "the campaign's data is corrupt"
     case .wrongTotals: "the campaign's counters are inconsistent"
+    case .missingPart: "the campaign lists a part that does not exist"
+    case .partWithoutCampaign: "the part and its campaign do not name each other"
+    case .wrongPartState: "the states of the part and its campaign do not agree"
     case .lostRetry: "a waiting target is missing from the retry list"
     case .retryWithoutTarget: "the retry list contains a target that does not wait"
     case .damagedSlice: "the slice's data is corrupt"
@@ -109,6 +113,9 @@ extension StoreFinding.Kind {
       "define it again: carillon segment define, or remove it: carillon segment remove; jobs that use it are refused"
     case .damagedCampaign: "workers isolate it; start one, then check carillon dead list"
     case .damagedSlice: "workers isolate it; start one, then check carillon dead list"
+    case .missingPart, .partWithoutCampaign, .wrongPartState:
+      "pause the campaign: carillon campaign pause; find other programs that write to this Redis; then cancel the campaign, "
+        + "or resume it if carillon campaign show lists all of its parts"
     case .wrongTotals, .wrongCounters:
       "find other programs that write to this Redis; carillon results export prints the ledger's outcomes, and carillon "
         + "campaign cancel ends a campaign that does not end"

@@ -15,7 +15,7 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { name }
 
-  static let all = ofUsers + ofTokens + ofSegments + ofCampaigns + ofSlices + ofKeys
+  static let all = ofUsers + ofTokens + ofSegments + ofCampaigns + ofParts + ofSlices + ofKeys
 
   private static let ofUsers = [
     StoreWound(name: "listed without devices", kind: .userWithoutDevices) { scene in
@@ -195,6 +195,41 @@ struct StoreWound: Sendable, CustomTestStringConvertible {
     },
     StoreWound(name: "slice that was not counted", kind: .wrongTotals, isOpen: true) { scene in
       _ = try await scene.command("SETBIT", scene.keys.finished("paused"), scene.partition(of: "u1"), 1)
+    },
+  ]
+
+  /// Adds an active campaign with the parts `1` and `rest`.
+  private static func story(_ scene: CheckScene, _ id: String = "story") async throws {
+    try await scene.world.activate(id, #","stages":[{"share":0.5}]"#)
+  }
+
+  private static let ofParts = [
+    StoreWound(name: "part that does not name its campaign", kind: .partWithoutCampaign) { scene in
+      try await story(scene)
+      _ = try await scene.command("HDEL", scene.keys.campaign("story~rest"), "of")
+    } isWhole: { scene in
+      try await scene.command("HGET", scene.keys.campaign("story~rest"), "of").string == "story"
+    },
+    StoreWound(name: "part that its campaign does not list", kind: .partWithoutCampaign, isOpen: true) { scene in
+      try await story(scene)
+      _ = try await scene.command("HSET", scene.keys.campaign("story"), "parts", "1")
+    },
+    StoreWound(name: "part that is gone", kind: .missingPart, isOpen: true) { scene in
+      try await story(scene)
+      _ = try await scene.command("DEL", scene.keys.campaign("story~rest"))
+      _ = try await scene.command("ZREM", scene.keys.all, "story~rest")
+    },
+    StoreWound(name: "waiting part of a paused campaign", kind: .wrongPartState) { scene in
+      try await story(scene, "halted")
+      _ = try await scene.store.campaigns.control("halted", .pause, reason: "why not")
+      _ = try await scene.command("HSET", scene.keys.campaign("halted~rest"), "state", "waiting")
+    } isWhole: { scene in
+      let story = try await scene.store.campaigns.find("halted")
+      return story?.parts.map(\.state) == [.paused, .paused] && story?.reason == "why not"
+    },
+    StoreWound(name: "paused part of an active campaign", kind: .wrongPartState, isOpen: true) { scene in
+      try await story(scene)
+      _ = try await scene.command("HSET", scene.keys.campaign("story~rest"), "state", "paused")
     },
   ]
 

@@ -3,14 +3,14 @@
 -- Invariant: every campaign is in the list of all campaigns. A running one is in `running`, a scheduled one is in the
 -- schedule. One with open slices that workers may take is on its lane and on no other. An ended one expires. A campaign
 -- that is gone is in no list, except references on lanes, which workers drop when they find them. The totals are those
--- of the finished slices, each of which has an outcome for every target. Every script keeps these rules, so a
--- difference is not a change in progress.
+-- of the finished slices, each of which has an outcome for every target. A part names its campaign. Every script keeps
+-- these rules, so a difference is not a change in progress.
 -- Outcomes are the fields with numbers from 16 on, so a new outcome needs no change here.
 -- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices, 9...
 --      lanes
--- ARGV 1 '1' to repair, 2 id, 3... names of the lanes
+-- ARGV 1 '1' to repair, 2 id, 3 id of its campaign ('' if it is not a part), 4... names of the lanes
 -- Returns the findings: names of lists that wrongly contain the campaign or, after a '+', that lack it; 'state' if the
--- campaign has no state; 'outcomes' and 'slices' if the totals are wrong
+-- campaign has no state; 'of' if a part does not name its campaign; 'outcomes' and 'slices' if the totals are wrong
 local repairs, id, found = ARGV[1] == '1', ARGV[2], {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -48,12 +48,12 @@ end
 
 local function hold_lanes(is_meant)
   for i = 9, #KEYS do
-    local is_in, is_its = redis.call('LPOS', KEYS[i], id), ARGV[i - 6] == campaign[6]
+    local is_in, is_its = redis.call('LPOS', KEYS[i], id), ARGV[i - 5] == campaign[6]
     if is_in and not (is_meant and is_its) then
-      note('lane:' .. ARGV[i - 6])
+      note('lane:' .. ARGV[i - 5])
       if repairs then redis.call('LREM', KEYS[i], 0, id) end
     elseif is_meant and is_its and not is_in then
-      note('+lane:' .. ARGV[i - 6])
+      note('+lane:' .. ARGV[i - 5])
       if repairs then redis.call('RPUSH', KEYS[i], id) end
     end
   end
@@ -81,7 +81,12 @@ elseif redis.call('LLEN', KEYS[7]) > 0 then
   hold_lanes(true)
 end
 -- A part expires with its campaign.
-if has_ended and not campaign[11] and redis.call('TTL', KEYS[1]) == -1 then hold(5, 'ended', true, has_ended) end
+if has_ended and ARGV[3] == '' and redis.call('TTL', KEYS[1]) == -1 then hold(5, 'ended', true, has_ended) end
+
+if ARGV[3] ~= '' and campaign[11] ~= ARGV[3] then
+  note('of')
+  if repairs then redis.call('HSET', KEYS[1], 'of', ARGV[3]) end
+end
 
 local sum = 0
 local targets, fields = 0, redis.call('HGETALL', KEYS[1])
