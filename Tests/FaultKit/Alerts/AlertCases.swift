@@ -29,6 +29,7 @@ public enum AlertCases {
   ]
   private static let ofRedis = [
     "CarillonRedisMemory", "CarillonRedisChanges", "CarillonRedisUnreachable", "CarillonWorkerNotReady",
+    "CarillonLogLinesDropped",
   ]
 
   /// Returns all alerts of the rules.
@@ -238,6 +239,7 @@ public enum AlertCases {
   ) { stage in
     let scene = try await AlertScene(stage) { $0.redis = ["--appendonly", "yes"] }
     let server = scene.world.server
+    try await dropLogLines(scene)
     // The memory in use changes slightly when clients connect and disconnect.
     var used = 0.0
     for _ in 0..<5 {
@@ -258,6 +260,17 @@ public enum AlertCases {
     try await server.restart()
     try await scene.send(FaultCampaign("after"))
     try await scene.finish()
+  }
+
+  /// Runs a worker that can't write its log.
+  private static func dropLogLines(_ scene: AlertScene) async throws {
+    let name = "carillon_log_lines_dropped_total"
+    let worker = try await scene.addWorkerWithoutLog()
+    try await scene.record(minutes: 3)
+    let before = MetricsTape.sum(name, in: try await scene.scrape()[worker.name] ?? "") ?? 0
+    try await scene.awaitMetric(name, "has grown") { $0 > before }
+    try await scene.fires("CarillonLogLinesDropped", after: 2)
+    scene.stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop")
   }
 }
 

@@ -52,6 +52,20 @@ final class AlertScene {
     return worker
   }
 
+  /// Starts a worker that is scraped and can't write its log, because the disk is full. It logs every detail.
+  func addWorkerWithoutLog() async throws -> WorkerProcess {
+    let script = world.folder.appending(path: "without-log")
+    try Data("#!/bin/sh\nexec '\(CarillonCommand.path)' \"$@\" 2>/dev/full\n".utf8).write(to: script)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
+    let url = "http://127.0.0.1:\(try FreePort.find())"
+    let worker = try await world.worker(
+      "unlogged", arguments: ["--listen", String(url.dropFirst(7)), "--log-level", "debug"], waits: false,
+      program: script.path)
+    try await until("\(worker.name) listens") { (try? await get(url)) != nil }
+    workers.append((worker, url))
+    return worker
+  }
+
   /// The living workers.
   var live: [WorkerProcess] { workers.map(\.worker).filter { $0.process.exit == nil } }
 
