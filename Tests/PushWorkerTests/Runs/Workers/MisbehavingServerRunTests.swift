@@ -23,14 +23,10 @@ struct MisbehavingServerRunTests {
     func change(_ body: (inout Values) -> Void) { values.withLock { body(&$0) } }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
-  func workerStopsInTimeDespiteEndlessFrames(engine: PushEngineKind) async throws {
-    var rig = try await WorkerRig(engine: engine, partitions: 1)
-    try await rig.register(50)
-    let identity = try SelfSignedIdentity()
+  /// A server that answers the first push and then sends frames without end.
+  private func flooding(_ counts: Counts, _ identity: SelfSignedIdentity) throws -> RawServer {
     let context = try TLSContext.server(identity: identity.identity, protocols: ["h2"])
-    let counts = Counts()
-    let server = try RawServer { descriptor in
+    return try RawServer { descriptor in
       defer { shutdown(descriptor, Int32(SHUT_RDWR)) }
       guard let peer = RawPeer(descriptor, context, isOver: { counts.now.isOver }), peer.takePreface() else { return }
       peer.write(.settings)
@@ -42,6 +38,14 @@ struct MisbehavingServerRunTests {
       counts.change { $0.floods += 1 }
       peer.flood(.windowUpdate(0))
     }
+  }
+
+  /// Runs a worker until the flood has begun, and stops it.
+  ///
+  /// - Returns: the time that the stop takes.
+  private func stopTime(_ rig: inout WorkerRig, _ counts: Counts) async throws -> Duration {
+    let identity = try SelfSignedIdentity()
+    let server = try flooding(counts, identity)
     defer {
       counts.change { $0.isOver = true }
       server.stop()
@@ -61,10 +65,31 @@ struct MisbehavingServerRunTests {
     let began = ContinuousClock.now
     await worker.stop(within: 1)
     try await running
+    return ContinuousClock.now - began
+  }
+
+  @Test(arguments: PushEngineKind.allCases)
+  func workerStopsInTimeDespiteEndlessFrames(engine: PushEngineKind) async throws {
+    var rig = try await WorkerRig(engine: engine, partitions: 1)
+    try await rig.register(50)
+    let counts = Counts()
     // One second is for answers and two are for connections. The rest is for a busy machine.
-    #expect(ContinuousClock.now - began < .seconds(45))
+    #expect(try await stopTime(&rig, counts) < .seconds(45))
     let record = try #require(try await rig.store.campaigns.show("flooded"))
     #expect(record.counters.outcomes.keys.allSatisfy { $0 == .accepted })
     #expect(record.counters.outcomes[.accepted] ?? 0 <= counts.now.accepted)
+  }
+
+  /// A reload is a stop and a new worker with the new configuration. The new worker sends the rest to another server.
+  @Test(arguments: PushEngineKind.allCases)
+  func reloadReplacesAnEndpointThatSendsFramesWithoutEnd(engine: PushEngineKind) async throws {
+    var rig = try await WorkerRig(engine: engine, partitions: 1)
+    try await rig.register(50)
+    let healthy = rig.channel
+    #expect(try await stopTime(&rig, Counts()) < .seconds(15))
+    rig.channel = healthy
+    try await rig.worker("w", window: 100).run()
+    let record = try #require(try await rig.store.campaigns.show("flooded"))
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 50])
   }
 }
