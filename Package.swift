@@ -182,8 +182,8 @@ let package = Package(
     tests(
       "CommandLineTests",
       [
-        "carillon", "CommandSupport", "PushTransport", "ServiceTools", "APNs", "APNsSimulator", "PushCore",
-        "PushWorker", "Redis", "TLS", "EventLoop", "TestPushService", "TestSupport",
+        "carillon", "Admin", "HTTPServer", "CommandSupport", "CampaignStore", "PushTransport", "ServiceTools", "APNs",
+        "APNsSimulator", "PushCore", "PushWorker", "Redis", "TLS", "EventLoop", "TestPushService", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], exclude: ["Browser", "Clients"]),
     // The measured programs must be in the folder of the benchmark.

@@ -4,6 +4,8 @@ import PushCore
 import ServiceTools
 
 /// The findings of `lint` in a file: those of the rules and, for a job, those that `submit` gets from the store.
+///
+/// A cancelled task ends between two steps, each of which takes a fraction of a second for the largest job.
 struct JobLint {
   private(set) var lint: PushLint
   /// Why templates, segments and attributes could not be looked up; `nil` where they were, or nothing asks for them.
@@ -17,7 +19,7 @@ struct JobLint {
   ///   - services: the services that the apps can use.
   ///   - now: UNIX seconds.
   ///   - store: opens the store. It is called for a job only.
-  /// - Throws: ``PushCore/JSONSyntaxError`` if the text is not JSON.
+  /// - Throws: ``PushCore/JSONSyntaxError`` if the text is not JSON; `CancellationError`.
   init(
     _ bytes: [UInt8], as pushType: String? = nil, app: String? = nil, apps: JobApps,
     services: KnownServices = .all, now: Int, store: () async throws -> CampaignStore
@@ -36,17 +38,21 @@ struct JobLint {
     } catch let error as JSONSyntaxError {
       throw error
     } catch {
+      try Task.checkCancellation()
       unchecked = "\(CommandError(error).message)"
     }
   }
 
   /// Returns the lint of a file by the rules of each service.
+  ///
+  /// - Throws: ``PushCore/JSONSyntaxError`` if the text is not JSON; `CancellationError`.
   static func lint(
     _ bytes: [UInt8], resolved: [UInt8]?, as pushType: String?, app: String?, _ tools: [any PushServiceTools],
     _ apps: JobApps, now: Int?
-  ) throws(JSONSyntaxError) -> PushLint {
+  ) throws -> PushLint {
     var lints: [(service: any PushService, lint: PushLint)] = []
     for tools in tools {
+      try Task.checkCancellation()
       let lint = try tools.lint(bytes, resolved: resolved, as: pushType, app: app, apps: apps, now: now)
       lints.append((tools.service, lint))
     }
@@ -61,6 +67,7 @@ struct JobLint {
       lint = try Self.lint(bytes, resolved: resolved, as: nil, app: nil, tools, apps, now: now)
     }
     guard lint.findings(.error).isEmpty else { return }
+    try Task.checkCancellation()
     let judgement = try CampaignJob.judge(resolved, apps, now: now)
     if let untimely = judgement.untimely { throw untimely }
     try await store.queue.check(judgement.campaign)

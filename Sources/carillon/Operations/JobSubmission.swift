@@ -20,13 +20,16 @@ struct JobSubmission {
   /// - Parameters:
   ///   - job: the job as received.
   ///   - resolved: the job with the content of its template (``Campaigns/resolve(_:)``).
-  /// - Throws: the first error of the job.
+  /// - Throws: the first error of the job; `CancellationError` between two steps, each of which takes a fraction of a
+  ///   second for the largest job.
   init(_ job: [UInt8], resolved: @autoclosure () async throws -> [UInt8], _ apps: JobApps) async throws {
     try Self.refusePayload(job)
     self.job = job
     let resolved = try await resolved()
+    try Task.checkCancellation()
     let judgement = try CampaignJob.judge(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
     (campaign, warnings, untimely) = (judgement.campaign, judgement.warnings, judgement.untimely)
+    try Task.checkCancellation()
     legs = try CampaignJob.legs(of: judgement.campaign, resolved, apps)
     companions = try CampaignJob.companions(of: judgement.campaign, resolved, apps)
   }

@@ -37,8 +37,10 @@ struct PushPreview {
   ) async throws {
     let now = Int(Date.now.timeIntervalSince1970)
     let resolved = try await store.campaigns.resolve(job)
+    try Task.checkCancellation()
     let campaign = try CampaignJob.parse(resolved, apps, now: now)
     try await store.queue.check(campaign)
+    try Task.checkCancellation()
     try await self.init(CampaignJob.legs(of: campaign, resolved, apps), nil, user, store, configuration)
   }
 
@@ -84,6 +86,7 @@ struct PushPreview {
     let now = Int(Date.now.timeIntervalSince1970)
     var pushes: [DevicePush] = []
     for (leg, targets) in zip(legs, known) where !waits {
+      try Task.checkCancellation()
       let settings = try configuration.settings(of: leg).service
       let service = settings.settings.service
       let expiration =
