@@ -183,6 +183,13 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
     flood("frames of an unknown type") { _ in Frame(200) },
     flood("interim answers") { .headers($0, status("103"), ends: false) },
     flood("RST_STREAM of a stream that has ended") { _ in .reset(1, 0) },
+    Misbehaviour("KeyUpdate of TLS without end", .inDoubt) {
+      $0.isWarm = true
+      $0.timeouts.request = 5
+      $0.serve = { peer in
+        if peer.nextRequest() != nil { peer.floodKeyUpdates() }
+      }
+    },
     Misbehaviour("DATA without contents and end", .inDoubt) {
       $0.isWarm = true
       $0.timeouts.request = 5

@@ -49,7 +49,7 @@ final class TLSPair {
     }
   }
 
-  private static func wait(_ descriptor: Int32, for event: Int32) {
+  static func wait(_ descriptor: Int32, for event: Int32) {
     var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
     poll(&entry, 1, patience)
   }

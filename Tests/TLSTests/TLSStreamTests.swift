@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import TLS
 import Testing
 
@@ -116,5 +117,29 @@ import Testing
   @Test func invalidCertificateTextIsRefused() {
     #expect(throws: TLSError.self) { try TLSContext.client(trust: .pem("hello")) }
     #expect(throws: TLSError.self) { try TLSContext.client(trust: .file("/nonexistent.pem")) }
+  }
+
+  /// A read that finds only messages of TLS itself returns before it has read all of them, so that other connections of
+  /// the thread get their turn.
+  @Test func keyUpdatesDoNotHoldARead() throws {
+    let pair = try pair()
+    try pair.handshake()
+    // Their 162 kB are more than one call receives, and less than the buffers of the two sockets.
+    for _ in 0..<6000 { #expect(try pair.server.updateKeys() == nil) }
+    #expect(try pair.send([7], from: pair.server) == .bytes(1))
+    var buffer = [UInt8](repeating: 0, count: 16)
+    var reads = 0
+    while true {
+      TLSPair.wait(pair.client.descriptor, for: POLLIN)
+      reads += 1
+      let result = try buffer.withUnsafeMutableBytes { try pair.client.read(into: $0) }
+      if result == .bytes(1) { break }
+      try #require(result == .wantsRead && reads < 6000)
+    }
+    #expect(buffer[0] == 7 && reads > 1)
+  }
+
+  @Test func nameThatIsTooLongForTLSIsRefused() {
+    #expect(throws: TLSError.self) { try pair(name: String(repeating: "a", count: 300)) }
   }
 }

@@ -140,6 +140,15 @@ public final class RawPeer {
     while write(many), !isOver() {}
   }
 
+  /// Updates the keys repeatedly until the client has disconnected.
+  public func floodKeyUpdates() {
+    while !isOver() {
+      do {
+        if let result = try stream.updateKeys(), !wait(for: result) { return }
+      } catch { return }
+    }
+  }
+
   /// Reads without answers until the client has disconnected.
   public func fallSilent() { while next() != nil {} }
 

@@ -5,16 +5,33 @@ private import Glibc
 ///
 /// The BIO of `SSL_set_fd` uses write(2), so a closed connection would kill the process with SIGPIPE. A library must
 /// not ignore that signal for the whole process.
-enum SocketBIO {
-  /// Returns a BIO over `descriptor`; the caller still owns the descriptor and closes it.
-  static func make(descriptor: Int32) throws -> OpaquePointer {
-    guard let method = method.pointer, let bio = BIO_new(method) else { throw TLSError.last("make a socket BIO") }
-    // The BIO's data is the descriptor itself, so there is no memory to free. Descriptor 0 would be null, hence the
-    // offset.
-    BIO_set_data(bio, UnsafeMutableRawPointer(bitPattern: Int(descriptor) + 1))
+///
+/// One call of OpenSSL receives a limited number of bytes. A read returns only with data of the peer, and handles every
+/// other message inside: KeyUpdate, NewSessionTicket, HelloRequest. A peer that sends these without end would otherwise
+/// keep the thread. (OpenSSL itself ends a connection after 32 empty records, or 5 warnings.)
+final class SocketBIO {
+  fileprivate let descriptor: Int32
+  /// Number of bytes that the present call of OpenSSL may still receive; a last receive may exceed it.
+  fileprivate var allowance = 0
+
+  /// Limit for one call: a full read buffer, which has all bytes of at least four records. It has 2,500 KeyUpdate
+  /// messages, which take about 40 ms.
+  private static let mostBytes = TLSContext.readBuffer
+
+  /// - Parameter descriptor: the caller still owns the descriptor and closes it.
+  init(descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Returns a BIO. This object must outlive it.
+  func makeBIO() throws -> OpaquePointer {
+    guard let method = Self.method.pointer, let bio = BIO_new(method) else { throw TLSError.last("make a socket BIO") }
+    BIO_set_data(bio, Unmanaged.passUnretained(self).toOpaque())
     BIO_set_init(bio, 1)
     return bio
   }
+
+  /// Begins a call of OpenSSL. When it has received the limit, the socket looks empty to it. A level-triggered watcher
+  /// then reports the socket as readable again.
+  func beginCall() { allowance = Self.mostBytes }
 
   private static let method = Method()
 
@@ -32,13 +49,19 @@ enum SocketBIO {
   }
 }
 
-private func descriptor(_ bio: OpaquePointer?) -> Int32 {
-  Int32(Int(bitPattern: BIO_get_data(bio)) - 1)
+/// Returns the object of a BIO. Its TLSStream keeps it.
+private func socket(_ bio: OpaquePointer?) -> SocketBIO? {
+  BIO_get_data(bio).map { Unmanaged<SocketBIO>.fromOpaque($0).takeUnretainedValue() }
 }
 
 private func readSocket(bio: OpaquePointer?, buffer: UnsafeMutablePointer<CChar>?, count: Int32) -> Int32 {
   carillon_bio_clear_retry(bio)
-  let result = recv(descriptor(bio), buffer, Int(count), 0)
+  guard let socket = socket(bio), socket.allowance > 0 else {
+    carillon_bio_retry_read(bio)
+    return -1
+  }
+  let result = recv(socket.descriptor, buffer, Int(count), 0)
+  socket.allowance -= max(0, result)
   // BIO_should_retry(3): the flags, not the return value, distinguish a would-block condition from an error.
   if result < 0, errno == EAGAIN || errno == EINTR { carillon_bio_retry_read(bio) }
   if result == 0, count > 0 { BIO_set_flags(bio, BIO_FLAGS_IN_EOF) }
@@ -47,7 +70,8 @@ private func readSocket(bio: OpaquePointer?, buffer: UnsafeMutablePointer<CChar>
 
 private func writeSocket(bio: OpaquePointer?, bytes: UnsafePointer<CChar>?, count: Int32) -> Int32 {
   carillon_bio_clear_retry(bio)
-  let result = send(descriptor(bio), bytes, Int(count), Int32(MSG_NOSIGNAL))
+  guard let socket = socket(bio) else { return -1 }
+  let result = send(socket.descriptor, bytes, Int(count), Int32(MSG_NOSIGNAL))
   if result < 0, errno == EAGAIN || errno == EINTR { carillon_bio_retry_write(bio) }
   return Int32(result)
 }

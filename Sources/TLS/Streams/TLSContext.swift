@@ -17,7 +17,7 @@ public final class TLSContext: @unchecked Sendable {
 
   /// Size of the read buffer: four TLS records of 16 kB (RFC 8446 section 5.1). A larger buffer hardly saves system
   /// calls.
-  private static let readBuffer = 4 * (16_384 + 512)
+  static let readBuffer = 4 * (16_384 + 512)
 
   let handle: OpaquePointer
   let isServer: Bool

@@ -10,6 +10,7 @@ public final class TLSStream: ByteStream {
   private let socket: Socket
   private let context: TLSContext
   private let ssl: OpaquePointer
+  private let bio: SocketBIO
   /// Handle for other queries about the connection.
   var handle: OpaquePointer { ssl }
   private let peer: String
@@ -28,19 +29,16 @@ public final class TLSStream: ByteStream {
     peer = serverName ?? "peer"
     guard let ssl = SSL_new(context.handle) else { throw TLSError.last("begin TLS") }
     self.ssl = ssl
-    do {
-      let bio = try SocketBIO.make(descriptor: socket.descriptor)
-      // SSL_set_bio(3) takes one reference if both arguments are the same BIO.
-      SSL_set_bio(ssl, bio, bio)
-      if context.isServer {
-        SSL_set_accept_state(ssl)
-      } else {
-        SSL_set_connect_state(ssl)
-        if let serverName { try expect(serverName) }
-      }
-    } catch {
-      SSL_free(ssl)
-      throw error
+    self.bio = SocketBIO(descriptor: socket.descriptor)
+    // All properties are set, so `deinit` frees the connection if a later line throws.
+    let bio = try self.bio.makeBIO()
+    // SSL_set_bio(3) takes one reference if both arguments are the same BIO.
+    SSL_set_bio(ssl, bio, bio)
+    if context.isServer {
+      SSL_set_accept_state(ssl)
+    } else {
+      SSL_set_connect_state(ssl)
+      if let serverName { try expect(serverName) }
     }
   }
 
@@ -64,8 +62,7 @@ public final class TLSStream: ByteStream {
 
   public func handshake() throws -> IOResult? {
     if isReady { return nil }
-    // SSL_get_error(3) reads this thread's error queue, so the queue must be empty before each call that it explains.
-    ERR_clear_error()
+    beginCall()
     let status = SSL_do_handshake(ssl)
     if status == 1 {
       isReady = true
@@ -75,13 +72,13 @@ public final class TLSStream: ByteStream {
   }
 
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws -> IOResult {
-    ERR_clear_error()
+    beginCall()
     let count = SSL_read(ssl, buffer.baseAddress, Int32(clamping: buffer.count))
     return count > 0 ? .bytes(Int(count)) : try explain(count, "TLS read from \(peer)")
   }
 
   public func write(_ bytes: UnsafeRawBufferPointer) throws -> IOResult {
-    ERR_clear_error()
+    beginCall()
     let count = SSL_write(ssl, bytes.baseAddress, Int32(clamping: bytes.count))
     return count > 0 ? .bytes(Int(count)) : try explain(count, "TLS write to \(peer)")
   }
@@ -106,7 +103,15 @@ public final class TLSStream: ByteStream {
     }
   }
 
-  private func explain(_ status: Int32, _ operation: @autoclosure () -> String) throws -> IOResult {
+  /// Begins a call of OpenSSL that may receive bytes.
+  func beginCall() {
+    // SSL_get_error(3) reads this thread's error queue, so the queue must be empty before each call that it explains.
+    ERR_clear_error()
+    bio.beginCall()
+  }
+
+  /// Returns the result of a call that was not completed, or throws its error.
+  func explain(_ status: Int32, _ operation: @autoclosure () -> String) throws -> IOResult {
     let systemError = errno
     switch SSL_get_error(ssl, status) {
     case SSL_ERROR_WANT_READ: return .wantsRead
