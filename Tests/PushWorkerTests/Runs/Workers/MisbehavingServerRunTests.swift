@@ -86,7 +86,7 @@ struct MisbehavingServerRunTests {
     var rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(50)
     let healthy = rig.channel
-    #expect(try await stopTime(&rig, Counts()) < .seconds(15))
+    #expect(try await stopTime(&rig, Counts()) < .seconds(45))
     rig.channel = healthy
     try await rig.worker("w", window: 100).run()
     let record = try #require(try await rig.store.campaigns.show("flooded"))
