@@ -74,9 +74,11 @@ struct TwoServiceTests {
     let silent = try await CarillonCommand.run(
       send + ["--push-type", "background"], environment: scene.world.environment)
     silent.expect(exit: 0)
-    for (option, says) in [("--apns-id=123e4567-e89b-12d3-a456-426614174000", "has no id"), ("--priority=7", "10, 5")] {
+    for (option, status, says) in [
+      ("--apns-id=123e4567-e89b-12d3-a456-426614174000", Int32(64), "has no id"), ("--priority=7", 65, "10, 5 or 1"),
+    ] {
       try await CarillonCommand.run(send + [option, "--dry-run"], environment: scene.world.environment).expect(
-        exit: 64, saying: says)
+        exit: status, saying: says)
     }
     await scene.end()
     let unreachable = try await CarillonCommand.run(

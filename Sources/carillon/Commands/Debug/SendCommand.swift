@@ -40,12 +40,6 @@ struct SendCommand: CarillonCommand {
   @Flag(help: "Check and print the push; open no connection.") var dryRun = false
   @Flag(help: "Send the push even if it breaks a rule.") var unchecked = false
 
-  func validate() throws {
-    guard priority.map({ [10, 5, 1].contains($0) }) ?? true else {
-      throw ValidationError("--priority must be 10, 5 or 1.")
-    }
-  }
-
   func run() async throws {
     let configuration = try global.loadConfiguration()
     try configuration.checkApp(app)
@@ -84,6 +78,11 @@ struct SendCommand: CarillonCommand {
   private func prepare(_ configuration: CarillonConfiguration) throws -> (SinglePush, [Finding]) {
     guard let known = configuration.apps[app]?.services else { throw CommandError(.defect, "no app \(app)") }
     let (tools, settings) = try configured(among: known)
+    let hasPriority = tools.service.jobFields.contains { $0.name == "priority" }
+    // A service with priorities checks the value itself. For any other service, the urgency follows from the value.
+    guard hasPriority || priority.map({ [10, 5, 1].contains($0) }) ?? true else {
+      throw CommandError(.input, "--priority: must be the number 10, 5 or 1")
+    }
     let draft = SinglePushDraft(
       name: "send", app: app, token: try tools.service.token(argument: token), payload: try readPayload(of: tools),
       pushType: pushType, priority: priority, expiration: expiration, collapseID: collapseID)
