@@ -35,8 +35,8 @@
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
 -- Returns {epoch, then for each campaign and part {new state, 1 if this call ended it, else 0}, or {} if it does not
---          exist}; false if the first one does not exist; {-1} without a change if the caller does not list the last run
---          or a part
+--          exist}; false if the first one does not exist; {-1} without a change if the caller does not list the last
+--          run or a part
 local first = redis.call('HMGET', KEYS[12], 'state', 'stage', 'lastRun')
 if not first[1] then return false end
 local function base_of(place) return 12 + 6 * (place - 11) end
