@@ -46,7 +46,7 @@ ifeq ($(ARGS),)
 	CARILLON_TEST_FORM=long swift test --skip-build --disable-xctest --filter CampaignStoreTests
 	CARILLON_AUDIENCE_USERS=200000 swift test --disable-xctest --filter AudienceProofTests
 	CARILLON_TEST_REDIS=single swift test --skip-build --disable-xctest --filter CampaignStoreTests
-	CARILLON_TEST_SIGNALS=2000 CARILLON_TEST_LOG_TARGETS=100000 CARILLON_TEST_ERASURE_KILLS=20 swift test --skip-build --disable-xctest --filter 'SignalTests|UnreadLogTests|ErasureProofTests'
+	CARILLON_TEST_SIGNALS=2000 CARILLON_TEST_LOG_TARGETS=100000 CARILLON_TEST_ERASURE_KILLS=20 CARILLON_TEST_JOBS=5000 swift test --skip-build --disable-xctest --filter 'SignalTests|UnreadLogTests|ErasureProofTests|AgreementTests'
 endif
 
 EXAMPLES := 100

@@ -60,7 +60,7 @@ struct APNsLint {
     case .payload, .legacy: break
     }
     if let undated {
-      result.findings.append(Finding(.activityDates, undated.field, undated.message, hint: undated.hint))
+      result.findings.append(Finding(PushRule.job, undated.field, undated.message, hint: undated.hint))
       // The rules would also report that the date is not a number, which adds nothing.
       drafts = []
     }

@@ -4,7 +4,8 @@ public enum Nearest {
   /// × length.
   static let longestName = 64
 
-  /// Returns the known name nearest to `name`; `nil` if none is near enough.
+  /// Returns the known name nearest to `name`, and of several the first one by the alphabet; `nil` if none is near
+  /// enough.
   ///
   /// A name that differs only in case is always near. Otherwise a third of its letters may differ, and at least one.
   ///
@@ -17,7 +18,8 @@ public enum Nearest {
     var best: (name: String, distance: Int)?
     for candidate in known {
       let distance = Self.distance(wanted, Array(candidate.lowercased().utf8))
-      if distance < best?.distance ?? .max { best = (candidate, distance) }
+      if let best, (best.distance, best.name) <= (distance, candidate) { continue }
+      best = (candidate, distance)
     }
     guard let best, best.distance <= min(most, max(1, wanted.count / 3)) else { return nil }
     return best.name
