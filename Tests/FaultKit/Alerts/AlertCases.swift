@@ -123,13 +123,17 @@ public enum AlertCases {
     bound: "0: 429 says that nothing was delivered"
   ) { stage in
     let content = #""message":{"body":"hi"}"#
-    let scene = try await AlertScene(stage, content: content) { $0.androidDevices = $0.devices }
+    let scene = try await AlertScene(stage, content: content) {
+      // A refused push waits for a minute, so each worker needs enough pushes for the whole tape.
+      $0.devices = 5000
+      $0.androidDevices = $0.devices
+    }
     let simulator = scene.world.simulator
     try await simulator.set(#"{"fcm":{"failures":[{"share":1,"kind":"projectQuota","retryAfterSeconds":1}]}}"#)
     let refused = FaultCampaign("refused") { $0.content = content }
     try await scene.world.submit(refused)
     // More than one refused push a second, for many minutes of the tape.
-    let (minutes, each) = (9, 200)
+    let (minutes, each) = (9, 100)
     for minute in 1...minutes {
       try await scene.awaitMetric("carillon_quota_exceeded_total", "grows") { $0 >= Double(each * minute) }
       try await scene.record(minutes: 1)
