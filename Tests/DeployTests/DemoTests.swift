@@ -5,7 +5,7 @@ import Testing
 /// `make demo` with fewer devices: the processes that `KEEP=1` leaves running, and the removal of everything else.
 @Suite(
   .enabled(if: Deploy.has("redis-cli") && Deploy.has("jq"), "no jq or redis-cli"), .serialized,
-  .timeLimit(.minutes(3)))
+  .timeLimit(.minutes(6)))
 struct DemoTests {
   private func start(in folder: ScratchFolder, ci: String) async throws -> ChildProcess {
     try await ChildProcess.start(
@@ -25,11 +25,11 @@ struct DemoTests {
     }
   }
 
-  @Test("kept, it ends with the page, whose token only its owner can read; a signal ends all of it")
+  @Test("with KEEP=1 the dashboard runs until a signal, and only the owner can read its token")
   func kept() async throws {
     let folder = try ScratchFolder("demo")
     let demo = try await start(in: folder, ci: "")
-    let page = try #require(await demo.line(containing: "page       http://"))
+    let page = try #require(await demo.line(containing: "dashboard  http://"))
     let url = try #require(page.split(separator: " ").last)
     // Without a terminal, the demo writes the token to a file.
     let told = try #require(await demo.line(containing: "token      in /"))
@@ -45,11 +45,11 @@ struct DemoTests {
     try checkThatNothingIsLeft(in: folder)
   }
 
-  @Test("in CI it waits for nobody", .enabled(if: TestForm.isLong, "runs the demo once more: make faults"))
+  @Test("with KEEP=1 in CI the demo ends", .enabled(if: TestForm.isLong, "a second run of the demo: make faults"))
   func notKeptInCI() async throws {
     let folder = try ScratchFolder("demo")
     let demo = try await start(in: folder, ci: "true")
-    _ = try #require(await demo.line(containing: "make demo KEEP=1 keeps it running"))
+    _ = try #require(await demo.line(containing: "make demo KEEP=1 keeps the processes"))
     #expect(await demo.waitForExit() == .status(0))
     try checkThatNothingIsLeft(in: folder)
   }
