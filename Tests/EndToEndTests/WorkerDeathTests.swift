@@ -24,7 +24,7 @@ struct WorkerDeathTests {
     var world = try await CarillonWorld(partitions: partitions, engine: engine.rawValue)
     world.environment["CARILLON_WORKER_WINDOW"] = String(Self.window)
     // Answers are slow, so pushes are in flight whenever the worker dies.
-    let simulator = try await world.startSimulator("--latency", "500ms")
+    let simulator = try await world.startSimulator("--latency", "2s")
     let tokens = try await world.importDevices(3000)
     try await simulator.load(
       tokens[0..<30].map { "\($0),unregistered,com.example.news,1769904000000" }

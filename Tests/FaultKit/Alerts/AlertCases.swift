@@ -272,6 +272,8 @@ public enum AlertCases {
     let worker = try await scene.addWorkerWithoutLog()
     try await scene.record(minutes: 3)
     let before = MetricsTape.sum(name, in: try await scene.scrape()[worker.name] ?? "") ?? 0
+    // A requested reload writes a line.
+    worker.process.send(signal: SIGHUP)
     try await scene.awaitMetric(name, "has grown") { $0 > before }
     try await scene.fires("CarillonLogLinesDropped", after: 2)
     scene.stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop")
