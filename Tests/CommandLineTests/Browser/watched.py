@@ -12,7 +12,7 @@ ANSWER = re.compile(r"Failed to load resource: the server responded with a statu
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True, "device_scale_factor": 2}
 DESK = {"viewport": {"width": 1360, "height": 900}}
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=60_000)
 
 
 @contextlib.contextmanager
@@ -41,6 +41,8 @@ class Visit:
             "addEventListener('securitypolicyviolation', (event) =>"
             " console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI));"
         )
+        # The page may load slowly beside the other tests.
+        self.context.set_default_timeout(120_000)
         self.page = self.context.new_page()
         self.page.on("console", self._console)
         self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
