@@ -38,4 +38,10 @@ enum TokenForm: Equatable {
     else { return nil }
     self = .installation
   }
+
+  /// Returns whether a text is an installation ID. Runs for every push. The length alone answers for nearly every
+  /// registration token, so its characters are not read.
+  static func isInstallation(_ text: ArraySlice<UInt8>) -> Bool {
+    text.count == installationLength && TokenForm(text) == .installation
+  }
 }

@@ -5,10 +5,11 @@ import Testing
 @Suite struct TokenFormTests {
   @Test(arguments: [
     ("fK3dQ0bLQ0mB1x2y3z4A5b:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx", TokenForm.registration),
-    ("cOfs8TqJQ0-B1x2y3z4A5_", .installation),
+    ("fK3dQ0:APA91bHun4MxP5e", .registration), ("cOfs8TqJQ0-B1x2y3z4A5_", .installation),
   ])
   func formOfAnAddressIsRecognized(text: String, form: TokenForm) {
     #expect(TokenForm(text.utf8) == form)
+    #expect(TokenForm.isInstallation(Array(text.utf8)[...]) == (form == .installation))
   }
 
   @Test(arguments: [
@@ -17,5 +18,6 @@ import Testing
   ])
   func otherTextsAreRefused(text: String) {
     #expect(TokenForm(text.utf8) == nil)
+    #expect(!TokenForm.isInstallation(Array(text.utf8)[...]))
   }
 }

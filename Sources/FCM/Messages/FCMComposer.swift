@@ -46,7 +46,7 @@ final class FCMComposer: PushComposer {
     // Only a message with `uniqueKey` contains the id.
     let id = hasID ? token.withUnsafeBytes { ids.id(token: $0) } : (0, 0)
     return batch.append(
-      tag: tag, id: id, opening: TokenForm(token) == .installation ? Self.installationOpening : Self.tokenOpening,
+      tag: tag, id: id, opening: TokenForm.isInstallation(token) ? Self.installationOpening : Self.tokenOpening,
       token: token, content, values ?? .none, lifetime: lifetime, most: MessageSize.maximum)
   }
 }
