@@ -26,7 +26,7 @@ struct BunchDriver: WorkerPart {
         case .wait: waiting.append(session)
         case .commit(let credit) where session.mayCommitAtOnce(credit):
           var commit = committer.beginCommit(session, credit: credit)
-          commit.request.suspects = session.suspects(within: commit.credit)
+          commit.findSuspects(of: session)
           steps.append((session, commit))
         case .finish: steps.append((session, nil))
         default: leave(session, &group)

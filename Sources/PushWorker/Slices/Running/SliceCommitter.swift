@@ -18,8 +18,20 @@ struct SliceCommitter: WorkerPart {
     var request: CommitRequest
     /// Monotonic time in ns at which the commit was prepared. The renewed lease begins at or after this time.
     let at: UInt64
+    /// The targets that the commit may grant, compared with the departed users.
+    private(set) var compared = ComparedTargets()
     /// Credit that was allocated to the slice for this commit.
     var credit: Int { request.credit }
+
+    init(batch: OutcomeBatch, request: CommitRequest, at: UInt64) {
+      (self.batch, self.request, self.at) = (batch, request, at)
+    }
+
+    /// Finds the targets that Redis must check when it grants them.
+    mutating func findSuspects(of session: SliceSession) {
+      compared = session.compare(within: credit)
+      request.suspects = compared.suspects
+    }
   }
 
   func commit(_ session: SliceSession, credit asked: Int) async throws {
@@ -29,7 +41,7 @@ struct SliceCommitter: WorkerPart {
       if commit.credit > 0, session.claim.granted < (session.targets.count ?? 0) {
         try await session.load(
           session.claim.granted..<min(session.claim.granted + commit.credit, (session.targets.count ?? 0)))
-        commit.request.suspects = session.suspects(within: commit.credit)
+        commit.findSuspects(of: session)
       }
       answer = try await session.ledger.commit(&commit.batch, commit.request)
     } catch {
@@ -129,7 +141,7 @@ struct SliceCommitter: WorkerPart {
       session.targets.departed.note(answer.departures)
       guard !targets.isEmpty else { return }
       do {
-        try await session.check(targets, except: commit.request.suspects)
+        try await session.check(targets, except: commit.compared)
       } catch {
         // The targets stay granted. The next search for targets in doubt finds them and checks them again.
         credit.giveBack(targets.count, of: session)

@@ -6,11 +6,19 @@ struct DepartedUsers {
   /// Number of departures that the fingerprints below cover; `nil` for the number from before the expansion.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
+  /// A bit for each fingerprint, by its last bits; empty without fingerprints. Nearly all users have not departed, and
+  /// reading a bit costs a tenth of a search in the set.
+  private var bits: [UInt64] = []
   /// Whether every user counts as departed, because there were more departures than the store or this type can list.
   private var isAnybody = false
+  /// Grows whenever more users count as departed.
+  private(set) var changes = 0
 
   /// Maximum number of fingerprints, about 100 kB. If there are more, every target of the slice is checked.
   static let most = 8_192
+  /// Number of bits in ``bits``, a power of two. With 80 fingerprints, one in 100 users who have not departed passes
+  /// this test.
+  private static let bitCount: UInt32 = 8_192
 
   /// Whether no user has departed.
   var isEmpty: Bool { fingerprints.isEmpty && !isAnybody }
@@ -19,11 +27,15 @@ struct DepartedUsers {
   mutating func note(_ news: DepartureNews?) {
     guard let news else { return }
     number = news.number
-    if let users = news.users, fingerprints.count + users.count <= Self.most {
-      fingerprints.formUnion(users)
-    } else {
+    guard !isAnybody, news.users?.isEmpty != true else { return }
+    changes += 1
+    guard let users = news.users, fingerprints.count + users.count <= Self.most else {
       isAnybody = true
+      return
     }
+    fingerprints.formUnion(users)
+    if bits.isEmpty { bits = Array(repeating: 0, count: Int(Self.bitCount / 64)) }
+    for user in users { bits[Int(user % Self.bitCount / 64)] |= 1 << UInt64(user % 64) }
   }
 
   /// Resets the number, because Redis may have lost it. The next commit then returns all departures since the
@@ -32,6 +44,9 @@ struct DepartedUsers {
 
   /// Returns whether a user may have departed. A raw token of a job has no user.
   func mayInclude(_ user: some Collection<UInt8>) -> Bool {
-    !user.isEmpty && (isAnybody || fingerprints.contains(UserFingerprint.of(user)))
+    guard !user.isEmpty, !isAnybody else { return !user.isEmpty }
+    guard !bits.isEmpty else { return false }
+    let print = UserFingerprint.of(user)
+    return bits[Int(print % Self.bitCount / 64)] >> UInt64(print % 64) & 1 == 1 && fingerprints.contains(print)
   }
 }

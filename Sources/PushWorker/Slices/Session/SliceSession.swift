@@ -212,43 +212,54 @@ final class SliceSession {
     var description: String { "its granted targets could not be checked: Redis lost its seal" }
   }
 
-  /// Returns the targets that a commit may grant and whose users may have departed (``DepartedUsers``); an empty list
-  /// if some targets are not loaded.
-  func suspects(within credit: Int) -> [SealedTarget] {
-    let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
-    guard !targets.departed.isEmpty, !next.isEmpty, targets.underWay.missing(next) == nil else { return [] }
-    return suspects(among: next).compactMap { index in
+  /// Compares the targets that a commit may grant with the departed users (``DepartedUsers``). Compares none if some of
+  /// the targets are not loaded.
+  func compare(within credit: Int) -> ComparedTargets {
+    let next = claim.granted..<max(claim.granted, min(claim.granted + credit, targets.count ?? 0))
+    guard !targets.departed.isEmpty, !next.isEmpty, targets.underWay.missing(next) == nil else {
+      return ComparedTargets()
+    }
+    let suspects = suspects(among: next).compactMap { index in
       targets.underWay.place(of: index).map { $0.chunk.target($0.position) }
     }
+    return ComparedTargets(indexes: next, changes: targets.departed.changes, suspects: suspects)
   }
 
   /// Returns the targets whose users may have departed, in the same order. Leaves out targets that are not loaded.
   private func suspects(among indexes: some Collection<Int>) -> [Int] {
     var suspects: [Int] = []
-    var rest = indexes[...]
+    let departed = targets.departed
+    var next = indexes.startIndex
     // Consecutive targets of one chunk.
-    while let first = rest.first, let (chunk, position) = targets.underWay.place(of: first) {
-      let most = min(rest.count, chunk.count - position)
-      guard most > 0 else { break }
-      let run = rest.prefix(most).enumerated().prefix { $0.element == first + $0.offset }.count
+    while next < indexes.endIndex, let (chunk, position) = targets.underWay.place(of: indexes[next]),
+      position < chunk.count
+    {
+      let first = indexes[next]
+      var run = 0
+      repeat {
+        run += 1
+        indexes.formIndex(after: &next)
+      } while next < indexes.endIndex && run < chunk.count - position && indexes[next] == first + run
       chunk.forEachUser(position..<(position + run)) { position, user in
-        if targets.departed.mayInclude(user) { suspects.append(chunk.first + position) }
+        if departed.mayInclude(user) { suspects.append(chunk.first + position) }
       }
-      rest = rest.dropFirst(run)
     }
     return suspects
   }
 
   /// Checks newly granted targets whose users may have departed.
   ///
-  /// - Parameter checked: Targets that were checked when they were granted.
+  /// - Parameter compared: Targets that were compared before the commit. The commit has checked its suspects.
   func check(
-    _ granted: [GrantedTarget], except checked: [SealedTarget]
+    _ granted: [GrantedTarget], except compared: ComparedTargets
   ) async throws {
     guard !targets.departed.isEmpty else { return }
-    let indexes = granted.map(\.index)
+    // If the commit reports no further departures, Redis has checked all suspects in the commit.
+    let isComplete = compared.changes == targets.departed.changes
+    let indexes = granted.map(\.index).filter { !(isComplete && compared.indexes.contains($0)) }
+    guard !indexes.isEmpty else { return }
     try await load(indexes)
-    let known = Set(checked.map(\.index))
+    let known = Set(compared.suspects.map(\.index))
     try await regrant(suspects(among: indexes).filter { !known.contains($0) })
   }
 

@@ -1,5 +1,15 @@
 import CampaignStore
 
+/// Targets that a commit may grant, after the worker compared their users with the departed ones.
+struct ComparedTargets {
+  /// The compared targets.
+  var indexes = 0..<0
+  /// The value of ``DepartedUsers/changes`` at that time.
+  var changes = 0
+  /// The targets whose users may have departed. Redis checks them in the commit.
+  var suspects: [SealedTarget] = []
+}
+
 /// The targets of a held slice.
 struct SliceTargets {
   /// Number of targets; `nil` before their list is sealed.
