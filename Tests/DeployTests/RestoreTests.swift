@@ -21,9 +21,9 @@ struct RestoreTests {
   @Test(arguments: Backup.allCases) func restoredCopyContinuesAndLosesNoUser(backup: Backup) async throws {
     let before = try await RedisServer.start(arguments: backup.arguments)
     var world = try await CarillonWorld(engine: "native", server: before)
-    // The slower of the two backup methods takes some time.
+    // The campaign takes 30 s, so it outlasts the slower of the two backup methods also on a busy machine.
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
-    let simulator = try await world.startSimulator("--latency", "200ms")
+    let simulator = try await world.startSimulator("--latency", "1s")
     try await world.importDevices(Self.devices)
     let worker = try await world.start("worker", "--name", "before", "--json")
     _ = try #require(await worker.errorLine(containing: #""event":"started""#))

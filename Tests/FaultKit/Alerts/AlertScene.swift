@@ -55,8 +55,12 @@ final class AlertScene {
   /// Starts a worker that is scraped and can't write its log, because the disk is full. It logs every detail.
   func addWorkerWithoutLog() async throws -> WorkerProcess {
     let script = world.folder.appending(path: "without-log")
-    try Data("#!/bin/sh\nexec '\(CarillonCommand.path)' \"$@\" 2>/dev/full\n".utf8).write(to: script)
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: script.path)
+    // Another process writes the script. If this process did, a child that starts at the same moment could inherit the
+    // open file, and the script could not be executed (execve(2), ETXTBSY).
+    let installation = try await ChildProcess.run(
+      "install", ["-m", "700", "/dev/stdin", script.path],
+      input: "#!/bin/sh\nexec '\(CarillonCommand.path)' \"$@\" 2>/dev/full\n")
+    guard installation.exit == .status(0) else { throw TestSupportError(installation.standardError) }
     let url = "http://127.0.0.1:\(try FreePort.find())"
     let worker = try await world.worker(
       "unlogged", arguments: ["--listen", String(url.dropFirst(7)), "--log-level", "debug"], waits: false,
