@@ -83,8 +83,8 @@
 --      checked targets that must not be sent, each u32 index, u8 outcome
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- Redis searches the whole hash for a field that is missing. The fields `bisected` and `readyAt` are therefore only read
--- if `deaths` and `ready` exist.
+-- Redis searches the whole hash for a field that is missing. Therefore `bisected` and `readyAt` are read only if
+-- `deaths` and `ready` exist.
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'granted', 'doubt', 'waiting', 'seal', 'seq',
   'deaths', 'replays', '16', 'ready', 'departed', 'blanked')
 -- Adding zero to a text converts it to a number five times as fast as `tonumber`.
