@@ -127,6 +127,8 @@ public enum AlertCases {
       // A refused push waits for a minute, so each worker needs enough pushes for the whole tape.
       $0.devices = 5000
       $0.androidDevices = $0.devices
+      // The guard trial would let only a few of them be sent, because a refused push is no answer to the guard.
+      $0.environment["CARILLON_GUARD_MINIMUM"] = String($0.devices)
     }
     let simulator = scene.world.simulator
     try await simulator.set(#"{"fcm":{"failures":[{"share":1,"kind":"projectQuota","retryAfterSeconds":1}]}}"#)
