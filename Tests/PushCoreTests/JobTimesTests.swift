@@ -24,7 +24,10 @@ struct JobTimesTests {
     (["sendAt": "2026-11-30T20:00:00", "localTime": "true"], "sendAt", "no user would get it"),
     (["expiration": "2026-12-01T12:00:00Z"], "expiration", "has passed"),
     (["finishBy": "2026-12-01T11:00:00Z"], "finishBy", "has passed"),
-    (["repeat": #"{"cron":"0 9 * * *","end":"2026-12-01T11:00:00Z"}"#], "repeat.end", "has passed"),
+    (
+      ["repeat": #"{"cron":"0 9 * * *","end":"2026-12-01T11:00:00Z"}"#], "repeat",
+      "no time of '0 9 * * *' remains before its end"
+    ),
     // These times are valid.
     (["sendAt": "2026-12-01T11:00:00Z"], "", ""), (["sendAt": "2027-12-02T12:00:00Z"], "", ""),
     (["sendAt": "2026-11-30T12:00:00Z", "late": "1d"], "", ""),

@@ -130,6 +130,15 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
         .data($0, Array(#"{"reason":"Unregistered"#.utf8), ends: false),
       ]
     },
+    Misbehaviour("a body of 12,000 bytes in one frame, and nothing more", .accepted) {
+      $0.timeouts.request = 5
+      $0.serve = { peer in
+        guard let stream = peer.nextRequest() else { return }
+        peer.write(
+          .headers(stream, ok, ends: false), .data(stream, .init(repeating: 0x20, count: 12_000), ends: true))
+        peer.fallSilent()
+      }
+    },
     Misbehaviour("headers cut in the middle", .inDoubt) { [Frame(1, stream: $0, ok)] },
     Misbehaviour("an interim answer, and the end", .inDoubt) { [.headers($0, status("103"), ends: false)] },
     Misbehaviour("trailers", .accepted) {

@@ -13,9 +13,7 @@ extension Queue {
     guard
       let run = repetition.next(after: now / 1000, campaign.delivery.timing.localTime, in: try rules(of: repetition))
     else {
-      throw StoreError(
-        .invalid, "repeat: no time of \(Excerpt.quoted(repetition.text)) remains before its end", hint: "check the year"
-      )
+      throw StoreError(.invalid, "repeat: \(repetition.problemWithoutRun)", hint: "check the year")
     }
     return run.begins * 1000
   }

@@ -50,7 +50,7 @@ extension Campaign {
     if let repetition = delivery.timing.repetition, let end = repetition.end {
       let last = delivery.timing.localTime == nil ? end : end + LocalTime.furthestBehind
       if last * 1000 <= now {
-        return JobError(field: "repeat.end", message: "has passed: the job would never run", hint: "check the year")
+        return JobError(field: "repeat", message: repetition.problemWithoutRun, hint: "check the year")
       }
     }
     if case .until(let milliseconds)? = delivery.rate, milliseconds <= now {

@@ -235,12 +235,12 @@ public enum CampaignJob {
   }
 
   /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
-  /// `nil` if it has no relative time.
+  /// `nil` if it has no relative time, and if it addresses no valid services.
   private static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int
   ) throws(JobError) -> [UInt8]? {
-    guard case .object(let members) = root.kind, case .string(let app)? = members.value("app")?.kind,
-      let services = apps.services(of: app)
+    guard case .object(let members) = root.kind,
+      let services = try? JobServices.read(JobFields(members), apps).services
     else { return nil }
     for service in services {
       if let dated = try service.dated(root, bytes, start: start) { return dated }

@@ -30,6 +30,9 @@ public struct Repetition: Sendable, Equatable {
     self.skipsIfRunning = skipsIfRunning
   }
 
+  /// The problem of a schedule that has no further run.
+  public var problemWithoutRun: String { "no time of \(Excerpt.quoted(text)) remains before its end" }
+
   /// Run: one campaign of the job.
   public struct Run: Sendable, Equatable {
     /// Start of the campaign in UNIX seconds.

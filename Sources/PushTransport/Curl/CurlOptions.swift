@@ -34,9 +34,10 @@ extension ConnectionPool.Configuration {
         // By default, libcurl does not reuse a connection that was idle for 118 s. Here the driver decides when a
         // connection is too old.
         carillon_easy_set_long(easy, CURLOPT_MAXAGE_CONN, Self.longestIdle),
-        // The smallest sizes that libcurl allows: it allocates both buffers for every push, and answers and payloads
-        // are small.
-        carillon_easy_set_long(easy, CURLOPT_BUFFERSIZE, 1024),
+        // libcurl allocates both buffers for every push. The smallest upload buffer that it allows is enough for a
+        // payload. The buffer for answers must have room for a DATA frame (16 KB, RFC 9113 section 4.2): libcurl 7.88.1
+        // stops reading an answer whose last frame is larger than the buffer, until the server sends more data.
+        carillon_easy_set_long(easy, CURLOPT_BUFFERSIZE, 16 * 1024),
         carillon_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024),
       ] + endpoint.apply(to: easy)
     return codes.allSatisfy { $0 == CURLE_OK }

@@ -66,11 +66,19 @@ struct JobLint {
     if resolved != bytes {
       lint = try Self.lint(bytes, resolved: resolved, as: nil, app: nil, tools, apps, now: now)
     }
-    guard lint.findings(.error).isEmpty else { return }
     try Task.checkCancellation()
-    let judgement = try CampaignJob.judge(resolved, apps, now: now)
-    if let untimely = judgement.untimely { throw untimely }
+    let isValid = lint.findings(.error).isEmpty
+    let judgement: CampaignJob.Judgement
+    do {
+      judgement = try CampaignJob.judge(resolved, apps, now: now)
+    } catch {
+      if isValid { throw error }
+      return
+    }
+    // The errors of `lint` may be of its times only. `submit` reports those last, because a known job may be untimely.
     try await store.queue.check(judgement.campaign)
+    guard isValid else { return }
+    if let untimely = judgement.untimely { throw untimely }
     lint.add(try await AttributeWarnings(store: store).find(in: judgement.campaign), in: bytes)
   }
 

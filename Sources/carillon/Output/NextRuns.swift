@@ -39,7 +39,7 @@ struct NextRuns: Equatable {
       runs.append(Run(id: Repetition.id(of: next, parent: id), begins: next.begins, wall: next.wall))
       instant = next.begins
     }
-    if runs.isEmpty { problem = "no time of \(Excerpt.quoted(repetition.text)) remains before its end" }
+    if runs.isEmpty { problem = repetition.problemWithoutRun }
   }
 
   /// The lines for people.

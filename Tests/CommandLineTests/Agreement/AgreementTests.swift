@@ -19,8 +19,8 @@ import Testing
       if try await agree(on: job, number, readers, &disagreements) { accepted += 1 } else { refused += 1 }
     }
     print("random jobs: \(accepted) accepted, \(refused) refused")
-    // Both kinds are frequent, or the jobs test little.
-    #expect(accepted > Self.count / 20 && refused > Self.count / 10)
+    // Both kinds are frequent, or the jobs test little. The bounds are far below the usual shares.
+    #expect(accepted > Self.count / 20 && refused > Self.count / 20)
   }
 
   /// Gives a job to each reader, with ids of the same length.
@@ -65,10 +65,11 @@ import Testing
   }
 
   /// Returns whether the errors of `lint` have the error of `submit`. `lint` reports a key that occurs twice with its
-  /// place, and takes a file without the main fields of a job for a payload.
+  /// place, and each field that has moved alone. It takes a file without the main fields of a job for a payload.
   private static func has(_ refusal: JobReaders.Refusal, _ lint: [JobReaders.Refusal]) -> Bool {
     lint.contains { error in
       isSame(error, refusal) || error.message.hasSuffix("not a job")
+        || error.hint == refusal.hint && refusal.message.hasPrefix(error.message + ", as did ")
         || error.message.contains("is in the object twice") && refusal.message.contains("appears twice in one object")
         || refusal.message.hasPrefix(payload)
     }

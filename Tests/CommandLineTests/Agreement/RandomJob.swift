@@ -50,7 +50,7 @@ struct RandomJob {
     }
     var tree = Tree.object(members)
     var mistakes: [String] = []
-    for _ in 0..<Self.pick([0, 0, 1, 1, 2, 3], &seed) { mistakes.append(Self.mistake(in: &tree, &seed)) }
+    for _ in 0..<Self.pick([0, 0, 0, 1, 1, 2, 3], &seed) { mistakes.append(Self.mistake(in: &tree, &seed)) }
     // A valid id of several jobs would be a conflict, which only the store knows.
     if case .object(var members) = tree {
       for index in members.indices where members[index].name == "id" {
@@ -68,7 +68,7 @@ struct RandomJob {
 
   /// Returns the first value, which is valid, in most cases.
   private static func usual<Element>(_ values: [Element], _ seed: inout Seed) -> Element {
-    Int.random(in: 0..<10, using: &seed) < 7 ? values[0] : pick(values, &seed)
+    Int.random(in: 0..<10, using: &seed) < 8 ? values[0] : pick(values, &seed)
   }
 
   private static func audience(_ seed: inout Seed) -> Tree {
@@ -95,8 +95,8 @@ struct RandomJob {
       if app != "news" { members.append(("fcm", some(RandomJobValues.fcm))) }
     case 4, 5:
       members.append(("message", some(RandomJobValues.messages)))
-      members.append(
-        Bool.random(using: &seed) ? ("apns", some(RandomJobValues.apns)) : ("fcm", some(RandomJobValues.fcm)))
+      let isForAPNs = app == "android" ? false : app == "news" ? true : Bool.random(using: &seed)
+      members.append(isForAPNs ? ("apns", some(RandomJobValues.apns)) : ("fcm", some(RandomJobValues.fcm)))
     default: members.append(("message", some(RandomJobValues.messages)))
     }
     return members

@@ -122,17 +122,20 @@ public enum AlertCases {
     "alerts-quota", faults: [fault(ofQuota)], invariant: "the alert fires by its trouble",
     bound: "0: 429 says that nothing was delivered"
   ) { stage in
-    let content = #""message":{"body":"hi"}"#
-    let scene = try await AlertScene(stage, content: content) {
+    let scene = try await AlertScene(stage) {
       // A refused push waits for a minute, so each worker needs enough pushes for the whole tape.
       $0.devices = 5000
       $0.androidDevices = $0.devices
-      // The guard trial would let only a few of them be sent, because a refused push is no answer to the guard.
+      // The guard does not count a refused push as an answer, so its trial would let only a few pushes be sent.
       $0.environment["CARILLON_GUARD_MINIMUM"] = String($0.devices)
+    } well: { campaign, world in
+      // Requests to FCM have no id of their campaign, so the checker can judge only one campaign to Android devices.
+      campaign.more["services"] = #"["apns"]"#
+      campaign.tokens = world.tokens
     }
     let simulator = scene.world.simulator
     try await simulator.set(#"{"fcm":{"failures":[{"share":1,"kind":"projectQuota","retryAfterSeconds":1}]}}"#)
-    let refused = FaultCampaign("refused") { $0.content = content }
+    let refused = FaultCampaign("refused") { $0.content = #""message":{"body":"hi"}"# }
     try await scene.world.submit(refused)
     // More than one refused push a second, for many minutes of the tape.
     let (minutes, each) = (9, 100)

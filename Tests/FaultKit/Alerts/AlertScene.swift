@@ -15,9 +15,12 @@ final class AlertScene {
 
   /// Starts the admin server and two workers, sends a successful campaign, and scrapes all of them for the first time.
   ///
-  /// - Parameter content: the content of the campaign; `nil` for that of every campaign.
+  /// - Parameters:
+  ///   - change: changes the options of the world.
+  ///   - well: changes the campaign.
   init(
-    _ stage: Stage, content: String? = nil, _ change: (inout FaultWorld.Options) -> Void = { _ in }
+    _ stage: Stage, _ change: (inout FaultWorld.Options) -> Void = { _ in },
+    well: (inout FaultCampaign, FaultWorld) -> Void = { _, _ in }
   ) async throws {
     try Promtool.require()
     self.stage = stage
@@ -33,7 +36,7 @@ final class AlertScene {
     else { throw TestSupportError("the admin server does not listen") }
     adminURL = url
     for _ in 0..<2 { try await addWorker() }
-    try await send(FaultCampaign("well") { if let content { $0.content = content } })
+    try await send(FaultCampaign("well") { well(&$0, world) })
     try await record(minutes: 3)
   }
 
