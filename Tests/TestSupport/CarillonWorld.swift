@@ -1,6 +1,6 @@
 import Foundation
 
-/// A store of its own on a Redis, a configuration for it, and the commands of the built `carillon` that use them.
+/// A separate store on a Redis server, a configuration for it, and the commands of the built `carillon` that use both.
 public struct CarillonWorld: Sendable {
   /// Folder for the test's files.
   public let folder: ScratchFolder
@@ -10,12 +10,12 @@ public struct CarillonWorld: Sendable {
   public let server: RedisServer
   /// Environment of the commands. Tests may add variables.
   public var environment: [String: String]
-  /// A reference, because a simulator ends with the last reference to its process.
+  /// A class, because the simulator's process ends when its last reference is released.
   private var simulator: SimulatorProcess?
 
   /// - Parameters:
-  ///   - partitions: few, so that a slice has more than a handful of targets.
-  ///   - engine: engine of its workers, as in `worker.engine`. With `nil` no worker starts if there is a simulator.
+  ///   - partitions: number of partitions. With few partitions a slice has more than a handful of targets.
+  ///   - engine: engine of its workers, as in `worker.engine`. With `nil` a test with a simulator can't start workers.
   ///   - server: `nil` for the server that all tests share.
   ///   - url: URL of its Redis if it is not a single server. Then ``server`` is not used.
   ///   - devices: number of devices to import.
@@ -49,7 +49,8 @@ public struct CarillonWorld: Sendable {
     let folder = try ScratchFolder("simulator")
     let output = try await CarillonCommand.run(["simulate", "--init", folder.path("simulator")])
     guard output.exit == .status(0) else { throw TestSupportError("simulate --init: \(output.standardError)") }
-    // These tests use the app `news` only. Its simulator has a port that the settings of the other apps do not know.
+    // These tests use only the app `news`. The other apps are removed, because their settings don't have the
+    // simulator's port.
     let file = folder.path("simulator/carillon.yaml")
     let text = try String(contentsOfFile: file, encoding: .utf8)
     guard let others = text.firstRange(of: "  android:"), let rest = text.firstRange(of: "\nretry:") else {
@@ -146,7 +147,7 @@ public struct CarillonWorld: Sendable {
   ///
   /// - Parameters:
   ///   - columns: names of additional columns.
-  ///   - row: returns the user of a device, if it is another one, and its values in those columns.
+  ///   - row: returns the user of a device and the values of the device in those columns.
   /// - Returns: their tokens, in order.
   @discardableResult
   public func importDevices(
@@ -241,7 +242,7 @@ public struct SimulatorProcess: Sendable {
     _ = try await control("/devices", ["--data-binary", lines.joined(separator: "\n")])
   }
 
-  /// Loads devices from a file of such lines, of any length.
+  /// Loads devices from a file of any length with such lines.
   public func load(file: String) async throws {
     _ = try await control("/devices", ["--data-binary", "@" + file])
   }
@@ -259,12 +260,12 @@ public struct SimulatorProcess: Sendable {
     try await set(#"{"latencyMilliseconds":\#(milliseconds)}"#)
   }
 
-  /// Changes knobs: a JSON object with their names and values. Other knobs stay.
+  /// Changes knobs: a JSON object with their names and values. Knobs that are not in the object keep their values.
   public func set(_ knobs: String) async throws {
     _ = try await control("/knobs", ["--request", "PUT", "--data", knobs])
   }
 
-  /// Ends all access tokens: with `expire` as at the end of their life, with `revoke` as if Google refused them.
+  /// Ends all access tokens. With `expire` they reach the end of their life; with `revoke` Google refuses them.
   public func endAccessTokens(_ way: String) async throws {
     _ = try await control("/fcm/tokens/" + way, ["--request", "POST"])
   }

@@ -2,8 +2,8 @@
 ///
 /// Use it only if the time belongs to the product and no test can move it. Otherwise move the time in the store.
 ///
-/// - Parameter scenario: gets the number of seconds that it may set, and returns whether its steps were done in time. It
-///   expects nothing before it knows that.
+/// - Parameter scenario: gets the number of seconds that it may set, and returns whether its steps were done in time.
+///   It must not check expectations before it knows this.
 /// - Throws: errors of the scenario, and `TestSupportError` if even the longest time was too short.
 public func withEnoughTime(_ scenario: (_ seconds: Int) async throws -> Bool) async throws {
   // The first is enough on a quiet machine, the last on a machine ten times as slow.

@@ -10,13 +10,13 @@ public struct RateBucketModel: Sendable {
     case until(Double)
   }
 
-  /// Known values of the campaign's targets, for rates that depend on them.
+  /// The progress of the campaign, for rates that depend on the number of its targets.
   public struct Progress: Sendable {
     /// Number of all slices.
     public var slices = 1
-    /// Number of finished slices, and of their targets.
+    /// Number of finished slices, and number of targets in them.
     public var finished = (slices: 0, targets: 0)
-    /// Number of slices that the requesting worker holds, and of their targets.
+    /// Number of slices that the requesting worker holds, and number of targets in them.
     public var inHand = (slices: 0, targets: 0)
     /// µs since the epoch.
     public var startedAt = 0

@@ -15,7 +15,8 @@ public final class RedisCertificates: Sendable {
   /// The server's own certificate.
   public let serverCertificate: String
   let serverKey: String
-  /// The authorities for servers: those of clients' certificates and of other servers.
+  /// The authorities that servers trust: the authority of the clients' certificates and that of the servers'
+  /// certificates.
   let serverRoots: String
   private let clientAuthority: String
   private let folder: ScratchFolder
@@ -38,8 +39,8 @@ public final class RedisCertificates: Sendable {
     try renew(names: names)
   }
 
-  /// Replaces the server's certificate by one of another authority. Clients that read their files later trust both,
-  /// until the server has read its own files.
+  /// Replaces the server's certificate by one of another authority. The clients' file then contains the old and the new
+  /// authority, so clients that read it trust the server before and after the server reads its own files.
   public func renew(names: [String] = ["localhost", "127.0.0.1"]) throws {
     let server = try SelfSignedIdentity(names: names)
     let before = (try? String(contentsOfFile: trustRoots, encoding: .utf8)) ?? ""

@@ -47,8 +47,8 @@ public actor RedisCluster {
     // A replica gets its data immediately instead of after the usual five seconds for further replicas.
     var all = ["--cluster-node-timeout", String(nodeTimeout), "--repl-diskless-sync-delay", "0"]
     if let certificates {
-      // The servers are also clients of each other and need a client certificate. A server's certificate is not valid
-      // for that.
+      // The servers are also clients of each other and need a client certificate. A server certificate is not valid for
+      // a client.
       all += [
         "--tls-replication", "yes", "--tls-cluster", "yes", "--tls-client-cert-file", certificates.clientCertificate,
         "--tls-client-key-file", certificates.clientKey,
@@ -71,7 +71,7 @@ public actor RedisCluster {
     try await awaitReplicas(primaries * replicas)
   }
 
-  /// Waits until all servers know all replicas and the replicas have their data. Before that none can take over.
+  /// Waits until all servers know all replicas and the replicas have their data. Before that, no replica can take over.
   ///
   /// - Parameter count: number of replicas; `nil` for the number of servers without slots.
   public func awaitReplicas(_ count: Int? = nil) async throws {

@@ -115,7 +115,7 @@ public actor RedisSentinels {
     for _ in 0..<5 {
       let port = try FreePort.find()
       let words = certificates?.serverArguments(port: port) ?? ["--port", String(port)]
-      // Without its type, the compiler needs two seconds for this expression.
+      // Without the type annotation, the compiler needs two seconds for this expression.
       var lines: [String] = stride(from: 0, to: words.count, by: 2).map { words[$0].dropFirst(2) + " " + words[$0 + 1] }
       if certificates != nil { lines.append("tls-replication yes") }
       if let password { lines += ["requirepass \(password)", "sentinel sentinel-pass \(password)"] }

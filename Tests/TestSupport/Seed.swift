@@ -2,7 +2,8 @@ import Foundation
 
 /// A repeatable source of random numbers that prints its seed.
 ///
-/// `CARILLON_TEST_SEED` sets the seed. Without it the seed is random. It is printed with the name of the test.
+/// `CARILLON_TEST_SEED` sets the seed. Without the variable the seed is random. The seed is printed with the test's
+/// name.
 public struct Seed: RandomNumberGenerator, Sendable {
   /// The seed.
   public let value: UInt64

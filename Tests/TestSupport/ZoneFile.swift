@@ -7,12 +7,13 @@ public enum ZoneFile {
   /// - Parameter offset: seconds ahead of UTC, less than a day.
   public static func fixed(_ offset: Int) -> [UInt8] {
     func block(version: UInt8) -> [UInt8] {
-      // No universal or standard marks, leap seconds or changes; one type, and its name of four bytes.
+      // The counts of the header: no UT/local and no standard/wall indicators, leap seconds or transitions; one local
+      // time type, and four bytes for its name.
       let counts: [UInt8] = [0, 0, 0, 0, 1, 4].flatMap { [0, 0, 0, $0] }
       let type = (0..<4).map { UInt8(truncatingIfNeeded: offset >> (24 - 8 * $0)) } + [0, 0]
       return Array("TZif".utf8) + [version] + Array(repeating: 0, count: 15) + counts + type + Array("AAA\0".utf8)
     }
-    // POSIX counts westwards.
+    // In a POSIX time zone a positive offset is west of Greenwich.
     let (sign, size) = (offset > 0 ? "-" : "", abs(offset))
     let version = UInt8(ascii: "2")
     return block(version: version) + block(version: version)
