@@ -11,8 +11,8 @@ struct FaultTests {
   /// Plays one small case of each kind. Its faults must fire, no invariant may be violated, and each rule of the
   /// checker must object to a mutant. `make faults` plays all cases in full size.
   ///
-  /// Each engine has half of the cases, selected by the seed. Each case is a test case of its own, with half a dozen
-  /// processes, so the limit of tests at the same time is also a limit of worlds.
+  /// Each engine has half of the cases, selected by the seed. Each case is a test case of its own with half a dozen
+  /// processes, so the limit of concurrent tests also limits the number of worlds.
   @Test(.timeLimit(.minutes(15)), arguments: FaultCases.quick.map(\.name))
   func faultViolatesNoInvariant(name: String) async throws {
     let fault = try #require(FaultCases.quick.first { $0.name == name })

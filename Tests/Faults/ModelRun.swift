@@ -2,7 +2,7 @@ import Foundation
 import LedgerModel
 import TestSupport
 
-/// Random schedules of the ledger's model, in a process of its own that uses the CPU time that the worlds leave.
+/// Random schedules of the ledger's model. They run in a process of their own, which uses only spare CPU time.
 struct ModelRun {
   /// Number of schedules.
   var schedules: Int

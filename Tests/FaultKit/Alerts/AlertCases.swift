@@ -126,7 +126,8 @@ public enum AlertCases {
       // A refused push waits for a minute, so each worker needs enough pushes for the whole tape.
       $0.devices = 5000
       $0.androidDevices = $0.devices
-      // The guard does not count a refused push as an answer, so its trial would let only a few pushes be sent.
+      // The guard does not count a refused push as an answer. With a smaller minimum it would let only a few pushes be
+      // sent.
       $0.environment["CARILLON_GUARD_MINIMUM"] = String($0.devices)
     } well: { campaign, world in
       // Requests to FCM have no id of their campaign, so the checker can judge only one campaign to Android devices.
@@ -137,7 +138,7 @@ public enum AlertCases {
     try await simulator.set(#"{"fcm":{"failures":[{"share":1,"kind":"projectQuota","retryAfterSeconds":1}]}}"#)
     let refused = FaultCampaign("refused") { $0.content = #""message":{"body":"hi"}"# }
     try await scene.world.submit(refused)
-    // More than one refused push a second, for many minutes of the tape.
+    // The alert fires after many minutes with more than one refused push per second.
     let (minutes, each) = (9, 100)
     for minute in 1...minutes {
       try await scene.awaitMetric("carillon_quota_exceeded_total", "grows") { $0 >= Double(each * minute) }
@@ -277,7 +278,7 @@ public enum AlertCases {
     let worker = try await scene.addWorkerWithoutLog()
     try await scene.record(minutes: 3)
     let before = MetricsTape.sum(name, in: try await scene.scrape()[worker.name] ?? "") ?? 0
-    // A requested reload writes a line.
+    // A reload writes a log line.
     worker.process.send(signal: SIGHUP)
     try await scene.awaitMetric(name, "has grown") { $0 > before }
     try await scene.fires("CarillonLogLinesDropped", after: 2)

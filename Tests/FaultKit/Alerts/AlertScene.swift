@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Workers and an admin server that are scraped, and the tape of their samples.
+/// Workers and an admin server whose metrics are scraped, and the tape of the samples.
 final class AlertScene {
   let stage: Stage
   let world: FaultWorld
@@ -40,7 +40,7 @@ final class AlertScene {
     try await record(minutes: 3)
   }
 
-  /// Starts a worker that is scraped.
+  /// Starts a worker whose metrics are scraped.
   @discardableResult
   func addWorker(environment: [String: String] = [:]) async throws -> WorkerProcess {
     started += 1
@@ -55,7 +55,8 @@ final class AlertScene {
     return worker
   }
 
-  /// Starts a worker that is scraped and can't write its log, because the disk is full. It logs every detail.
+  /// Starts a worker whose metrics are scraped. It can't write its log, because the disk is full, and it logs every
+  /// detail.
   func addWorkerWithoutLog() async throws -> WorkerProcess {
     let script = world.folder.appending(path: "without-log")
     // Another process writes the script. If this process did, a child that starts at the same moment could inherit the
@@ -126,7 +127,7 @@ final class AlertScene {
     }
   }
 
-  /// Expects that an alert fires whose cause exists from the start.
+  /// Expects that an alert fires in the last recorded minute. Use it if the alert's cause exists from the start.
   func hasFired(_ alert: String) {
     questions.append(.fires(alert, at: tape.minutes - 1))
     stage.fired(AlertCases.fault(alert))

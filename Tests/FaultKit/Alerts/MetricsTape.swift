@@ -34,7 +34,8 @@ struct MetricsTape {
 
   /// Returns the series for promtool: a value per minute, and a stale marker after a series ends, as in Prometheus.
   ///
-  /// - Parameter epoch: UNIX seconds of the first minute. It is 1970 for promtool, so times are shifted by it.
+  /// - Parameter epoch: UNIX seconds of the first minute. For promtool the first minute is in 1970, so `epoch` is
+  ///   subtracted from timestamps in values.
   func inputs(epoch: Int) -> [[String: String]] {
     series.map { name, values in
       let words = (0..<minutes).map { minute -> String in

@@ -20,7 +20,8 @@ enum APNsAnswerCases {
     var fired: @Sendable (JSONObject) -> Int
     /// Number of duplicates that the fault allows if targets in doubt are sent again.
     var allowed: @Sendable (JSONObject) -> Int = { _ in 0 }
-    /// Limit of targets that the fault can put in doubt. It assumes the knowledge of libcurl.
+    /// Limit of targets that the fault can put in doubt. It is the limit for libcurl, which knows less about
+    /// unprocessed pushes than the native engine.
     var doubts: @Sendable (JSONObject) -> Int = { _ in 0 }
     /// Duration in ms for which the knobs stay set after the fault has fired.
     var lasting = 1000...4000
@@ -54,7 +55,7 @@ enum APNsAnswerCases {
         $0.devices = stage.times(short: 800, full: 3000)
         $0.window = window
         $0.simulator = ["--latency", "200ms"]
-        // More attempts than the fault can spoil during its duration.
+        // With 20 attempts no push uses up its attempts while the fault lasts.
         $0.environment = [
           "CARILLON_WORKER_ANSWER_TIMEOUT": knobs.answerTimeout, "CARILLON_RETRY_ATTEMPTS": "20",
           "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",

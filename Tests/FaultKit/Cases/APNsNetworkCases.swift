@@ -3,8 +3,8 @@ enum APNsNetworkCases {
   static let all = [cut, halfOpen, blackhole, answersLost]
 
   private static let workers = 2
-  /// A short timeout, so that a silent connection is detected during the case, and more attempts than the case can
-  /// spoil.
+  /// A short timeout, so that a silent connection is detected during the case. With 20 attempts no push uses up its
+  /// attempts while the faults last.
   private static let environment = [
     "CARILLON_WORKER_ANSWER_TIMEOUT": "2s", "CARILLON_RETRY_ATTEMPTS": "20",
     "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",
@@ -23,7 +23,8 @@ enum APNsNetworkCases {
       try await world.submit(campaign)
       try await world.reached(50, of: campaign)
       var fired = 0
-      // Each fault costs a worker seconds: with time a worker opens only one connection every five seconds.
+      // Each fault costs a worker some seconds, because after a while a worker opens only one connection every five
+      // seconds.
       while fired < stage.times(short: 2, full: 6), try await !world.hasEnded(campaign) {
         if let member = stage.random(of: fleet.members), try await act(member) { fired += 1 }
         await stage.elapse(milliseconds: 100...1500)
@@ -44,7 +45,7 @@ enum APNsNetworkCases {
   ) { stage in
     try await play(stage, "way to APNs cut", windows: 1) { member in
       let cuts = await member.proxy.counters.cuts
-      // Usually beyond the handshake, because a connection that is never established is retried with growing delays.
+      // Usually after the handshake: a worker that can't establish a connection retries with growing delays.
       let (direction, bytes) =
         stage.random(0...1) == 0
         ? (ProxyDirection.requests, stage.random(0...15_000)) : (.replies, stage.random(0...4000))
@@ -57,8 +58,8 @@ enum APNsNetworkCases {
 
   /// Returns a case with a fault that the worker can detect only by a timeout.
   ///
-  /// It affects both connections of a worker. A push whose first connection was given up may be sent on the second one,
-  /// before that is given up too.
+  /// It affects both connections of a worker. A worker that gives up the first connection may send the pushes again on
+  /// the second one, and then give up that one too.
   private static func silence(
     _ name: String, fault: String, _ kind: ProxyFault, invariant: String,
     fired: @escaping @Sendable (ProxyCounters) -> Int
@@ -70,7 +71,7 @@ enum APNsNetworkCases {
       try await play(stage, fault, windows: 2) { member in
         let before = fired(await member.proxy.counters)
         await member.proxy.set(kind)
-        // From shorter than the timeout to longer.
+        // From shorter to longer than the timeout.
         await stage.elapse(milliseconds: 1000...5000)
         await member.proxy.set(.none)
         return fired(await member.proxy.counters) > before

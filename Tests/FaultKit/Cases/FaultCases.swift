@@ -24,7 +24,8 @@ public enum FaultCases {
       "stages-and-kill", "recurring-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",
       "cluster-slot-moved",
-      // Duplicates; an outcome without a request; a lost answer; counters; devices; caps; times.
+      // The mutants show, in this order: duplicates; an outcome without a request; a lost answer; counters; devices;
+      // caps; times.
       "mutant-credit-ignored", "mutant-acknowledge-first", "mutant-no-merge-order", "mutant-counts-twice",
       "mutant-guard-deaf", "mutant-one-too-many", "mutant-too-early",
     ]

@@ -13,7 +13,7 @@ enum GuardCases {
   /// Number of pushes that the fleet may send before the guard decides.
   private static let allowance = 2 * GuardPolicy().minimum
 
-  /// The fault of every device, and its repair.
+  /// The fault that every device has, and its repair.
   private enum Flood: CaseIterable {
     case otherEnvironment, gone
 
@@ -146,7 +146,7 @@ enum GuardCases {
     return world
   }
 
-  /// Submits campaigns in succession that pause themselves. All except the last are later cancelled.
+  /// Submits campaigns, one after another, that pause themselves. All except the last are later cancelled.
   private static func pause(
     _ stage: Stage, _ fleet: Fleet, _ flood: Flood, _ fault: String
   ) async throws -> [FaultCampaign] {
@@ -247,7 +247,7 @@ enum GuardCases {
       let received = try world.simulatorLog().requests.count
       let isQuiet = received == last
       if !isQuiet { (last, since) = (received, .now) }
-      // The other workers follow within a few of their polling intervals of 100 ms.
+      // The other workers stop within a few of their polling intervals of 100 ms.
       return missing > 0 ? since.duration(to: .now) >= .seconds(1) : isQuiet && record.counters.inDoubt == 0
     }
   }

@@ -16,7 +16,8 @@ enum IsolationCases {
     isUnreachable: true,
     suffer: { await $0.kill() }, heal: { try await $0.restart() })
 
-  /// A push whose first connection was given up may be sent on the second one, before that is given up too.
+  /// A worker that gives up its first connection may send the pushes again on the second one, and then give up that one
+  /// too.
   static let frozen = trouble(
     "isolation-frozen", fault: "endpoint of another app stopped in its campaign (SIGSTOP)",
     bound: "window × workers × 2 connections: what was under way",
@@ -106,7 +107,7 @@ enum IsolationCases {
           try await scene.world.store.campaigns.find(sick.id)?.times.startedAt != nil
         }
       } else {
-        // The guard has now decided, and the windows have been filled more than once.
+        // After this number the guard has decided, and the windows have been filled more than once.
         try await scene.world.reached(stage.times(short: 3000, full: 5000), of: sick)
         if holdsCampaign { try await scene.app.set(#"{"stallShare":0}"#) }
         try await suffer(scene.app)

@@ -7,8 +7,8 @@ import TestSupport
 struct IsolationScene {
   static let workers = 2
   static let window = 1000
-  /// Returns the limit in seconds of a healthy campaign during trouble: three times its time alone, for other load of
-  /// the machine, plus the limit in the table of the README.
+  /// Returns the limit in seconds of a healthy campaign during trouble: three times its duration alone, because the
+  /// machine has other load, plus the limit in the table of the README.
   private static func bound(alone: Double) -> Double { 3 * alone + 1.5 }
   /// Time in which `campaign show` must report that a blocked campaign waits, with the reason.
   private static let explanation = Duration.seconds(15)
@@ -28,7 +28,7 @@ struct IsolationScene {
       $0.devices = stage.times(short: 4000, full: 20_000)
       $0.sportDevices = sick
       $0.simulator = []
-      // More attempts than an endpoint can spoil during its failure.
+      // With 20 attempts no push uses up its attempts while the endpoint fails.
       $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
     }
     guard let app = world.sport else { throw TestSupportError("a scene without another app") }

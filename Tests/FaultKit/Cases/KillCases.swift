@@ -68,7 +68,7 @@ enum KillCases {
     "kill-in-silence", faults: ["SIGKILL while Redis is silent"],
     invariant: "while Redis is away no more than the window is sent", bound: "window × kills"
   ) { stage in
-    // Answers are fast and can't be recorded, so a worker that respects its window soon has no credit.
+    // Answers are fast and can't be recorded, so a worker that respects its window soon runs out of credit.
     let window = 20
     let world = try await stage.world {
       $0.partitions = 8
@@ -125,7 +125,7 @@ enum KillCases {
       "kill-\(moment)", faults: [fault], invariant: "every target has one outcome; what died is taken over",
       bound: "window × kills"
     ) { stage in
-      // A single heir must not be busy for long before it has room for the slices of the dead worker.
+      // The worker that takes over must soon have room for the slices of the dead worker.
       let world = try await world(stage, devices: 2000, latency: "100ms")
       for number in 1...stage.times(short: 1, full: 3) {
         // Several workers die in succession. A job is activated once, so only one worker can die of it, and this worker

@@ -20,9 +20,10 @@ enum LegCases {
       $0.androidDevices = $0.devices
       $0.simulator =
         ["--latency", "100ms"] + (["fcm.latencyMilliseconds=100"] + knobs).flatMap { ["--knob", $0] }
-      // More attempts than the trouble can spoil during its duration.
+      // With 20 attempts no push uses up its attempts while the trouble lasts.
       $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
-      // With this window the guard decides after 25 answers, and three bad tokens among them would be too many.
+      // With this window the guard decides after 25 answers. With the default threshold, three bad tokens would be too
+      // many.
       $0.environment["CARILLON_GUARD_THRESHOLD"] = "0.5"
     }
   }

@@ -3,8 +3,8 @@ import Foundation
 import PushCore
 import TestSupport
 
-/// Trouble of one push service in the middle of a campaign for two. The leg of the other service must take what it
-/// takes alone.
+/// Trouble of one push service in the middle of a campaign for two services. The leg of the other service must take no
+/// longer than it takes alone.
 enum LegIsolationCases {
   static let all = [dead, frozen, slow, outOfQuota, frozenAPNs]
 
@@ -16,7 +16,8 @@ enum LegIsolationCases {
     bound: "window × workers: the pushes in flight", duplicates: window * workers,
     on: #"{"fcm":{"isDown":true,"resetAfterRequests":1}}"#, off: #"{"fcm":{"isDown":false,"resetAfterRequests":0}}"#)
 
-  /// A push whose first connection was given up may be sent on the second one, before that is given up too.
+  /// A worker that gives up its first connection may send the pushes again on the second one, and then give up that one
+  /// too.
   static let frozen = trouble(
     "isolation-leg-frozen", "FCM answers nothing in mid-campaign", of: "fcm",
     bound: "window × workers × 2 connections: the pushes in flight", duplicates: 2 * window * workers,
@@ -61,7 +62,7 @@ enum LegIsolationCases {
         $0.devices = stage.times(short: 2000, full: 10_000)
         $0.androidDevices = $0.devices
         $0.simulator = ["--latency", "50ms", "--knob", "fcm.latencyMilliseconds=50"]
-        // More attempts than the trouble can spoil during its duration.
+        // With 20 attempts no push uses up its attempts while the trouble lasts.
         $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
         $0.environment["CARILLON_RETRY_TOO_MANY_REQUESTS"] = "1s"
       }

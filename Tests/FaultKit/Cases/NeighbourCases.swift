@@ -31,8 +31,8 @@ enum NeighbourCases {
     if try await !world.hasEnded(large) { stage.fired("a large campaign of the same app and lane") }
     stage.note("alone: \(text(alone)); beside: \(text(beside)) (p50 / p99 / max)")
     let typical = at(0.5, alone)
-    // Credit returns with the first answers, and then the push is sent: the time of two answers and the load of the
-    // machine.
+    // A new campaign gets credit when the first answers arrive, and then sends its push. So it takes the time of two
+    // answers, and longer on a loaded machine.
     stage.expect(at(0.5, beside) <= 2 * typical + 0.25, "the median is \(text(beside)); \(text(alone)) alone")
     stage.expect(at(0.99, beside) <= 3 * typical + 1, "the slowest are \(text(beside)); \(text(alone)) alone")
     try await world.simulator.setLatency(milliseconds: 0)

@@ -2,8 +2,8 @@ import CampaignStore
 import Glibc
 import TestSupport
 
-/// Campaigns with a rate, while workers die or stall. Their granted permits are lost, and the fleet does not exceed the
-/// rate to compensate.
+/// Campaigns with a rate, while workers die or stall. Permits granted to a dead worker are lost. The fleet must not
+/// exceed the rate to compensate.
 enum RateCases {
   static let all = [rateAndKill, rateAndRedisKilled, rateAndFailover]
 
@@ -43,7 +43,7 @@ enum RateCases {
     try await finish(stage, world, campaign, rate: rate, since: start)
   }
 
-  /// Redis loses the permits of the last second. The bucket then has at most a burst too many.
+  /// Redis loses the permits of the last second. The bucket then grants at most one burst too many.
   static let rateAndRedisKilled = FaultCase(
     "rate-and-redis-killed", faults: ["Redis SIGKILL with AOF everysec while a rate is kept to"],
     invariant: "every target has one outcome; never faster than the rate", bound: "0: no worker died"
@@ -71,7 +71,7 @@ enum RateCases {
     try await finish(stage, world, campaign, rate: rate, since: start, pauses: stage.times(short: 1, full: 3))
   }
 
-  /// The promoted replica may not have the last granted permits.
+  /// The promoted replica may lack the last granted permits.
   static let rateAndFailover = FaultCase(
     "rate-and-failover", faults: ["failover to a replica while a rate is kept to"],
     invariant: "every target has one outcome; never faster than the rate",

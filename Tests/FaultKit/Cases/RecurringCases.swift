@@ -47,7 +47,7 @@ enum RecurringCases {
     var second = try await beginRun(world, minutesAgo: 2, kill)
     second.end = "cancelled"
     try await world.reached(20, of: second)
-    // In the first stage, at its gate or in the rest.
+    // The worker dies in the first stage, at its gate or in the rest.
     await stage.elapse(milliseconds: 0...1500)
     try await kill()
     try await world.succeed("campaign", "cancel", id)

@@ -70,7 +70,7 @@ enum RedisLossCases {
     try await world.server.restart()
   }
 
-  // MARK: Forgetting
+  // MARK: Lost writes
 
   /// Kills Redis, removes the last second from its AOF, and starts it again.
   ///

@@ -113,7 +113,7 @@ enum RedisRefusalCases {
       $0.redisLauncher = ["unshare"] + options + ["sh", "-c", mount + #" && exec "$0" "$@""#]
     }
     _ = try await Fleet(stage, world, size: workers)
-    // The mount belongs to the server's namespace. This path leads into it.
+    // The disk is mounted in the server's own mount namespace. This path leads into that namespace.
     let filler = "/proc/\(await world.server.processIdentifier)/root\(disk.url.path)/filler"
     for number in 1...stage.times(short: 1, full: 4) {
       let campaign = try await world.submit(FaultCampaign("disk-\(number)"), reaching: 50)
@@ -161,7 +161,7 @@ enum RedisRefusalCases {
       try await until("the old primary follows the new one") {
         try await world.server.command("INFO", "replication").contains("master_link_status:up")
       }
-      // Without our own client, because it leaves a server that accepts no writes and waits for one that does.
+      // Uses redis-cli, because our own client leaves a server that accepts no writes and waits for one that does.
       let refusal = try await world.server.command("SET", "{\(world.namespace)}:probe", "x")
       await stage.elapse(milliseconds: 200...1500)
       try await world.server.command("REPLICAOF", "NO", "ONE")

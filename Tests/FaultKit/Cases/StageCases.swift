@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A share of the users is first, while workers and Redis die. The rest gets nothing before the gate opens. If the gate
-/// has paused the campaign, the rest waits for an operator.
+/// A share of the users gets the campaign first, while workers and Redis die. The rest gets nothing before the gate
+/// opens. If the gate has paused the campaign, the rest waits for an operator.
 enum StageCases {
   static let all = [killed, redisKilled, stands, approved, cancelled]
 
@@ -13,7 +13,7 @@ enum StageCases {
 
   /// A campaign with a stage, and its world.
   private struct Scene {
-    /// Seconds.
+    /// Time in seconds between the end of the first stage and its gate.
     private static let wait = 2
     let world: FaultWorld
     let campaign: FaultCampaign
@@ -86,7 +86,7 @@ enum StageCases {
       let fleet = try await Fleet(stage, scene.world, size: 3)
       try await scene.begin()
       try await scene.world.reached(20, of: scene.campaign)
-      // In the first part, during the wait, and in the rest.
+      // The kills hit the first part, the wait and the rest.
       var left = stage.times(short: 3, full: 10)
       while left > 0, try await !scene.world.hasEnded(scene.campaign) {
         stage.fired(fault, duplicates: try await act(stage, scene.world, fleet))
@@ -192,7 +192,7 @@ enum StageCases {
     let fleet = try await Fleet(stage, scene.world, size: 3)
     try await scene.begin()
     try await scene.world.reached(20, of: scene.campaign)
-    // In the first stage, or while the rest waits at its gate.
+    // The worker dies in the first stage, or while the rest waits at its gate.
     await stage.elapse(milliseconds: 0...1500)
     func kill() async throws {
       if try await fleet.killOne() {

@@ -5,8 +5,8 @@ import Glibc
 import PushCore
 import TestSupport
 
-/// Variants of which the winner goes to the rest, while workers and Redis die. Each user gets the assigned variant, the
-/// rest gets the same one, and the outcomes of each are counted exactly.
+/// Variants whose winner goes to the rest, while workers and Redis die. Each user gets the assigned variant, the rest
+/// gets the winner, and the outcomes of each variant are counted exactly.
 enum VariantCases {
   static let all = [killed, redisKilled, cut, failover]
 

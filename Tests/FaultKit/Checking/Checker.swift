@@ -11,7 +11,8 @@ import TestSupport
 ///    of `campaign show` and the number of targets agree.
 /// 2. `accepted` means a request with its `apns-id` and token that was answered with 200.
 /// 3. A 200 means `accepted`, or `unknown` if that is allowed: with `skip`, in a cancelled campaign, for poison. So a
-///    target that ended as `cancelled` was never delivered. If no worker died with an answer, a 200 means `accepted`.
+///    target that ended as `cancelled` was never delivered. If no worker died with an unrecorded answer, a 200 means
+///    `accepted`.
 /// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503, 429
 ///    …) means that nothing was delivered, and the ledger contains the retry. Σ (deliveries − 1) over the targets with
 ///    a delivery is at most the bound of the injections. With `skip` it is 0 for every target.

@@ -28,7 +28,7 @@ public struct CaseReport: Codable, Sendable {
   /// Milliseconds from a worker's death until another worker held each of its slices, if no other worker died in
   /// between.
   public var takeovers: [Int] = []
-  /// The same times if other workers died in between. They may have been about to take over.
+  /// The same times if other workers died in between. One of them may have been about to take over.
   public var disturbedTakeovers: [Int] = []
   /// The violations, or the reason of a skipped case.
   public var violations: [String] = []

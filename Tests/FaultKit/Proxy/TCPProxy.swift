@@ -92,7 +92,7 @@ public actor TCPProxy {
   /// Removes a trap that has not fired.
   public func disarm() { trap = nil }
 
-  /// Connects new clients to another server, like a name after a failover. Open connections stay.
+  /// Connects new clients to another server, like a DNS name after a failover. Open connections stay.
   ///
   /// - Parameter targetPort: on 127.0.0.1.
   public func retarget(to targetPort: UInt16) throws {

@@ -37,7 +37,7 @@ public struct FaultCampaign: Sendable {
     change(&self)
   }
 
-  /// Whether no worker dies with an answer, so that every 200 must be recorded as accepted.
+  /// Whether no worker dies with an unrecorded answer, so that every 200 must be recorded as accepted.
   public var losesNoAnswer = false
 
   var members: [String: String] {

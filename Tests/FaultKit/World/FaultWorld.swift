@@ -20,14 +20,14 @@ public final class FaultWorld: Sendable {
     public var devices = 2000
     /// Names of additional columns of the import.
     var columns: [String] = []
-    /// User of each device, if it is not a user of its own, and its values in the columns.
+    /// Returns the user of a device, and its values in ``columns``. By default each device has a user of its own.
     var row: @Sendable (Int) -> (user: String, values: [String]) = { ("u\($0)", []) }
     /// More configuration: lines of YAML after those of the app `news`, with their indentation.
     var settings: [String] = []
     /// Number of users `u0`, `u1`, … who have an Android device too; 0 for an app without FCM.
     public var androidDevices = 0
-    /// Number of users `s0`, `s1`, … of a second app with an endpoint of its own, with one device each; 0 for no such
-    /// app.
+    /// Number of users `s0`, `s1`, … of a second app with one device each; 0 for no second app. The app has an endpoint
+    /// of its own.
     public var sportDevices = 0
     /// The kind of Redis servers.
     var house = RedisHouse.Kind.single
@@ -41,7 +41,7 @@ public final class FaultWorld: Sendable {
     public var environment: [String: String] = [:]
     /// Whether workers and commands adopt the store's number of partitions.
     public var adoptsPartitions = false
-    /// Whether takeovers are timed. Not if other faults than deaths of workers delay slices.
+    /// Whether takeovers are timed. Use false if other faults than deaths of workers delay slices.
     public var timesTakeovers = false
 
     /// Creates the options of most cases.
@@ -161,7 +161,7 @@ public final class FaultWorld: Sendable {
     try JSONObject(String(contentsOf: serviceAccount, encoding: .utf8)).text("private_key_id") ?? ""
   }
 
-  /// Replaces the key file of the service account by one with another member without meaning.
+  /// Replaces the key file of the service account by a copy with an additional member that has no meaning.
   func replaceServiceAccount() throws {
     let text = try String(contentsOf: serviceAccount, encoding: .utf8)
     try Self.write(text.replacing("{", with: #"{"note":"replaced","#, maxReplacements: 1), to: serviceAccount)
@@ -270,7 +270,7 @@ public final class FaultWorld: Sendable {
   /// The campaigns that were submitted and not checked yet.
   public var campaigns: [FaultCampaign] { contents.withLock { $0.campaigns } }
 
-  /// The tokens of erased users. A campaign's export does not contain the owners of their targets.
+  /// The tokens of erased users. A campaign's export does not contain the users of their targets.
   var erased: Set<String> { contents.withLock { $0.erased } }
 
   /// Records a user who is about to be erased.
@@ -304,7 +304,7 @@ public final class FaultWorld: Sendable {
     contents.withLock { $0.campaigns.append(campaign) }
   }
 
-  /// Adds a campaign to the check that is not submitted, such as a run of a recurring campaign.
+  /// Adds a campaign that the world did not submit, such as a run of a recurring campaign, to the next check.
   func expect(_ campaign: FaultCampaign) { contents.withLock { $0.campaigns.append(campaign) } }
 
   /// Puts events about users and devices on their list, in order.
@@ -359,7 +359,7 @@ public final class FaultWorld: Sendable {
   /// Waits until at least one of the workers has a slice with granted targets, and returns all such workers in the
   /// given order.
   ///
-  /// A case can't predict them: on a busy machine one worker may take all slices.
+  /// A case can't predict these workers: on a busy machine one worker may take all slices.
   public func sending(among workers: [WorkerProcess]) async throws -> [WorkerProcess] {
     var sending: [WorkerProcess] = []
     try await until("a worker has something under way") {

@@ -61,7 +61,7 @@ public final class SecondApp: Sendable {
     return "apps:\n" + apps.joined()
   }
 
-  /// Bytes of the simulator's log. They grow with every request received in full.
+  /// Size of the simulator's log in bytes. It grows with every request received in full.
   public var logSize: Int {
     get throws { try FileManager.default.attributesOfItem(atPath: log.path)[.size] as? Int ?? 0 }
   }

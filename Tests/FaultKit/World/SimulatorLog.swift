@@ -33,7 +33,7 @@ public struct SimulatorLog: Sendable {
 
   /// Reads a log. An incomplete last line is still being written and is omitted.
   ///
-  /// - Parameter offset: start of the reading: the `end` of an earlier one.
+  /// - Parameter offset: where to start reading, in bytes: the `end` of a log that was read earlier.
   public init(_ url: URL, from offset: UInt64 = 0) throws {
     let file = try FileHandle(forReadingFrom: url)
     defer { try? file.close() }

@@ -16,9 +16,9 @@ public actor Takeovers {
   private let isTiming: Bool
   private var orphans: [Orphan] = []
   private var watcher: Task<Void, Never>?
-  /// Times of workers that died alone.
+  /// Times of takeovers during which no other worker died.
   public private(set) var times: [Duration] = []
-  /// Times of slices during which another worker died.
+  /// Times of takeovers during which another worker died.
   public private(set) var disturbedTimes: [Duration] = []
 
   init(redis: RedisClient, namespace: String, isTiming: Bool) {
@@ -52,7 +52,7 @@ public actor Takeovers {
       if let claims = try? await claims() {
         let now = ContinuousClock.now
         let settled = Set(claims.filter { $0.0.claim != $0.1 }.map(\.0.claim))
-        // The current orphans, because another death may have disturbed them during the request.
+        // Not a copy from before the request: another death may have disturbed the orphans during the request.
         for orphan in orphans where settled.contains(orphan.claim) {
           if orphan.isDisturbed {
             disturbedTimes.append(now - orphan.diedAt)
