@@ -13,7 +13,7 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case sealNotChecked
   /// A commit is granted credit although its worker does not know the result of its previous one.
   case sequenceNotChecked
-  /// A replay counts as a commit of the owner. The owner then can't detect that Redis lost one.
+  /// A replay counts as a commit of the owner. The owner then can't detect that Redis lost a commit.
   case replayMovesSequence
   /// A stale owner's outcomes raise the high-water mark without a notice to the owner.
   case raisedUnseen
@@ -103,7 +103,7 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case closeNotReplayed
   /// Finishes a slice with the counters of a close that Redis may have lost.
   case oldCountersFinish
-  /// Journals records that Redis refused from it as a former owner.
+  /// Journals records that Redis refused because this worker is a former owner.
   case refusalsJournaled
   /// Does not journal replayed entries, or information from other calls than commits.
   case replayNotJournaled
@@ -140,9 +140,9 @@ public struct Rules: Sendable {
   static let lease = 30
   /// Age limit of journal entries.
   static let retention = 14
-  /// Limit of ticks of writes that Redis can lose.
+  /// Redis can lose the writes of at most this number of ticks.
   static let forgetting = 9
-  /// Time after a failover of Redis without claims and requests for credit.
+  /// Time after a failover of Redis in which workers make no claims and request no credit.
   static let grace = 14
   /// A worker keeps a slice if its next retry is due within this time.
   static let shortWait = 2

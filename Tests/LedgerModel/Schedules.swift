@@ -6,7 +6,7 @@ public struct Violation: Sendable, CustomStringConvertible {
   public var seed: UInt64
   /// The violated invariant.
   public var reason: String
-  /// The faults that are needed.
+  /// The faults that are needed to violate the invariant.
   public var faults: [String]
   /// The events with only these faults.
   public var trace: [String]

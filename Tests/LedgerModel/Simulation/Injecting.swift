@@ -112,7 +112,7 @@ extension World {
         "FAULT redis loses the writes since t=\(at), \(slot < 0 ? "all" : slot == slices ? "control" : "slice \(slot)")"
       )
     }
-    // A slot that falls back behind a close which control has counted is outside of the model; see the README.
+    // The model does not cover a slot that loses a close which control has counted; see the README.
     if slot >= 0, slot < slices, store.control.finished.contains(slot) { return false }
     for slice in 0..<slices where slot < 0 || slot == slice {
       noteForgotten(slice, old.slices[slice], since: at)

@@ -80,8 +80,8 @@ struct APNsState: Sendable {
   /// Targets that a place has sent and Redis has lost, until the place has replayed.
   var debts = Four(repeating: UInt32(0))
   var debtsUntil = 0
-  /// Targets with an attempt of a former owner, which owns the slice again because Redis lost the claim of a later owner
-  /// that may have sent them.
+  /// Targets that a former owner has attempted and that a later owner may have sent too. Redis lost the later owner's
+  /// claim, so the former owner owns the slice again.
   var returned: UInt32 = 0
   /// Time when a dead process last handed over a target.
   var lastSentByDead = SIMD32<Int32>(repeating: -1000)

@@ -27,7 +27,7 @@ extension SliceState {
       // A former owner does not know what the owner has sent since.
       let isStale = !isOwner && !isReplay && !rules.breaks(.staleFailureCounts)
       if isStale, call.records.state[index] >= 16, !Self.mayReport(call.records.state[index]) { continue }
-      // Redis lost a grant that it had acknowledged: a target that was sent had been granted.
+      // A sent target above the mark had been granted, so Redis has lost a grant that it had acknowledged.
       raise(to: index + 1)
       let mayWait = isReplay ? rules.breaks(.replaysWaiting) : isOwner
       _ = merge(call.records.state[index], call.records, index, mayWait: mayWait, now, rules)

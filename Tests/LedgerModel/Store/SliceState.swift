@@ -40,7 +40,7 @@ public struct SliceState: Equatable, Sendable {
   /// Number of targets by ``Ending``.
   public internal(set) var tally = SIMD8<Int16>()
   public internal(set) var resent = 0
-  /// Targets, by number, whose users have departed, the number of departures, and the number of each departure.
+  /// The targets, by number, whose users have departed; the number of departures; the number of each departure.
   public internal(set) var gone = SmallSet()
   public internal(set) var departures = 0
   public internal(set) var departedAt = SIMD8<UInt8>()

@@ -131,7 +131,7 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var departed = SmallSet()
   /// Number of departures from the partition; -1 for a commit that granted nothing.
   public internal(set) var departures = 0
-  /// For a commit: the targets, by number, whose users have departed since the number that the worker knew, and whether
+  /// For a commit: the targets, by number, of users who departed after the departures that the worker knew, and whether
   /// any target may be affected.
   public internal(set) var news = SmallSet()
   public internal(set) var isAnybody = false

@@ -30,21 +30,21 @@ struct Run: Sendable {
   var count = 0
   /// Number of departures from the partition at the time of the claim.
   var departures = 0
-  /// Number of departures that the worker has processed since (-2: the number in the seal), the targets, by number, of
-  /// these departures, and whether any target may be affected.
+  /// Number of departures that the worker has processed since (-2: the number in the seal); the targets, by number, of
+  /// these departures; whether any target may be affected.
   var known = -2
   var departed = SmallSet()
   var isAnybody = false
   var granted = 0
   /// Credit of the worker's window that this slice holds.
   var credit = 0
-  /// Part of the credit: requested in commits with an unknown result.
+  /// The part of the credit that was requested in commits with an unknown result.
   var limbo = 0
-  /// Part of the credit: requested in the current commit.
+  /// The part of the credit that was requested in the current commit.
   var asked = 0
   /// Granted targets that were not handed to APNs.
   var unsent = SmallSet()
-  /// Part of them that must be checked before sending, because their users may have departed.
+  /// The unsent targets that must be checked before sending, because their users may have departed.
   var unchecked = SmallSet()
   /// Targets in flight, with the result of each.
   var underWay = SmallSet()
