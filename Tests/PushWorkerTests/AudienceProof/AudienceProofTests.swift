@@ -144,7 +144,8 @@ struct AudienceProofTests {
       let seen = meant.mapValues { $0.map { base.seenAt($0) }.max() ?? 0 }
       let worst = seen.filter { taken.contains($0.key) }.values.min() ?? 0
       let best = seen.filter { !taken.contains($0.key) }.values.max() ?? 0
-      // A user is left out only if no selected user was seen earlier by more than 1/128 of the time since.
+      // `limit` is accurate to 1/128. An excluded user was seen later than a selected one by at most 1/128 of the time
+      // since the selected one was seen.
       #expect(
         best <= worst || (best - worst) * 128 <= UInt64(record.times.createdAt) - worst, "\(one.id), seed \(seed)")
     } else {
@@ -201,7 +202,8 @@ struct AudienceProofTests {
     #expect(try await rig.store.campaigns.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
   }
 
-  /// Runs campaigns after `algebra`: to users who got it or did not, who opened it or did not, and to all others.
+  /// Runs campaigns that refer to the campaign `algebra`: to users who got it or did not, who opened it or did not, and
+  /// to all others.
   private func followUp(
     _ base: AudienceBase, _ rig: WorkerRig, _ openers: Set<String>, _ seed: UInt64
   ) async throws -> Int {

@@ -234,7 +234,7 @@ import Testing
     (nil, 5000, 1, 2000, 1), (33, 5000, 1, 2000, 1),
     // The batch is limited by the room for targets, by half of the worker's share, and by the maximum size of a batch.
     (1, 5000, 1, 2000, 128), (32, 5000, 1, 2000, 62), (2, 100, 4, 2000, 12), (1, 5000, 100, 2000, 25),
-    // Slices of the tail are taken one by one, and so are slices without room.
+    // The last slices of a campaign are taken one by one. A worker without room also takes one slice.
     (1, 3, 4, 2000, 1), (1, 5000, 1, -5, 1),
   ])
   func batchIsAtMostAShare(targets: Int?, unfinished: Int, fleet: Int, room: Int, expected: Int) {

@@ -10,7 +10,7 @@ import Testing
     var failover = FailoverReplay()
     let noticed = [[1, 1], [1, 1], [2, 1], [2, 2], [2, 2]].map { failover.noteConnections(["a": $0]) }
     #expect(noticed == [false, false, true, true, false])
-    // Another server of a cluster changes nothing.
+    // A cluster's server that appears or disappears does not count, but a new connection to a known server counts.
     let others = [["a": [2, 2], "b": [3, 3]], ["b": [3, 3]], ["a": [4, 2], "b": [3, 3]]]
       .map { failover.noteConnections($0) }
     #expect(others == [false, false, true])
@@ -67,7 +67,7 @@ import Testing
     failover.noteRunning(10 * second)
     failover.beginGrace(10 * second, lease: 6 * second)
     #expect(failover.delay(10 * second) == FailoverReplay.grace / 2)
-    // The worker has received everything now.
+    // The pause was longer ago than the grace period, so the worker's data is current.
     failover.noteRunning(11 * second)
     failover.beginGrace(11 * second, lease: 6 * second)
     #expect(failover.delay(11 * second) == 0)

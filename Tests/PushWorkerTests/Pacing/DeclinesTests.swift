@@ -15,7 +15,7 @@ import Testing
     #expect(raised == [true, false])
     #expect(declines.raised["a"] == .init(round: 0, reason: "r", remedy: "", since: 1))
     #expect(declines.applies(to: "a", round: 0))
-    // Resumed: it is to be tried again, and may be declined again.
+    // After a resume the worker tries the campaign again, and may decline it again.
     #expect(!declines.applies(to: "a", round: 1))
     let again = declines.raise("a", round: 1, reason: "r", remedy: "", at: 3)
     #expect(again && declines.campaigns == ["a"])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct QuotaWatchTests {
   private let second: UInt64 = 1_000_000_000
 
-  /// Sends pushes of which one in `gap` is refused, and returns the reports.
+  /// Sends pushes, one in `gap` of which is refused, and returns the reports.
   private func refuse(
     _ count: Int, every gap: Int, _ watch: inout QuotaWatch, sent: inout Int, now: UInt64
   ) -> [QuotaReport] {
@@ -42,7 +42,8 @@ import Testing
     #expect(refuse(50, every: 1, &watch, sent: &sent, now: second).count == 1)
     #expect(refuse(50, every: 1, &watch, sent: &sent, now: 5 * second).isEmpty)
     #expect(refuse(50, every: 1, &watch, sent: &sent, now: 6 * second).count == 1)
-    // Accepted pushes between the refused ones end the state. The first refused push still continues it.
+    // Accepted pushes between the refused ones end the reports. After the first refused push the average is still small
+    // enough for a report.
     #expect(refuse(60, every: 20, &watch, sent: &sent, now: 60 * second).count == 1)
     #expect(refuse(60, every: 20, &watch, sent: &sent, now: 70 * second).isEmpty)
   }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct RateFleetTests {
   private struct Worker {
     var lease = RateLease()
-    /// ns.
+    /// The end of the worker's suspension, in ns.
     var standsUntil = 0
     var ticksAt = 0
     /// A request in flight, and the time of its answer.
@@ -23,7 +23,7 @@ import Testing
     var chance: Seed
     var bucket: RateBucketModel
     var workers: [Worker]
-    /// ns.
+    /// The fleet's clock, in ns.
     var now = 1_000_000_000
     var redisBackAt = 0
     var sent = 0
@@ -64,7 +64,7 @@ import Testing
       return slices.reduce(0, +) - sent - workers.reduce(0) { $0 + $1.lease.reserved }
     }
 
-    /// The progress of the targets as the store and a worker see it. Slices are sent one after the other.
+    /// The progress of the targets as the store and a worker know it. Slices are sent one after the other.
     private var progress: RateBucketModel.Progress {
       var progress = RateBucketModel.Progress()
       guard !slices.isEmpty else { return progress }
@@ -188,10 +188,11 @@ import Testing
       if second.isMultiple(of: 5), fleet.sent < total {
         worst = max(worst, abs(Double(fleet.sent) / Double(total) - Double(second) / 60))
       }
-      // A lost bucket begins again with one push. With five targets this push would be too early.
+      // A lost bucket starts again with one push. With only five targets this push would be too early.
       if second == 20, targets > 100 { fleet.bucket.forget() }
     }
-    // With few targets their number is a rough estimate, and the last one is sent when its part of the time begins.
+    // With few targets the estimate of their number is rough. The last target is sent at the beginning of its part of
+    // the time.
     #expect((targets > 100 ? 57...63 : 35...63).contains(second), "\(second)")
     #expect(worst <= (targets > 100 ? 0.08 : 0.35), "\(worst)")
   }
@@ -216,7 +217,7 @@ import Testing
     let total = fleet.slices.reduce(0, +)
     for second in 1...60 {
       for _ in 0..<1000 { fleet.step() }
-      // The fleet sends little faster than it must, and makes up for a pause.
+      // The fleet sends only slightly faster than it must, and makes up for a pause.
       if second == 10 { #expect((0.13...0.23).contains(Double(fleet.sent) / Double(total)), "\(fleet.sent)") }
       if second == 20 { fleet.pausedUntil = fleet.now + 15_000_000_000 }
       if second == 40 { fleet.bucket.forget() }

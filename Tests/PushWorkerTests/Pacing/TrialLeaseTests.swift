@@ -40,7 +40,8 @@ import Testing
     #expect(!isQuiet(probe, 1620))
   }
 
-  /// After one lease Redis leases the sends to another worker. After a second lease they are taken over and answered.
+  /// After one lease Redis may lease the sends to another worker. After a second lease that worker has taken them over
+  /// and has the answers.
   @Test func waitsTwoLeasesForSendsOfOtherWorkers() {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 12_900, by: 20), underWay: 5)
@@ -49,8 +50,8 @@ import Testing
     #expect(isQuiet(probe, 13_100))
   }
 
-  /// With other workers in the fleet, this one is leased no more than the minimum. It can't get further answers to
-  /// replace those that Redis lost.
+  /// With other workers in the fleet, Redis leases this worker no more sends than the minimum. So this worker can't get
+  /// further answers to replace those that Redis lost.
   @Test func reportedAnswersReplaceThoseThatRedisLost() throws {
     var (trial, own) = (TrialLease(), GuardCounts())
     func ask(_ now: UInt64) throws -> TrialLease.Question {
@@ -111,7 +112,8 @@ import Testing
     #expect(try ask(1000, isAlone: true, answers: 90, unanswered: 100, at: 400) == 400)
   }
 
-  /// With one answer a second, two hundred answers are reported one by one. The held answers wait for all of them.
+  /// At one answer per second, the worker would report two hundred answers one by one. It holds answers back until it
+  /// has all of them, so it may ask less often.
   @Test func slowCampaignAsksLessOften() {
     var probe = TrialLease()
     var asked = 0

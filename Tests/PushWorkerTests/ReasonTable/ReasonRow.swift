@@ -177,8 +177,8 @@ struct ReasonRun: Sendable, CustomStringConvertible {
 
   var description: String { "\(row.testDescription), \(scene.remark), \(auth.rawValue), \(engine.rawValue)" }
 
-  /// Returns every form of a row. The engines alternate, not always with the same first. A row with one form runs on
-  /// both.
+  /// Returns every form of a row. The engines alternate, and the row's name decides which engine is first. A row with
+  /// one form runs on both engines.
   static func all(of row: ReasonRow) -> [ReasonRun] {
     let engines = PushEngineKind.allCases
     let forms = row.scenes.flatMap { scene in row.auth.map { (scene, $0) } }

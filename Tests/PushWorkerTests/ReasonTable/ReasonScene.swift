@@ -5,7 +5,7 @@ import PushCore
 struct ReasonScene: Sendable {
   /// The pushes that get the answer.
   enum Hit: Sendable {
-    /// The device of the first user, that many times. The others are accepted.
+    /// The first `times` pushes to the device of the first user. The others are accepted.
     case one(times: Int)
     /// All pushes.
     case all
@@ -13,11 +13,11 @@ struct ReasonScene: Sendable {
 
   /// The difference from other scenes of the row, for the names of tests.
   var remark = "natural"
-  /// The reason in the body; `nil` if it follows from the request itself. It is then the row's reason.
+  /// The reason in the body; `nil` if the request itself causes the error. The reason is then that of the row.
   var word: String?
   var hit = Hit.one(times: 1)
   var knobs = SimulatorKnobs()
-  /// The device of the first user.
+  /// The state of the first user's device.
   var state = SimulatedDevice.State.registered
   /// The time since which APNs reports the device as gone, in ms since the epoch. The device registered at
   /// ``registeredAt``.

@@ -26,7 +26,7 @@ import Testing
 
   @Test func tableHasEveryReason() {
     let named = Set(ReasonTable.rows.flatMap { $0.name.split { !($0.isLetter) } }.map { Reason(name: $0) })
-    // These two are the rows of each status without a known reason.
+    // Answers without a reason have the name of their status, so `none` has no row under its own name.
     #expect(Set(Reason.allCases).subtracting(named) == [.none])
   }
 

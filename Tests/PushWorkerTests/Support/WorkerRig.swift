@@ -28,7 +28,7 @@ struct WorkerRig {
   static let topic = "com.example.news"
 
   /// - Parameters:
-  ///   - engine: the transport engine of the workers. A test that sends runs with each.
+  ///   - engine: the transport engine of the workers. Each test chooses it explicitly.
   ///   - server: a Redis of the test's own, if the test changes its state.
   ///   - others: push services beside APNs.
   ///   - users: how many users to register.

@@ -21,7 +21,7 @@ import Testing
     /// The share of the users who get the push; `nil` for a random share.
     var share: Double? = 1
     var outcome = Outcome.accepted
-    /// The least time between the first and the last push apart from the waits, in ms.
+    /// The least time in ms between the first and the last push, without the waits between stages.
     var takes = 0
     /// The least time from the submission to the last push, in ms.
     var lastAfter = 0
@@ -45,7 +45,7 @@ import Testing
     Row(name: "control", more: #","control":0.3"#, share: nil),
     Row(name: "also", more: #","also":["widgets"]"#),
     Row(name: "caps", more: "", capped: 40),
-    // The time is shorter than the two waits together, because it counts for each stage from its own beginning.
+    // The time counts for each stage from the stage's own beginning, so it may be shorter than the two waits together.
     Row(name: "expiration", more: #","expiration":"12s""#, wait: 8),
     Row(name: "maxDuration", more: #","maxDuration":"12s""#, wait: 8),
     Row(name: "variants", more: #","variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}]"#),

@@ -42,7 +42,7 @@ import Testing
     try await rig.register(Self.users)
     let ids = ["a", "b", "c"]
     for id in ids { try await rig.submit(id) }
-    // Caps do not apply to these two campaigns, and they are not counted.
+    // Caps neither limit nor count these two campaigns.
     try await rig.submit("news", #","lane":"urgent""#)
     try await rig.submit("receipt", #","transactional":true"#)
     async let other: Void = rig.worker("other").run()

@@ -68,7 +68,7 @@ import Testing
     let folder = try ScratchFolder()
     let rig = try await rig(engine, log: folder.path("requests"))
     try await rig.submit("story", #","rate":20,"lane":"urgent""# + Self.also)
-    // The companion would soon end with its few targets, so the test has to stop it before.
+    // The companion has few targets and ends soon, so the test cancels the story as soon as the companion exists.
     let worker = rig.worker("w", window: 10, drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("story~main.widgets") != nil }

@@ -87,7 +87,7 @@ struct FCMRunTests {
     #expect(record.state == .completed && record.counters.outcomes == [.accepted: 960], "\(log.all)")
     let refused = await fcm.rig.simulator.counters().fcm.errors["RATE_LIMIT_EXCEEDED"] ?? 0
     #expect(refused >= 60)
-    // The fleet knows the limit of the answers.
+    // The fleet uses the limit that the answers report.
     let quota = try #require(FCMService(project: FCMRig.project).quota)
     let next = try await fcm.rig.store.limits.lend(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
     #expect(next.perSecond <= 900.0 / 60, "\(next)")
@@ -140,7 +140,7 @@ struct FCMRunTests {
     try await fcm.rig.until { await fcm.rig.simulator.counters().fcm.accepted >= 20 }
     await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = true }
     fcm.rig.simulator.expireAccessTokens()
-    // Before, the campaign waits for its rate.
+    // Until the token expires, the reason of the wait is the campaign's rate.
     try await fcm.rig.until {
       try await fcm.rig.store.campaigns.show("waits")?.waiting?.reason.contains("can't be reached") == true
     }

@@ -83,7 +83,7 @@ struct LiveActivityRunTests {
     }
   }
 
-  /// The campaign's job is written once. A later intake or read gets the same bytes.
+  /// The campaign's job is written once. A later intake or a later read gets the same bytes.
   @Test func datesAreFixedWhenItBegins() async throws {
     let rig = try await WorkerRig(engine: .native, partitions: 2)
     let job = Array(self.job("goal", "update", audience: #"{"tokens":["\#(WorkerRig.text(1))"]}"#).utf8)
@@ -94,7 +94,7 @@ struct LiveActivityRunTests {
       try JSONObject(String(decoding: kept, as: UTF8.self)).object("apns")?.object("payload")?.object("aps")?.number(
         "timestamp") != nil
     )
-    // The second worker finds the job written, at any time.
+    // A second worker finds that the job is already written, even at a later time.
     #expect(try await rig.store.queue.activate(campaign, job: job, worker: "two") == .duplicate)
     #expect(try await rig.store.campaigns.findWithJob("goal")?.1 == kept)
     // A failover may make a worker take the job in again. The written dates stay.

@@ -8,18 +8,19 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Whole campaigns in which each device has a time of its own, by clocks that the test makes up.
+/// Whole campaigns in which each device has a due time of its own, in time zones that the test generates.
 @Suite(.timeLimit(.minutes(4))) struct OwnTimeRunTests {
-  /// A rig with special clocks at its beginning. Their folder must be kept.
+  /// A rig with generated time zones. The folder of the zones must exist as long as the rig.
   private struct Scene {
     let rig: WorkerRig
     let folder: ScratchFolder
     /// The simulator's log.
     var log: String { folder.path("requests") }
-    /// UNIX seconds.
+    /// The start of the test, in UNIX seconds.
     let start: Int
 
-    /// - Parameter offsets: returns the offsets of zones by name, for the second of the beginning.
+    /// - Parameter offsets: gets the start in UNIX seconds, and returns the offset of each zone, in seconds ahead of
+    ///   UTC, by name.
     init(
       _ engine: PushEngineKind = .native, partitions: Int = 8, _ offsets: (Int) -> [String: Int]
     ) async throws {
@@ -41,18 +42,18 @@ import Testing
         uniquingKeysWith: min)
     }
 
-    /// Returns the offset of a zone whose clocks show a time of day at the beginning.
+    /// Returns the offset, in seconds, of a zone whose clocks show a time of day at the start of the test.
     static func offset(showing time: Int, at start: Int) -> Int { time - start % 86400 }
   }
 
   @Test(arguments: PushEngineKind.one(for: "eachDeviceGetsThePushAtItsLocalTime"))
   func eachDeviceGetsThePushAtItsLocalTime(engine: PushEngineKind) async throws {
-    // In these zones the time is a second from now, shortly after, ten minutes ago and four hours ago.
+    // In these zones the send time is a second from now, three seconds from now, ten minutes ago and four hours ago.
     let scene = try await Scene(engine) { _ in ["A": 9, "B": 7, "L": 600, "P": 4 * 3600] }
     let rig = scene.rig
     let zones = ["A", "B", "", "L", "P", "Nowhere"]
     try await rig.register(180, zones: zones)
-    // The time is 10 seconds from now in UTC, the zone of devices without a known zone.
+    // The send time is 10 seconds from now in UTC, which is the zone of devices without a known zone.
     try await rig.submit(
       "local", #","sendAt":"\#(WallTime.format(scene.start + 10))","localTime":true,"expiration":"1h""#)
     let log = EventLog()
@@ -128,7 +129,7 @@ import Testing
   }
 
   @Test func quietHoursAreWaitedOutOrDropped() async throws {
-    // N is at noon, Q four seconds before eight, D deep in the night.
+    // At the start it is noon in N, four seconds before eight in Q, and three at night in D.
     let scene = try await Scene { start in
       [
         "N": Scene.offset(showing: 12 * 3600, at: start), "Q": Scene.offset(showing: 8 * 3600 - 4, at: start),

@@ -124,7 +124,7 @@ struct SecondServiceTests {
     let record = try #require(try await rig.store.campaigns.show("hello"))
     #expect(record.counters.outcomes == [.accepted: 400] && record.state == .completed, "\(log.all)")
     let next = try await rig.store.limits.lend(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
-    // A tenth of the limit in the answers, until the service accepts pushes again.
+    // The rate follows the limit in the answers. Until the service accepts pushes again, the rate is a tenth of that.
     #expect([4950, 495].contains(next.perSecond.rounded()), "\(next)")
     let events = log.all.map { "\($0)" }
     #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })

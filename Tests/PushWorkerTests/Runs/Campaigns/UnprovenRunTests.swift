@@ -33,7 +33,8 @@ import Testing
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
     let rig = try await WorkerRig(engine: engine, partitions: 2) { $0.log = log }
-    // The tokens are bad at first, so the worker records them. The guard has too few answers to hold any back for long.
+    // The tokens are bad at first, so the worker records them. The guard holds bad answers back only until it has its
+    // minimum of 20 answers.
     try await rig.register(40) { $0 < 4 ? .bad : .registered }
     let worker = rig.worker("w", guard: GuardPolicy(threshold: 0.5, minimum: 20), drains: false)
     async let running: Void = worker.run()

@@ -8,7 +8,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// Workers whose settings are wrong, beside others whose are right.
+/// Workers with wrong settings in a fleet whose other workers have the right settings.
 @Suite struct DeclineRunTests {
   /// Fault in the settings of a single worker.
   enum Fault: CaseIterable {
@@ -38,7 +38,7 @@ import Testing
     let rig = try await made(engine, fault)
     try await rig.register(400)
     let log = EventLog()
-    // The wrong worker knows from its start that it is not alone.
+    // The worker with wrong settings knows from its start that it is not alone.
     _ = try await rig.store.fleet.heartbeat(worker: "right", timeout: 3_600_000)
     let wrong = try broken(rig, fault).worker("wrong", lease: 3_600_000, drains: false, log: log)
     async let running: Void = wrong.run()
@@ -49,7 +49,8 @@ import Testing
     for id in ["first", "second"] {
       try await rig.until { try await rig.store.campaigns.show(id)?.times.finishedAt != nil }
     }
-    // The wrong one may have had no slice of a campaign, but it has had one at all unless the other was quicker twice.
+    // The worker with wrong settings may have had no slice of one campaign. It had no slice at all only if the other
+    // worker was faster for both campaigns.
     await wrong.stop()
     await right.stop()
     try await running

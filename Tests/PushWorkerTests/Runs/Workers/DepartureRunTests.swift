@@ -8,7 +8,7 @@ import PushWorker
 import TestSupport
 import Testing
 
-/// Whole campaigns whose targets wait while users leave. A user who has left when the time comes gets nothing.
+/// Whole campaigns whose targets wait while users leave. A user who leaves before the due time gets nothing.
 @Suite(.timeLimit(.minutes(4))) struct DepartureRunTests {
   private static let users = 120
 

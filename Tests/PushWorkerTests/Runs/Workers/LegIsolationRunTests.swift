@@ -11,7 +11,7 @@ import Testing
 /// depends on seconds.
 @Suite(.timeLimit(.minutes(4))) struct LegIsolationRunTests {
   private static let users = 1500
-  /// It is small, so that the failed leg fills the window of each of the two workers several times.
+  /// A small window, so that the failed leg fills the window of each of the two workers several times.
   private static let window = 200
   /// The number of requests at which the failure begins, after the guard has had its answers.
   private static let middle = 400
@@ -63,7 +63,7 @@ import Testing
     var well = fcm.rig.simulator.knobs
     (well.latencyMilliseconds, well.fcm.latencyMilliseconds) = (50, 50)
     await fcm.rig.simulator.set(well)
-    // More attempts than the trouble can spoil.
+    // With 50 attempts no push uses up its attempts while the trouble lasts.
     let retry = RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: 1000, attempts: 50)
     let workers = ["one", "other"].map { fcm.rig.worker($0, window: Self.window, retry: retry, drains: false) }
     let runs = workers.map { worker in Task { try await worker.run() } }

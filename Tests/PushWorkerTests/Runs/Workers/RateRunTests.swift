@@ -11,7 +11,7 @@ import Testing
 /// Whole campaigns with a rate. The bounds hold on a slow machine too: a push that has arrived had its permit before,
 /// and permits are granted only after the job exists.
 @Suite(.timeLimit(.minutes(4))) struct RateRunTests {
-  /// Returns the pushes that may have arrived this number of ms after the job existed.
+  /// Returns the largest number of pushes that may have arrived this number of ms after the submission of the job.
   private static func most(_ perSecond: Double, after milliseconds: Int) -> Double {
     perSecond * 1.02 * Double(milliseconds) / 1000 + perSecond / 4 + 1
   }
@@ -103,8 +103,8 @@ import Testing
     #expect(await rig.simulator.counters().received == 1)
   }
 
-  /// The rate follows from the targets, of which the first slice says how many there may be: an estimate that may be
-  /// wrong by some, and a rate that may be a quarter above the average.
+  /// The rate follows from the number of targets. The first slice gives an estimate of this number. The estimate is not
+  /// exact, and the rate may be a quarter above the average.
   @Test(arguments: PushEngineKind.one(for: "rateMayFollowFromATime"), [#""spread":"4s""#, #""finishBy":"END""#])
   func rateMayFollowFromATime(engine: PushEngineKind, rate: String) async throws {
     let rig = try await WorkerRig(engine: engine, users: 600)
@@ -124,7 +124,7 @@ import Testing
     #expect(await rig.simulator.counters().duplicates == 0)
   }
 
-  /// There are more campaigns than slices that a worker can hold, and each has more targets than the window.
+  /// There are more campaigns than a worker can hold slices, and each campaign has more targets than the window.
   @Test(arguments: PushEngineKind.one(for: "campaignsThatWaitForTheirRatesDelayNoOther"))
   func campaignsThatWaitForTheirRatesDelayNoOther(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 2, users: 400)
@@ -141,7 +141,7 @@ import Testing
     try await running.value
   }
 
-  /// Nothing is sent of it any more, so nothing waits for its rate.
+  /// All targets have expired. None of them is sent, so none waits for the rate.
   @Test(arguments: PushEngineKind.one(for: "expiredTargetsAreRecordedWithoutTheRate"))
   func expiredTargetsAreRecordedWithoutTheRate(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 300)

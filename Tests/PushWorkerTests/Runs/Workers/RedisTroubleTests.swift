@@ -146,7 +146,8 @@ import Testing
     await server.kill(SIGKILL)
     await proxy.setDelay(milliseconds: 150)
     try await server.restart()
-    // Slices that the worker holds again from then on end with a fast connection.
+    // The connection stays slow until the worker has claimed or closed a slice after the failover. The rest of the test
+    // has a fast one.
     try await rig.until {
       log.all.drop { $0 != "serverChanged" }.contains { $0.hasPrefix("claimed") || $0.hasPrefix("closed") }
     }

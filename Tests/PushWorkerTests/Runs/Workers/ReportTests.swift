@@ -31,7 +31,7 @@ struct ReportTests {
     #expect(pace.perSecond(600, 5 + 1_500_000_000) == 0)
   }
 
-  /// A real worker over a real store: everything that others want to know of it arrives with its heartbeats.
+  /// A real worker with a real store: everything that the fleet's status shows of a worker arrives with its heartbeats.
   @Test(arguments: PushEngineKind.one(for: "reportShowsTheStateOfTheWorker"))
   func reportShowsTheStateOfTheWorker(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 40)
