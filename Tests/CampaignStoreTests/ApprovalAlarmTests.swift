@@ -65,8 +65,8 @@ struct ApprovalAlarmTests {
     try await world.store.campaigns.control(
       "a", .pause, reason: "stage 1: it needs approval", gate: (0, needsApproval: true))
     #expect(try await alarms(in: world) == ["a": .approvalUrgent])
-    // A running campaign is found without the list. The list also has it if it is beyond the first 250 running
-    // campaigns.
+    // The campaign is running, so its alarm does not depend on the list. The list still contains it, because a snapshot
+    // has at most 250 running campaigns.
     #expect(try await world.command("ZSCORE", world.keys.approvals, "a").string != nil)
     #expect(try await world.store.campaigns.approve("a", by: "grace") == .active)
     #expect(try await alarms(in: world).isEmpty)

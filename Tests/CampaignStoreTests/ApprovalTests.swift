@@ -21,14 +21,14 @@ struct ApprovalTests {
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.activate(campaign, job: job, worker: "w", approval: "it is large") == .new)
     #expect(try await world.store.campaigns.find("raw")?.approval.submittedBy == nil)
-    // The submitter of a job that comes through a call is known, even if a raw job named another one before.
+    // The submitter of a job that a call submits is known, even if the job itself names another submitter.
     let second = TestStore.job("called", audience: #"{"segment":"*"}"#, #","submittedBy":"ada""#)
     let called = try CampaignJob.parse(second, .any([APNsService()]))
     #expect(try await world.store.queue.submit(second, as: called, by: "grace") == .new)
     #expect(try await world.store.queue.activate(called, job: second, worker: "w", approval: "it is large") == .new)
     #expect(try await world.store.campaigns.find("called")?.approval.submittedBy == "grace")
     await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("called", by: "grace") }
-    // Another job under an id that is free again has no known submitter.
+    // If an id is free again, another job under this id has no known submitter.
     let third = TestStore.job("later", audience: #"{"segment":"*"}"#)
     let first = TestStore.job("later", audience: #"{"users":["u1"]}"#)
     _ = try await world.store.queue.submit(first, as: CampaignJob.parse(first, .any([APNsService()])), by: "ada")

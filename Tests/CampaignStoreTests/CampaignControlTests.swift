@@ -57,7 +57,7 @@ struct CampaignControlTests {
     #expect(try await world.store.campaigns.timeline(of: "a").count == 2)
     #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).epoch == epoch)
     #expect(try await world.store.campaigns.control("a", .pause, round: 1) == .paused)
-    // Redis lost the resumes.
+    // A pause of a later generation shows that Redis has lost resumes. It takes effect.
     try await world.store.campaigns.control("a", .resume)
     #expect(try await world.store.campaigns.control("a", .pause, round: 5) == .paused)
   }

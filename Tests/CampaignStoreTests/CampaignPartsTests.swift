@@ -282,7 +282,7 @@ struct CampaignPartsTests {
     #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
     let rest = try #require(try await world.store.campaigns.find("a~rest"))
     let begins = try #require(rest.times.sendAt)
-    // Clocks show this local time for the first time on another day. The campaign stays active until then.
+    // This local time has passed somewhere, so the stage waits for the next day. The campaign stays active until then.
     #expect(rest.state == .scheduled && begins > rest.start && begins - rest.start <= 86_400_000)
     #expect(try await states("a", world) == [.active, .completed, .scheduled])
     #expect(try await world.command("ZSCORE", world.keys.schedule, "a~rest").string == "\(begins)")

@@ -4,8 +4,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Watching a campaign shows the same as one look at all of its partitions, and after the first look costs the same however
-/// many there are.
+/// A watched campaign shows the same as a read of all its partitions. After the first poll, the cost does not depend on
+/// the number of partitions.
 struct CampaignPollerTests {
   @Test(arguments: Backend.allCases)
   func watchEqualsAFullRead(on backend: Backend) async throws {
@@ -52,7 +52,7 @@ struct CampaignPollerTests {
       try await world.activate("a")
       _ = try await world.store.slices.dequeueSlice(worker: "w")
       var watch = CampaignPoller("a")
-      // The first reads all.
+      // The first poll reads all partitions.
       _ = try await watch.look(at: world.store)
       let before = try await commands(world)
       for _ in 0..<3 { #expect(try await watch.look(at: world.store) != nil) }

@@ -180,7 +180,7 @@ struct CapTests {
     #expect(try await counted() == ["u0", "u1", "u2"])
     try await pass(sinceLeft: "u1")
     #expect(try await counted() == ["u0", "u2"])
-    // A user who has left since the seal does not come back either.
+    // A late grant does not restore the count of a user who has left since the seal either.
     let later = try await sealed("b", in: world)
     #expect(
       try await world.store.registry.unregister([TestStore.deviceToken(0)], of: TestStore.service, at: 5000) == [true])
@@ -325,7 +325,7 @@ struct CapTests {
   }
 
   /// Random sizes of grants, random outcomes, workers that die, and apps that set badges. Each user is counted once for
-  /// each campaign that came or may have come.
+  /// each campaign that was or may have been delivered to the user.
   @Test(arguments: Backend.allCases, 0..<4)
   func countsAreExactUnderRandomFaults(on backend: Backend, part: Int) async throws {
     var seed = Seed("countsAreExactUnderRandomFaults \(backend) \(part)")

@@ -96,7 +96,7 @@ struct ClaimTests {
     let (ledger, _) = try await world.claimed("a")
     #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
 
-    // An empty commit renews the lease before the seal too. It neither merges nor grants then.
+    // Before the seal, an empty commit renews the lease too. It then neither merges nor grants.
     try await world.endLease("a")
     let early = try await ledger.commit([0: .terminal(.accepted)], credit: 5)
     #expect(early.isOwner)

@@ -146,7 +146,7 @@ struct ConditionTests {
         (device.locale, device.appVersion, device.lastSeen) = (person.locale, person.version, person.lastSeen)
         var members: [String] = []
         if let plan = person.plan { members.append("\"plan\":\"\(plan)\"") }
-        // A CSV file has the same form.
+        // A number that is imported from a CSV file is stored as text.
         if let age = person.age { members.append(person.number % 4 < 2 ? "\"age\":\(age)" : "\"age\":\"\(age)\"") }
         return DeviceRegistration(
           user: person.user, device: device, attributes: Array("{\(members.joined(separator: ","))}".utf8))

@@ -30,7 +30,7 @@ import Testing
   func expiredDeclineDoesNotCount(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     _ = try await decline(world, "w1")
-    // As if it had been said long ago.
+    // Simulates that the worker declined long ago.
     _ = try await world.command("ZADD", world.keys.objections("a"), "1000", "w1")
     #expect(try await decline(world, "w2") == .others, "w1 lives, and may have been repaired")
   }

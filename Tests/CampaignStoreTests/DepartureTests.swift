@@ -178,7 +178,7 @@ struct DepartureTests {
     #expect(granter.checked == (0, departure == .replacedList ? 40 : 1))
   }
 
-  /// The same rule for a retry, and for a target that is sent again after a takeover.
+  /// The same rule applies to a retry, and to a target that is sent again after a takeover.
   @Test(arguments: Departure.allCases)
   func departedUserIsNotGrantedARetry(departure: Departure) async throws {
     let world = try await TestStore(on: .single, partitions: 1)
@@ -366,7 +366,7 @@ struct DepartureTests {
     await #expect(throws: (any Error).self) { try await world.store.erasure.erase("u1") }
     #expect(try await world.store.registry.user("u1")?.devices.count == 1)
     #expect(try await world.store.audiences.lists(of: "u1").suppression == [SuppressionList(app: "news")])
-    // A second attempt finds all that is left.
+    // A second attempt finds everything that the first one left.
     try await world.command("DEL", owner)
     try await world.command("RESTORE", owner, 0, owners)
     _ = try await world.store.erasure.erase("u1")

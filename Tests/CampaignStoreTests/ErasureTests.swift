@@ -58,7 +58,7 @@ struct ErasureTests {
     if let bytes = reply.bytes { values.append(Array(bytes)) } else { for part in reply { collect(part, &values) } }
   }
 
-  /// Answers every granted target, as a worker does that still has each token.
+  /// Records an answer for every granted target, like a worker that still has all tokens.
   private func answer(_ ledger: SliceLedger, _ chunk: TargetChunk, except: Int? = nil, pruning: Int? = nil) async throws
   {
     var batch = OutcomeBatch()

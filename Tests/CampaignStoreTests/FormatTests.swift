@@ -30,7 +30,7 @@ struct FormatTests {
         TargetPage.write(token: token, user: user, to: &personal) { Personal.write(to: &$0) }
       }
     }
-    // The rest that `blank.lua` leaves of the two targets when their user is erased.
+    // The bytes that `blank.lua` leaves of the two targets when it erases their user.
     let erased: [[UInt8]] = [[0, 0, 0, 0], [0x80, 0, 0, 0, 0, 2] + personal[12..<14]]
     var chunk = TargetChunk(first: 0, capacity: erased.count)
     erased.flatMap { $0 }.withUnsafeBytes { chunk.append(page: $0) }
@@ -49,7 +49,8 @@ struct FormatTests {
       TargetPage.formatVersion)
   }
 
-  /// A code that changes would rename reasons in ledgers of running campaigns. A new code is added to the sample.
+  /// A changed code would give other names to reasons in ledgers of running campaigns. A new code is added to the
+  /// sample.
   @Test(arguments: ["apns", "fcm"])
   func codesOfReasonsAreOnlyAdded(name: String) throws {
     let service: any PushService = name == "fcm" ? FCMService() : APNsService()
@@ -82,7 +83,7 @@ struct FormatTests {
 
   private static func hex(_ bytes: [UInt8]) -> String { String(decoding: Hex.encode(bytes), as: UTF8.self) }
 
-  /// Values of a user with one of two values, in a campaign with two languages.
+  /// The values of a user who has one of the two values of a campaign with two languages.
   private enum Personal {
     static func write(to bytes: inout [UInt8]) {
       let job = #"""

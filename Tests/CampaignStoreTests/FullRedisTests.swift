@@ -77,7 +77,7 @@ struct FullRedisTests {
     let error = await #expect(throws: StoreError.self) { try await submit(room: estimate.bytes / 2) }
     #expect(error?.code == .full)
     #expect(error?.message.hasPrefix("memory: the campaign needs about ") == true, "\(error?.message ?? "")")
-    // Only the size was the reason.
+    // The job was refused only because of its size.
     let small = TestStore.job("b", audience: #"{"users":["u1"]}"#)
     #expect(
       try await world.store.queue.submit(small, as: CampaignJob.parse(small, .any([APNsService()]))) == .new)

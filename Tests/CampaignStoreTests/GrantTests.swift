@@ -42,7 +42,7 @@ struct GrantTests {
     #expect(!answer.isOwner)
     #expect(answer.granted == 5)
     #expect(answer.retries.isEmpty)
-    // The 200 is true. Only the owner of the slice decides whether another target is retried.
+    // The 200 counts. Only the owner of the slice decides whether another target is retried.
     #expect(answer.inDoubt == 4)
     #expect(answer.waiting == 0)
     #expect(try await world.slice("a").text["lease"] == leaseBefore)

@@ -4,8 +4,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Merges of records by `commit.lua`, compared with a model in Swift. Records only rise, and the counters change with
-/// them.
+/// Merges of records by `commit.lua`, compared with a model in Swift. A record never returns to an earlier state, and
+/// the counters change with the records.
 struct LedgerMergeTests {
   @Test(arguments: Backend.allCases)
   func everyPairOfRecordsMergesLikeTheModel(on backend: Backend) async throws {

@@ -142,7 +142,7 @@ struct LimitTests {
         ledger, of: campaign, filter: filter(campaign), quota: found[partition])
       users.formUnion(Self.users(try #require(targets).chunk))
     }
-    // A user from before may have been seen as late as they were, within the resolution of the ranking.
+    // Within the resolution of the ranking, some earlier users may count as seen at the same time as these users.
     #expect(users.count == 50 && users.count { $0.count >= 5 } >= 40, "seed \(seed.value)")
   }
 

@@ -105,7 +105,8 @@ import Testing
     return lines.sorted()
   }
 
-  /// Users who can get a push of the app although an id that means them is on its suppression list.
+  /// Returns the users who can get a push of the app, because the suppression list has another form of their id or
+  /// none.
   private func exposed(_ world: TestStore, among users: [String]) async throws -> [String] {
     var exposed: [String] = []
     for user in users {
@@ -326,7 +327,7 @@ import Testing
   }
 }
 
-/// Steps of a caller of a store: which of them follow a write, and before which the caller ends.
+/// The steps of a caller of a store. Records which steps follow a write, and ends the caller before one of the steps.
 private final class Steps: Sendable {
   /// Error that ends the caller.
   struct Killed: Error {}

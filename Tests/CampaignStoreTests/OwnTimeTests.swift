@@ -40,7 +40,7 @@ struct OwnTimeTests {
     return (ledger, targets)
   }
 
-  /// Makes the time of some steps come without waiting for it.
+  /// Moves the times of some steps into the past, so that their targets are due without a wait.
   private func letPass(_ times: SendTimes, steps: Int, _ world: TestStore, _ id: String) async throws {
     let passed = SendTimes(
       steps: times.steps.enumerated().map { number, step in
@@ -144,7 +144,7 @@ struct OwnTimeTests {
     let (world, folder) = try await world(backend, ["A": 0, "B": 3600, "C": -3600])
     defer { withExtendedLifetime(folder) {} }
     try await register(world, (0..<300).map { (["A", "B", "C"][$0 % 3], "") })
-    // The clocks of the east show the time already, so the campaign has begun.
+    // The clocks farthest east have reached the send time, so the campaign has begun.
     let soon = WallTime.format(try await world.store.time() / 1_000_000 + 43200)
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
     #expect(try await world.store.campaigns.find("a")?.state == .active)
@@ -240,7 +240,7 @@ struct OwnTimeTests {
     let (world, folder) = try await world(backend, partitions: 8, ["A": 0, "B": -14400])
     defer { withExtendedLifetime(folder) {} }
     try await register(world, (0..<60).map { (["A", "B"][$0 % 2], "") })
-    // The clock of A shows the time already, that of B in four hours.
+    // The clock of A has reached the send time. The clock of B reaches it in four hours.
     let soon = WallTime.format(try await world.store.time() / 1_000_000 - 60)
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
     let ledgers = (0..<8).map {

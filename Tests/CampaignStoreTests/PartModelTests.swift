@@ -163,7 +163,7 @@ struct PartModelTests {
       return nil
     }
 
-    /// Runs a call whose caller dies before it sends the pipeline after these.
+    /// Runs a call whose caller dies after it has sent this number of pipelines.
     private func dying(after pipelines: Int, _ body: () async throws -> Void) async throws {
       let count = Mutex(0)
       let step: @Sendable () throws -> Void = {
@@ -326,8 +326,8 @@ struct PartModelTests {
         return .redisFalls
       }
       guard let call = chooseAny(&seed) else { return nil }
-      // No worker has a slice of a part that has not begun. After a fall, no worker has one of a part that has ended
-      // either.
+      // No worker has a slice of a part that has not begun. After a fall, no worker has a slice of a part that has
+      // ended either.
       if case .finish(let part, _, _, _, _) = call {
         if model.parts[part].isGated || hasFallen && model.parts[part].hasEnded { return nil }
       }

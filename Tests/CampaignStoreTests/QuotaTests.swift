@@ -84,7 +84,7 @@ import Testing
     #expect(try await fleet.rate(at: 200) == 99)
     // The first request after the pause gets no burst at the former rate.
     #expect(try await fleet.ask(5000, at: 1000).lent <= 18)
-    // A few pushes a second do not keep the rate.
+    // Only a few pushes per second do not keep the rate high.
     for second in 1000..<1100 { _ = try await fleet.ask(3, at: Double(second)) }
     #expect(try await fleet.rate(at: 1100) < 105)
   }
@@ -103,19 +103,19 @@ import Testing
   func reportsLowerTheRateOfAllWorkers(on backend: Backend) async throws {
     let fleet = try await Fleet(on: backend)
     #expect(try await fleet.rate(at: 0) == 990)
-    // A tenth of the new rate, until the service accepts pushes again.
+    // The rate is a tenth of the new rate until the service accepts pushes again.
     #expect(try await fleet.rate(at: 1, QuotaReport()) == 89.1)
     #expect(try await fleet.rate(at: 3, QuotaReport()) == 89.1, "another worker reports the same")
     #expect(try await fleet.rate(at: 6.9) == 89.1)
     #expect(try await fleet.rate(at: 7.1) == 891)
     #expect(try await fleet.rate(at: 60) == 891)
-    // It rises by a tenth of the configured rate each minute.
+    // The rate rises by a tenth of the configured rate each minute.
     #expect(try await fleet.rate(at: 91) == 940.5)
     #expect(try await fleet.rate(at: 121) == 990)
-    // The more of the minute is lost, the lower is the rate.
+    // The longer the service refuses pushes during a minute, the lower the new rate.
     for second in stride(from: 200.0, to: 230, by: 5) { _ = try await fleet.rate(at: second, QuotaReport()) }
     #expect(try await fleet.rate(at: 240) == 526.1)
-    // It never stops, and recovers.
+    // The rate never falls to 0, and it recovers.
     for second in stride(from: 300.0, to: 2000, by: 5) { _ = try await fleet.rate(at: second, QuotaReport()) }
     #expect(try await fleet.rate(at: 2010) == 9.9)
     #expect(try await fleet.rate(at: 2700) == 990)
@@ -127,12 +127,12 @@ import Testing
     let report = QuotaReport(perMinute: 30_000)
     #expect(try await fleet.rate(at: 0) == 990)
     #expect(try await fleet.rate(at: 1, report) == 49.5)
-    // The rest of the minute is lost because of the former rate.
+    // The fleet has used up this minute's limit at the former rate, so pushes are refused for the rest of the minute.
     for second in stride(from: 6.0, to: 60, by: 5) { #expect(try await fleet.rate(at: second, report) == 49.5) }
     #expect(try await fleet.rate(at: 63) == 495)
     #expect(try await fleet.rate(at: 1800) == 495)
     #expect(try await fleet.rate(at: 3650) == 495)
-    // An hour after the last report, it rises slowly.
+    // An hour after the last report, the rate rises slowly.
     #expect(try await fleet.rate(at: 3710) == 594)
   }
 

@@ -11,7 +11,7 @@ struct RegistrationEventsTests {
   /// A registry with the user `ada`, and short forms of events.
   private struct Scene {
     let world: TestStore
-    /// ms since the epoch, an hour ago.
+    /// The time an hour ago, in ms since the epoch.
     let then: Int
 
     init(on backend: Backend) async throws {

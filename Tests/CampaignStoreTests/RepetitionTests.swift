@@ -14,7 +14,7 @@ struct RepetitionTests {
     try await world.activate("digest", #","repeat":{"cron":"\#(cron)"\#(more)}"# + job)
   }
 
-  /// Makes the time of the next run come without waiting for it: `hours` hours ago.
+  /// Moves the time of the next run to `hours` hours ago, so that the test does not wait for it.
   func letPass(hours: Int = 0, _ world: TestStore) async throws {
     let id = "digest"
     let now = try await world.store.time() / 1000

@@ -20,7 +20,7 @@ struct ScheduleTests {
     return sendAt
   }
 
-  /// Makes a campaign's time come without waiting for it.
+  /// Moves a campaign's start time into the past, so that the test does not wait for it.
   private func letPass(_ id: String, _ world: TestStore) async throws {
     try await world.command("HSET", world.keys.campaign(id), "sendAt", 1)
     try await world.command("ZADD", world.keys.schedule, "XX", 1, id)

@@ -102,7 +102,7 @@ struct ScheduledReachTests {
     return try await world.activate(id, audience: audience, #","sendAt":"\#(sendAt)""#, narrowing: true)
   }
 
-  /// Makes a campaign's time come without waiting for it.
+  /// Moves a campaign's start time into the past, so that the test does not wait for it.
   private func letPass(_ id: String, _ world: TestStore) async throws {
     try await world.command("HSET", world.keys.campaign(id), "sendAt", 1)
   }

@@ -16,7 +16,7 @@ struct TraceReplayer {
   let targets: Int
   var model: StoreState
   private var ledgers: [Int: SliceLedger] = [:]
-  /// Whether a call of the store does more than the model's. Both are then compared after the next call.
+  /// Whether the last call of the store did more than that of the model. Both are then compared after the next call.
   private var isBetween = false
 
   init(_ trace: StoreTrace, on backend: Backend) async throws {
