@@ -14,7 +14,8 @@ struct CannedServer {
   let authorityPEM: String
   private let requests: AsyncThrowingStream<String, any Error>
 
-  /// ms. Long enough for a busy machine, and short enough that a missing connection fails the test.
+  /// The longest wait for a connection, in ms. It is long enough for a busy machine, and short enough that a missing
+  /// connection fails the test.
   private static let patience: Int32 = 20_000
 
   /// - Parameter answers: status lines and header lines, without line breaks.

@@ -10,7 +10,7 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// The work for a request ends with its client, and not only the answer.
+/// If a client disconnects, the server ends the work for its request, and not only the answer.
 @Suite(.timeLimit(.minutes(2))) struct ClientGoneTests {
   private static let apps = JobApps.any(KnownServices.all.tools.map(\.service))
   private static let job =
@@ -72,8 +72,8 @@ import Testing
     await isBegun()
   }
 
-  /// The lint waits for the store when the client goes. The later steps are left out, and nothing is reported as
-  /// unchecked.
+  /// The client disconnects while the lint waits for the store. The later steps are left out, and nothing is reported
+  /// as unchecked.
   @Test func lintEndsWithItsClient() async throws {
     let end = try await ending { body, untilGone in
       _ = try await JobLint(body, apps: Self.apps, now: 1_800_000_000) {
@@ -84,7 +84,7 @@ import Testing
     #expect(end == .cancelled)
   }
 
-  /// The estimate reads the templates of the job when the client goes.
+  /// The client disconnects while the estimate reads the templates of the job.
   @Test func estimateEndsWithItsClient() async throws {
     let job = Array(Self.job.replacing(#","template":"welcome""#, with: "").utf8)
     @Sendable func resolve(_ untilGone: () async -> Void) async -> [UInt8] {

@@ -48,7 +48,7 @@ struct DescriptorWriterTests {
     let writer = writer(pipe.writer)
     let text = String(repeating: "x", count: 990)
     let count = 2 * DescriptorWriter.capacity / 1000
-    // Returns although the pipe has no reader.
+    // `write` returns although the pipe has no reader.
     for number in 0..<count { writer.write("\(number) \(text)\n") }
     let dropped = writer.dropped
     #expect(dropped > 0 && dropped < count)

@@ -122,7 +122,7 @@ struct DoctorRuleTests {
     #expect(findings.map(\.subject) == ["fcm:news"])
   }
 
-  // MARK: The way there
+  // MARK: Connections to the endpoint and the backend
 
   @Test func endingCertificateOfTheEndpointIsReported() throws {
     let summary = { (days: Int64) in CertificateSummary(name: "a", issuer: "b", validity: 0...(days * 86_400)) }

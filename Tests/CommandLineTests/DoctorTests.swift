@@ -94,7 +94,7 @@ struct DoctorTests {
       #expect(problems(findings).contains { $0.hasPrefix(problem) }, "\(problem): \(problems(findings))")
       #expect(findings.allSatisfy { $0.text("level") == "healthy" || $0.text("cure")?.isEmpty == false })
     }
-    // An untrusted certificate: the simulator has an authority of its own.
+    // The certificate is not trusted: the simulator has an authority of its own.
     let roots = try await CarillonWorld(engine: "native", server: server).environment["CARILLON_CONFIG"]
     #expect(roots != nil)
     await server.stop()
@@ -143,7 +143,7 @@ struct DoctorTests {
     await server.kill(SIGKILL)
   }
 
-  /// Through an existing proxy and a missing one. Without a proxy, the connection is blocked.
+  /// The doctor checks the endpoint through a proxy that does not exist, and also without the proxy.
   @Test func proxyIsTried() async throws {
     let (world, server) = try await healthy()
     let findings = try await doctor(world, ["CARILLON_APPS_NEWS_APNS_PROXY_URL": "http://127.0.0.1:1"]).findings

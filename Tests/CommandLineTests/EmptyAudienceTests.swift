@@ -32,7 +32,7 @@ struct EmptyAudienceTests {
     let text = try await world.succeed("campaign", "show", "nobody")
     #expect(text.contains("no recipients") && text.contains("2 in the audience, 0 get a push"))
     #expect(text.contains("excluded") && text.contains("1 without a device") && !text.contains("registration events"))
-    // A campaign that began before the events that were queued before it.
+    // Simulates a campaign that began before events were applied that had been queued before it.
     try await world.server.command("hset", "{\(world.namespace)}:campaign:nobody", "overtook", "3")
     #expect(try await world.show("nobody").object("reach")?.number("eventsNotApplied") == 3)
     let late = try await world.succeed("campaign", "show", "nobody")

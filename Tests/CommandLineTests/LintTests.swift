@@ -176,7 +176,7 @@ struct LintTests {
     let over = try runs(
       #","repeat":{"cron":"0 9 1 1 *","end":"2026-06-01T00:00:00Z"}"#, now: "2026-11-30T12:00:00Z")
     #expect(over.lines == ["no runs: no time of '0 9 1 1 *' remains before its end"])
-    // Also with a template, which this call can't read; and through the command.
+    // The command prints the runs too, even for a job with a template that it can't read here.
     let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"template":"welcome","repeat":{"cron":"0 9 * * *"}}"#
     let text = try await lint("-", input: job).standardOutput
     #expect(text.contains("next runs, in time zone UTC:\n") && text.contains("T09:00  2"), "\(text)")

@@ -29,7 +29,7 @@ struct PageTests {
       world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
       world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
       world.environment["CARILLON_GUARD_MINIMUM"] = "20"
-      // Above the share of three bad tokens among the first twenty answers, in any order.
+      // The threshold is above the share of three bad tokens among the first twenty answers, in any order.
       world.environment["CARILLON_GUARD_THRESHOLD"] = "0.3"
       world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "800"
       var tokens: [String] = []

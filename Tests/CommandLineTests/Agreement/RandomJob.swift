@@ -4,7 +4,7 @@ import TestSupport
 
 /// A random job: fields with values that are mostly right alone, in any combination, and up to three mistakes.
 struct RandomJob {
-  /// JSON whose members keep their order, so that a mistake can repeat one.
+  /// JSON whose members keep their order, so that a mistake can repeat a member.
   indirect enum Tree {
     case object([(name: String, value: Tree)])
     case array([Tree])

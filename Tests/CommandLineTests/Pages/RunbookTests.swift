@@ -3,16 +3,16 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The commands of the runbook and of the page about campaigns that do not send. They run in one world with a campaign that
-/// paused itself and an entry of the dead list.
+/// The commands of the runbook and of the page about campaigns that do not send. They run in one world with a campaign
+/// that paused itself and an entry of the dead list.
 struct RunbookTests {
   /// Commands that only read. They run at the same time.
   private static let reading = [
     "campaign list", "campaign show", "dead list", "dead show", "doctor", "quarantine list", "results export", "status",
     "store check",
   ]
-  /// Commands that change something, in the order in which they run, with their exit status in this world: nothing waits for
-  /// approval, and the job on the dead list stays invalid.
+  /// Commands that change something, in the order in which they run, with their exit status in this world: nothing
+  /// waits for approval, and the job on the dead list stays invalid.
   private static let acting: [(command: String, status: Int32)] = [
     ("campaign approve", 1), ("campaign resume ID", 0),
     ("quarantine release", 0), ("quarantine purge", 0), ("dead retry", 1), ("dead drop", 0), ("campaign cancel", 0),
@@ -40,7 +40,7 @@ struct RunbookTests {
     try await world.server.command("lpush", "{\(world.namespace)}:campaigns", "{broken")
     try await world.submit("wrong")
     let worker = try await world.start("worker")
-    // It ends when the campaign has paused itself. The broken job was taken from the queue before.
+    // The command ends when the campaign has paused itself. The worker has already taken the broken job from the queue.
     #expect(try await world.run("campaign", "watch", "wrong").exit == .status(1))
     let dead = try JSONObject.all(in: await world.succeed("dead", "list", "--json"))
     let key = try #require(dead.first?.text("key"))
