@@ -8,7 +8,7 @@ struct RestoreTests {
   enum Backup: String, CaseIterable {
     /// `redis-cli --rdb` from the running server.
     case snapshot
-    /// The folder of the append-only files, copied while the server runs and does not rewrite them.
+    /// The folder of the append-only files. It is copied while the server runs and does not rewrite the files.
     case appendOnlyFiles
 
     var arguments: [String] { self == .snapshot ? [] : ["--appendonly", "yes", "--auto-aof-rewrite-percentage", "0"] }

@@ -17,7 +17,7 @@ import Testing
 
     func add() { count += 1 }
 
-    /// Does the same as a C callback: it runs on the loop's queue and enters the actor without a hop.
+    /// Adds one in the same way as a C callback: it runs on the loop's queue and enters the actor without a hop.
     nonisolated func addFromCallback() {
       loop.execute { self.assumeIsolated { $0.add() } }
     }

@@ -33,7 +33,7 @@ struct AnswerTests {
     #expect(Set(AnswerTable.rows.map(\.reason)).union([.keyRefused, .tokenRefused]) == Set(FCMReason.allCases))
   }
 
-  /// A body may end anywhere. The pruned and quarantined tokens are then those whose proof was complete.
+  /// A body may be cut at any place. A cut body prunes or quarantines a token only if it contains the whole proof.
   @Test(arguments: AnswerTable.rows)
   func cutBodyProvesNothingMore(row: AnswerRow) {
     for length in 0..<row.body.utf8.count {
@@ -74,7 +74,7 @@ struct AnswerTests {
     #expect(decide(project, attempt: 9).target == Self.after(60), "it does not use up attempts")
   }
 
-  /// A limit of a day does not count. Only the project's own refusal has a limit that counts.
+  /// Only a limit per minute in a refusal of the project counts. A limit per day does not count.
   @Test(arguments: [
     ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":"1200","quota_unit":"1/min/{project}""#, 1200),
     ("RATE_LIMIT_EXCEEDED", #""quota_unit":"1/min/{project}","quota_limit_value":"600000""#, 600_000),

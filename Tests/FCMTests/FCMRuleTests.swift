@@ -225,7 +225,8 @@ struct FCMRuleTests {
     #expect(try found(Self.hello) == [])
   }
 
-  /// The forms of such a job can't be made, so its `fcm.message` alone would seem to have no notification.
+  /// `message` has an error, so the push can't be rendered. `fcm.message` alone has no notification text, but that must
+  /// not be reported as a second error.
   @Test(arguments: [
     (#""message":{"body":"B","data":{"u":"1"}},"uniqueKey":"u""#, "uniqueKey"),
     (#""message":{"body":"B","link":"no URL"}"#, "message.link"), (#""message":{"body":"B"},"trim":"x""#, "trim"),

@@ -111,7 +111,7 @@ import Testing
     changed = breaker.count(.badToken)
     #expect(changed)
     #expect(breaker.tripReason?.hasPrefix("100 % of 21 answers") == true)
-    // Good answers can still compensate, so the guard waits.
+    // Good answers could still lower the share, so the guard waits.
     breaker = made()
     _ = breaker.judge(GuardCounts(answers: 300))
     for _ in 0..<20 { _ = breaker.count(.badToken) }
@@ -149,7 +149,7 @@ import Testing
     changed = breaker.judge(GuardCounts(answers: 1000, suspects: 50))
     #expect(changed)
     #expect(breaker.state == .open)
-    // From then on its own answers count.
+    // After the decision, the worker's own answers count.
     changed = breaker.count(.badToken)
     #expect(changed)
     changed = breaker.judge(GuardCounts(answers: 1000))

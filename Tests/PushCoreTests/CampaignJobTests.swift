@@ -350,7 +350,7 @@ struct CampaignJobTests {
   @Test func eachDevicesOwnTimeIsRead() throws {
     let campaign = try parse(job(["sendAt": "\"2026-12-01T09:00:00\"", "localTime": "true", "late": "\"0s\""]))
     #expect(campaign.delivery.timing.localTime == LocalTime(wall: 1_796_115_600))
-    // The time is before the first clock of the world shows the local time.
+    // The campaign starts when the first clock of the world, at UTC+14, shows the local time.
     #expect(campaign.delivery.sendAt == (1_796_115_600 - 14 * 3600) * 1000)
     #expect(
       campaign.delivery.timing.late == 0 && campaign.delivery.timing.defaultZone == "UTC"

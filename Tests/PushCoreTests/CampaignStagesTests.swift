@@ -144,7 +144,8 @@ struct CampaignStagesTests {
     }
     #expect(try rates(["rate": "50"], [0, 0, 0]) == [.perSecond(50), .perSecond(50), .perSecond(50)])
     #expect(try rates(["spread": "\"1h\""], [0, 0, 0]) == [nil, .over(seconds: 900), .over(seconds: 2700)])
-    // Of 2,000 s there are 1,600 left for pushes. The last stage has the time from its beginning to the end.
+    // The waits take 400 of the 2,000 s, so 1,600 s remain for pushes. The last stage has the time from its beginning
+    // to the end.
     let end = ["finishBy": "\"1970-01-01T00:33:20Z\""]
     #expect(try rates(end, [0, 100, 800]) == [nil, .over(seconds: 400), .until(milliseconds: 2_000_000)])
   }
@@ -154,7 +155,7 @@ struct CampaignStagesTests {
     let (stages, wall) = (#"[{"share":0.1,"wait":"1h"}]"#, 1_796_115_600)
     let beginning = wall - 14 * 3600
     #expect(try part("1", stages, more, start: beginning).delivery.timing.localTime?.wall == wall)
-    // The local time is on the first day on which no clock has shown it.
+    // The stage uses the local time of the first day on which no clock has shown that time yet.
     for (start, days) in [(beginning, 0), (beginning + 1, 1), (beginning + 86_400, 1), (beginning + 86_401, 2)] {
       let rest = try part("rest", stages, more, start: start)
       #expect(rest.delivery.timing.localTime?.wall == wall + days * 86_400)
@@ -173,7 +174,7 @@ struct CampaignStagesTests {
       #expect(throws: JobError.self) { try parse(stages, [field: late, "sendAt": "\"2026-12-01T09:00:01Z\""]) }
     }
     #expect(throws: Never.self) { try parse(stages, ["expiration": "\"1m\""], now: now) }
-    // Each stage waits for another day.
+    // The last stage would start on another day, because each stage waits for its local time.
     let local = ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\"", "expiration": "\"2026-12-02T09:00:00Z\""]
     #expect(throws: JobError.self) { try parse(stages, local) }
   }
@@ -191,7 +192,7 @@ struct CampaignStagesTests {
     #expect(try problems(["expiration": "\"2026-12-01T10:30:00Z\""]) == [])
   }
 
-  /// Dates in the payload that have passed when the last stage begins.
+  /// A date in the payload must not have passed when the last stage begins.
   @Test func datesOfThePayloadHoldForTheLastStage() throws {
     let now = 1_796_115_600
     func job(_ stale: String) -> [String: String] {
@@ -266,7 +267,7 @@ struct CampaignStagesTests {
       #expect(needsApproval == stage.contains("approval") && reason.contains("carillon campaign "))
     default: Issue.record("neither open nor paused")
     }
-    // A person has accepted the verdict.
+    // An operator has resumed the campaign in spite of the verdict.
     var overruled = finding
     overruled.isOverruled = true
     #expect(try verdict(stage, overruled) == .open(winner: nil))

@@ -41,7 +41,7 @@ struct JobMeaningTests {
     ),
   ]
 
-  /// The fields above that contain nested defaults, without these.
+  /// The fields above whose values contain nested defaults, here without those defaults.
   private static let bare = [
     "apns": #"{"payload":{"aps":{"alert":"hi"}}}"#,
     "audience": #"{"segment":"*"}"#, "quietHours": #"{"from":"22:00","to":"08:00"}"#,

@@ -77,7 +77,8 @@ struct RecencyHistogramTests {
       let taken = zip(each, partitions).flatMap { $1.prefix($0) }
       let left = zip(each, partitions).flatMap { $1.dropFirst($0) }
       guard let worst = taken.min(), let best = left.max() else { continue }
-      // A user is left out only if no selected user was seen earlier by more than 1/128 of the time since.
+      // The selection is accurate to 1/128. An excluded user was seen later than a selected one by at most 1/128 of the
+      // time since the selected one was seen.
       #expect(
         best <= worst || worst > 0 && (best - worst) * 128 <= UInt64(Self.now) - worst,
         "round \(round), seed \(seed.value)")

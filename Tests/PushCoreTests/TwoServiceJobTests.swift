@@ -42,7 +42,7 @@ struct TwoServiceJobTests {
     #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
-  /// An error for each token that the services read, and the hint names only services that can have the tokens.
+  /// Invalid lists of tokens. The hint names only the services that can have the tokens.
   @Test(arguments: [
     (#"["00ff"]"#, "audience.tokens", #"add "services": ["apns"])"#),
     (#"["\#(registration)"]"#, "audience.tokens", #"add "services": ["fcm"])"#),

@@ -343,7 +343,7 @@ struct ExchangedKeyTests {
     source.resume()
     // Tokens have different numbers, even after a stop.
     #expect(try #require(source.current()).generation == token.generation + 1)
-    // An answer to the token before has no effect on this one.
+    // An answer to the previous token has no effect on this one.
     source.note(.refused(Reason.invalidProviderToken.code, generation: token.generation))
     #expect(source.stopped == nil)
   }

@@ -137,7 +137,7 @@ struct ConnectionLifetimeTests {
     arguments: PushEngineKind.allCases)
   func silence(engine: PushEngineKind) async throws {
     let knobs = SimulatorKnobs { $0.silentAfterRequests = 100 }
-    // There are fewer streams than pushes left when the server falls silent, however wide the window is by then.
+    // For any width of the window, more pushes are left when the server falls silent than the connection has streams.
     let harness = try await PoolHarness(engine: engine, streams: 100, requestTimeout: 1_000_000_000, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<300), lane: 0)
     let completions = await harness.completions.next(300)

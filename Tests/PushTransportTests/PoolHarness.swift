@@ -27,8 +27,8 @@ final class PoolHarness: Sendable {
     spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
 
   /// - Parameters:
-  ///   - engine: the transport engine. A test that sends runs with each.
-  ///   - policy: connections as another service than APNs wants them. The simulator then allows all streams immediately.
+  ///   - engine: the transport engine. Each test chooses it explicitly.
+  ///   - policy: the connection policy of another service than APNs. The simulator then allows all streams immediately.
   ///   - makeEngine: creates the engine instead of the usual way.
   init(
     engine: PushEngineKind, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,

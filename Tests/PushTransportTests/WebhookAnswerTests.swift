@@ -30,7 +30,7 @@ struct WebhookAnswerTests {
       }
     }
     defer { server.stop() }
-    // Otherwise the delivery fails with a timeout.
+    // If the worker waited for the body, the delivery would fail with a timeout.
     #expect(await webhook(server).deliver(event: "1-0", body: Array("{}".utf8), timestamp: 1) == nil)
   }
 

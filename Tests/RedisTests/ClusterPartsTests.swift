@@ -129,7 +129,7 @@ import Testing
     var topology = ClusterTopology(seeds: [Self.address(7)])
     #expect(topology.handle(.wanted) == [.ask(Self.address(7))])
     #expect(topology.handle(.answered(map)) == [.found(map), .pause])
-    // During the pause after an answer, doubts wait.
+    // During the pause after an answer, doubts cause no request.
     #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
     #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
     #expect(topology.handle(.timer) == [.ask(Self.address(8))])

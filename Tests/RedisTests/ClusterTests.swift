@@ -55,7 +55,7 @@ import Testing
     #expect(sights.count { $0.holds("foo") } == 1)
     // The server rejects a command that crosses slots.
     #expect(try await client.command("MGET", "foo", "bar").error?.code == .crossSlot)
-    // Only admitted connections are used, for each server its own.
+    // A call with admitted connections uses only these, one for each server.
     let some = RedisConnections(sights.filter { $0.holds("foo") }.map(\.connection))
     #expect(try await client.execute(self.pipeline(get: "foo"), on: some).count == 1)
     let error = await #expect(throws: RedisError.self) {

@@ -113,7 +113,7 @@ import Testing
       let port = String(server.port)
       return .say("*2\r\n$9\r\n127.0.0.1\r\n$\(port.count)\r\n\(port)\r\n")
     }
-    // A subscriber is answered too, and then gets nothing.
+    // The sentinel accepts a subscription too, and then publishes nothing.
     let mute = try await FakeServer([FakeServer.welcome, answer(old), answer(old), answer(new), answer(new)])
     let client = try client(
       "sentinel://127.0.0.1:\(mute.port)/main",

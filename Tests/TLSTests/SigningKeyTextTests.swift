@@ -14,7 +14,7 @@ struct SigningKeyTextTests {
     let lines = pem.split(separator: "\n")
     let alone = lines.dropFirst().dropLast().joined()
     let base64 = { (text: String) in Data(text.utf8).base64EncodedString() }
-    // Without its type, the compiler needs seven seconds for this dictionary.
+    // Without the type annotation, the compiler needs seven seconds for this dictionary.
     let forms: [String: String] = [
       "as it is": pem, "byte order mark": "\u{FEFF}" + pem, "Windows": pem.replacing("\n", with: "\r\n"),
       "written out": pem.replacing("\n", with: #"\n"#), "written out for Windows": pem.replacing("\n", with: #"\r\n"#),

@@ -8,7 +8,7 @@ final class TLSPair {
   let server: TLSStream
   let sockets: (client: Socket, server: Socket)
 
-  /// ms. Long enough for a busy machine, and short enough that a lost byte fails the test.
+  /// The longest wait, in ms. It is long enough for a busy machine, and short enough that a lost byte fails the test.
   private static let patience: Int32 = 10_000
 
   init(client clientContext: TLSContext, server serverContext: TLSContext, serverName: String?) throws {

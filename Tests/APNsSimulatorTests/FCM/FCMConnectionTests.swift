@@ -35,7 +35,7 @@ import Testing
       // The client sends before it knows the limit.
       await #expect(throws: PushClient.Lost.self) {
         _ = try await client.send(Array(repeating: request, count: 11))
-        // An answer that is the reset of a stream does not end the wait for the connection's end.
+        // `send` also takes the reset of a stream as an answer. The test then waits for the end of the connection.
         await client.end()
         throw PushClient.Lost()
       }

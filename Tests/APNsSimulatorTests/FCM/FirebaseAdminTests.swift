@@ -67,8 +67,8 @@ import Testing
       }
       #expect(lines.suffix(2).map { $0.number("success") } == [5, 50])
       let counters = await scene.simulator.counters().fcm
-      // google-auth takes every 401 for an expired access token, also the one of a third party. It mints a new token
-      // and sends again, twice.
+      // google-auth takes every 401 for an expired access token, even one about the credentials of a third party. It
+      // mints a new token and sends again, twice.
       #expect((counters.accepted, counters.validated, counters.rejected) == (58, 1, 8))
       #expect(counters.mints >= 3)
     }

@@ -4,9 +4,9 @@ import TestSupport
 /// A page of `deploy/stories`: files and commands of its reader, and the answers.
 ///
 /// A block of ```` ```console ```` has commands after `$ ` and their answers. Any other block is a file; the text above
-/// the block has its name. Comments are not visible to readers: they contain conditions that a test waits for (`until:
-/// COMMAND => TEXT`), events of the world (`do: NAME`), and a line of the next answers that may be another one, if both
-/// are right (`or: LINE | OTHER`).
+/// the block has its name. Comments, which readers don't see, contain instructions for the test: a condition to wait
+/// for (`until: COMMAND => TEXT`), an event of the world (`do: NAME`), or two forms of a line of the next answer, both
+/// of which are right (`or: LINE | OTHER`).
 struct StoryPage {
   enum Step {
     case file(String, text: String)

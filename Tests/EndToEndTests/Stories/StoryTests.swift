@@ -75,19 +75,20 @@ import Testing
     let window = 100
     let readers = 2000
     var scene = try await Scene(.native, latency: "150ms")
-    // Seven o'clock of the nearest day. A job is refused an hour after seven in the last time zone, UTC-12.
+    // Seven o'clock in UTC of the nearest day. A job is refused an hour after the last time zone, UTC-12, has shown
+    // seven.
     var now = Int(Date().timeIntervalSince1970)
     var seven = now / 86_400 * 86_400 + 7 * 3600
     if seven - now < -(12 * 3600 + 2700) { seven += 86_400 }
     let clocks = try ScratchFolder("zones")
     var due: [String: Int] = [:]
-    // A worker reads a zone when it first needs it, which is for the briefing. The page must show that readers wait
-    // before it is seven in Tokyo.
+    // A worker reads a zone when it first needs the zone, which is for the briefing. The clocks are set so that it is
+    // not yet seven in Tokyo when the page shows that readers wait.
     func setClocks() throws {
       now = Int(Date().timeIntervalSince1970)
       due = ["Asia/Tokyo": now + 18, "Europe/Berlin": now + 20, "America/New_York": now + 22]
       var offsets = due.mapValues { seven - $0 }
-      // Around noon, so seven has passed. No time zone is farther east than UTC+14.
+      // It is around noon in Sydney, so seven has passed there. No time zone is farther east than UTC+14.
       offsets["Australia/Sydney"] = min(seven + 5 * 3600 - now, 14 * 3600)
       try ZoneFile.write(offsets, to: clocks.url)
     }
@@ -103,7 +104,7 @@ import Testing
     try await run.play { name in
       switch name {
       case "clocks": try setClocks()
-      // So slow that no campaign ends before the next command of the page.
+      // The answers are so slow that no campaign ends before the next command of the page.
       case "slow answers": try await scene.simulator.setLatency(milliseconds: 1500)
       case "quick answers": try await scene.simulator.setLatency(milliseconds: 150)
       default: throw TestSupportError("no event \(name)")

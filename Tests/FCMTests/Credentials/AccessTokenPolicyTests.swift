@@ -230,7 +230,7 @@ struct PolicyHistory {
     #expect(second == .init(serial: 2, timeCorrection: -600))
     history.answer(.token("one", lifetime: Self.hour))
     #expect(history.text == "one" && history.policy.timeCorrection == -600)
-    // The clock was set right. The next request finds it out.
+    // The wrong clock was set right. The next request shows this.
     history.now += Self.hour
     #expect(history.send(.asked).request?.timeCorrection == -600)
     #expect(history.answer(.wrongTime(ahead: -600, "behind")).request?.timeCorrection == 0)

@@ -5,7 +5,7 @@ import Synchronization
 /// Clocks and timers that a test moves.
 final class ManualClock: Sendable {
   private struct State {
-    /// ms.
+    /// Time of the timers, in ms.
     var now = 1_000_000
     /// UNIX seconds at the start.
     var wall: Int64 = 1_800_000_000

@@ -82,7 +82,7 @@ final class TokenServer: Sendable {
       to: client)
   }
 
-  /// Returns what Google would say about a request; `nil` for a good one.
+  /// Returns the error that Google would report for a request; `nil` for a valid one.
   private func problem(_ body: String, _ now: Int64) -> String? {
     let start = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion="
     guard body.hasPrefix(start), let parts = AccountKit.parts(of: String(body.dropFirst(start.count))),

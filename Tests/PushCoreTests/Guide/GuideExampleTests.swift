@@ -60,7 +60,7 @@ struct GuideExampleTests {
     }
   }
 
-  /// For stages with a winner.
+  /// Variants for examples whose stages choose a winner.
   private static let variants = #""variants":[{"name":"a"},{"name":"b","apns":{"payload":{"aps":{"alert":"B"}}}}]"#
 
   /// Parts of jobs that have a code span where it can belong; none for a span that is not part of a job.
