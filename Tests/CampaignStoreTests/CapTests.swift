@@ -133,7 +133,7 @@ struct CapTests {
   }
 
   /// A retry shows the badge of the first attempt. If the app has set another badge since then, the retry counts from
-  /// that one.
+  /// that badge.
   @Test(arguments: Backend.wholeWay)
   func retryKeepsTheBadgeUnlessTheAppHasSetAnother(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)

@@ -3,7 +3,7 @@ import PushCore
 import Redis
 import Testing
 
-/// Claims: a slice has one owner. The claim is the fence, and the lease is its only authority.
+/// Claims: a slice has one owner. Every change checks the claim, and only the lease decides how long a claim is valid.
 struct ClaimTests {
   @Test(arguments: Backend.allCases)
   func liveLeaseKeepsOthersOut(on backend: Backend) async throws {

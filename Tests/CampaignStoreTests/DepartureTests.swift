@@ -11,7 +11,7 @@ struct DepartureTests {
     app: "news",
     suppression: [SuppressionList(app: "news"), SuppressionList(app: "news", category: "offers")])
 
-  /// Registers users with one device each, all of the app.
+  /// Registers users with one device each. All devices belong to the app.
   private func registerUsers(_ numbers: Range<Int>, in world: TestStore) async throws {
     try await world.store.registry.register(
       numbers.map { number in

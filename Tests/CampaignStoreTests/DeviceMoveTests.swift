@@ -124,7 +124,7 @@ struct DeviceMoveTests {
     #expect(try await world.store.registry.redoMoves(in: 0) == 1)
     #expect(try await holders(world) == ["x"])
 
-    // Or the token moves to a third user, whose registration does not know x.
+    // The token may also move to a third user, whose registration does not know x.
     try await bind(world, "y", 0)
     try await register(world, "z", 0)
     #expect(try await holders(world) == ["x", "z"])

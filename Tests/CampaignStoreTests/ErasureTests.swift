@@ -308,7 +308,8 @@ struct ErasureTests {
     #expect(step > 10)
   }
 
-  /// A list that an older statement creates during the erasure, before any of its steps.
+  /// An older statement creates a list during the erasure, before one of the erasure's steps. The test tries every
+  /// step.
   @Test(arguments: Backend.allCases)
   func listCreatedDuringAnErasureDoesNotKeepTheUser(on backend: Backend) async throws {
     actor Steps {
@@ -344,8 +345,8 @@ struct ErasureTests {
     }
   }
 
-  /// The erasure runs after a list has its name and before it has its first user. Both in one step would run in any
-  /// order in a cluster.
+  /// The erasure runs after a list has its name and before it has its first user. A cluster would run both in any order
+  /// if one step wrote them.
   @Test(arguments: Backend.allCases, ["vip", SuppressionList(app: "news").segment])
   func listHasItsNameBeforeItsFirstUser(on backend: Backend, list: String) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

@@ -188,7 +188,7 @@ private struct Story {
       var row = DeviceRow(user: user, token: token, service: service, registeredAt: step.at)
       row.app = step.token < 2 ? "shop" : "news"
       row.locale = step.at / 1000 % 2 == 0 ? "de" : "en"
-      // All statements about a user at one time agree.
+      // Statements about one user with the same time have the same content.
       if step.at / 1000 % 3 > 0 { row.attributes = ["plan": "p\(step.at % 100_000)", "x\(step.at / 1000 % 2)": "y"] }
       return row
     }

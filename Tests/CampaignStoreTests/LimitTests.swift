@@ -5,7 +5,8 @@ import Redis
 import TestSupport
 import Testing
 
-/// Campaigns with a limit. They reach that number of users, those most recently seen, however the slices are processed.
+/// Campaigns with a limit. They reach that number of users, the most recently seen ones, in every way to process
+/// slices.
 struct LimitTests {
   private struct Person {
     var user: String

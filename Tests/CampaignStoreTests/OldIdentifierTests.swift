@@ -105,8 +105,7 @@ import Testing
     return lines.sorted()
   }
 
-  /// Returns the users who can get a push of the app, because the suppression list has another form of their id or
-  /// none.
+  /// Returns the users who have a device and whose exact id is not on the app's suppression list.
   private func exposed(_ world: TestStore, among users: [String]) async throws -> [String] {
     var exposed: [String] = []
     for user in users {

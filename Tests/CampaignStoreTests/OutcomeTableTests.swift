@@ -32,8 +32,8 @@ struct OutcomeTableTests {
     }
   }
 
-  /// Every record that the scripts can write. A target that was never granted has none, and one with an outcome was
-  /// granted. An undelivered outcome never occurs together with an ambiguous attempt.
+  /// Every record that the scripts can write. A target that was never granted has no record, and a target with an
+  /// outcome was granted. An undelivered outcome never occurs together with an ambiguous attempt.
   private static let rows: [Row] =
     [Row(state: 0, isAmbiguous: false, isGranted: false)]
     + [0, 1].flatMap { state in [false, true].map { Row(state: state, isAmbiguous: $0, isGranted: true) } }
@@ -113,7 +113,7 @@ struct OutcomeTableTests {
     let record = try await ledger.record(0)
     #expect(record.state == (outcome.saysUndelivered ? .granted : .terminal(outcome)))
     #expect(outcome.saysUndelivered == record.history.isAmbiguous)
-    // A stale owner can't end a target that its new owner may have sent either.
+    // A stale owner can't record this outcome either, because the new owner may have sent the target.
     let other = try await world.sealed("b", count: 1)
     try await other.commit(credit: 1)
     try await world.endLease("b")

@@ -318,7 +318,7 @@ struct PartModelTests {
 
     // MARK: Choice of calls
 
-    /// Returns the next call of a worker or person, or an earlier one.
+    /// Returns the next call of a worker or person, or repeats an earlier call.
     mutating func choose(_ seed: inout Seed) -> Call? {
       if let lost, Bool.random(using: &seed) { return .restore(stage: lost) }
       // A fall may undo the beginning of a stage that has just begun.

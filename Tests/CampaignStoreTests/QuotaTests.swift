@@ -52,7 +52,7 @@ import Testing
       return lent
     }
 
-    /// Returns the rate in pushes per second at a time.
+    /// Returns the rate, in pushes per second, at a given second.
     func rate(at second: Double, _ report: QuotaReport? = nil) async throws -> Double {
       (try await ask(at: second, report: report).perSecond * 10).rounded() / 10
     }
@@ -84,7 +84,7 @@ import Testing
     #expect(try await fleet.rate(at: 200) == 99)
     // The first request after the pause gets no burst at the former rate.
     #expect(try await fleet.ask(5000, at: 1000).lent <= 18)
-    // Only a few pushes per second do not keep the rate high.
+    // A few pushes per second are not enough to keep the rate high.
     for second in 1000..<1100 { _ = try await fleet.ask(3, at: Double(second)) }
     #expect(try await fleet.rate(at: 1100) < 105)
   }

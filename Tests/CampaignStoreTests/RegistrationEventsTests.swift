@@ -219,7 +219,8 @@ struct RegistrationEventsTests {
     members = []
     try await store.audiences.forEachMember(ofSegment: list) { members.formUnion($0) }
     #expect(members == ["new", "out"])
-    // An older import that ends later changes nothing either. Neither does one that ends twice.
+    // An older import that ends later changes nothing either. An import that ends twice changes nothing the second
+    // time.
     let older = try await store.audiences.replacement(of: list)
     while try await store.time() / 1000 <= older.at {}
     var newer = try await store.audiences.replacement(of: list)
@@ -252,7 +253,7 @@ struct RegistrationEventsTests {
     var members: Set<String> = []
     try await store.audiences.forEachMember(ofSegment: list.segment) { members.formUnion($0) }
     #expect(members == ["listed", "same", "after", "meanwhile", "before", "overtaken"])
-    // Statements that arrived during one import are old for the next.
+    // For the next import, statements that arrived during this import are old.
     var next = try await store.audiences.replacement(of: list.segment)
     _ = try await store.audiences.add(["listed"], to: &next)
     #expect(try await store.audiences.putInForce(next))

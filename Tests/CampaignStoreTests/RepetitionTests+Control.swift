@@ -99,8 +99,8 @@ extension RepetitionTests {
     }
   }
 
-  /// The caller is killed before any of its steps. Then the campaign and its run have either both changed or both not
-  /// changed, and the repeated command has the same result as one without a kill.
+  /// The caller is killed before one of its steps; the test tries every step. Then either both the campaign and its run
+  /// have changed or neither has, and the repeated command has the same result as one without a kill.
   @Test(arguments: Moment.allCases, [ControlVerb.pause, .resume, .cancel, .approve])
   func controlIsOneStepForACampaignAndItsRun(moment: Moment, verb: ControlVerb) async throws {
     var (step, isLeft) = (0, true)
@@ -122,7 +122,7 @@ extension RepetitionTests {
     #expect(step > 1)
   }
 
-  /// A worker begins a run and takes it in before any step of a command.
+  /// A worker begins a run and takes it in before one of the steps of a command. The test tries every step.
   @Test(arguments: [ControlVerb.pause, .cancel])
   func runThatBeginsDuringACommandFollowsIt(verb: ControlVerb) async throws {
     var (step, isLeft) = (0, true)
@@ -148,8 +148,8 @@ extension RepetitionTests {
     #expect(step > 2)
   }
 
-  /// A worker is killed before any step in which it begins a run and takes it in. A person may act before another
-  /// worker continues.
+  /// A worker is killed before one of the steps in which it begins a run and takes it in. The test tries every step. A
+  /// person may act before another worker continues.
   @Test(arguments: [nil, ControlVerb.pause, .cancel])
   func killedWorkerBeginsARunOnce(verb: ControlVerb?) async throws {
     var (step, isLeft) = (0, true)

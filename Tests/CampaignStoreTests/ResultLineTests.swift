@@ -20,7 +20,8 @@ struct ResultLineTests {
     let chunk = try await owner.targets(from: 0, count: Self.count)
     try await owner.commit(credit: Self.count)
     for round in 0..<60 {
-      // First all neighbours, as in a campaign. Then targets from before, with gaps, and some targets twice.
+      // The first rounds record adjacent targets, as in a campaign. Later rounds record earlier targets with gaps, and
+      // some twice.
       let start = round < 4 ? round * 70 : Int.random(in: 0..<Self.count, using: &seed)
       let indexes =
         round < 4

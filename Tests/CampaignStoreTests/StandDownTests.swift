@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  /// The only known answers are bad and come from one worker. The others compare with the sends that the fleet still
-  /// may lease.
+  /// The only known answers are bad and come from one worker. This worker withdraws, and the others get their answers
+  /// with the sends that the fleet may still lease.
   @Test(arguments: Backend.allCases, [false, true])
   func oneWorkerWithdrawsIfTheOthersHaveNoAnswers(on backend: Backend, isOpen: Bool) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2", "w3")

@@ -19,8 +19,8 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
   /// Servers for the few tests that run a whole campaign and so use many features: each server that is installed here.
   static let wholeWay: [Backend] = named.map { [$0] } ?? all.filter { $0.program.isPresent }
 
-  /// Returns the servers for such a test with much data: the cluster of one node, and another that depends on the
-  /// test's name. The long form uses all of them.
+  /// Returns the servers for a test that runs a whole campaign with much data: the cluster of one node, and another
+  /// that depends on the test's name. The long form uses all of them.
   static func pair(for test: String) -> [Backend] {
     if TestForm.isLong || named != nil { return wholeWay }
     let others = wholeWay.filter { $0 != .cluster }

@@ -28,7 +28,8 @@ struct TestStore {
   ) async throws {
     self.backend = backend
     if let server { redis = try Backend.connect(to: server) } else { redis = try await backend.client }
-    // The namespace ends like the name of a key. Code must not search a key for such a name.
+    // The namespace ends with `slice`, like the name of a key. Code that searches a whole key for such a name would
+    // fail.
     let namespace = "t" + String(UInt64.random(in: .min ... .max), radix: 36) + "slice"
     let keys = try #require(Keyspace(namespace: namespace, partitions: partitions))
     store = CampaignStore(

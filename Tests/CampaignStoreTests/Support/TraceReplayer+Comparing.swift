@@ -40,7 +40,8 @@ extension TraceReplayer {
     return bytes
   }
 
-  /// Returns the users with such an outcome whom a campaign to this one's recipients reaches, as the script finds them.
+  /// Returns the users with one of these outcomes that a campaign to this campaign's recipients reaches, according to
+  /// the script.
   func reached(_ number: Int, _ endings: [Ending]) async throws -> [String] {
     let keys = test.keys
     return try await test.redis.script(
