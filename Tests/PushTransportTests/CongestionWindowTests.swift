@@ -131,9 +131,10 @@ struct CongestionWindowTests {
     #expect(window.limit == 1)
     round(&window, .rejected, at: &now)
     #expect(window.limit == 1)
-    // A new connection without an answer does not change that either.
+    // A new connection without an answer does not change the limit either.
     window.reset()
-    // A longer round-trip time than that of the last connection counts for this one only.
+    // If the new connection has a longer round-trip time than the last one, the longer time counts only for the new
+    // one.
     round(&window, at: &now, latency: 800)
     #expect(window.limit == 500)
     round(&window, at: &now, latency: 800)

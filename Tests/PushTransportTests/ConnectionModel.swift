@@ -10,10 +10,10 @@ import TestSupport
 /// client works in turns like the engine: it reads the available answers, records them, and then sends as much as the
 /// window allows. Each step costs it time. Times are nanoseconds.
 struct ConnectionModel {
-  /// The round-trip time for pushes that are sent at a time.
+  /// The round-trip time for pushes that are sent at a given time.
   var way: (UInt64) -> UInt64
-  /// MAX_CONCURRENT_STREAMS at a time; `nil` is APNs' thousand. The client receives a change half a round trip later.
-  /// The server refuses excess pushes until then.
+  /// MAX_CONCURRENT_STREAMS at a given time; `nil` is APNs' thousand. The client receives a change half a round trip
+  /// later. The server refuses excess pushes until then.
   var streams: ((UInt64) -> Int)?
   /// The answers that the server gives in a second, one after the other; 0 is any number.
   var answersPerSecond: (UInt64) -> Double = { _ in 0 }
@@ -24,11 +24,11 @@ struct ConnectionModel {
   var stall: UInt64 = 0
   /// Times at which no answer leaves the server.
   var silence: (UInt64) -> Range<UInt64>? = { _ in nil }
-  /// The answer at a time, by a number from 0 to 1.
+  /// The answer at a given time, by a number from 0 to 1.
   var signal: (UInt64, Double) -> CongestionWindow.Signal = { _, _ in .accepted }
   /// The cost of one push for the client, half of it to send and half to read.
   var clientCost: UInt64 = 30_000
-  /// Pushes that wait for the connection at a time; `nil` is any number.
+  /// Number of pushes that wait for the connection at a given time; `nil` is any number.
   var supply: ((UInt64) -> Int)?
 
   /// Result of a run.

@@ -202,8 +202,8 @@ struct AudienceProofTests {
     #expect(try await rig.store.campaigns.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
   }
 
-  /// Runs campaigns that refer to the campaign `algebra`: to users who got it or did not, who opened it or did not, and
-  /// to all others.
+  /// Runs campaigns that refer to the campaign `algebra`: to users who got or did not get it, who opened or did not
+  /// open it, and to all others.
   private func followUp(
     _ base: AudienceBase, _ rig: WorkerRig, _ openers: Set<String>, _ seed: UInt64
   ) async throws -> Int {

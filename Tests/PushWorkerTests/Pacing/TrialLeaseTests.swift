@@ -112,8 +112,8 @@ import Testing
     #expect(try ask(1000, isAlone: true, answers: 90, unanswered: 100, at: 400) == 400)
   }
 
-  /// At one answer per second, the worker would report two hundred answers one by one. It holds answers back until it
-  /// has all of them, so it may ask less often.
+  /// At one answer per second, two hundred answers are reported one by one. Answers that wait for the guard's decision
+  /// wait for all of them, so the worker may ask less often.
   @Test func slowCampaignAsksLessOften() {
     var probe = TrialLease()
     var asked = 0

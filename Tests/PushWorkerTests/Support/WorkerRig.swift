@@ -64,7 +64,7 @@ struct WorkerRig {
     if users > 0 { try await register(users) }
   }
 
-  /// Registers users `u0`, `u1`, … with one device each, at APNs too.
+  /// Registers users `u0`, `u1`, … with one device each, in the store and at APNs.
   ///
   /// - Parameter zones: the time zones of the devices, in turn.
   func register(

@@ -12,7 +12,8 @@ import Testing
 /// correction reaches them.
 struct MaybeDeliveredRunTests {
   private static let users = 64
-  /// Returns a policy with this wait before the attempt after the second ambiguous one, so that a test has time to act.
+  /// Returns a policy with a wait, in ms, between the second ambiguous attempt and the next one, so that a test can
+  /// act.
   private static func policy(wait: Int, attempts: Int = 5) -> RetryPolicy {
     RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: wait, attempts: attempts, jitter: 0)
   }

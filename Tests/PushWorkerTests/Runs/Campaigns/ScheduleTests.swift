@@ -42,8 +42,8 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("later")?.state == .scheduled }
-    // A worker that can't exclude lost writes excludes no partition. After this first campaign the worker can exclude
-    // them.
+    // A worker that can't yet exclude lost writes excludes no partition. The first campaign gives the worker the time
+    // to check its servers.
     try await rig.submit("first", audience: #"{"users":["u0"]}"#)
     try await rig.until { try await rig.store.campaigns.find("first")?.state == .completed }
     try await rig.register(20)

@@ -77,7 +77,7 @@ import Testing
   func campaignIsLeftToAWorkerThatComesLater(engine: PushEngineKind, fault: Fault) async throws {
     let rig = try await made(engine, fault)
     try await rig.register(400)
-    // The fleet considers this worker alive, but it does nothing. So the wrong worker is not the only one.
+    // The fleet considers this worker alive, but it does nothing. So the worker with wrong settings is not alone.
     _ = try await rig.store.fleet.heartbeat(worker: "silent", timeout: 3_600_000)
     let log = EventLog()
     let wrong = try broken(rig, fault).worker("wrong", lease: 3_600_000, drains: false, log: log)

@@ -348,8 +348,8 @@ import Testing
     }
     let record = try #require(try await rig.store.campaigns.show("fleet"))
     #expect(record.reason?.contains("probably the wrong environment") == true)
-    // The bound: a tenth of twice the minimum in the trial, the same after it, half of that if the sum was halved in
-    // between, and one or two for each worker. Without the shared guard, each worker quarantined 100.
+    // The bound is a tenth of twice the minimum in the trial, and the same after it. Half of that is added if the sum
+    // was halved in between, and one or two for each worker. Without the shared guard, each worker quarantined 100.
     #expect(record.counters.quarantined <= 16 + 16 + 8 + 2 * 8, "\(record.counters.quarantined)")
     #expect(record.counters.outcomes[.badToken] ?? 0 == record.counters.quarantined)
   }
