@@ -312,7 +312,7 @@ struct APITests {
         examples == nil ? "fuzzing" : "examples,coverage,fuzzing,stateful", "--mode",
         examples == nil ? "positive" : "all",
         "--max-examples", examples ?? "3", "--continue-on-failure", "--no-shrink",
-        // Below the limit of one token: a 429 would be an answer of the server, not of the operation.
+        // The rate is below the limit of one token: a 429 would be an answer of the server, not of the operation.
         "--rate-limit", "150/s", "--seed", String(seed),
         "--generation-database", "none", "--no-color",
       ], folder: house.world.folder.url)
@@ -336,7 +336,7 @@ struct APITests {
     let lint = request("POST", "/api/v1/campaigns/lint", "{\"aps\":{\(names)}}", as: house.viewer)
     let job = request("POST", "/api/v1/campaigns", CarillonWorld.job("a"), as: house.admin)
     let start = ContinuousClock.now
-    // As many clients as requests that one token may have waiting, and more than the threads for tasks.
+    // There are as many clients as one token may have waiting requests, and more clients than threads for tasks.
     let clients = try (0..<8).map { _ in try RawClient(port: port) }
     for client in clients { await client.send(lint) }
     #expect(try await RawClient.exchange(request("GET", "/livez", as: ""), port: port).hasSuffix("ok\n"))

@@ -62,7 +62,7 @@ struct DescriptorWriterTests {
     #expect(writer.dropped == dropped)
   }
 
-  /// A full disk that has room again later: the writer reports the lost lines one time.
+  /// A full disk that has room again later: the writer reports the lost lines once.
   @Test func fullDiskLosesLinesAndReportsThemLater() throws {
     let (file, pipe) = (open("/dev/full", O_WRONLY), try Pipe())
     let writer = writer(file)

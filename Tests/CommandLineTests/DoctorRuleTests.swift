@@ -13,7 +13,7 @@ import Testing
 @testable import CommandSupport
 @testable import carillon
 
-/// Findings of `carillon doctor`; the test causes each of them one time.
+/// Findings of `carillon doctor`. The test causes each of them once.
 struct DoctorRuleTests {
   private typealias Level = DoctorFinding.Level
 

@@ -195,7 +195,7 @@ struct ReloadTests {
     #expect(try await next("configurationReloaded").text("changed") == "worker.window")
     _ = try await next("configurationApplied")
     #expect(await worker.terminate() == .status(0))
-    // The worker has stopped one time, and its counts include the pushes before the reloads.
+    // The worker has stopped once, and its counts include the pushes before the reloads.
     let rest = await worker.errorLines.reduce(into: [String]()) { $0.append($1) }
     #expect(rest.count { $0.contains(#""event":"stopped""#) } == 1)
     #expect(stopLines.isEmpty, "\(stopLines)")

@@ -74,7 +74,6 @@ struct SecondServiceToolsTests {
   @Test(arguments: [
     // The app determines the service. Without an app the form of the payload decides, and otherwise the standard
     // service is used.
-    // service.
     (#"{"txt":1}"#, "chat", "payload", ["text-missing"]),
     (#"{"text":"Hi","text":1}"#, nil, "payload", ["duplicate-key"]),
     (

@@ -5,7 +5,7 @@ import Testing
 @testable import carillon
 
 /// `carillon top`. On a terminal it draws the whole screen and restores it at the end. Elsewhere it prints the state
-/// one time.
+/// once.
 struct TopTests {
   @Test func withoutATerminalTopPrintsOneFrame() async throws {
     let world = try await CarillonWorld()

@@ -57,7 +57,7 @@ struct WebhookTests {
     #expect(error?.hasPrefix(says) == true, "\(error ?? "taken")")
   }
 
-  /// No server listens at these addresses, and Carillon does not connect to them. It refuses the address before.
+  /// No server listens at these addresses. Carillon refuses each address before it connects.
   @Test(arguments: [
     "https://127.0.0.1:1/", "https://localhost:1/", "https://[::1]:1/", "https://169.254.169.254/",
     "https://[::ffff:10.0.0.1]:1/",

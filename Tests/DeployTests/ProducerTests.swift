@@ -113,8 +113,8 @@ import Testing
     #expect(await worker.terminate() == .status(0))
   }
 
-  /// The same user through HTTP. The campaign is sent one time although it is submitted twice, and the producer reports
-  /// a refusal.
+  /// The same user through HTTP. The campaign is sent once although it is submitted twice, and the producer reports a
+  /// refusal.
   private func runByHTTP(_ language: String, _ number: Int, _ command: [String], _ stage: Stage) async throws {
     let (user, id) = (Self.user + language, "by-http-\(language)")
     let token = CarillonWorld.token(2 * number + 1)

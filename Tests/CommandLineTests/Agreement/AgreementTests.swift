@@ -19,7 +19,8 @@ import Testing
       if try await agree(on: job, number, readers, &disagreements) { accepted += 1 } else { refused += 1 }
     }
     print("random jobs: \(accepted) accepted, \(refused) refused")
-    // Both kinds are frequent, or the jobs test little. The bounds are far below the usual shares.
+    // Accepted and refused jobs must both be frequent, or the jobs test little. The bounds are far below the usual
+    // shares.
     #expect(accepted > Self.count / 20 && refused > Self.count / 20)
   }
 
@@ -64,8 +65,9 @@ import Testing
     return submitted == nil
   }
 
-  /// Returns whether the errors of `lint` have the error of `submit`. `lint` reports a key that occurs twice with its
-  /// place, and each field that has moved alone. It takes a file without the main fields of a job for a payload.
+  /// Returns whether the errors of `lint` have the error of `submit`. `lint` also reports the place of a key that
+  /// occurs twice, and reports each moved field separately. It takes a file without the main fields of a job for a
+  /// payload.
   private static func has(_ refusal: JobReaders.Refusal, _ lint: [JobReaders.Refusal]) -> Bool {
     lint.contains { error in
       isSame(error, refusal) || error.message.hasSuffix("not a job")

@@ -11,8 +11,8 @@ struct RunbookTests {
     "campaign list", "campaign show", "dead list", "dead show", "doctor", "quarantine list", "results export", "status",
     "store check",
   ]
-  /// Commands that change something, in the order in which they run, with their exit status in this world: nothing
-  /// waits for approval, and the job on the dead list stays invalid.
+  /// Commands that change something, in the order in which they run, with their exit status in this world. Nothing
+  /// waits for approval here, and the job on the dead list stays invalid.
   private static let acting: [(command: String, status: Int32)] = [
     ("campaign approve", 1), ("campaign resume ID", 0),
     ("quarantine release", 0), ("quarantine purge", 0), ("dead retry", 1), ("dead drop", 0), ("campaign cancel", 0),

@@ -4,9 +4,11 @@ import TestSupport
 /// A page of `deploy/stories`: files and commands of its reader, and the answers.
 ///
 /// A block of ```` ```console ```` has commands after `$ ` and their answers. Any other block is a file; the text above
-/// the block has its name. Comments, which readers don't see, contain instructions for the test: a condition to wait
-/// for (`until: COMMAND => TEXT`), an event of the world (`do: NAME`), or two forms of a line of the next answer, both
-/// of which are right (`or: LINE | OTHER`).
+/// the block has its name. Readers don't see comments. A comment is an instruction for the test:
+///
+/// - `until: COMMAND => TEXT` waits for a condition.
+/// - `do: NAME` is an event of the world.
+/// - `or: LINE | OTHER` names two forms of a line of the next answer, both of which are right.
 struct StoryPage {
   enum Step {
     case file(String, text: String)

@@ -31,8 +31,8 @@ import Testing
       return worker
     }
 
-    /// Lets the time after a stage pass, once the stage has completed: its end moves into the past, and the check of its
-    /// gate is due now.
+    /// Lets the time after a stage pass, once the stage has completed. The stage's end moves into the past, and the
+    /// check of its gate is due now.
     func pass(_ seconds: Int, afterStage part: String, of id: String) async throws {
       let key = "{carillon}:campaign:" + part
       try await until("\(part) has completed") { try await server.command("HGET", key, "finishedAt") != "" }
@@ -241,7 +241,7 @@ import Testing
     let all = first.union(rest)
     #expect(try await users("friday", "accepted") == all)
     #expect(reminded == all.subtracting(openers))
-    // No user who opted out of offers, was away for months, or is in the app's control group.
+    // The campaign reached no user who opted out of offers, was away for months, or is in the app's control group.
     #expect(all.isDisjoint(with: ["c100", "c101"]))
     #expect(all.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 != 9 } ?? true })
     let control = Set(
@@ -249,7 +249,7 @@ import Testing
         .map(
           String.init))
     #expect(!control.isEmpty && control.isDisjoint(with: all))
-    // Two offers a week and no third one.
+    // A user gets two offers a week and no third one.
     let (capped, idea) = (try await users("idea", "capped"), try await users("idea", "accepted"))
     #expect(capped == reminded && idea == all.subtracting(reminded))
     // Exactly the users who had to wait got the better variant.
