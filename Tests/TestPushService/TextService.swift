@@ -36,7 +36,7 @@ public struct TextService: PushService {
   /// Bounds for retries.
   public var retryBounds: RetryBounds
 
-  /// Quota of all apps that have the same one.
+  /// Quota of the service. Apps with an equal quota share it.
   public var quota: ServiceQuota?
 
   /// - Parameters:

@@ -13,8 +13,8 @@ public enum FreePort {
   /// Returns a free port that no test of this process got before.
   ///
   /// The range is below the one from which Linux takes the ports of outgoing connections (ip_local_port_range, 32768
-  /// and up), so no connection takes the port in between. Another process still can, and then the caller tries again. A
-  /// Redis Cluster node also listens 10,000 above its port, which is below that range too.
+  /// and up), so no connection takes the port in between. Another process can still take it; the caller then tries
+  /// another port. A Redis Cluster node also listens 10,000 above its port, which is below that range too.
   public static func find() throws -> UInt16 {
     try recent.withLock { recent in
       for _ in 0..<1000 {

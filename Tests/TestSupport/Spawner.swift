@@ -4,9 +4,9 @@ import Synchronization
 
 /// Starts all children from one thread that lives as long as the process.
 ///
-/// The kernel kills a child with a death signal when the *thread* that started it ends (prctl(2)), and threads of
-/// Dispatch and of Swift's pool are temporary. The pipes are also created on this thread. So no child inherits an end
-/// of another's pipe, which would keep the other's output open. Foundation's `Process` can't guarantee that.
+/// The kernel kills a child with a death signal when the *thread* that started it ends (prctl(2)). Threads of Dispatch
+/// and of Swift's pool are temporary. The pipes are also created on this thread. So no child inherits an end of
+/// another's pipe, which would keep the other's output open. Foundation's `Process` can't guarantee that.
 final class Spawner: Sendable {
   static let shared = Spawner()
 

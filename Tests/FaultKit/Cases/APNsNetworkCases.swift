@@ -71,7 +71,7 @@ enum APNsNetworkCases {
       try await play(stage, fault, windows: 2) { member in
         let before = fired(await member.proxy.counters)
         await member.proxy.set(kind)
-        // From shorter to longer than the timeout.
+        // The time is shorter or longer than the timeout.
         await stage.elapse(milliseconds: 1000...5000)
         await member.proxy.set(.none)
         return fired(await member.proxy.counters) > before

@@ -63,7 +63,7 @@ struct IsolationScene {
     return alone
   }
 
-  /// Waits until the sick endpoint receives nothing for some time: then the workers' pushes of its campaign are stuck
+  /// Waits until the sick endpoint receives nothing for some time. The workers' pushes of its campaign are then stuck
   /// and occupy as many resources as possible. A slow endpoint may continue, so the wait has a limit.
   func restOfSick() async throws {
     var (last, since) = (-1, ContinuousClock.now)

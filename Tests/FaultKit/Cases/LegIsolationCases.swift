@@ -83,7 +83,7 @@ enum LegIsolationCases {
       try await world.simulator.set(on)
       try await world.ended(both, leg: healthy)
       let took = try await seconds(of: world.leg(healthy, of: both))
-      // As for apps: see ``IsolationScene``.
+      // The bound is that for apps: see ``IsolationScene``.
       stage.expect(took <= 3 * alone + 1.5, "leg \(healthy) took \(took) s; alone: \(alone) s")
       stage.note("alone: \(alone) s, beside \(sick): \(took) s")
       if try await world.leg(sick, of: both).times.finishedAt == nil { stage.fired(fault, duplicates: duplicates) }

@@ -83,8 +83,8 @@ public actor TCPProxy {
   /// Delays every piece in both directions; 0 for no delay. The order stays the same.
   public func setDelay(milliseconds: Int) { delay = UInt64(max(milliseconds, 0)) * 1_000_000 }
 
-  /// Sets a trap: after this number of bytes in a direction, over all connections, the connection of the next byte is
-  /// cut, even within a message. It replaces an unused trap.
+  /// Sets a trap, which replaces an unused trap. The trap counts the bytes of one direction over all connections. After
+  /// this number of bytes, the connection of the next byte is cut, even within a message.
   public func cut(after bytes: Int, of direction: ProxyDirection, by ending: ProxyEnding = .reset) {
     trap = Trap(bytes: max(bytes, 0), direction: direction, ending: ending)
   }

@@ -76,8 +76,8 @@ extension World {
   }
 
   /// Checks that a delivered target never has an outcome that denies it, and that retargeting by `accepted` and
-  /// `unknown` includes it. The exceptions are lost writes that no worker could replay: a lost record, and a lost claim
-  /// that returns the slice to a former owner with an attempt of its own.
+  /// `unknown` includes it. The exceptions are lost writes that no worker could replay: a lost record, and a lost
+  /// claim. A lost claim returns the slice to a former owner that may have attempted the target too.
   private mutating func checkDelivered(_ target: Int, _ ending: Ending) {
     guard ending.saysUndelivered, apns.deliveries[target] > 0 else { return }
     if apns.forgiven[target] > 0 || apns.returned >> UInt32(target) & 1 == 1 { return }

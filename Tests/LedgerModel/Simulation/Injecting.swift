@@ -156,8 +156,8 @@ extension World {
     }
   }
 
-  /// Records a target that a later owner may have sent, if Redis loses that owner's claim and the slice returns to a
-  /// live former owner that has an attempt of its own of this target.
+  /// Records a target that a later owner may have sent. Redis loses that owner's claim, and the slice returns to a live
+  /// former owner that has attempted this target too.
   private mutating func noteReturned(_ target: Int, from lost: Int, to claim: Int, since at: Int) {
     let former = holders[claim]
     guard lost != claim, former.place >= 0, workers[former.place].isAlive else { return }

@@ -106,7 +106,8 @@ extension World {
     follow(place, number, call, reply)
   }
 
-  /// Ends a pass over the journal. Entries that wait for another worker's seal are retried until others continue.
+  /// Ends a pass over the journal. Until the grace period ends, entries that wait for another worker's seal are tried
+  /// again.
   private mutating func endPass(_ place: Int) {
     var isLeft = false
     for number in workers[place].journal.indices where workers[place].journal[number].progress != .done {
