@@ -54,7 +54,7 @@ struct LintBoundTests {
     #expect(TextLines([]).position(of: 0) == TextPosition(of: 0, in: []))
   }
 
-  /// An error that occurs in every language is reported one time, and other errors up to the bound.
+  /// An error that occurs in every language is reported once, and other errors up to the bound.
   @Test func languagesShareTheBound() throws {
     let languages = (0..<200).map { "\"x\($0)\":{\"aps\":{\"alrt\":\"a\",\"soond\":\"b\"}}" }.joined(separator: ",")
     let job =

@@ -234,7 +234,7 @@ struct CampaignStagesTests {
     #expect(StageGate(behind: 1, of: try parse("[\(stage)]")) == nil)
   }
 
-  /// The failures of a small leg would not count among those of the others.
+  /// In a sum over all legs, the failures of a small leg would not be noticed.
   @Test func gateJudgesTheFailuresOfEachLeg() throws {
     let finding = StageGate.Finding(
       finishedAt: 1, legs: [("apns", [.accepted: 990, .rejected: 10]), ("fcm", [.accepted: 10, .failed: 10])])

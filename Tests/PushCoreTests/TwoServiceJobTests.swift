@@ -64,7 +64,7 @@ struct TwoServiceJobTests {
     #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
-  /// A text of one service may be shortened, and the other service does not have it.
+  /// The job may shorten a text that only one of its services shows.
   @Test(arguments: [
     #""apns":{"payload":{"aps":{"alert":{"body":"own"}}}},"trim":"apns.payload.aps.alert.body""#,
     #""apns":{"payload":{"aps":{"alert":{"body":"own"}}}},"trim":"message.body""#,

@@ -3,7 +3,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// Replacement of a server that is not the right one any more. The same name may lead to another server.
+/// Replacement of a server that no longer is the right one. The same name may lead to another server.
 @Suite struct RedisFailoverTests {
   private static let quick = RedisOptions.unhurried(backoff: Backoff(base: .milliseconds(1), cap: .milliseconds(20)))
 
@@ -16,7 +16,7 @@ import Testing
     try await old.command("replicaof", "127.0.0.1", String(new.port))
     // The fault has fired, and the caller gets the error.
     #expect(try await client.command("SET", "a", "2").error?.code == .readOnly)
-    // As long as the name leads to a replica, no server can be asked.
+    // As long as the name leads to a replica, the client has no server that it can use.
     let opened = await proxy.counters.accepted
     await proxy.wait { $0.accepted >= opened + 3 }
     let waiting = Task { try await client.command("SET", "a", "3") }

@@ -119,8 +119,8 @@ import Testing
     #expect(throws: TLSError.self) { try TLSContext.client(trust: .file("/nonexistent.pem")) }
   }
 
-  /// A read that finds only messages of TLS itself returns before it has read all of them, so that other connections of
-  /// the thread get their turn.
+  /// A read that finds only messages of TLS itself returns before it has read all of them. So other connections of the
+  /// thread get their turn.
   @Test func keyUpdatesDoNotHoldARead() throws {
     let pair = try pair()
     try pair.handshake()

@@ -98,7 +98,7 @@ import Testing
       try #require(!witness.refused.contains(history.generation), "a refused token is given out: \(event)")
       try #require(!isStopped && history.policy.delay(now) == nil)
     } else if witness.isWanted, !isStopped {
-      // A caller waits: a request runs, or the next one comes within a minute and its jitter.
+      // If a caller waits, a request runs, or the next request starts within a minute and its jitter.
       let wakeAt = actions.wakeAt ?? .max
       try #require(witness.openSince != nil || wakeAt <= now + 66_000, "nothing is due: \(event)")
       witness.counts[history.policy.delay(now) == nil ? "expired" : "delayed", default: 0] += 1
