@@ -196,7 +196,7 @@ struct PartModelTests {
       try await world.command("KEYS", "*\(world.keys.namespace)*").compactMap(\.string)
     }
 
-    /// The last stage that workers know to have begun and Redis does not.
+    /// The last stage that has begun according to workers, but not according to Redis.
     var lost: Int? {
       guard model.state == .active || model.state == .paused else { return nil }
       return starts.keys.max().flatMap { $0 > model.stage ? $0 : nil }

@@ -7,7 +7,7 @@ import Testing
 struct TwoServiceTests {
   private static let android = "cAAAAAAAAAAAAAAAAAAAAA:APA91b_"
 
-  /// A configuration and a simulator whose ports only the options of `simulate` name.
+  /// A configuration and a simulator. The options of `simulate` set the ports of both.
   private struct World {
     var world: CarillonWorld
     let options: [String]

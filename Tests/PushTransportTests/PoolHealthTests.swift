@@ -66,7 +66,7 @@ struct PoolHealthTests {
     #expect(health([silent, idle], at: 6) == .unresponsive(since: 4 * Self.second))
     let answering = connection(.established, inFlight: 1, openedAt: 0, answeredAt: 5 * Self.second)
     #expect(health([silent, answering], at: 6) == .ready)
-    // After a rest the silence counts from the first push.
+    // After an idle time, the silence is counted from the first push.
     let woken = connection(.established, inFlight: 1, busySince: 50 * Self.second, openedAt: 0, answeredAt: Self.second)
     #expect(health([woken], at: 51) == .ready)
     #expect(health([woken], at: 52) == .unresponsive(since: 50 * Self.second))

@@ -62,7 +62,7 @@ struct StoreDump {
 
   private func text(_ reply: RedisReply, after cut: Int = 0) -> String {
     let bytes = Array((reply.bytes ?? []).dropFirst(cut))
-    // A present time in ms. Times of the scenario are small.
+    // A time of the real clock, in ms. Times of the scenario are small.
     if let number = reply.integer, number > 1_700_000_000_000 { return "<ms>" }
     var text = Self.plain(bytes)
     for (name, replacement) in names { text = text.replacing(name, with: replacement) }

@@ -35,7 +35,7 @@ extension World {
     return nil
   }
 
-  /// Checks that records only rise, and that a recorded acceptance is never lost.
+  /// Checks that a record never returns to an earlier state, and that a recorded acceptance is never lost.
   private mutating func checkRise(_ slice: SliceState, _ before: SliceState, _ call: StoreCall) {
     guard before.phase == .sealed, slice.seal == before.seal else { return }
     if slice.granted < before.granted { fail("slice \(call.slice): high-water mark fell") }
