@@ -13,7 +13,7 @@ import Synchronization
 public struct CampaignStore: Sendable {
   /// Names of the keys, for output to other programs.
   public private(set) var keys: Keyspace
-  /// Push services of the stored tokens and reasons, and the service of each app.
+  /// The push services whose tokens and reasons are stored, and the service of each app.
   public let services: PushServices
   /// Known time zones.
   public let zones: ZoneDatabase
@@ -36,12 +36,12 @@ public struct CampaignStore: Sendable {
 
   /// Oldest version of Redis with all commands that Carillon uses (`LMOVE` and `LPOS` came with 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
-  /// Version of the keys and of all formats that have no own version, see `README.md`. Carillon refuses a store of
-  /// another version.
+  /// Version of the keys and of all formats that have no version of their own, see `README.md`. Carillon refuses a
+  /// store of another version.
   static let layoutVersion = announcedLayout ?? 14
 
-  /// Value of `CARILLON_FAULT_LAYOUT`: the version that a debug build pretends to have, to test that it refuses a
-  /// store; `nil` if not set.
+  /// Value of `CARILLON_FAULT_LAYOUT`; `nil` if not set. A debug build pretends to have this version, so that tests can
+  /// check that it refuses a store of another version.
   private static var announcedLayout: Int? {
     #if DEBUG
       ProcessInfo.processInfo.environment["CARILLON_FAULT_LAYOUT"].flatMap { Int($0) }
@@ -183,7 +183,8 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// Returns this store for calls that must use the same connections: those that are admitted now.
+  /// Returns this store for a group of calls that must use the same connections. It uses only the connections that are
+  /// admitted now.
   public func pinned() -> CampaignStore {
     var store = self
     store.pin = fence?.admitted
@@ -213,8 +214,6 @@ public struct CampaignStore: Sendable {
     return await redis.isConnected(by: fence.admitted)
   }
 
-  /// Runs commands. An error reply to any of them is thrown.
-  ///
   /// - Parameter timeout: the timeout for the replies; `nil` for the client's own.
   /// - Throws: the first error reply as a ``StoreError``; `RedisError` if the connection to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {

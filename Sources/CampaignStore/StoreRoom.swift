@@ -15,7 +15,7 @@ extension StoreRoom {
   var zones: ZoneDatabase { store.zones }
   var redis: RedisClient { store.redis }
 
-  /// Runs commands and throws an error reply to any of them, see ``CampaignStore/run(_:timeout:)``.
+  /// Runs commands and throws the first error reply, see ``CampaignStore/run(_:timeout:)``.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
     try await store.run(pipeline, timeout: timeout)
   }

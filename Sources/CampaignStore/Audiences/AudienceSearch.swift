@@ -5,9 +5,10 @@ import PushCore
 /// and one command for each page and other set. Pure.
 struct AudienceSearch: Sendable {
   let root: AudienceTerm
-  /// The term without exclusions and suppression lists, and the term with exclusions only; `nil` if it has neither.
+  /// Two forms of the term: `selected` without exclusions and suppression lists, `admitted` with the exclusions only.
+  /// `nil` if the term has neither.
   private let wider: (selected: AudienceTerm, admitted: AudienceTerm)?
-  /// All sets that the term depends on, each once, however often the term names it.
+  /// All sets that the term depends on. Each set is listed once, even if the term names it several times.
   let sets: [AudienceSet]
   /// Sets that are often empty. Their sizes are read first, and an empty set is then left out of the search.
   private let optional: Set<AudienceSet>
@@ -62,7 +63,7 @@ struct AudienceSearch: Sendable {
   func withoutEmpty(_ sizes: [Int]) -> AudienceSearch? {
     let empty = optional.intersection(zip(sets, sizes).filter { $1 == 0 }.map(\.0))
     guard !empty.isEmpty else { return self }
-    // A set of the job itself may be empty under the same name. It then selects no user.
+    // The job's own selection may name one of the empty sets. That set then selects no user.
     let wider = wider.flatMap { wider in
       wider.selected.without(empty: empty.contains).flatMap { selected in
         wider.admitted.without(empty: empty.contains).map { (selected, $0) }
@@ -89,7 +90,7 @@ struct AudienceSearch: Sendable {
   /// Returns the sets against which the members of a set are checked.
   func asked(of source: AudienceSet) -> [AudienceSet] { sets.filter { $0 != source } }
 
-  /// Returns for each member of a page whether it matches the term.
+  /// Returns whether each member of a page matches the term.
   ///
   /// - Parameter columns: for each checked set, which members of the page are in it.
   func holds(_ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int) -> [Bool] {
@@ -133,7 +134,8 @@ extension AudienceTerm {
     case .not(let term):
       sets.insert(.users)
       term.collectSets(into: &sets)
-    // An exclusion takes users from the left side, whether they are registered or not.
+    // An exclusion removes users from the left side, registered or not, so the search does not need the set of all
+    // users.
     case .and(let left, .not(let right)), .and(let left, let right), .or(let left, let right):
       left.collectSets(into: &sets)
       right.collectSets(into: &sets)
@@ -177,7 +179,7 @@ extension AudienceTerm {
     }
   }
 
-  /// Returns for each member of a page whether it matches.
+  /// Returns whether each member of a page matches.
   /// - Parameter column: returns which members of the page are in a set.
   fileprivate func holds(_ column: (AudienceSet) -> [Bool]) -> [Bool] {
     switch self {

@@ -33,7 +33,7 @@ extension Audiences {
   /// Counts the users and pushes of a campaign as if it began now. It reads the same data as the slices, and sends
   /// nothing.
   ///
-  /// If the job lists users, the list is in Redis during the count.
+  /// If the job lists users, the store keeps this list in Redis during the count.
   ///
   /// - Parameters:
   ///   - campaign: a campaign, submitted or not.

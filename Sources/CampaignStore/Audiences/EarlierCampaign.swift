@@ -6,7 +6,7 @@ extension Audiences {
   /// Seconds for which the results of an earlier campaign must at least remain when a slice that uses them is expanded.
   private static let margin = 60
 
-  /// Returns the error of a reference to a campaign; `nil` if there is none. The campaign need not have ended.
+  /// Returns the reason why an audience can't refer to a campaign; `nil` if it can. The campaign need not have ended.
   func problem(ofEarlier id: String) async throws -> StoreError? {
     guard let (record, job) = try await store.campaigns.findWithJob(id) else {
       // The job is submitted, and will become a campaign.

@@ -13,12 +13,12 @@ extension AudienceTerm {
   }
 
   /// Returns whether the term can match a user in a partition. The answer depends only on which sets have members, so
-  /// it may be true although no user matches. If more sets have members, the answer never changes from true to false.
+  /// it may be true although no user matches. If further sets get members, the answer never changes from true to false.
   func canMeanAnybody(where hasMembers: (AudienceSet) -> Bool) -> Bool {
     switch self {
     case .set(.matching), .not: hasMembers(.users)
     case .set(let set): hasMembers(set)
-    // An exclusion takes users from the left side, whether they are registered or not: see `AudienceSearch`.
+    // An exclusion removes users from the left side, registered or not. The right side therefore does not matter here.
     case .and(let left, .not): left.canMeanAnybody(where: hasMembers)
     case .and(let left, let right):
       left.canMeanAnybody(where: hasMembers) && right.canMeanAnybody(where: hasMembers)
@@ -31,8 +31,8 @@ extension AudienceTerm {
 /// The partitions in which a campaign to an expression can have users. They get a slice when the campaign begins to
 /// expand.
 extension Audiences {
-  /// Fixes the partitions in which a campaign has slices, and the current rules of its segments: the campaign begins to
-  /// expand. Only the first call has an effect.
+  /// Stores the partitions in which a campaign has slices, and the current rules of its segments. A worker calls this
+  /// function when the campaign begins to expand. Only the first call has an effect.
   ///
   /// - Returns: the valid definitions, from the first call; `nil` if the campaign no longer exists.
   /// - Throws: ``StoreError`` `invalid` if the audience depends on data that no longer exists.
@@ -93,7 +93,7 @@ extension Audiences {
     let sets = Array(term.decidingSets)
     var reached: [Int] = []
     var pipeline = RedisPipeline()
-    // A round trip has whole partitions, for any number of sets.
+    // Every round trip covers whole partitions, whatever the number of sets.
     let step = max(1, CampaignStore.batch / sets.count)
     for start in stride(from: 0, to: keys.partitions, by: step) {
       let range = start..<min(start + step, keys.partitions)
@@ -112,8 +112,8 @@ extension Audiences {
     return reached.isEmpty ? [0] : reached
   }
 
-  /// Adds a slice to a campaign in a partition that had none. A worker has sealed targets there, so the partition had
-  /// users, and Redis has lost them.
+  /// Adds a slice to a campaign in a partition that had none. A worker has sealed targets in that partition, so the
+  /// partition had users, and Redis has lost these users.
   public func addSlice(_ slice: SliceReference) async throws {
     let id = slice.campaign
     var pipeline = RedisPipeline()

@@ -15,7 +15,7 @@ public struct ReachSample: Sendable, Equatable {
 extension Audiences {
   /// Largest number of checked users: two pages of devices, which takes a few ms.
   private static let sampledUsers = 1000
-  /// Largest number of searched partitions: each costs at least two round trips.
+  /// Largest number of searched partitions. Each partition costs at least two round trips.
   private static let sampledWalks = 16
 
   /// Searches for the first user who would get a push of the campaign if it began now.
@@ -24,7 +24,8 @@ extension Audiences {
   /// at most 1,000 users in 16 partitions. If the job lists users, it checks 1,000 of them, evenly spread over the
   /// list.
   ///
-  /// - Returns: `nil` if the store can't know: for raw tokens and channels, and until an earlier campaign has ended.
+  /// - Returns: `nil` for raw tokens and channels, whose users are unknown, and until all earlier campaigns of the
+  ///   audience have ended.
   public func sampleReach(of campaign: Campaign, filter: DeviceFilter) async throws -> ReachSample? {
     guard campaign.isToUsers, try await unfinishedEarlier(of: campaign) == nil else { return nil }
     var campaign = try await withEarlierParts(campaign)

@@ -8,8 +8,8 @@ extension Audiences {
   ///
   /// - Parameters:
   ///   - segment: a name that expressions can contain.
-  ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, means now.
-  ///     Statements about a user after that time stay valid.
+  ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, means now. Later
+  ///     statements about a user stay valid.
   /// - Throws: ``StoreError`` `invalid` if the current list is newer, or if the times of newer statements may have
   ///   expired.
   public func replacement(of segment: String, asOf: Int? = nil) async throws -> SegmentReplacement {

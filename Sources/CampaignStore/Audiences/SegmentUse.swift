@@ -57,7 +57,8 @@ extension Audiences {
     pipeline.append("SREM", keys.segments, name)
     let isThere = try await run(pipeline)[0].integer == 1
     do {
-      // Finds campaigns that were activated after the first check. Later ones are paused before they are expanded.
+      // This check finds campaigns that were activated after the first check. Campaigns that are activated after this
+      // check are paused before they are expanded.
       try await checkUnused(name)
     } catch {
       if isThere {
@@ -68,8 +69,8 @@ extension Audiences {
       throw error
     }
     if isThere {
-      // The removal is a statement about the whole list: an older statement that arrives later does not add a user
-      // again.
+      // The removal counts as a statement about the whole list. So an older statement that arrives later does not add a
+      // user again.
       try await putInForce(try await replacement(of: name), keepingTimesFor: Registry.memory / 1000)
     }
     return isThere

@@ -3,7 +3,8 @@ import Redis
 
 /// Segments: named sets of users, stored in the partitions of their users.
 extension Audiences {
-  /// Adds users to a segment or a suppression list, from now on. The first users create the segment.
+  /// Adds users to a segment or a suppression list, with the present time. This call creates the segment if it does not
+  /// exist.
   ///
   /// - Parameters:
   ///   - users: ids that `UserID` allows; some thousands in a call.
@@ -19,7 +20,7 @@ extension Audiences {
     return Self.sum(try await run(pipeline), known)
   }
 
-  /// Removes users from a segment or a suppression list, from now on.
+  /// Removes users from a segment or a suppression list, with the present time.
   ///
   /// - Returns: the number of these users who were in it.
   public func remove(_ users: [String], from segment: String) async throws -> Int {

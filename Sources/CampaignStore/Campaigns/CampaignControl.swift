@@ -77,7 +77,7 @@ extension Campaigns {
   }
 
   /// Pauses, resumes or cancels a campaign on behalf of a person, and waits until every live worker has applied the
-  /// change. After a pause or cancel, a worker has sent at most one window of further pushes by then.
+  /// change. By then, each worker has sent at most one window of pushes after the pause or cancel.
   ///
   /// - Parameters:
   ///   - person: the person; empty if unknown.
@@ -148,7 +148,8 @@ extension Campaigns {
     return try await run(pipeline)[0].compactMap { TimelineEntry($0.string ?? "") }
   }
 
-  /// Interval between checks whether workers have applied an epoch. A message notifies the workers.
+  /// Interval between two checks of which workers have applied an epoch. The workers do not wait for this interval,
+  /// because a message notifies them.
   private static let confirmationInterval = Duration.milliseconds(20)
 
   /// Changes the state of a campaign with its parts, and of a recurring campaign with its last run, in one step. Raises
@@ -169,7 +170,7 @@ extension Campaigns {
     throw await store.repair.damaged([keys.campaign(CampaignID(id).whole)])
   }
 
-  /// Largest number of readings of a campaign for one change. A run begins at most once a minute, so a second reading
+  /// Maximum number of times that one change reads the campaign. A run begins at most once a minute, so the second read
   /// finds the run and its parts, unless the record is damaged.
   private static let mostReadings = 4
 
@@ -215,7 +216,7 @@ extension Campaigns {
     }
     let reply = try await run(pipeline)[0]
     if reply.first?.integer == -1 { return nil }
-    // The new state is that of the legs, if only these change.
+    // If only the legs of a service change, the new state is the state of these legs.
     let legs = ids.indices.filter { service != nil && CampaignID(ids[$0]).part?.service == service }
     let states = (legs.isEmpty ? [0] : legs).compactMap { index in
       reply.count == ids.count + 1 ? reply[index + 1].first?.string.flatMap(CampaignState.init(rawValue:)) : nil
@@ -284,8 +285,8 @@ extension Campaigns {
 
   /// Opens the parked slices of a campaign. If the call is interrupted, the other slices open when they are due.
   ///
-  /// - Parameter isReady: whether the event has occurred for which the slices of an active campaign have waited. If
-  ///   not, only slices of a cancelled campaign are opened.
+  /// - Parameter isReady: whether the event that the slices of an active campaign wait for has occurred. If not, only
+  ///   slices of a cancelled campaign are opened.
   func unparkAll(of id: String, lane: Lane, isReady: Bool = false) async throws {
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {
       var pipeline = RedisPipeline()

@@ -22,8 +22,8 @@ extension Campaigns {
     }
   }
 
-  /// Maximum number of campaigns that are read for a page. A page of a rare kind may have fewer campaigns than
-  /// requested.
+  /// Maximum number of campaigns that are read for a page. If few campaigns match the filter, a page may have fewer
+  /// campaigns than requested.
   static let mostLookedAt = 2000
 
   /// Returns campaigns whose records still exist, newest first, with their totals.

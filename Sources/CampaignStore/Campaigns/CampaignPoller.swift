@@ -7,9 +7,10 @@ import Redis
 public struct CampaignPoller: Sendable {
   private let id: String
   private var slices: [Int: OpenSlice] = [:]
-  /// First of the partitions that are read next in turn.
+  /// The partition at which the next reading in turn begins.
   private var next = 0
-  /// Slices that were held at the last refresh. Their later counts must still be read.
+  /// Partitions of the slices that workers held at the last refresh. The next refresh reads them again, because their
+  /// counts may have changed since.
   private var former: [Int] = []
   /// Whether nothing has been read yet.
   private var isFirst = true

@@ -15,7 +15,8 @@ extension CampaignRecord {
   public struct Resumes: Sendable {
     /// Number of resumes.
     public var round = 0
-    /// Whether prunes and quarantines are carried out whatever their share, because the last resume requested that.
+    /// Whether workers carry out all prunes and quarantines, without a limit for their share, because the last resume
+    /// requested this.
     public var isUnguarded = false
   }
 

@@ -48,8 +48,8 @@ struct OpenSlice: Sendable {
   var readyAt: Int?
 }
 
-/// A campaign without its job, which may have 1 MB (see ``Campaigns/findWithJob(_:)``). The record has the fields of
-/// the campaign's hash that commands show, in groups.
+/// A campaign without its job, because a job may have 1 MB (see ``Campaigns/findWithJob(_:)``). The record has the
+/// fields of the campaign's hash that commands show, in groups.
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState
@@ -81,8 +81,8 @@ public struct CampaignRecord: Sendable {
   /// For `show`: the reason why an active campaign is not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?
 
-  /// One part of each leg that is paused while the rest of the campaign continues: a part that a worker has paused, if
-  /// there is one.
+  /// One part of each leg that is paused while the rest of the campaign continues. If a worker has paused a part of the
+  /// leg, it is that part.
   public var pausedLegs: [CampaignRecord] {
     guard state != .paused else { return [] }
     var legs: [CampaignRecord] = []
@@ -166,7 +166,7 @@ public struct CampaignRecord: Sendable {
     if state == .failed { reason = whyFailed }
   }
 
-  /// Reads its job: returns the campaign, or the part of this record.
+  /// Reads the job. Returns the campaign, or the part that this record describes.
   ///
   /// - Parameters:
   ///   - job: the job of the campaign.

@@ -13,7 +13,8 @@ public enum DeclineAnswer: Sendable, Equatable {
 /// Campaigns that workers decline. The reason is in the worker's settings, in its connection to the push service, or in
 /// the campaign. One worker can't find out which.
 extension Campaigns {
-  /// Records or renews that a worker declines a campaign. The worker must renew it within every `timeout`.
+  /// Records that a worker declines a campaign, or renews this record. The record expires unless the worker renews it
+  /// within `timeout`.
   ///
   /// - Parameters:
   ///   - round: the campaign's number of resumes, as the worker knows it.

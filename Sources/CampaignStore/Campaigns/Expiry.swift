@@ -3,8 +3,8 @@ import Redis
 
 /// Expiry of ended campaigns.
 extension Campaigns {
-  /// Handles the end of a campaign or a part. The last part ends its campaign. The keys of a part stay until its
-  /// campaign has ended. Can be repeated.
+  /// Handles the end of a campaign or a part. A campaign with parts ends when its last part ends. The keys of a part
+  /// stay until its campaign has ended. Can be repeated.
   func end(_ id: String) async throws {
     guard CampaignID(id).part != nil else { return try await expire(id) }
     let whole = CampaignID(id).whole
@@ -38,7 +38,8 @@ extension Campaigns {
       if !record.staging.partIDs.isEmpty {
         try await unlinkAudience(of: id, in: Array(0..<record.placement.partitions))
       }
-      // The campaign comes last: a worker that finds it without an expiry repeats all of this.
+      // The record of the campaign comes last. A worker that finds this record without an expiry repeats all of these
+      // commands.
       for id in record.staging.partIDs + [id] {
         pipeline.append("EXPIRE", keys.finished(id), seconds)
         pipeline.append("EXPIRE", keys.timeline(id), seconds)
@@ -98,9 +99,9 @@ extension Campaigns {
   /// Safety margin in ms after the expiry of a record. It covers the duration of the commands that set the expiry.
   private static let expiryMargin = 60_000
 
-  /// Removes campaigns whose records have expired from the list of all campaigns. Each campaign that ends removes up to
-  /// one page, so the list can't grow. A campaign that still exists has continued (`addslice.lua`), and is added again
-  /// when it ends.
+  /// Removes campaigns whose records have expired from the list of all campaigns. Workers call this function for each
+  /// campaign that ends. Each call removes up to one page, so the list can't grow without bound. A campaign that still
+  /// exists has continued (`addslice.lua`), and is added again when it ends.
   private func removeExpired() async throws {
     var pipeline = RedisPipeline()
     pipeline.append(

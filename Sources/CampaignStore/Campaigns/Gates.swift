@@ -17,7 +17,8 @@ public enum GateFinding: Sendable, Equatable {
 /// workers may check a gate at the same time; a stage begins once (`opengate.lua`).
 extension Campaigns {
   /// Interval in ms between checks of a gate whose stage has targets without an outcome, or whose campaign is paused.
-  /// The end of either triggers a check (`endpart.lua`, `control.lua`); the interval covers a trigger that was lost.
+  /// The end of the stage and the resume of the campaign also trigger a check (`endpart.lua`, `control.lua`). The
+  /// interval covers a lost trigger.
   private static let gateInterval = 60_000
 
   /// Checks the gate at which a campaign waits, and opens it or pauses the campaign.
@@ -63,8 +64,8 @@ extension Campaigns {
   ) async throws -> StageGate.Finding {
     var finding = StageGate.Finding(
       finishedAt: nil, winner: record.staging.winner, isOverruled: record.staging.overruled == place)
-    // The stage has ended when all of its legs have. A paused leg holds back no other leg: the gate is
-    // judged without it.
+    // The stage has ended when all of its legs have ended. A paused leg does not delay the other legs: the gate decides
+    // without it.
     var finishedAt = 0
     var legs: [CampaignRecord] = []
     for part in campaign.legs(ofStage: place) {
@@ -112,7 +113,7 @@ extension Campaigns {
   ///   - job: the job of the campaign.
   ///   - start: the start of the stage, in ms since the epoch.
   ///   - winner: the place of the variant that the stage gets; `nil` if each user is assigned one.
-  ///   - isAgain: whether the stage had begun before and Redis has lost that.
+  ///   - isAgain: whether the stage had begun before, and Redis has lost its beginning.
   /// - Returns: whether this call has begun it.
   func openGate(
     behind place: Int, of campaign: Campaign, _ job: [UInt8], start: Int, winner: Int?, isAgain: Bool = false
@@ -160,8 +161,8 @@ extension Campaigns {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Begins a stage again whose beginning Redis has lost, with its original start. Earlier stages that Redis has lost
-  /// as well begin with it, because the campaign would never end without them.
+  /// Begins a stage again, with its original start, after Redis has lost its beginning. The call also begins the
+  /// earlier stages that Redis has lost, because the campaign would never end without them.
   ///
   /// - Parameters:
   ///   - part: a part of that stage.

@@ -7,7 +7,7 @@ public struct UserTargets: Sendable {
   public let chunk: TargetChunk
   /// Their positions in ``chunk``.
   public let positions: [Int]
-  /// Whether the targets are sealed. If not, they are those of the present registrations.
+  /// Whether the targets are sealed. If not, the targets follow from the present registrations.
   public let isSealed: Bool
 }
 
@@ -33,7 +33,7 @@ extension Campaigns {
       store: store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
     let others = legs.dropFirst().map { "\($0.id) \($0.service)" }
     var builder = TargetBuilder(ledger: ledger, parts: [campaign.id] + others, filter: filter)
-    // Values in the job itself replace values that were uploaded beside it.
+    // Values in the job itself replace values that were uploaded separately.
     var values = campaign.message.recipientValues[user] ?? []
     if values.isEmpty { values = try await self.store.queue.values(of: user, in: campaign) }
     Array(user.utf8).withUnsafeBytes { user in
@@ -48,8 +48,8 @@ extension Campaigns {
     }
   }
 
-  /// Returns the targets of a user in the sealed slices of all legs; `nil` if none is sealed. A leg without targets in the
-  /// partition has no sealed slice.
+  /// Returns the targets of a user in the sealed slices of all legs; `nil` if no leg has a sealed slice. A leg without
+  /// targets in the partition has no sealed slice.
   private func sealedTargets(of user: String, in legs: [Campaign]) async throws -> [UserTargets]? {
     var targets: [UserTargets?] = []
     for campaign in legs {

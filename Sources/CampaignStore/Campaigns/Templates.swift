@@ -7,7 +7,7 @@ extension Campaigns {
   /// Maximum number of versions of a template.
   static let mostVersions = 10_000
 
-  /// Stores a new version of a template. The content of the newest version again changes nothing.
+  /// Stores a new version of a template. If the newest version has the same content, nothing changes.
   ///
   /// - Parameters:
   ///   - content: the content in the form of ``PushCore/JobTemplate/content(_:)``.

@@ -13,21 +13,21 @@ public struct VariantCounts: Sendable, Equatable {
   /// Creates counts that are all zero.
   public init() {}
 
-  /// Returns the number under which a slice counts a state of a variant's targets. `commit.lua` derives it from the
-  /// records.
+  /// Returns the number of the field in which a slice counts the targets of a variant in one state. `commit.lua`
+  /// derives this number from the records.
   ///
   /// - Parameter variant: the variant in the form of a ledger record (position plus one).
   static func number(of state: UInt8, _ variant: UInt8) -> Int { Int(state) + 16 * Int(variant) }
 
-  /// Stands for a state: the number of targets of the variant.
+  /// A pseudo-state: the field counts all sealed targets of the variant.
   private static let sealed: UInt8 = 31
-  /// One more than the largest of these numbers.
+  /// One more than the largest number of such a field.
   static let numbers = number(of: sealed, record(CampaignVariants.maximum - 1)) + 1
 
-  /// Returns the form in which a ledger record has the place of a variant.
+  /// Returns the place of a variant in the form of a ledger record: the place plus one.
   static func record(_ place: Int) -> UInt8 { UInt8(place + 1) }
 
-  /// Returns the fields of a slice that count something for the variant of a place.
+  /// Returns the fields of a slice that have the counts of the variant at a place.
   static func fields(_ place: Int) -> [String] {
     [targetsField(place)] + Outcome.allCases.map { "\(number(of: $0.rawValue, record(place)))" }
       + ReceiptEvent.Kind.allCases.map { field($0, place) }
@@ -123,7 +123,7 @@ extension Campaigns {
     return VariantDecision(try await run(pipeline)[0])
   }
 
-  /// Returns for each variant the number by which it is judged, and the total from which that number comes.
+  /// Returns the number by which each variant is judged, and the total of which that number is a part.
   static func figures(
     _ counts: [VariantCounts], by measure: CampaignVariants.Measure
   ) -> (counted: [Int], of: [Int]) {

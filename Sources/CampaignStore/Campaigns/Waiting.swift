@@ -43,7 +43,7 @@ extension Campaigns {
     return Self.wait(in: try await run(pipeline)[0], createdAt: createdAt)
   }
 
-  /// Returns the same from the reported reasons.
+  /// Returns the wait of the worker that has waited longest, from the reported reasons.
   static func wait(in remarks: RedisReply, createdAt: Int) -> CampaignWait? {
     let waits = remarks.compactMap { reply -> CampaignWait? in
       guard let parts = reply.string?.split(separator: " ", maxSplits: 1), parts.count == 2, let since = Int(parts[0]),
@@ -54,7 +54,8 @@ extension Campaigns {
     return waits.min { $0.since ?? 0 < $1.since ?? 0 }
   }
 
-  /// Returns the wait of a campaign for a live worker, since the last known heartbeat; `nil` if a worker is alive.
+  /// Returns the wait of every campaign while no worker is alive, which began at the last known heartbeat; `nil` if a
+  /// worker is alive.
   ///
   /// - Parameter lease: ms without a heartbeat after which a worker counts as dead.
   public func absence(lease: Int) async throws -> CampaignWait? {

@@ -1,9 +1,10 @@
 #!lua
 -- putinforce: replaces a list of users by a list that was imported completely, in one partition.
 -- Invariant: the new list is a statement about all users, with a time of its own. Three statements about single users
--- win over it: a later one, an opt-out of the same time, and an opt-out that arrived since the import began, whatever
--- its time. A list that is newer as a whole stays in force. A user who was erased since the time of the list is not in
--- it. A second run of the same call changes nothing, because the first run removed the marker.
+-- win over the new list: a later statement, an opt-out with the same time, and an opt-out that arrived since the import
+-- began, whatever its time. If the present list is newer as a whole, it stays in force. A user who was erased since the
+-- time of the list is not in it. A second run of the same call changes nothing, because the first run removed the
+-- marker.
 -- KEYS 1 list, 2 imported list, with the member '' as a marker, 3 times of the list, 4 erased, and for a suppression
 --      list 5 departures, 6 arrivals
 -- ARGV 1 time of the list (ms), 2 seconds until the times expire if the list is being removed, else '', 3 begin of the

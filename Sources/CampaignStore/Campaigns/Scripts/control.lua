@@ -1,23 +1,21 @@
 #!lua flags=allow-oom
 -- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it. A pause or
 -- resume may concern only the legs of one push service.
--- Invariant: a campaign and its parts change in one step, and a recurring campaign with its last run. The new state of
--- each depends on its own old state. A paused campaign is on no lane and not in the schedule. A cancelled campaign is
--- on its lane until its slices have been closed (see `unpark`).
--- If only the legs of a service are paused, the campaign itself is paused when no other part has targets left. If such
--- legs are resumed, a paused campaign continues with them.
--- A campaign that has not begun has no slices to close. A cancel ends it, and `promote` does not begin it. A campaign
--- with parts ends with its last part.
--- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
--- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
--- the guard is off until the next resume. Earlier answers to pushes of its app no longer count.
--- While the store is held (by a repartition), a campaign that has not begun waits in the schedule. A recurring campaign
--- is always in the schedule. After a resume, a stage that waited at a gate waits there again.
--- A campaign that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a
--- campaign, a resume or an approval overrides only the verdict of that gate.
--- A worker's request names a round. If its part has been resumed since that round, the request changes nothing, because
--- the problem may have been fixed. If a worker pauses the campaign because of a gate, and the gate has opened
--- in the meantime, nothing changes either.
+-- Invariant: a campaign and its parts change in one step. A recurring campaign and its last run also change in one
+-- step. The new state of each campaign or part depends on its own old state. A paused campaign is on no lane and not in
+-- the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`). If only the legs
+-- of a service are paused, the campaign itself is paused when no other part has targets left. If such legs are resumed,
+-- a paused campaign continues with them. A campaign that has not begun has no slices to close. A cancel ends it, and
+-- `promote` does not begin it. A campaign with parts ends with its last part. Every call raises the control epoch.
+-- Workers report the epoch that they have applied (see `synccontrol`). A resumed campaign has a new guard trial in a
+-- new round, because the problem may have been fixed. With 'unguarded', the guard is off until the next resume. Earlier
+-- answers to pushes of its app no longer count. While the store is held (by a repartition), a campaign that has not
+-- begun waits in the schedule. A recurring campaign returns to the schedule after a resume. A stage that waited at a
+-- gate waits there again after a resume. A campaign that needs approval is resumed only by an approval, and never by
+-- its submitter. If a gate has paused a campaign, a resume or an approval overrides only the verdict of that gate. A
+-- worker's request names a round. If its part has been resumed since that round, the request changes nothing, because
+-- the problem may have been fixed. A worker's request to pause the campaign because of a gate changes nothing if that
+-- gate has opened since.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
 --      its parts: campaign, open slices, guard trial, guard watch, objections, timeline
@@ -83,7 +81,8 @@ local function write_timeline(base)
   redis.call('LTRIM', KEYS[base + 5], -200, -1)
 end
 
--- Whether the change of the legs of a service was reported. All of their parts change together.
+-- Whether this call has reported the change of a service's legs. All of their parts change together, so one report is
+-- enough.
 local is_told = false
 
 -- Records a new state of a campaign or leg.
@@ -164,11 +163,11 @@ local function has_paused_part(place)
   return false
 end
 
--- Changes a campaign after the legs of one service.
+-- Changes the state of the whole campaign after the legs of one service have changed.
 local function follow_legs()
   if not whole or service == '' or changes_nothing or not whole.has_changed then return end
   write_timeline(whole.base)
-  -- A gate is judged without a paused leg.
+  -- The gate is due now, because it decides without paused legs.
   redis.call('ZADD', KEYS[10], 'XX', now, whole.id)
   local state = whole.state
   if resumes or whole.is_idle then state = follows(state, whole.begun, whole.due, whole.campaign) end

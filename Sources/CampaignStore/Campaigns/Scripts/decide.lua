@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- decide: records the variant that a person has chosen as the winner of an A/B test.
--- Invariant: the winner is recorded once. The first decision counts, by a person or by the gate (`opengate`). The gate
--- is then checked immediately.
+-- Invariant: the winner is recorded once. The first decision counts, whether a person or the gate (`opengate`) made it.
+-- The gate is then checked immediately.
 -- KEYS 1 campaign, 2 timeline, 3 gates
 -- ARGV 1 place of the variant, 2 its name, 3 the person ('' if unknown), 4 id of the campaign
 -- Returns {place, time, person} of the decision in force, or false if there is no such campaign

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- decline: records or renews that a worker declines a campaign.
+-- decline: records that a worker declines a campaign, or renews this record.
 -- Invariant: one worker alone can't stop a campaign. A campaign stops only if all live workers decline it. A decline
 -- expires with the worker's heartbeat, and it counts for one round only, because the problem may have been fixed before
 -- a resume.

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- endpart: handles the end of a part. The gate of its campaign becomes due, or the campaign ends with its last part.
--- If only paused legs have targets left, the campaign is paused with the reason of such a leg.
+-- endpart: handles the end of a part. The gate of its campaign becomes due, or the campaign ends with its last part. If
+-- only paused legs have targets left, the campaign is paused with the reason of one of these legs.
 -- Invariant: a campaign ends once, when all of its parts have ended, however often this script runs. Its outcome comes
 -- from all stages together. Companions (refreshes of widgets and controls) do not count. The campaign has failed if a
 -- part is missing or if a slice of a part was taken out.

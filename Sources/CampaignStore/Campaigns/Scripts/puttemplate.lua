@@ -1,5 +1,5 @@
 #!lua
--- puttemplate: stores a new version of a template, unless the newest version is the same.
+-- puttemplate: stores a new version of a template, unless the newest version has the same content.
 -- Invariant: a version never changes; every template is in the list of all templates.
 -- KEYS 1 template, 2 names of all templates
 -- ARGV 1 name, 2 content, 3 maximum number of versions
