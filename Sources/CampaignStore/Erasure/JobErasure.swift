@@ -5,7 +5,7 @@ import Redis
 extension Erasure {
   /// Largest number of events that one call replaces, because `LPOS` reads the list for each of them.
   private static let replacedEvents = 20
-  /// Events in a page.
+  /// Number of events in a page.
   private static let erasedEventPage = 1000
 
   /// Returns a function that compares a text with the tokens, in every form that their services read.
@@ -62,8 +62,8 @@ extension Erasure {
     return job
   }
 
-  /// Erases a user from the waiting events on the lists of producers that were pushed before the erasure. An event
-  /// without a time gets the time at which it is read. It would therefore restore the user.
+  /// Erases a user from the waiting events that producers pushed before the erasure. A worker gives an event without a
+  /// time the time at which it reads the event, so such an event would restore the user.
   ///
   /// - Parameter instant: time of the erasure, in ms since the epoch.
   func eraseFromWaitingEvents(_ user: String, _ tokens: [Registry.OwnedToken], at instant: Int) async throws {

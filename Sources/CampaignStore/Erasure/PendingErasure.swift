@@ -11,7 +11,8 @@ struct PendingErasure {
   /// Slices that a worker is building and that may have the user; `nil` if all steps remain.
   var slices: [SliceReference]?
 
-  /// Jobs that waited during the erasure and list the user or a token. A worker removes both when it takes a job in.
+  /// Ids of jobs that waited during the erasure and list the user or a token. A worker removes the user and the tokens
+  /// when it takes such a job in.
   var jobs: Set<String> = []
 
   /// Maximum time in seconds until an erasure is complete. An unsealed list of targets expires an hour after its last
@@ -109,8 +110,8 @@ extension Erasure {
     return true
   }
 
-  /// Completes erasures of processes that ended, and erasures that wait until the targets of a slice are sealed. A
-  /// failed erasure does not block the others.
+  /// Completes erasures whose process ended too early, and erasures that wait until the targets of a slice are sealed.
+  /// A failed erasure does not block the others.
   ///
   /// - Returns: the number of erasures that are complete now.
   /// - Throws: the latest failure, after all erasures had their turn.

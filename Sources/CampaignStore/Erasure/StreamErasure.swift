@@ -3,7 +3,7 @@ import Redis
 
 /// The erasure of a user from streams. An entry of a stream can't be changed, so it is removed.
 extension Erasure {
-  /// Entries of a stream in a page; an entry of the dead list has up to 64 kB.
+  /// Number of entries of a stream in a page. An entry of the dead list has up to 64 kB.
   private static let erasedEntries = 100
 
   /// Removes the outcomes and prunes of a user from the stream of events.

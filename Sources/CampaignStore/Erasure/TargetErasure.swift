@@ -8,8 +8,8 @@ extension Erasure {
   private static let erasedCampaigns = 50
   /// Pages of targets in one command: about 200 kB.
   private static let erasedPages = 32
-  /// Milliseconds until an unsealed list of targets expires. After the lease of a claim has run out for that long, its
-  /// owner can't seal the list any more.
+  /// Milliseconds until an unsealed list of targets expires. If a claim's lease ended that long ago, its owner can no
+  /// longer seal the list.
   private static let unsealed = 3_600_000
 
   /// Returns the partitions in which slices may have a user, or one of the tokens as a raw token.

@@ -35,7 +35,7 @@ extension Erasure {
   /// arrives later. A target that waits for its push ends as `deviceGone`.
   ///
   /// The erasure is recorded before it begins. If this process ends, or a worker is reading the user into a campaign,
-  /// housekeeping completes it (``finishErasures()``).
+  /// housekeeping completes the erasure (``finishErasures()``).
   public func erase(_ user: String) async throws -> ErasureSummary {
     try await erase(user, at: nil)
   }
@@ -53,7 +53,7 @@ extension Erasure {
     pending.add(try await store.registry.user(user)?.devices ?? [], until: instant)
     try await note(pending, of: user)
     try await eraseFromWaitingEvents(user, pending.tokens, at: instant)
-    // An event that a worker has read by now happened before the erasure.
+    // Every event that a worker has already read counts as earlier than the erasure.
     if !isRepeated {
       instant = try await store.time() / 1000
       pending.at = max(pending.at, instant)
@@ -61,7 +61,8 @@ extension Erasure {
       try await note(pending, of: user)
     }
     (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
-    // First the segments, which would bring the user into a campaign. After this, no older statement is entered.
+    // Segments come first, because they would bring the user into a campaign. After this step, no older statement can
+    // add the user again.
     let known = try await store.audiences.userLists().filter { SuppressionList(segment: $0) == nil }
     _ = try await erase(user, from: known, at: instant)
     // An older statement may have created a list since these were read.
@@ -74,10 +75,11 @@ extension Erasure {
       Registry.DeviceEdit(
         user: user, token: Registry.OwnedToken($0.token, $0.service), action: .erase, instant: instant)
     }
-    // The record goes last, so that a repeated call still finds the tokens there.
+    // The user's record is removed last, so that a repeated call still finds the tokens in it.
     try await store.registry.unbind(removals)
     erased.devices = try await store.registry.apply(removals).count { $0 == .changed }
-    // Only now the suppression lists: a user on none of them must have no device to which a sealed target can be sent.
+    // The suppression lists follow after the devices. Until then they prevent that a sealed target is sent to a device
+    // of the user.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     // Undelivered notices in outboxes would bring the tokens to the feedback list later.
     try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))

@@ -1,7 +1,7 @@
 /// Reason why a user of an audience gets no push.
 ///
 /// A user counts under one reason. The cases are in the order of the expansion's checks: the first reason that applies
-/// to the user counts. If the user has several devices, it is the reason of the device that passed the most checks.
+/// to the user counts. For a user with several devices, the device that passed the most checks gives the reason.
 public enum LeftOut: Int, CaseIterable, Sendable {
   /// The job excludes the user.
   case excluded

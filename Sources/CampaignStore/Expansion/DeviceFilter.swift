@@ -14,8 +14,8 @@ public struct DeviceFilter: Sendable {
   }
 
   private var legs: LegList<Leg>
-  /// Personal content of each leg; `nil` if all pushes of the leg have the same content. It is not in ``Leg``, which the
-  /// filter reads for each device.
+  /// Personal content of each leg; `nil` if all pushes of the leg have the same content. The content is not in ``Leg``,
+  /// because the filter reads a ``Leg`` for each device.
   private(set) var contents: LegList<PersonalContent?>
   let app: [UInt8]
   private let predicate: DevicePredicate?
@@ -124,7 +124,7 @@ public struct DeviceFilter: Sendable {
   /// User data that the filter needs to select users.
   var asksToChoose: UserReads { UserReads(attributes: asksForAttributes) }
 
-  /// User data that the filter needs to build all of their targets.
+  /// User data that the filter needs to build the targets of users.
   var asks: UserReads {
     UserReads(
       attributes: asksForAttributes || timing?.timing.attribute != nil
@@ -226,8 +226,8 @@ public struct DeviceFilter: Sendable {
     return (1..<legs.count).first { refusal(of: device, by: legs[$0]) == nil }
   }
 
-  /// Returns the first check that a device fails in every leg, in the order of ``LeftOut``; `nil` for none. The condition
-  /// is not one of these checks.
+  /// Returns the check that a device fails, from the leg in which the device passes the most checks. Returns `nil` if
+  /// the device passes all checks of a leg. The condition is not one of these checks.
   private func refusal(of device: DeviceView) -> LeftOut? {
     var furthest = LeftOut.excluded
     for leg in legs {

@@ -49,16 +49,17 @@ struct MemberPage {
   }
 }
 
-/// A cursor over the members of an audience in one partition, page by page, each member once. It writes the reads, and
-/// gets the replies.
+/// A cursor over the members of an audience in one partition, page by page, each member once. It writes the commands,
+/// and the caller passes it the replies.
 ///
-/// No command handles more members than ``CampaignStore/batch``, or the number that Redis returns for a set that it
-/// stores in one piece. The one exception is an HGETALL that reads the devices of up to ``wholeHash`` users.
+/// No command handles more members than ``CampaignStore/batch``, with two exceptions. SSCAN returns a set as a whole if
+/// Redis stores it in one piece. An HGETALL reads the devices of up to ``wholeHash`` users.
 ///
 /// A page passes through up to three reads: the members of a set, the other sets of the expression that contain them,
 /// and their devices. The reads of consecutive pages overlap like those of a pipeline, so a page costs one round trip.
-/// If the choice of sets depends on their sizes, the sizes are read before the first page. The users whom an earlier
-/// campaign reached are read whole if members must be tested against them, because no set in Redis contains them.
+/// If the choice of sets depends on their sizes, the sizes are read before the first page. If members must be tested
+/// against the users of an earlier campaign, the cursor first reads all of these users, because no set in Redis
+/// contains them.
 ///
 /// SSCAN and HSCAN may repeat members while Redis rebuilds the table. The cursor therefore remembers the members that
 /// it has seen; the bounded size of a partition limits the memory for that. A cursor of Redis does not survive its
@@ -68,8 +69,8 @@ struct MemberWalk: Sendable {
   private enum Scan {
     case tokens(String)
     case set(AudienceSet)
-    /// The hash of device records, for all registered users. HSCAN costs Redis three quarters of SSCAN and HMGET;
-    /// HGETALL costs half of HSCAN.
+    /// The hash of device records, for all registered users. HSCAN takes Redis three quarters of the time of SSCAN and
+    /// HMGET; HGETALL takes half the time of HSCAN.
     case devices(isWhole: Bool)
 
     var set: AudienceSet? {
@@ -95,7 +96,8 @@ struct MemberWalk: Sendable {
   private var cursor = "0"
   /// Whether the choice of sets depends on sizes that are not known yet.
   private var needsSizes = false
-  /// Sets that Redis can't test, which must be read whole, and the position in the first of them.
+  /// Sets that must be read as a whole, because Redis can't test whether they contain a user. `loadPosition` is the
+  /// position in the first of them.
   private var loads: [EarlierAudience] = []
   private var loadPosition = "0"
   private var loaded: [AudienceSet: ByteStringSet] = [:]

@@ -205,7 +205,7 @@ struct BestUsers {
     ends.append(bytes.count)
   }
 
-  /// Adds the user to whom the targets since the last call belong.
+  /// Ends a user. The targets that were added since the last call belong to this user.
   mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64) { end(user, seenAt, isControl: false) }
 
   /// Adds a user of the control group.

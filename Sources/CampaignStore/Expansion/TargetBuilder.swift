@@ -288,8 +288,8 @@ struct TargetBuilder {
     return legs.change(leg) { $0.sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) }
   }
 
-  /// Returns whether a token and a user fit into a target. Carillon writes no device for which this is false: such a
-  /// record is damaged.
+  /// Returns whether a token and a user fit into a target. If this is false, the device record is damaged, because
+  /// Carillon writes no such device.
   static func canBeTarget(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer) -> Bool {
     1...DeviceToken.maximumLength ~= token.count && user.count <= Int(UInt16.max)
   }
@@ -308,7 +308,7 @@ struct TargetBuilder {
     renewedAt = .now
   }
 
-  /// Creates the lists of the other legs. The claim has created that of its own slice.
+  /// Creates the lists of the other legs. The claim has already created the list of its own slice.
   private mutating func beginSiblings(to pipeline: inout RedisPipeline) {
     guard !hasBegunSiblings else { return }
     hasBegunSiblings = true

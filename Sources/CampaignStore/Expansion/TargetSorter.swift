@@ -1,9 +1,9 @@
 import PushCore
 
-/// Sorts the targets of a slice by send time during the expansion. They stay in memory until all are known. A slice is
-/// one partition, and its worker keeps its targets in memory anyway for as long as Redis may lose them.
+/// Sorts the targets of a slice by send time during the expansion. The targets stay in memory until all are known. A
+/// slice is one partition, and its worker keeps its targets in memory anyway for as long as Redis may lose them.
 struct TargetSorter {
-  /// Targets of one step.
+  /// Targets with the same send time. If the worker needs their zones again, they also have the same zone.
   private struct Bucket {
     var slot: TargetTiming.Slot
     var zone: Int
@@ -17,7 +17,7 @@ struct TargetSorter {
     var zone: Int
   }
 
-  /// Zone and hour of a user. Users with the same zone and hour have the same send time.
+  /// Zone and time of day of a user. Users with the same zone and time of day have the same send time.
   private struct Clock: Hashable {
     var zone: Int
     var timeOfDay: Int?
@@ -26,7 +26,7 @@ struct TargetSorter {
   private let timing: TargetTiming
   private let zones: ZoneDatabase
   private let now: Int
-  /// Period in which two zones must show the same times to count as one.
+  /// Period in seconds since the epoch. Two zones that show the same times in this period count as one zone.
   private let horizon: Range<Int>
   /// Whether the worker needs a target's zone again when it sends the target.
   private let needsZone: Bool
@@ -98,7 +98,7 @@ struct TargetSorter {
   ///
   /// - Parameters:
   ///   - name: the device's zone; empty if unknown.
-  ///   - timeOfDay: the user's own hour, in seconds after midnight; `nil` if the user has none.
+  ///   - timeOfDay: the user's own time of day, in seconds after midnight; `nil` if the user has none.
   mutating func place(zone name: UnsafeRawBufferPointer, timeOfDay: Int?) -> Int {
     let zone = number(of: name)
     let clock = Clock(zone: zone, timeOfDay: timeOfDay)

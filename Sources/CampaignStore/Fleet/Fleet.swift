@@ -8,10 +8,11 @@ public struct Fleet: StoreRoom {
   /// Largest job that is read to find its id, in bytes. The waiting time of a larger job may be unknown.
   private static let readJob = 65_536
 
-  /// Returns a snapshot of the whole system. It costs some ten commands, up to four for each listed worker and running
-  /// campaign in it, and one for each partition, in pipelines of at most 500.
+  /// Returns a snapshot of the whole system. The cost is about ten commands, up to four for each worker and running
+  /// campaign in the snapshot, and one for each partition. A pipeline has at most 500 commands.
   ///
-  /// Unreadable parts are in ``FleetSnapshot/problems``: they are damaged, or the Redis user may not read them.
+  /// If a part can't be read, its error is in ``FleetSnapshot/problems``. Such a part is damaged, or the Redis user may
+  /// not read it.
   ///
   /// - Parameter lease: ms without a heartbeat after which a worker counts as dead.
   /// - Throws: `RedisError` if Redis is unreachable.

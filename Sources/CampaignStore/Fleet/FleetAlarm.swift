@@ -64,7 +64,8 @@ public struct FleetAlarm: Sendable, Equatable {
 
 /// Thresholds for alarms about waiting work. All are in ms, unless the property has another unit.
 public struct FleetLimits: Sendable {
-  /// Time without a heartbeat while other workers live. They take over within seconds.
+  /// Time without a heartbeat while other workers are alive. Normally the other workers take over its slices within
+  /// seconds.
   public var silence = 60_000
   /// Waiting time on the producers' list. Taking in a job takes milliseconds.
   public var intake = 60_000
@@ -199,7 +200,7 @@ extension FleetSnapshot {
             "leg \(service) of campaign \(record.id) has paused itself: \(leg.reason ?? "no reason is known")",
             remedy: "fix the reported cause, then run carillon campaign resume \(record.id) --service \(service)"))
       }
-      // A rate is intended, and an earlier campaign will end without an action of the operator.
+      // Two reasons need no alarm: a rate is intended, and an earlier campaign ends without an action of the operator.
       if let waiting = record.waiting, !waiting.reason.hasPrefix("rate:"), !waiting.reason.hasPrefix("audience:"),
         let since = waiting.since, at - since >= limits.waiting
       {

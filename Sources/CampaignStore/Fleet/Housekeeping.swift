@@ -1,6 +1,6 @@
 import Redis
 
-/// Housekeeping tasks for the whole fleet. The worker with a short lease, the maintenance leader, runs them.
+/// Housekeeping tasks for the whole fleet. One worker runs them: the maintenance leader, which has a short lease.
 extension Fleet {
   /// Due work for the maintenance leader.
   public struct Chores: Sendable {
@@ -27,8 +27,8 @@ extension Fleet {
   /// Duration of the leader's lease in ms. If the leader's machine dies, the others wait this long.
   private static let housekeepingLease = 1500
 
-  /// Makes a worker the maintenance leader or renews its lease, and publishes the leader's signal. It also sets the
-  /// expiry of ended campaigns whose last worker died before it could do so.
+  /// Makes a worker the maintenance leader or renews its lease, and publishes the leader's signal. The function also
+  /// sets the expiry of an ended campaign if the worker that ended the campaign died before it had set the expiry.
   ///
   /// - Parameters:
   ///   - instance: instance of the worker.
@@ -88,8 +88,8 @@ extension Fleet {
   public func endHousekeeping(of instance: WorkerInstance) async throws {
     guard try await housekeeper() == instance else { return }
     var pipeline = RedisPipeline()
-    // If another worker has become the leader in this moment, this removes its lease. A third one may take over, which
-    // does no harm.
+    // If another worker has just become the leader, this command removes the lease of that worker. A third worker may
+    // then take over, which does no harm.
     pipeline.append("DEL", keys.housekeeper)
     _ = try await run(pipeline)
   }
@@ -117,7 +117,7 @@ public struct HousekeepingNotes: Sendable, Equatable {
 
   init(_ fields: RedisReply) {
     for index in stride(from: 0, to: fields.count - 1, by: 2) {
-      // A position is only a hint: after an impossible one, the task begins again.
+      // A position is only a hint. If it is impossible, the task starts again from the beginning.
       let value = max(0, fields[index + 1].integer ?? 0)
       switch fields[index].string {
       case "partition": partition = value

@@ -145,8 +145,8 @@ extension Fleet {
       holdsSlices: reply[6].integer == 1)
   }
 
-  /// Gives the jobs that a dead worker was taking in back to the intake list, next in turn. It then removes the worker
-  /// from the list of workers, if its lists are empty.
+  /// Moves the jobs that a dead worker was taking in back to the producers' list, where they are next in turn. Then
+  /// removes the worker from the list of workers, if the worker holds no slices.
   ///
   /// - Parameter nonce: nonce of the dead instance, so that another instance of its name stays; `nil` for any instance.
   public func removeWorker(_ worker: String, nonce: String? = nil) async throws {

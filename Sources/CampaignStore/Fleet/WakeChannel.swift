@@ -35,8 +35,8 @@ public enum WakeMessage: Sendable, Equatable {
   }
 }
 
-/// A worker's subscription to the wake-up channel and to its own presence channel, by which Redis knows that the worker
-/// lives.
+/// A worker's subscription to the wake-up channel and to its own presence channel. The subscribers of the presence
+/// channel show whether the worker is alive.
 public struct WakeListener: Sendable {
   /// An event of the listener, on its loop.
   public enum Event: Sendable {

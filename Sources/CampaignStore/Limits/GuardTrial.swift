@@ -46,7 +46,8 @@ extension Limits {
   ///   - lease: ms without a change after which leased sends count as lost.
   ///   - wanted: number of sends that the worker wants.
   ///   - news: answers since the last call.
-  ///   - returned: leased sends to return: they had an answer that does not count, or are not needed.
+  ///   - returned: the number of leased sends to return, because their answer does not count or because the worker does
+  ///     not need them.
   ///   - round: number of resumes of the campaign that the worker knows.
   /// - Returns: `nil` if the campaign was resumed in the meantime. The answers are then not counted, and nothing is
   ///   leased.

@@ -108,10 +108,10 @@ public enum CampaignSize {
 /// Refuses work before Redis has to refuse writes.
 ///
 /// `submit` refuses a campaign that does not fit below the mark. The estimate reads the sizes of sets in 64 partitions.
-/// A producer that may not read them, such as one in another language, is not refused. Workers expand a slice only if
-/// the rest of its campaign fits, and report why it waits (`ExpansionPreconditions`). Sealed slices continue even if
-/// Redis is full. Two campaigns that are expanded at the same time are not added up. Both may therefore stop in the
-/// middle and wait until there is room for the rest.
+/// A producer that may not read these sets, such as one in another language, is not refused. Workers expand a slice
+/// only if the rest of its campaign fits, and report why it waits (`ExpansionPreconditions`). Sealed slices continue
+/// even if Redis is full. The check does not add up campaigns that are expanded at the same time. Two such campaigns
+/// may therefore both stop in the middle and wait until there is room for the rest.
 extension Limits {
   /// Returns Redis' present use of memory.
   public func memory() async throws -> MemoryUse {
@@ -180,7 +180,7 @@ extension Limits {
   private func number(of search: AudienceSearch) async throws -> Int {
     let (sample, sets) = (sample, search.sets)
     var total = 0
-    // A round trip has whole partitions, for any number of sets.
+    // Every round trip covers whole partitions, whatever the number of sets.
     let step = max(1, CampaignStore.batch / sets.count)
     for start in stride(from: 0, to: sample.count, by: step) {
       var pipeline = RedisPipeline()

@@ -42,8 +42,9 @@ public struct RateAnswer: Sendable, Equatable {
 /// A rate for the whole fleet: a token bucket in Redis that grants workers permits for the next moment, by Redis' own
 /// clock.
 ///
-/// The fleet sends at most 1.02 times the rate plus a burst. The burst is what the bucket may have gathered plus what
-/// workers may hold for a moment, together 0.25 s of pushes or one push. The additional 2 % are for catching up.
+/// The fleet sends at most 1.02 times the rate plus a burst. The burst consists of the permits that the bucket has
+/// gathered and those that workers hold for a moment: together 0.25 s of pushes, or one push. The additional 2 % are
+/// for catching up.
 ///
 /// The bucket of a quota (``PushCore/ServiceQuota``) also has the present limit: it rises in a slow start, and falls when
 /// workers report that the service refuses pushes.
@@ -56,8 +57,8 @@ public enum RateBucket {
   public static let memory = 5_000_000
   /// Seconds until an unused bucket expires, plus the time of two pushes. Longer than ``memory``.
   static let shortestMemory = 60
-  /// The same for a bucket that counts the sent pushes of a campaign. A pause must be shorter, or the count is
-  /// estimated.
+  /// Seconds until an unused bucket expires that counts the sent pushes of a campaign. After a longer pause, the count
+  /// is estimated.
   static let longestMemory = 8 * 86400
   /// Share of a quota that the fleet uses. The service counts the pushes of each minute, and pushes arrive with different
   /// delays. With ``quotaCatchUp``, a minute has at most 99.8 % of the quota.
@@ -71,11 +72,11 @@ public enum RateBucket {
 extension Limits {
   /// Grants a worker permits for pushes, and takes back permits that it did not use.
   ///
-  /// Not idempotent: if the reply is lost, its permits are lost too, and the pushes are missing until they are caught
-  /// up.
+  /// Not idempotent: if the reply is lost, its permits are lost too, and the fleet sends these pushes later, when it
+  /// catches up.
   ///
   /// - Parameters:
-  ///   - rate: rate of the subject; only a campaign can have one that follows from a time.
+  ///   - rate: rate of the subject. Only a campaign can have a rate that follows from a time.
   ///   - wanted: number of pushes that the worker could send in a slice of time; 0 only returns permits.
   ///   - returned: earlier permits that were not used.
   ///   - known: slices of the campaign that the worker holds and whose targets it knows, and the number of these

@@ -3,17 +3,19 @@
 -- resume may concern only the legs of one push service.
 -- Invariant: a campaign and its parts change in one step. A recurring campaign and its last run also change in one
 -- step. The new state of each campaign or part depends on its own old state. A paused campaign is on no lane and not in
--- the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`). If only the legs
--- of a service are paused, the campaign itself is paused when no other part has targets left. If such legs are resumed,
--- a paused campaign continues with them. A campaign that has not begun has no slices to close. A cancel ends it, and
--- `promote` does not begin it. A campaign with parts ends with its last part. Every call raises the control epoch.
--- Workers report the epoch that they have applied (see `synccontrol`). A resumed campaign has a new guard trial in a
--- new round, because the problem may have been fixed. With 'unguarded', the guard is off until the next resume. Earlier
--- answers to pushes of its app no longer count. While the store is held (by a repartition), a campaign that has not
--- begun waits in the schedule. A recurring campaign returns to the schedule after a resume. A stage that waited at a
--- gate waits there again after a resume. A campaign that needs approval is resumed only by an approval, and never by
--- its submitter. If a gate has paused a campaign, a resume or an approval overrides only the verdict of that gate. A
--- worker's request names a round. If its part has been resumed since that round, the request changes nothing, because
+-- the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
+-- If only the legs of a service are paused, the campaign itself is paused when no other part has targets left. If such
+-- legs are resumed, a paused campaign continues with them.
+-- A campaign that has not begun has no slices to close. A cancel ends it, and `promote` does not begin it. A campaign
+-- with parts ends with its last part.
+-- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
+-- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
+-- the guard is off until the next resume. Earlier answers to pushes of its app no longer count.
+-- While the store is held (by a repartition), a campaign that has not begun waits in the schedule. A recurring campaign
+-- returns to the schedule after a resume. A stage that waited at a gate waits there again after a resume. A campaign
+-- that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a campaign, a
+-- resume or an approval overrides only the verdict of that gate.
+-- A worker's request names a round. If its part has been resumed since that round, the request changes nothing, because
 -- the problem may have been fixed. A worker's request to pause the campaign because of a gate changes nothing if that
 -- gate has opened since.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake

@@ -2,10 +2,10 @@
 -- eraseuser: erases the data of a user in a partition, except devices.
 -- Invariant: only a digest of the user stays, with the time of the erasure. A statement from before the erasure changes
 -- nothing, even if it arrives later. Later statements stay.
--- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, then two each, of at most 100: a list of users, its
---      times
+-- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, then two keys for each of at most 100 lists: a list of
+--      users, its times
 -- ARGV 1 user, 2 time of the erasure (ms; '' for now)
--- Returns that time
+-- Returns the time of the erasure (ms)
 local user, at = ARGV[1], tonumber(ARGV[2]) or clock()
 redis.call('ZADD', KEYS[1], 'GT', at, digest(user))
 

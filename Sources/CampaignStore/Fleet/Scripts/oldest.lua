@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- oldest: returns the length of the producers' list, its next job, and since when that job has been the next one.
--- Invariant: writes nothing. The time that `housekeep` has recorded counts only for the job that it was recorded for.
+-- Invariant: writes nothing. The time that `housekeep` has recorded for another job does not count.
 -- KEYS 1 producers' list, 2 housekeeping
 -- ARGV 1 largest job to return, in bytes
 -- Returns {length of the list, ms since the epoch (false if unknown), the job ('' if it is larger)}

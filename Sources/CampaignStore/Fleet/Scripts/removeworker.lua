@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- removeworker: gives the jobs that a dead worker was taking in back to the intake list, next in turn, and removes the
--- worker from the list of workers if its other lists are empty.
+-- removeworker: moves the jobs that a dead worker was taking in back to the producers' list, where they are next in
+-- turn. Then it removes the worker from the list of workers, if the worker's processing list is empty.
 -- Invariant: a job is in one list at a time. A dead worker stays listed until its lists are empty, so no slice of it is
 -- lost.
 -- KEYS 1 workers, 2 its processing list, 3 its intake, 4 producers' list, 5 epochs that workers have applied, 6

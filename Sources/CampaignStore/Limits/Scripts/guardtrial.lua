@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
 -- guardtrial: leases sends to a worker while the campaign's guard is undecided, and adds up the answers of the fleet.
 -- Invariant: until `minimum` answers are counted, the whole fleet has leased at most twice that number, including the
--- sends of workers that withdrew (`spent`). A dead worker's leased sends are never answered; they are leased again
--- after a lease time without any event. Answers from before the last resume are not counted, because the cause may have
--- been fixed since. The answers of all campaigns of an app are added up too: they judge campaigns that are too small to
--- be judged alone. When these sums reach twice the minimum, they are halved.
+-- sends of workers that declined the campaign (`spent`). A dead worker's leased sends are never answered; they are
+-- leased again after a lease time without any event. Answers from before the last resume are not counted, because the
+-- cause may have been fixed since. The script also adds up the answers of all campaigns of an app. The guard uses these
+-- sums for campaigns that are too small to get enough answers of their own. When these sums reach twice the minimum,
+-- they are halved.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app
 -- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then the changes since the worker's last call: 4 answers, 5 suspect
---      answers, 6 devices gone, 7 sends that were answered otherwise or returned; 8 number of resumes of the campaign
+--      answers, 6 devices gone, 7 sends that got another answer or were returned; 8 number of resumes of the campaign
 --      that the worker knows
 -- Returns {answers, suspect answers, devices gone, sends leased, sends in flight in the fleet, then the sums of the
 -- app: answers, suspect answers, devices gone}, or false if the campaign was resumed since

@@ -14,8 +14,8 @@
 -- * Slow start: a new bucket begins with a tenth of the rate. The share rises by nine tenths in the duration of the
 --   slow start, counted by the granted permits. It falls at the same speed while no worker takes the permits.
 -- * Each report of refused pushes lowers the rate to the limit that the service named, or by a tenth. Reports within
---   four seconds count once. For six seconds after a report, the bucket grants only a tenth of that: the service
---   refuses every push until its minute ends. A report ends the slow start.
+--   four seconds count once. For six seconds after a report, the bucket grants only a tenth of the lowered rate,
+--   because the service refuses every push until its minute ends. A report ends the slow start.
 -- * One minute after the last reduction, the rate begins to rise, by a tenth of the configured rate each minute. A
 --   limit that the service named counts for an hour.
 -- KEYS 1 bucket, and if the rate follows from a time: 2 campaign
@@ -52,7 +52,7 @@ local function scheduled(memory)
   fin, sent = bucket[7], bucket[6]
   if not sent then
     sent = campaign[3]
-    -- The bucket expired: the campaign is assumed to have kept its schedule.
+    -- The bucket expired. The script assumes that the campaign has kept its schedule.
     if spread and now - started > memory then sent = math.max(sent, total * math.min(1, (now - started) / length)) end
   end
   sent = math.max(0, sent - returned)
@@ -102,11 +102,12 @@ local function limited(full, told)
     local rate = present() * quota.share
     local counts = not quota.refused or now - quota.refused >= 4000000
     local is_new = told > 0 and told < rate
-    -- The fleet sends at the limit in the answers. The rest of the minute is lost, because it was faster before.
+    -- The fleet already sends at the limit that the service named. The service refuses pushes only because the fleet
+    -- was faster earlier in this minute.
     local is_at_limit = told > 0 and quota.limit == told and quota.since and now < quota.since
     if told > 0 then quota.told, quota.toldAt = told, now end
     if counts then
-      -- With a hundredth of the rate, the fleet notices when the service accepts more.
+      -- At least a hundredth of the rate stays, so that the fleet notices when the service accepts more.
       if not is_at_limit then
         quota.limit, quota.since = is_new and told or math.max(rate * 0.9, full / 100), now + minute
       end
@@ -117,7 +118,7 @@ local function limited(full, told)
     local is_refused = quota.refused and now - quota.refused < 6000000
     return (is_refused and 10000000 or 1000000) / (present() * quota.share)
   end
-  -- In this time, no worker took the permits.
+  -- The time in us for which no worker has taken the permits that were due.
   local missed = bucket[1] and now - bucket[1] - math.max(ARGV[6], interval()) or 0
   change_share(-math.max(0, missed))
   if quota.limit and quota.since then quota.limit, quota.since = present(), math.max(quota.since, now) end
@@ -132,7 +133,7 @@ elseif ARGV[8] ~= '' then
 else
   interval = 1000000 / ARGV[1]
 end
--- One year: a rarer push is never sent anyway.
+-- At most one year. With a longer interval, practically no push would be sent.
 interval = math.min(interval, 31536000000000)
 local brisk_interval = interval / 1.02
 
@@ -143,7 +144,7 @@ local function clock(value, length, lag)
 end
 
 local at, brisk = clock(bucket[1], interval, ARGV[6]), clock(bucket[2], brisk_interval, ARGV[5])
--- Redis' clock has whole microseconds, so a permit may be that much early.
+-- Redis' clock has whole microseconds, so a permit may be up to one microsecond early.
 local due = math.min(math.floor((now - at + 1) / interval), math.floor((now - brisk + 1) / brisk_interval))
 local slice = math.max(tonumber(ARGV[4]), interval)
 local slot, asks, before = math.floor(now / slice), 0, 0

@@ -1,23 +1,24 @@
 #!lua flags=allow-oom
--- standdown: decides whether a worker with mostly bad answers withdraws from a campaign and leaves it to the others.
--- Invariant: the worker withdraws if the other workers have enough answers and those are within bounds. If they do not
--- have enough answers yet, or devices are already removed, one worker withdraws in each generation of the campaign. So
--- wrong settings of one worker pause no campaign, and a fault of the campaign costs at most twice as much as without
--- this rule. If a worker withdraws before the others have answers, its sends count as spent, and it has removed no
--- device. The answers of a worker that withdrew are no longer counted.
--- A worker that was alone and leased more than half of a trial stays. Its sends, and the half that the others need for
--- a decision, would exceed the limit of a trial.
+-- standdown: decides whether a worker with mostly bad answers declines a campaign and leaves it to the other workers.
+-- Invariant: the worker declines the campaign if the other workers have enough answers and their answers are within
+-- bounds. If the other workers do not have enough answers yet, or devices are already removed, only one worker may
+-- decline in each round. So wrong settings of one worker pause no campaign, and a fault of the campaign costs at most
+-- twice as much as without this rule. If a worker declines before the others have answers, its sends count as spent,
+-- and it has removed no device. The answers of a worker that has declined are no longer counted.
+-- A worker that was alone and has leased more than half of a trial does not decline. Its sends, and the half that the
+-- others need for a decision, would exceed the limit of a trial.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 objections, 5 workers
--- ARGV 1 generation of the campaign, 2 ms without a heartbeat after which a worker counts as dead, 3 minimum, 4 highest
---      share of suspect answers, 5 highest share of devices gone, 6 '1' once the guard is open; then the worker's part
---      of the counters: 7 answers, 8 suspect answers, 9 devices gone, 10 sends leased and not returned; 11 worker
--- Returns 1 to withdraw, 0 to stay, false if the campaign does not run in that generation
+-- ARGV 1 round of the campaign (its number of resumes), 2 ms without a heartbeat after which a worker counts as dead, 3
+--      minimum, 4 highest share of suspect answers, 5 highest share of devices gone, 6 '1' once the guard is open; then
+--      the worker's part of the counters: 7 answers, 8 suspect answers, 9 devices gone, 10 sends leased and not
+--      returned; 11 worker
+-- Returns 1 if the worker declines, 0 if it does not, false if the campaign does not run in that round
 local campaign = redis.call('HMGET', KEYS[2], 'state', 'round')
 if campaign[1] ~= 'active' or tonumber(campaign[2] or 0) ~= tonumber(ARGV[1]) then return false end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local expired = now - ARGV[2]
--- The worker has withdrawn already: the reply was lost.
+-- The worker has already declined. The reply of an earlier call was lost.
 if tonumber(redis.call('ZSCORE', KEYS[4], ARGV[11]) or 0) > expired then return 1 end
 local alive = '(' .. expired
 local others = redis.call('ZCOUNT', KEYS[5], alive, '+inf') - redis.call('ZCOUNT', KEYS[4], alive, '+inf') - 1
