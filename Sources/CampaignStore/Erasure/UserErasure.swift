@@ -78,8 +78,8 @@ extension Erasure {
     // The user's record is removed last, so that a repeated call still finds the tokens in it.
     try await store.registry.unbind(removals)
     erased.devices = try await store.registry.apply(removals).count { $0 == .changed }
-    // The suppression lists follow after the devices. Until then they prevent that a sealed target is sent to a device
-    // of the user.
+    // The suppression lists follow after the devices. Until then, they keep workers from sending a sealed target to a
+    // device of the user.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     // Undelivered notices in outboxes would bring the tokens to the feedback list later.
     try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))

@@ -17,8 +17,8 @@ extension Queue {
     reached: Reached? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
-    // A campaign that Redis has lost and a worker restores was taken in before, whatever its recurring campaign lists
-    // now.
+    // If a worker restores a campaign that Redis has lost, the campaign was taken in before. It then does not matter
+    // which run its recurring campaign lists now.
     let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id
     let parts = campaign.parts.map { CampaignID(whole: campaign.id, part: $0) }
     let ids = [campaign.id] + parts.map(\.description)
@@ -90,7 +90,7 @@ extension Queue {
       pipeline.removeAll()
       for partition in partitions {
         pipeline.append("UNLINK", keys.audience(partition, campaign.id))
-        // Values that were uploaded beside the job can't be written again, so they stay.
+        // Values that were uploaded separately from the job can't be written again, so they stay.
         if !campaign.message.hasValuesBeside { pipeline.append("UNLINK", keys.values(partition, campaign.id)) }
       }
       _ = try await run(pipeline)
@@ -115,8 +115,8 @@ extension Queue {
     if campaign.legs.count > 1 { fields.append(("legs", campaign.legs.map(\.service).joined(separator: " "))) }
     if let sendAt = campaign.delivery.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
     if campaign.message.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
-    // The partitions of listed users and tokens are known. All others are determined when the campaign begins to
-    // expand.
+    // The partitions of listed users and tokens are known. For any other audience, the partitions are determined when
+    // the campaign begins to expand.
     if narrowed || !campaign.isSearchedFor { fields.append(("narrowed", "1")) }
     if campaign.isToUsers, !narrowed { fields.append(("awaits", "registrations")) }
     if !campaign.recipients.definitions.isEmpty {

@@ -22,7 +22,7 @@ public struct DeadJob: Sendable {
   /// The user whose device the job names, if it is a job for one target; `nil` for any other.
   public var user: String?
 
-  /// Whether only the beginning of the job is stored, so that it can't be run from here.
+  /// Whether only the beginning of the job is stored, so that the job can't be run from the dead list.
   public var isCut: Bool { job.count < size }
 
   /// Reads an entry of the stream.

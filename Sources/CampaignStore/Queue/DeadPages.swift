@@ -16,7 +16,7 @@ extension Queue {
     return StorePage(elements: jobs, next: jobs.count == count ? jobs.last?.key : nil)
   }
 
-  /// Returns whether a text has the form of a stream's key: two numbers of 64 bits. Redis refuses any other.
+  /// Returns whether a text has the form of a stream's key: two numbers of 64 bits. Redis refuses any other text.
   static func isStreamKey(_ key: String) -> Bool {
     let parts = key.split(separator: "-", omittingEmptySubsequences: false)
     return parts.count == 2 && parts.allSatisfy { UInt64($0) != nil && !$0.hasPrefix("+") }

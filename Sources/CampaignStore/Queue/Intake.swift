@@ -16,15 +16,16 @@ extension Queue {
   /// Time for which an id stays reserved for its job, in seconds: 90 days.
   static let idMemory = 90 * 86400
 
-  /// Puts a job on the intake list, unless its id is taken.
+  /// Puts a job on the producers' list, unless its id is taken.
   ///
   /// - Parameters:
   ///   - job: the job as written.
   ///   - campaign: the campaign that the job describes.
   ///   - person: the person who submits it; `nil` if unknown.
-  ///   - key: the job's key in the dead list, which it then leaves; `nil` if the job is not from there.
-  ///   - untimely: the error of a job that is invalid only now, for example because its time has passed. A job that is
-  ///     already known is accepted despite this error.
+  ///   - key: the job's key in the dead list, from which this call removes the job; `nil` if the job is not from the
+  ///     dead list.
+  ///   - untimely: the error of a job that has become invalid since it was written, for example because its send time
+  ///     has passed. A job that is already known is accepted despite this error.
   /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
   ///   `full` if Redis has no room for it. `notFound` if the job is no longer in the dead list.
   public func submit(
@@ -112,9 +113,9 @@ extension Queue {
   ///     for a campaign that Redis has lost, because workers may hold slices in any partition.
   ///   - approval: the reason why it needs approval; `nil` if it needs none.
   ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
-  ///   - untimely: the error of a job that is invalid only now, for example because its time has passed. A job from the
-  ///     command line or the API was checked when it was submitted; it is known and accepted. A job that a producer
-  ///     pushed on the list is new, and is refused.
+  ///   - untimely: the error of a job that has become invalid since it was written, for example because its send time
+  ///     has passed. A job from the command line or the API was checked when it was submitted, so it is known and
+  ///     accepted. A job that a producer pushed on the list is new, and is refused.
   /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
   ///   After a conflict, the job stays on its list.
   public func activate(

@@ -2,7 +2,7 @@ import Redis
 
 /// Earlier attempts to take in a job.
 public struct JobAttempts: Sendable, Equatable {
-  /// SHA-1 of the entry on the worker's list, in hex. It is the job's name among the attempts.
+  /// SHA-1 of the entry on the worker's list, in hex. It is the name of the job's field in the hash `attempts`.
   var digest: String
   /// Number of other worker processes that began to take in the job and did not finish. Most of these processes have
   /// ended.
@@ -13,11 +13,11 @@ public struct JobAttempts: Sendable, Equatable {
 
 /// Attempts to take in jobs. They are counted in Redis, because a job may crash the worker that reads it.
 extension Queue {
-  /// Time for which an attempt is kept, in ms: a day. A job that waits longer for its next attempt has outlived an
-  /// outage.
+  /// Time for which an attempt is kept, in ms: a day. If a job waits longer than that for its next attempt, the reason
+  /// is an outage and not the job.
   private static let attemptMemory = 86_400_000
-  /// Number of fields from which on ``beginJob(_:instance:)`` removes old ones. Each worker takes in a few jobs at a
-  /// time, with two fields each. More fields come from workers that died.
+  /// Number of fields at which ``beginJob(_:instance:)`` begins to remove old ones. Each worker takes in a few jobs at
+  /// a time, with two fields each. More fields come from workers that died.
   private static let attemptFields = 1000
 
   /// Records that a worker begins to take in a job.

@@ -1,14 +1,14 @@
 import PushCore
 
-/// The forms of a job from which the store computes the digest of an id.
+/// The forms of a job from which the store computes the digest that it stores under the job's id.
 struct JobForms {
-  /// The canonical text of the job without fields at their defaults.
+  /// The canonical text of the job, without fields that have their default value.
   var meaning: [UInt8]
   /// The job with its explicit defaults. Earlier versions computed the digest of this form. Empty if both forms are
   /// equal.
   var written: [UInt8]
 
-  /// Forms of no job.
+  /// Empty forms, for a job without an id.
   static let none = JobForms(meaning: [], written: [])
 
   /// Size of both forms in a command, in bytes.

@@ -48,7 +48,7 @@ public struct Queue: StoreRoom {
   /// Number of jobs that ``waiting()`` reads: enough for a reader, and few enough for a call every 30 s, even if each
   /// job has 1 MB.
   private static let queueView = 100
-  /// Interval between checks of a job that a worker is taking in. That takes a few ms.
+  /// Interval between checks of a job that a worker is taking in. Taking in a job takes a few ms.
   private static let intakeInterval = Duration.milliseconds(50)
 
   /// Returns a waiting job; `nil` if no job has this id. If there are several copies, it is the one that is taken in
@@ -87,7 +87,7 @@ public struct Queue: StoreRoom {
       let copies = try await copies(of: id)
       var count = 0
       for copy in copies where copy.queued.list == keys.campaigns { count += try await unqueue(copy.job, id) }
-      // A job that a worker has becomes a campaign, or returns to the list if the worker dies.
+      // A job on a worker's list becomes a campaign, or returns to the producers' list if the worker dies.
       let isTaken = count == 0 && !copies.isEmpty || copies.contains { $0.queued.list != keys.campaigns }
       guard isTaken, ContinuousClock.now < end, try await store.campaigns.standing(of: id) == nil else {
         return count > 0 && !isTaken
@@ -178,8 +178,8 @@ public struct Queue: StoreRoom {
     return copies
   }
 
-  /// Calls `body` for the jobs of a list, newest first. Jobs arrive at that end and leave at the other. So a job that
-  /// stays is never skipped, and a job may be visited twice, the second time closer to its turn.
+  /// Calls `body` for the jobs of a list, newest first. Jobs are added at the newest end of the list and removed at its
+  /// oldest end. So a job that stays is never skipped. A job may be visited twice, the second time closer to its turn.
   private func forEachWaiting(
     in list: String, worker: String?, from start: Int = 0, _ body: (Waiting) -> Void
   ) async throws {

@@ -164,7 +164,7 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// Requests a run again that could not be taken in, and removes it from the dead list.
+  /// Requests again a run that could not be taken in, and removes the run's job from the dead list.
   ///
   /// - Parameter key: the key of its job in the dead list.
   /// - Throws: ``StoreError`` `invalid` if its recurring campaign no longer exists, or has begun another run since.
@@ -190,7 +190,7 @@ extension Queue {
   public func deadLetter(
     run id: String, request: [UInt8], job: [UInt8], reason: String, hint: String, worker: String
   ) async throws -> String {
-    // Write the dead list first. If this worker dies in between, the run is there twice instead of being lost.
+    // Write the dead list first. If this worker dies in between, the run exists twice instead of being lost.
     var pipeline = RedisPipeline(reserving: job.count + 512)
     pipeline.append(
       "XADD", keys.dead, "MAXLEN", "~", Self.deadJobs, "*", "reason", reason, "hint", hint, "id", id, "size", job.count,

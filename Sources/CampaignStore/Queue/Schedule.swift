@@ -3,10 +3,10 @@ import Redis
 
 /// Scheduled campaigns. Each begins once, by Redis' clock; any worker may begin it.
 extension Queue {
-  /// Begins those of these campaigns whose time has come. Several workers may do this at the same time.
+  /// Begins the campaigns whose start time has come. Several workers may call this function at the same time.
   ///
-  /// Also repairs the schedule: an entry that does not belong there leaves it, and a missing scheduled campaign is
-  /// added again.
+  /// Also repairs the schedule: removes entries that do not belong there, and adds scheduled campaigns that are
+  /// missing.
   ///
   /// - Parameter ids: the campaigns.
   /// - Returns: the campaigns that this call has begun, and the runs that it has created for recurring campaigns.
@@ -19,7 +19,8 @@ extension Queue {
       // A run that fails does not delay other campaigns.
       runs = .failure(error)
     }
-    // The ids include recurring campaigns. One that has ended leaves the schedule, and none of them begins.
+    // The ids include recurring campaigns. The script removes an ended recurring campaign from the schedule, and begins
+    // none of them.
     var pipeline = RedisPipeline()
     for (id, lane) in zip(ids, try await store.slices.lanes(of: ids)) {
       pipeline.script(
@@ -59,7 +60,7 @@ extension Queue {
     }
     let scheduled = campaigns.filter { $0.state == .scheduled }.map(\.id)
     pipeline.removeAll()
-    // A campaign that has no gate is detected later, and leaves the list again.
+    // If such a campaign has no gate, the check of the gate removes the campaign from the list again.
     for campaign in campaigns where campaign.hasStages && !campaign.state.isFinal {
       pipeline.append("ZADD", keys.gates, "NX", 0, campaign.id)
     }

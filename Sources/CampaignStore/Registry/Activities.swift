@@ -5,8 +5,8 @@ import Redis
 ///
 /// A token of kind `liveactivity` has the activity among the attributes of its device record. Each activity has a
 /// segment with the users of such tokens, so that a campaign reads only these users. The segment is written before the
-/// record, so it has every such user. It may also have users whose token has left since. It is removed two days after
-/// the last registration.
+/// record, so it has every such user. The segment may also have users who have lost their token since. The segment is
+/// removed two days after the last registration.
 extension Registry {
   /// Largest number of expired segments that one registration removes.
   private static let removedAtOnce = 4
@@ -44,7 +44,7 @@ extension Registry {
     for activity in over { try await removeActivity(activity) }
   }
 
-  /// Removes the segment of an expired activity. Its tokens leave like other tokens.
+  /// Removes the segment of an expired activity. The tokens of the activity are removed like other tokens.
   private func removeActivity(_ activity: String) async throws {
     let segment = ActivitySegment.name(of: activity)
     var pipeline = RedisPipeline()

@@ -47,7 +47,7 @@ extension Registry {
       events: replies[1].map { Array($0.bytes ?? []) }.reversed(), taken: replies[0].integer ?? 0)
   }
 
-  /// Takes the oldest events off the list after they were applied, or could not be.
+  /// Removes the oldest events from the list, after they were applied or found invalid.
   ///
   /// - Parameters:
   ///   - page: the events.

@@ -3,9 +3,9 @@ import PushCore
 /// A batch of events that can be applied together.
 ///
 /// There are several kinds of statements about devices, and the kinds are applied one after the other. The order could
-/// change the result only if a user or a token is in two kinds or in two logins, because a login copies data from the
-/// known device. A batch therefore has no such user or token. For memberships and badges, only the latest statement
-/// goes to Redis.
+/// change the result only for a user or a token that occurs in two kinds, or in two logins, because a login copies data
+/// from the known device. So no user or token of a batch occurs in two kinds or in two logins. For memberships and
+/// badges, only the latest statement goes to Redis.
 struct EventWave {
   /// A device that a user has from now on.
   struct Login {
@@ -51,7 +51,7 @@ struct EventWave {
   private(set) var superseded = 0
 
   /// Adds an event.
-  /// - Returns: false if the statements about devices so far must be applied first.
+  /// - Returns: false, without a change, if the statements about devices in the batch must be applied first.
   mutating func add(_ event: RegistrationEvent) -> Bool {
     switch event.change {
     case .tag(let user, let segments, let isMember):
@@ -107,7 +107,7 @@ struct EventWave {
   }
 }
 
-/// A statement whether a user is in a list of users.
+/// A statement that a user is, or is not, in a list of users.
 struct MembershipStatement: Equatable {
   var isMember: Bool
   /// ms since the epoch; `nil` for now, by Redis' clock.

@@ -39,7 +39,8 @@ public struct ImportCheckpoint: Equatable, Sendable {
     ("offset", \.offset), ("line", \.line), ("rows", \.rows), ("skipped", \.skipped), ("imported", \.imported),
     ("outdated", \.outdated), ("crowdedOut", \.crowdedOut),
   ]
-  /// A field that is missing if no such device was imported, and in checkpoints of earlier versions.
+  /// The field of `withoutZone`. The field is missing if the number is 0, and in checkpoints of
+  /// earlier versions.
   private static let withoutZone = "withoutZone"
 
   /// Seconds until a checkpoint expires, because no operator is expected to resume such an old import: a week.

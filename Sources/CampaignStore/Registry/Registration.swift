@@ -297,8 +297,8 @@ extension Registry {
   /// Largest number of notes that one call reads; each has up to 96 registrations.
   static let notesAtOnce = 8
 
-  /// Runs step (b). It skips a user who owns the token again. If registrations have no times, only the index knows the
-  /// latest one.
+  /// Runs step (b). It skips a user who owns the token again. If registrations have no times, only the owner index
+  /// shows which one is the latest.
   private func leaveOldUsers(_ devices: [(old: String, token: OwnedToken, instant: Int)]) async throws {
     guard !devices.isEmpty else { return }
     let owners = try await owners(of: devices.map(\.token))
@@ -309,7 +309,7 @@ extension Registry {
       })
   }
 
-  /// Runs step (d). A device that registered for its user later than the given one stays.
+  /// Runs step (d). A device that registered for its user after `instant` stays.
   private func leave(_ devices: [(user: String, token: OwnedToken, instant: Int)]) async throws {
     _ = try await apply(
       devices.map { DeviceEdit(user: $0.user, token: $0.token, action: .prune, instant: $0.instant) })

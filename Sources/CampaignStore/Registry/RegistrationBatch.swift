@@ -3,18 +3,18 @@ import Redis
 
 /// Devices that register together, encoded once in the form that goes to Redis.
 ///
-/// They register in their order. If a batch has a token for two users, each row of its part must be checked again to
-/// find the final owner.
+/// The devices register in the order of the rows. If a batch has a token for two users, each row of its part must be
+/// checked again to find the final owner.
 public struct RegistrationBatch: Sendable {
   /// One registration. All places are offsets into ``bytes``.
   struct Row {
-    /// Begin of `at:user`, as in the owner index.
+    /// Start of `at:user`, as in the owner index.
     var start: Int
-    /// Begin of the user.
+    /// Start of the user.
     var user: Int
-    /// Begin of the device record, and end of the user.
+    /// Start of the device record, and end of the user.
     var record: Int
-    /// Begin of the attributes, and end of the record.
+    /// Start of the attributes, and end of the record.
     var attributes: Int
     var end: Int
     /// ms since the epoch.

@@ -6,11 +6,11 @@ extension Registry {
   /// Retention time in ms of data for late statements only, such as removals: 30 days.
   static let memory = 30 * 86_400_000
 
-  /// Applies events. Between two events about a fact, the later one wins, in whatever order and however often they
-  /// are applied. At the same time the removal or the opt-out wins. The scripts decide this when they write, so a
-  /// suspended process undoes nothing.
+  /// Applies events. Between two events about a fact, the later one wins, in whatever order and however often they are
+  /// applied. If two events have the same time, the removal or the opt-out wins. The scripts decide this when they
+  /// write, so a suspended process undoes nothing.
   ///
-  /// Times ahead of Redis' clock are set to its time.
+  /// A time ahead of Redis' clock is replaced by the time of that clock.
   ///
   /// - Parameters:
   ///   - events: at most some thousands.
@@ -97,8 +97,8 @@ extension Registry {
     return superseded
   }
 
-  /// Removes tokens that leave their users by logins from the index of owners. The script that writes a login removes
-  /// the devices after that. So a repeated call still finds the tokens in the records.
+  /// Removes the tokens that users lose because of these logins from the owner index. The script that writes a login
+  /// removes the devices afterwards, so a repeated call still finds the tokens in the records.
   private func unbindOthers(than logins: [DeviceRegistration]) async throws {
     let present = try await devices(of: logins.map(\.user))
     try await unbind(

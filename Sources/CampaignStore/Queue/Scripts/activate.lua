@@ -11,8 +11,8 @@
 -- The slices of every second leg are in the reverse order. One expansion serves all legs of a partition, so workers
 -- that begin with different legs expand different partitions.
 -- While the store is held, or if it has another number of partitions than the worker knows, nothing is written.
--- A run starts in the state of its recurring campaign: paused, or cancelled, which ends it. It is not a run unless the
--- recurring campaign lists it.
+-- If the recurring campaign is paused, its run begins in the state paused. If the recurring campaign is cancelled, its
+-- run ends as cancelled. A run is valid only if it is the last run that the recurring campaign lists.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
 --      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
@@ -24,7 +24,7 @@
 --      5 number of partitions of the store
 --      6 reason why it needs approval ('': it does not)
 --      7 number of partitions listed
---      then the partitions, then a bitmap of those without a slice ('' for none)
+--      then the partitions, then a bitmap of the partitions without a slice ('' for none)
 --      then of the campaign and of each part: id, 'sent' | 'reversed' (sent, in the reverse order) | 'parts' (has
 --        parts) | 'gated' (waits at a gate), number of fields and values, fields and values
 -- Returns one of:
@@ -58,8 +58,9 @@ local lead = is_run and redis.call('HMGET', KEYS[13], 'state', 'lastRun', 'reaso
 if is_run and lead[2] ~= id then return -2 end
 local has_ended, waits = lead[1] == 'cancelled', ARGV[6] ~= '' or lead[1] == 'paused'
 local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
--- Read first every key that may have another type. After the campaign is written no command may fail, because a second
--- call would find it activated. A reference to a missing campaign is harmless.
+-- First read every key that may have another type, so that the script fails here. After the campaign is written, no
+-- command may fail, because a second call would find the campaign activated. A reference to a missing campaign is
+-- harmless.
 redis.call('LLEN', KEYS[4])
 redis.call('SCARD', KEYS[6])
 redis.call('HLEN', KEYS[14])

@@ -7,7 +7,7 @@
 -- recurring campaign does not begin itself (see `repeat`). A campaign with parts begins with its first part.
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes, 9 the
 --      campaign of a part (else the campaign itself)
--- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 id of that campaign
+-- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 id of the campaign of KEYS 9
 -- Returns 1 if this call began it, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'repeat', 'parts')
 if campaign[1] ~= 'scheduled' or campaign[4] then

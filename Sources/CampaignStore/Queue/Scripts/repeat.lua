@@ -2,10 +2,11 @@
 -- repeat: begins the next run of a recurring campaign, or skips it.
 -- Invariant: each run begins once, by Redis' clock, whichever worker calls this and however often. Only the run that is
 -- recorded as the next one begins. The same step records the run after it.
--- The script adds the run to the campaign's list of runs, and puts a request to take it in on the intake list. Only a
--- run in the campaign's list is valid. No other run begins before a worker has taken in this one. A paused campaign
--- begins no run; a campaign without further runs has ended. While the store is held (by a repartition), nothing begins.
--- KEYS 1 campaign, 2 schedule, 3 intake list, 4 ended campaigns, 5 store, 6 campaign of the last run
+-- The script stores the run as the campaign's last run, and puts a request to take in the run on the producers' list.
+-- Only the run that the campaign stores is valid. No other run begins before a worker has taken in this one. A paused
+-- campaign begins no run; a campaign without further runs has ended. While the store is held (by a repartition),
+-- nothing begins.
+-- KEYS 1 campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6 campaign of the last run
 -- ARGV 1 id
 --      2 due time of the run that is to begin
 --      3 id of its campaign

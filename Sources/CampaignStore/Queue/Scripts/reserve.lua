@@ -1,10 +1,10 @@
 #!lua
--- reserve: reserves an id for a job from the intake list.
+-- reserve: reserves an id for a job that a worker is taking in.
 -- Invariant: an id names one job for 90 days. If a worker dies between this step and the activation, the id is reserved
 -- and not activated, and the same job then continues from here.
 -- `HLEN` raises an error if the campaign's key has another type. `EXISTS` would mistake that key for the campaign.
--- A job may be invalid only now, for example if its time is in the past. The script refuses such a job unless its id is
--- known, and reserves nothing.
+-- A job may have become invalid since it was written, for example because its send time has passed. The script refuses
+-- such a job unless its id is known, and reserves nothing.
 -- Earlier versions stored the digest of the job with its defaults. Such a digest stays valid.
 -- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign
 -- ARGV 1 canonical form of the job, 2 seconds an id is remembered, 3 canonical form with its defaults ('' if it is the

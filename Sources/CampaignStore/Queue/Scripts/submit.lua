@@ -1,16 +1,17 @@
 #!lua
--- submit: puts a job on the intake list unless its id is taken. A job from the dead list leaves that list.
--- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job is on the intake
--- list or in the dead list, never in neither, so it is pushed before anything else is written.
--- If a job was submitted, was not taken in, and is not among the next 10,000 of the list, it may be lost. The script
--- then pushes it again. Workers still take it in only once.
+-- submit: puts a job on the producers' list unless its id is taken. If the job is from the dead list, the script
+-- removes the job from there.
+-- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job is on the
+-- producers' list or in the dead list, never in neither, so the script pushes the job before it writes anything else.
+-- If a job was submitted, was not taken in, and is not among the next 10,000 jobs of the list, it may be lost. The
+-- script then pushes it again. Workers still take it in only once.
 -- Only this script records who submits a job; a name in a raw job is ignored. The digest binds the recorded name to
 -- exactly this job.
--- A job may be invalid only now, for example if its time is in the past. The script refuses such a job unless its id is
--- known.
+-- A job may have become invalid since it was written, for example because its send time has passed. The script refuses
+-- such a job unless its id is known.
 -- Earlier versions stored the digest of the job with its defaults. Such a digest stays valid.
--- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign, 3 intake list, then the dead list, if the
---      job is from there, then the submitter, if known
+-- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign, 3 producers' list, then the dead list, if
+--      the job is from there, then the submitter, if known
 -- ARGV 1 job as written, 2 its canonical form, 3 seconds an id is remembered, 4 its key in the dead list ('' for none),
 --      5 submitter ('' if unknown), 6 canonical form with its defaults ('' if it is the same), 7 '1' to refuse the job
 --      unless it is known

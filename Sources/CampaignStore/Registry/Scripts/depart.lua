@@ -12,7 +12,8 @@ local function fingerprint(user)
   return struct.pack('>I4', hash)
 end
 
--- Counts more departures than the ring can list, without fingerprints. Every target is then checked.
+-- Raises the number of departures by more than the ring can list, and stores no fingerprints. Workers then check every
+-- target.
 local function depart_unnamed(departures)
   redis.call('SETRANGE', departures, '0', struct.pack('>I6', count_departures(departures) + ring_size + 1))
 end

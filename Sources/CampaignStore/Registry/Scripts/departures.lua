@@ -3,7 +3,7 @@
 -- user may then be invalid. The string of departures has the number of departures (u48) and a ring of the fingerprints
 -- (u32) of the last 512 users. Several users may have the same fingerprint. A fingerprint therefore only selects
 -- targets, which `regrant.lua` then checks.
--- These numbers are texts, because Redis needs ten times as long to format a number as to copy a text.
+-- The offsets in these commands are texts, because Redis needs ten times as long to format a number as to copy a text.
 local ring_size, decimal = 512, string.format
 
 -- Returns the number of departures.

@@ -1,8 +1,8 @@
 -- Shared by the scripts that count pushes for users; the loader puts it in front of them.
 -- A user's record has for each app: u8 length and name, u32 badge, the badge that the app reported last (u48 time (ms),
 -- u32 number), u8 number of campaigns. Then for each recent campaign of the user: u32 time (s), u32 category, u64
--- campaign (digests of their names), u8 number of targets, u32 badge in their pushes.
--- The number of targets is that of the user's granted targets that have not ended unsent. If it is 0, a cap kept the
+-- campaign (digests of their names), u8 number of targets, u32 badge in the pushes of these targets.
+-- The number of targets counts the user's granted targets, except those that ended unsent. If it is 0, a cap kept the
 -- campaign from the user, and the campaign does not count.
 -- For the first granted target of a user, the script adds the campaign and raises the badge. If a cap is reached, it
 -- adds the campaign with 0 targets. The user's other targets get the same decision and the same badge.

@@ -7,8 +7,8 @@
 -- workers until the list has reached this count.
 -- KEYS 1 the list, 2 housekeeper, 3 dead list (a stream), 4 housekeeping, 5 wake channel
 -- ARGV 1 instance of the worker, 2 number of events, the oldest ones, 3 entries kept on the dead list, 4 name of the
---      list, 5 number of events that had left the list before the caller read these, then three each: event, reason,
---      hint
+--      list, 5 number of events that had left the list before the caller read these, then three values for each event
+--      that goes to the dead list: event, reason, hint
 -- Returns 1, or 0 if another worker is the maintenance leader, or the events have left the list already
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 local counter = 'taken:' .. ARGV[4]

@@ -5,8 +5,8 @@
 -- The attributes of the latest registration with attributes win. An attribute that an event has set later stays. Only a
 -- later registration ends a quarantine; a repeated import does not.
 -- A user has a limited number of devices. If there are too many, the script removes the device that was seen longest
--- ago; a registration counts as seen. If several were seen at that time, it removes the one that registered first, else
--- the first in the record.
+-- ago; a registration counts as seen. If several devices were last seen at the same time, it removes the one that
+-- registered first. If these also registered at the same time, it removes the first one in the record.
 -- A new device also removes tokens of Live Activities that registered more than two days before it. No activity lasts
 -- that long, and nothing else removes these tokens. A user who loses a device departs (`departures.lua`).
 -- The script stops early if the records are so large that other callers would wait too long.
@@ -15,9 +15,9 @@
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures, 9 moving
 -- ARGV 1 largest number of devices of a user, 2 '0' to write the devices, '1' to write them and remove the user's other
 --      devices of the app that are not newer (a login), '2' to remove those devices only, 3 name of the note of removed
---      devices ('' for none), then three each: user, device record, attributes as JSON ('' leaves them as they are)
--- The owner index still has the removed devices. Their note stays until a caller has removed them from the index. A
--- note is: u32 0xffffffff, then for each device u16 length and user, device record.
+--      devices ('' for none), then three values for each device: user, device record, attributes as JSON ('' leaves
+--      them as they are) The owner index still has the removed devices. Their note stays until a caller has removed
+--      them from the index. A note is: u32 0xffffffff, then for each device u16 length and user, device record.
 -- Returns the number of devices processed. Then three lists of places from 0: devices that were not written; devices
 -- that changed nothing because a newer registration exists; devices whose attributes the caller must merge. Then the
 -- removed devices, two each: user, record
