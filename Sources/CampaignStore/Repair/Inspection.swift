@@ -3,7 +3,8 @@ import Redis
 
 /// Finds the damaged key after Redis, or a script, has failed on a key.
 extension Repair {
-  /// Returns the error for a refusal. If a damaged key is the cause, the error names the key and its expected value.
+  /// Returns the error for a command that Redis refused. If a damaged key is the cause, the error names the key and its
+  /// expected value.
   ///
   /// - Parameters:
   ///   - position: place of the refused command.

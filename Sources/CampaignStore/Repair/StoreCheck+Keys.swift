@@ -17,7 +17,7 @@ extension StoreCheck {
     /// Whether a key that all checks need has a wrong type.
     var isUnreadable = false
 
-    /// Returns whether a key of a wrong type was already reported and explains an error.
+    /// Returns whether an error follows from a key of a wrong type that was already reported.
     func explain(_ error: StoreError) -> Bool {
       switch error.damage {
       case .partition(let partition)?: unreadablePartitions.contains(partition)
@@ -166,7 +166,7 @@ extension StoreCheck {
     return open(.wrongType, key.name, "", detail)
   }
 
-  /// Finds a list of a worker that is not listed.
+  /// Finds a worker's list whose worker is not in the list of workers.
   private func unlisted(_ key: Named) async throws -> [StoreFinding] {
     // A worker that wrongly counted as dead is listed again at its next heartbeat.
     let left = try await twice([key]) { keys in
@@ -237,7 +237,7 @@ extension StoreCheck {
       var pipeline = RedisPipeline()
       for key in found { pipeline.append("EXPIRE", key.name, Self.orphanMemory) }
       _ = try await store.run(pipeline)
-      // A job that Redis had lost may have been activated again.
+      // A job that Redis had lost may have been activated again since the check. The keys of its campaign must stay.
       let gone = try await gone(among: Set(found.compactMap(\.campaign)))
       pipeline.removeAll()
       for key in found where !gone.contains(key.campaign ?? "") { pipeline.append("PERSIST", key.name) }

@@ -129,8 +129,8 @@ extension StoreCheck {
     return entries
   }
 
-  /// Returns the entries without those whose pruned device is in an outbox. Delivering the outbox removes such an
-  /// entry.
+  /// Returns the entries except those whose pruned device is in an outbox. The delivery of the outbox removes these
+  /// entries.
   private func withoutUndelivered(_ entries: [Entry]) async throws -> [Entry] {
     let groups = Dictionary(grouping: entries) { Partition.of(user: $0.owner.user, count: keys.partitions) }
     var rest: [Entry] = []

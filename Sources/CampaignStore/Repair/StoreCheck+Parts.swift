@@ -5,14 +5,14 @@ import Redis
 extension StoreCheck {
   /// Checks a campaign with its parts, or a part with its campaign.
   ///
-  /// The records are in several keys, and the end of a part and of its campaign are two steps. So only what two reads
-  /// find is reported.
+  /// The records are in several keys, and the end of a part and of its campaign are two steps. So the check reports a
+  /// difference only if two reads find it.
   func parts(of id: String) async throws -> [StoreFinding] {
     let first = try await disagreements(about: id)
     guard !first.isEmpty else { return [] }
     try await Task.sleep(for: pause)
     let findings = try await disagreements(about: id).filter(first.contains)
-    // Parts are only stopped, as the campaign was, and never started.
+    // The repair only stops parts, as the campaign was stopped. It never starts a part.
     if findings.contains(where: { $0.standing == .repaired }), let verb = try await store.campaigns.find(id)?.stop {
       _ = try await store.campaigns.control(id, verb)
     }
@@ -73,7 +73,7 @@ extension StoreCheck {
 }
 
 extension CampaignRecord {
-  /// Returns whether a part can be in its state while its campaign is in its own.
+  /// Returns whether the state of a part is possible together with the state of its campaign.
   fileprivate func mayHave(_ part: CampaignRecord) -> Bool {
     guard part.times.finishedAt == nil else { return true }
     guard times.finishedAt == nil else { return false }

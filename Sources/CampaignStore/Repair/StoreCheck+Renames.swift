@@ -24,7 +24,8 @@ extension StoreCheck {
   /// Finds users under old forms of their ids, and moves their data to the present forms. Devices move by the ordinary
   /// registration.
   ///
-  /// This check runs before tokens and their owners are compared, so that a move of a dead process is completed first.
+  /// This check runs before tokens and their owners are compared, so that a move that a dead process has begun is
+  /// completed first.
   mutating func renames(in partition: Int) async throws -> [StoreFinding] {
     var old: [OldIdentifier] = []
     try await forEachMember(of: keys.users(partition)) { old += OldIdentifier.all(in: $0) }

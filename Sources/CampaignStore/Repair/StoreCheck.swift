@@ -5,12 +5,12 @@ import Redis
 extension Repair {
   /// Finds every inconsistency of the store, and repairs those that can be repaired safely.
   ///
-  /// The check may run while workers and imports run. It reads data that several steps or slots change twice, and
-  /// reports a finding only if both reads agree. One script checks data that one script changes. Every repair checks
-  /// again in the same script. Commands read a page at a time, with two exceptions: the data that workers read to find
-  /// lost slices, and the names of the registrations in progress in a partition. If a key that everything depends on
-  /// has a wrong type, only the keys are checked. If a key of one partition has a wrong type, the checks that need this
-  /// key are left out.
+  /// The check may run while workers and imports run. Some data changes in several steps or in several slots. The check
+  /// reads such data twice, and reports a difference only if both reads find it. Data that one script changes is also
+  /// checked by one script. Every repair checks again in the same script. Commands read a page at a time, with two
+  /// exceptions: the data that workers read to find lost slices, and the names of the registrations in progress in a
+  /// partition. If a key that everything depends on has a wrong type, only the keys are checked. If a key of one
+  /// partition has a wrong type, the checks that need this key are left out.
   ///
   /// - Parameters:
   ///   - repairs: whether to repair.
@@ -26,7 +26,7 @@ extension Repair {
     guard !names.isUnreadable else { return check.tally }
     let partitions = 0..<keys.partitions
     for partition in partitions { try await check.pass(names, found) { try await $0.registrations(in: partition) } }
-    // First users in wrong partitions, because the owners of tokens can only be checked after that.
+    // Users in wrong partitions come first, because the owners of tokens can only be checked after that.
     for partition in partitions {
       try await check.pass(names, found) { try await $0.places(in: partition, segments: names.segments.keys) }
     }

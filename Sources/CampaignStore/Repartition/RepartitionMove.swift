@@ -30,7 +30,8 @@ struct RepartitionMove {
   }
 
   /// Copies the statements of a partition about removals and erasures to every partition that may get their users and
-  /// tokens. They have only digests, so their exact partition is unknown. Unneeded copies expire with the others.
+  /// tokens. The statements have only digests of users and tokens, so their exact partition is unknown. Unneeded copies
+  /// expire like the others.
   mutating func marks(of partition: Int) async throws {
     let step = Self.greatestCommonDivisor(keys.partitions, there.keys.partitions)
     let homes = stride(from: partition % step, to: there.keys.partitions, by: step).filter { $0 != partition }
@@ -41,7 +42,7 @@ struct RepartitionMove {
     }
   }
 
-  /// Writes members of a sorted set into others. The later time wins.
+  /// Adds members of a sorted set to other sorted sets. The later time wins.
   func enter(_ pairs: [(token: [UInt8], text: [UInt8])], _ homes: [String]) async throws {
     guard !pairs.isEmpty, !homes.isEmpty else { return }
     var pipeline = RedisPipeline()

@@ -68,7 +68,7 @@ if not is_there then
 end
 local takes = not has_ended and (state == 'active' or state == 'cancelled')
 hold(2, 'all', true, campaign[3] or now)
--- If a campaign has parts, the parts are sent, and they are in the schedule.
+-- If a campaign has parts, its parts are in the schedule instead of the campaign.
 hold(4, 'schedule', state == 'scheduled' and not campaign[10], campaign[2] or now)
 if takes then
   hold_running(true)

@@ -3,12 +3,13 @@
 -- ids.
 -- An older version entered them under another form.
 -- Invariant: the latest statement about a user wins, as in `setmembers`. A user stays out of the list only if a newer
--- statement about the present form says so. At the same time an opt-out wins, and so does a removal from a segment. A
--- statement from before a user's erasure does not enter the user. A second run changes nothing.
+-- statement about the present form says so. If two statements have the same time, an opt-out wins, and so does a
+-- removal from a segment. A statement from before a user's erasure does not enter the user. A second run changes
+-- nothing.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
 -- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
---      then three each, of at most 500 users, each once: user, when the older form became a member (ms; '' if the time
---      is not stored any more), '1' for a statement about the user, '0' for one about the whole list
+--      then three values for each of at most 500 different users: user, when the older form became a member (ms; '' if
+--      the time is not stored any more), '1' for a statement about the user, '0' for one about the whole list
 -- Returns the number of users who have become members
 local names, now, tie_wins = {}, clock(), ARGV[1] == '1'
 for i = 3, #ARGV, 3 do names[#names + 1] = ARGV[i] end

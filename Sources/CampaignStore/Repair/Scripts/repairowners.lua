@@ -3,8 +3,8 @@
 -- Invariant: a registration in progress keeps its entry, because its note is written before its device. A removal
 -- counts as a taken token, so a registration that has just written its note is checked again.
 -- KEYS 1 owner, 2 moving, 3 taken
--- ARGV 1 number of notes that the caller has checked, then their names: they contain none of the tokens; then two each:
---      token, 'at:user' as it was read
+-- ARGV 1 number of notes that the caller has checked and that contain none of the tokens, then the names of these
+--      notes, then two values for each entry: token, 'at:user' as it was read
 -- Returns for each 1 if it was removed, else 0
 local known, notes, removed = {}, {}, {}
 for i = 2, 1 + ARGV[1] do known[ARGV[i]] = true end

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- repairworker: lists a worker that still has a list, as a worker that has been dead for a long time.
+-- repairworker: adds a worker that still has a list to the list of workers. The worker counts as dead, because its
+-- heartbeat gets the time 0.
 -- Invariant: a worker whose list has entries is listed, so that other workers take over its slices.
 -- KEYS 1 workers, 2 a list of the worker
 -- ARGV 1 '1' to repair, 2 worker

@@ -8,7 +8,8 @@
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('GETBIT', KEYS[2], ARGV[1]) == 1 then return 0 end
 local mark = 'out:' .. ARGV[1]
 local campaign = redis.call('HMGET', KEYS[1], 'job', mark)
--- Another worker has found the slice. It is about to call `finish`, or it has died before that.
+-- Another worker has already put the slice on the dead list. That worker is about to call `finish`, or it has died
+-- before the call.
 if campaign[2] then return 1 end
 local job = campaign[1] or ''
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[5], '*', 'reason', ARGV[3], 'hint', ARGV[4], 'id', ARGV[2],
