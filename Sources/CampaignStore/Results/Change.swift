@@ -10,7 +10,7 @@ public struct Change: Sendable, Equatable {
     case alarm(kind: String, subject: String, isRaised: Bool)
   }
 
-  /// Permanent id of the change. A receiver recognises a repeated delivery by it.
+  /// Permanent id of the change. A receiver uses the id to recognise a repeated delivery.
   public var id: String
   /// Time of the change, in ms since the epoch.
   public var at: Int
@@ -99,7 +99,7 @@ public struct WebhookStanding: Sendable, Equatable {
 extension Results {
   /// Largest number of changes in a page.
   private static let changesAtOnce = 50
-  /// Largest number of alarms that are reported. More at the same time have a common cause.
+  /// Largest number of alarms that are reported. If more alarms are active, they have a common cause.
   private static let mostAlarms = 200
 
   /// Returns the changes after a position, oldest first, and the position of the last read entry.
@@ -133,8 +133,8 @@ extension Results {
       }
       let standing = WebhookStanding(name: name, position: latest)
       standings.append(standing)
-      // Another worker may have stored a status in between, and may have delivered. So only an unreadable status is
-      // replaced.
+      // Another worker may have stored a status in between, and may have delivered changes. So only an unreadable
+      // status is replaced.
       new.append(reply.string == nil ? "HSETNX" : "HSET", keys.webhooks, name, standing.text)
     }
     if !new.isEmpty { _ = try await run(new) }

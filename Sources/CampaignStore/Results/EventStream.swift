@@ -3,9 +3,10 @@ import Redis
 
 /// Outcomes and prunes as a Redis stream, for a data warehouse. The default of `redis.streamLength` turns it off.
 ///
-/// Each entry has the fields `kind` (`outcome` or `prune`) and `json`. The outcomes of a slice are written after its
-/// end and before it is counted. If its worker dies in between, the next worker writes them again. So each outcome is
-/// written at least once; campaign, token and outcome identify a repetition.
+/// Each entry has the fields `kind` (`outcome` or `prune`) and `json`. The worker writes the outcomes of a slice after
+/// the end of the slice and before it counts the slice as finished. If this worker dies in between, the next worker
+/// writes the outcomes again. So each outcome is written at least once. A reader recognises a repetition by its
+/// campaign, token and outcome.
 extension Results {
   /// Writes the outcomes of ended slices.
   func streamOutcomes(of slices: [SliceReference]) async throws {

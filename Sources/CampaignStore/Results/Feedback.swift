@@ -3,8 +3,8 @@ import Redis
 
 /// Moves notices from the slices' outboxes to the owner index and the feedback list, at least once.
 extension Results {
-  /// Entries of an outbox that are read together. Each has the notices of one commit: a few devices, rarely some
-  /// hundred.
+  /// Number of entries of an outbox that are read together. Each entry has the notices of one commit: a few devices,
+  /// rarely some hundred.
   static let entriesAtOnce = 32
 
   /// Empties the outboxes of some partitions. A dozen partitions together cost half as much as one by one, because the
@@ -43,8 +43,8 @@ extension Results {
     let prunes = notices.filter { $0.action != .quarantine }
     let registered = zip(prunes, try await areRegistered(prunes.map(\.edit)))
     try await store.registry.unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
-    // The device of a raw token may have registered after the answer; then it is not pruned. A device that a commit or
-    // an earlier delivery of this notice has pruned is gone.
+    // If the device of a raw token registered after the answer, it is not pruned. A device that a commit or an earlier
+    // delivery of this notice has pruned is gone.
     try await tellBackend(
       registered.filter { $0.action == .pruned || !$1 }.map(\.0).map {
         feedback(

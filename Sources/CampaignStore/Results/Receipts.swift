@@ -15,7 +15,7 @@ extension Results {
     let ids = Array(Set(receipts.map(\.campaign)))
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HMGET", keys.campaign(id), "partitions", "ttl", "receipts") }
-    // A campaign keeps the number of partitions of its start.
+    // A campaign keeps the number of partitions that the store had at its start.
     var partitions: [String: Int] = [:]
     var seconds: [String: Int] = [:]
     var withVariants: [String] = []
@@ -57,8 +57,9 @@ extension Results {
 
   private static let mostTries = 3
 
-  /// Returns receipts with the part of their users, for campaigns with parts. In a campaign with several legs, the user
-  /// may be in each of them, so a receipt is tried with each. It counts for those that have the user as a target.
+  /// Returns receipts with the ids of parts, for campaigns with parts. If a campaign has several legs, each of them may
+  /// have the user. Such a receipt is returned once for each leg. It counts for the legs that have the user as a
+  /// target.
   private func byPart(_ receipts: [ReceiptEvent]) async throws -> [ReceiptEvent] {
     let ids = Array(Set(receipts.map { CampaignID($0.campaign).whole }))
     var pipeline = RedisPipeline()

@@ -4,7 +4,7 @@ import Redis
 /// The index of a slice's users and their targets. It is built when it is first needed, and stays as long as the
 /// campaign's results. `recipients.lua` describes the format and finds users in it.
 extension Results {
-  /// Targets in a page.
+  /// Number of targets in a page.
   private static let indexPage = 4096
   /// Largest part of an index in one command, in bytes.
   private static let indexPart = 64 << 10

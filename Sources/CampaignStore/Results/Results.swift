@@ -116,8 +116,8 @@ public struct Results: StoreRoom {
       found = page.first { $0.token == token }
       return found == nil
     }
-    // First the owner's slice, then the token's own slice, which has a raw token of a job. A pruned token has no owner
-    // any more, so all slices are read then.
+    // The slice of the token's owner is read first, then the slice in the token's own partition, which may have it as a
+    // raw token. A pruned token no longer has an owner, so the other slices follow.
     var likely = [Partition.of(token: token.bytes, of: service, count: record.placement.partitions)]
     if let owner = try await store.registry.owners(of: [token], service)[0] {
       likely.insert(Partition.of(user: owner, count: record.placement.partitions), at: 0)

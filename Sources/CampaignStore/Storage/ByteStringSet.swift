@@ -4,8 +4,8 @@ struct ByteStringSet {
   private var bytes: [UInt8] = []
   /// End of each string in `bytes`.
   private var ends: [UInt32] = []
-  /// Positions in `ends`, plus one; 0 is an empty slot. The count is a power of two, and at most half of the slots are
-  /// used.
+  /// Positions in `ends`, plus one; 0 is an empty slot. The number of slots is a power of two, and at most half of them
+  /// are used.
   private var slots: [UInt32] = Array(repeating: 0, count: 64)
 
   var isEmpty: Bool { ends.isEmpty }

@@ -40,11 +40,11 @@ public struct Keyspace: Sendable {
   public var campaigns: String { control + "campaigns" }
   /// List: events from producers about users and devices, or receipts from apps.
   public func events(_ list: EventList) -> String { control + list.rawValue }
-  /// List: the job that a worker is taking in.
+  /// List: the jobs that a worker is taking in.
   func intake(worker: String) -> String { control + "intake:" + worker }
   /// Hash: SHA-1 of a job → the workers that began to take it in, see `beginjob.lua`.
   var attempts: String { control + "attempts" }
-  /// String: digest of the job with an id, and whether it was activated.
+  /// String: digest of the job that has an id, and whether the job was activated.
   func job(_ id: String) -> String { control + "job:" + id }
   /// String: digest of a submitted job, and its submitter.
   func submitter(_ id: String) -> String { control + "submitter:" + id }

@@ -33,7 +33,7 @@ public struct ServerIdentity: Sendable {
   public func has(partition: Int) -> Bool { sight.holds(keys.home(of: partition)) }
 }
 
-/// The connections whose server is known. The copies of a store share it.
+/// The connections whose server is known. The copies of a store share this object.
 final class ConnectionFence: Sendable {
   private struct State {
     var byPlace: [String: UInt64] = [:]

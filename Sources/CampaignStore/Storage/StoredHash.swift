@@ -34,7 +34,8 @@ enum StoredHash {
   private static let stages = 0...CampaignStages.maximum
   private static let bitmap = Value.text(16384 / 8)
 
-  /// Returns the allowed values of a field; `nil` for a field with any text, or of another program.
+  /// Returns the allowed values of a field; `nil` for a field that may have any text, and for a field of another
+  /// program.
   func value(of field: String) -> Value? {
     switch self {
     case .slice: Self.ofSlice[field]

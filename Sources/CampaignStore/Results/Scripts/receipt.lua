@@ -4,10 +4,10 @@
 -- campaign has variants. The user counts only if a push of the campaign may have been delivered to the user. A receipt
 -- stays as long as the campaign's results. Nothing is recorded for a campaign that is gone or has no slice in this
 -- partition.
--- KEYS 1 users who did it, 2 slice, 3 index of its users, 4 ledger
+-- KEYS 1 users with a receipt of this kind, 2 slice, 3 index of its users, 4 ledger
 -- ARGV 1 ms until the receipts expire while the campaign runs, from the last receipt on, and optionally a blank and the
---      field of the slice that counts receipts for the variant of all these users; then two each: user, hash of the
---      user as a number
+--      field of the slice that counts receipts for the variant of all these users; then two values for each user: id,
+--      hash of the id as a number
 -- Returns the number of users whose first receipt this is; -1 if there is no such slice, or the slice is not sealed or
 -- empty; -2 if the caller must build the index first
 local left = redis.call('PTTL', KEYS[2])
