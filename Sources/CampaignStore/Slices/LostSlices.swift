@@ -23,7 +23,7 @@ extension Slices {
     var opened = 0
     for (id, open) in zip(running, open) {
       let standing = try await store.campaigns.standing(of: id)
-      // A campaign that no longer exists has only its entry among the running campaigns left.
+      // If the campaign no longer exists, only its entry among the running campaigns remains.
       let isComplete = standing.map { open.integer ?? 0 >= $0.unfinished } ?? true
       opened += try await self.open(isComplete ? [] : lostSlices(of: id), of: id, lane: standing?.lane ?? .normal)
     }
@@ -32,7 +32,7 @@ extension Slices {
 
   func open(_ lost: [Int], of id: String, lane: Lane) async throws -> Int {
     var pipeline = RedisPipeline()
-    // Run this without lost slices too: a campaign with open slices is on its lane.
+    // The script also runs without lost slices, because it puts a campaign with open slices back on its lane.
     for start in stride(from: 0, to: max(1, lost.count), by: CampaignStore.batch) {
       pipeline.script(
         StoreScripts.reopen,
@@ -77,7 +77,7 @@ extension Slices {
     }
     let due = try await run(pipeline)[0]
     let now = try await store.time() / 1000
-    // A slice that is parked for more than a year counts as not parked, because no retry takes as long.
+    // A slice that is parked for more than a year counts as not parked, because no retry takes that long.
     let latest = now + 366 * Self.longestLease
     let rest = zip(partitions, due).filter { !($1.string.flatMap(Double.init).map { $0 <= Double(latest) } ?? false) }
       .map(\.0)

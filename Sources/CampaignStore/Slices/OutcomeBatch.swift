@@ -18,7 +18,7 @@ public struct OutcomeBatch: Sendable {
     }
   }
 
-  /// Rules about the result lines of a stretch that are true for it. A stretch is a run of outcomes with consecutive
+  /// Rules about result lines that every outcome of a stretch meets. A stretch is a run of outcomes with consecutive
   /// indexes.
   fileprivate struct Lines: OptionSet {
     let rawValue: UInt8

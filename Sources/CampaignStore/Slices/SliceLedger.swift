@@ -31,10 +31,11 @@ public struct SliceLedger: Sendable {
   /// - Parameters:
   ///   - store: the store that has the slice.
   ///   - slice: the slice.
-  ///   - lease: the duration of a lease in ms. A worker that does not commit for longer may lose the slice.
+  ///   - lease: the duration of a lease in ms. A worker that does not commit for a longer time may lose the slice.
   ///   - app: the app of the campaign.
   ///   - service: the push service of the slice; `nil` for the standard one.
-  ///   - rules: the rules for granting the slice's targets; `nil` if a target needs nothing but its device.
+  ///   - rules: the rules for granting the slice's targets; `nil` if the only condition is that the user has the
+  ///     device.
   public init(
     store: CampaignStore, slice: SliceReference, lease: Int, app: String, service: (any PushService)? = nil,
     rules: GrantRules? = nil
@@ -252,7 +253,8 @@ public struct SliceLedger: Sendable {
     return (records, replies[1].withBytes { $0.elementsEqual(claim) })
   }
 
-  /// Merges outcomes into the ledger, requests grants for more targets, and renews the lease. Both may be empty.
+  /// Merges outcomes into the ledger, requests grants for more targets, and renews the lease. The outcomes and the
+  /// request may be empty.
   ///
   /// - Parameters:
   ///   - outcomes: at most 500 outcomes.

@@ -18,7 +18,7 @@ struct SliceSeal {
   /// Breakdown of the audience's users.
   var audience = AudienceCount()
 
-  /// Memberwise, for a slice without variants and without send times.
+  /// Creates the facts about a slice without variants and without send times.
   init(count: Int, pages: Int, departures: Int?) {
     (self.count, self.pages, self.departures) = (count, pages, departures)
   }

@@ -37,8 +37,8 @@ extension Slices {
     return Set(zip(slices, try await run(pipeline)).lazy.filter { $1.integer == 0 }.map(\.0))
   }
 
-  /// Returns the references of a list and removes invalid ones. Otherwise they would block the ones behind them
-  /// forever.
+  /// Returns the references of a list and removes invalid ones. An invalid reference would otherwise block the
+  /// references behind it forever.
   func references(
     in reply: RedisReply, remove: (inout RedisPipeline, String) -> Void
   ) async throws -> [SliceReference] {
@@ -74,7 +74,7 @@ extension Slices {
       if references.isEmpty { return requeued }
       let given = try await giveBack(references, of: worker, isGone: isGone)
       requeued += given
-      // If slices have few targets, a worker may have held more than one read returns.
+      // If slices have few targets, a worker may have held more slices than one read returns.
       guard isFull, leftovers == nil, !given.isEmpty else { return requeued }
     }
   }

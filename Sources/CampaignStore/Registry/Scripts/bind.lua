@@ -7,9 +7,10 @@
 -- the token may belong to another user by then.
 -- KEYS 1 owner, 2 moving, 3 taken, 4 removals
 -- ARGV 1 name of the note, which is unique, 2 the registrations in the format of a note, then two values for each
---      registration: raw token, 'at:user' A note is: u32 length of ARGV 2, ARGV 2, then an entry for each token that
---      had an owner before: u16 place of the registration from 0, then u16 length and name of the previous owner, or
---      0xffff if a newer registration or removal exists.
+--      registration: raw token, 'at:user'
+-- A note is: u32 length of ARGV 2, ARGV 2, then an entry for each token that had an owner before: u16 place of the
+-- registration from 0, then u16 length and name of the previous owner, or 0xffff if a newer registration or removal
+-- exists.
 -- Returns the number of tokens of this partition that were taken from users so far (-1: check again). Then two values
 -- for each registration that took a token from a user or changed nothing: its place from 0, and the user who had the
 -- token (false: a newer registration or removal exists)

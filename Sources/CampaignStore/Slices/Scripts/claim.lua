@@ -2,9 +2,9 @@
 -- claim: makes a worker the owner of a slice, or returns the remaining lease of another claim.
 -- Invariant: a slice has one live claim. The lease in the slice is the only authority; lists and heartbeats are hints.
 -- A slice sends nothing before its list of targets is sealed (final). A new owner of an unsealed slice therefore starts
--- the expansion again. Its list is named after its claim. A claim that expires with targets in doubt counts as a death
--- of a worker. The next recorded outcome sets the number of deaths to 0. Repeated deaths show that a target of the
--- slice kills its workers. The owner of the claim may claim the slice again.
+-- the expansion again. The unsealed list is named after the claim. A claim that expires with targets in doubt counts as
+-- a death of a worker. The next recorded outcome sets the number of deaths to 0. Repeated deaths show that a target of
+-- the slice kills its workers. The owner of the claim may claim the slice again.
 -- For a grace period after a failover, an expired claim is still valid. Its owner could not renew it, and must first
 -- replay its commits.
 -- The script refuses the claim if the worker can't read the version of the targets and the ledger. It answers DAMAGED

@@ -53,8 +53,8 @@
 --      u8 records that have a result line: 0 none, 1 all, 2 all but accepted ones
 --      u8 number of different outcomes; 0 if the records are not terminal
 --      for each outcome u8 state and u16 number
--- The number of an outcome is in the slice's field of its state. In a campaign with variants, the head also counts the
--- outcomes of each variant. For variant v, the field is the state plus 16 v.
+-- The slice counts an outcome in the field whose name is the state of the outcome. In a campaign with variants, the
+-- head also counts the outcomes of each variant. For variant v, the field is the state plus 16 v.
 -- A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8, history u8 (see `outcome.lua`),
 -- variant u4 (0 for none), time u44 (ms). In a waiting record, the time is the delay in ms.
 -- Details are in the order of their records. Each is: u32 index, u32 fingerprint of the user (0 for no user, see
@@ -214,7 +214,7 @@ local counted_to = 0
 if replay and sealed then
   local known = math.min(tonumber(ARGV[7]), count)
   if known > granted then
-    -- Redis lost these grants, and with them the decisions and the users' counters. They are restored here.
+    -- Redis has lost these grants, and with them the decisions and the users' counters. The loop restores all of them.
     for first = granted, known - 1, 512 do
       local indexes, told = {}, {}
       for index = first, math.min(first + 512, known) - 1 do
@@ -238,7 +238,7 @@ if replay and sealed then
     granted = known
   end
 end
--- Targets from here on have not been counted yet.
+-- Targets with at least this index have not been counted in frequency caps yet.
 counted_to = granted
 
 -- Redis' Lua hashes every byte of each new string. If a stretch has only new records, its bytes are therefore written
@@ -280,9 +280,9 @@ if #mixed > 0 then
   local function merge(records, base, index, old)
     local state, attempt = records:byte(base, base + 1)
     local old_state, old_attempt = old:byte(1, 2)
-    -- A worker that has lost its claim may report an outcome, but not request another attempt: the new owner may be
-    -- sending the target. After another worker has replayed commits, such a report is refused too. In both cases the
-    -- target stays in doubt, which is safe.
+    -- A worker that has lost its claim may report that a push was answered. It may neither request another attempt nor
+    -- report that the target was not delivered, because the new owner may be sending the target. A replay may not
+    -- request another attempt either. In these cases the target stays in doubt, which is safe.
     if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
     if old_state >= 16 then
       if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
@@ -418,7 +418,8 @@ local retries, fresh_decisions, retry_decisions, withheld = {}, {}, {}, {}
 local expected = owner and sealed and ARGV[6] == seq .. ' ' .. replays
 if expected then
   local credit = tonumber(ARGV[3])
-  -- Updating a user's frequency cap counters costs more than the grant itself.
+  -- With rules, a call grants fewer targets, because updating a user's frequency cap counters costs more than the grant
+  -- itself.
   if rules then credit = math.min(credit, 512) end
   local again, records = {}, {}
   if credit > 0 and waiting > 0 then
@@ -509,7 +510,7 @@ if settled and slice[9] and not redis.call('HGET', KEYS[1], 'bisected') then
   redis.call('HDEL', KEYS[1], 'deaths')
 end
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
--- `resent` is counted once, even if the first reply was lost. It is not counted after the slice has been counted.
+-- `resent` is counted once, even if the first reply was lost. It is not counted after the slice has ended.
 if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 local due = -1
 if waiting > 0 then

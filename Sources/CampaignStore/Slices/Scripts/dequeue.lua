@@ -3,9 +3,9 @@
 -- Invariant: a reference is in one list at a time. It is only a hint, because `claim` decides who owns a slice. A
 -- worker with a reference is in the list of workers, so other workers notice when its heartbeats stop. The script
 -- returns no reference before the campaign's partitions are fixed (`narrow`).
--- The campaign waits for the registration events that are on their list when this script first reads the active
--- campaign. The field `awaits` is first 'registrations'. While the campaign waits, it is MARK DEADLINE. `takeoff`
--- counts the events that leave the list.
+-- The campaign waits for the registration events that are on the list `registrations` when this script first reads the
+-- active campaign. The field `awaits` of the campaign is 'registrations' at first. While the campaign waits, the field
+-- has the text 'MARK DEADLINE'. `takeoff` counts the events that leave the list.
 -- The campaign begins when this count reaches MARK. After DEADLINE it begins without the remaining events, and the
 -- field `overtook` has their number.
 -- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers, 6 registrations, 7 housekeeping,

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
--- Invariant: a slice counts once, however often this script runs. Its bit in the bitmap is set when it has counted. A
--- partition without a slice has the bit too.
+-- Invariant: a slice counts once, however often this script runs. The bit of the slice in the bitmap is set when it has
+-- counted. The bit of a partition without a slice is also set.
 -- A slice in such a partition still counts if Redis lost the slice, the campaign began again without it, and a worker
 -- then restored it.
 -- A campaign has failed if pushes were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and no push was

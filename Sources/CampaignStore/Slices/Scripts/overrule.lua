@@ -2,8 +2,9 @@
 -- overrule: replaces other terminal outcomes with acceptances.
 -- Invariant: `accepted` wins over any other terminal outcome, whichever worker reports it and however late. Counters,
 -- results, reasons and the counters of the variant change in the same step as the record.
--- The caller of `commit` calls this script, because the script must replace the result line. The text of the token is
--- the field of that line, and only the push service can write this text.
+-- `commit` can't replace these outcomes, because the result line must change too. The field of that line is the text of
+-- the token, which only the Swift code of the push service can write. So the caller of `commit` calls this script with
+-- the text.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
 -- ARGV 1 seal, 2... four each: index, the 12 bytes of the record, token's text, result line ('' for none)
 -- Returns the number of outcomes that were replaced

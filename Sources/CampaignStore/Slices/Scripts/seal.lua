@@ -9,8 +9,8 @@
 -- its leg was cancelled, stays closed.
 -- The script stores the version of targets and ledger; a worker that can't read that version does not touch the slice.
 -- If targets have their own send times, none is ready until the first of these times (see `commit`).
--- The slice also stores the number of departures from before the expansion. `commit` compares with it to find out
--- whether targets may have become invalid since.
+-- The slice also stores the number of departures from before the expansion. `commit` compares this number with the
+-- present one to find out whether targets may have become invalid since.
 -- In the same step the control group is sealed and counted. Its users are not targets.
 -- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group; then the same
 --      of each other leg's slice
