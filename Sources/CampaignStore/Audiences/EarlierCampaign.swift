@@ -43,7 +43,7 @@ extension Audiences {
   /// Checks that the earlier campaigns of a campaign have ended, and that their results still exist.
   ///
   /// - Returns: the first one that has not ended; `nil` if all have ended.
-  /// - Throws: ``StoreError`` `invalid` if the audience can't use one of them any more.
+  /// - Throws: ``StoreError`` `invalid` if the audience can no longer use one of these campaigns.
   public func unfinishedEarlier(of campaign: Campaign) async throws -> String? {
     for id in campaign.earlier {
       if let problem = try await problem(ofEarlier: id) { throw problem }

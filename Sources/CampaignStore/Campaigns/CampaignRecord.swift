@@ -76,7 +76,7 @@ public struct CampaignRecord: Sendable {
   /// Progress of a recurring campaign; `nil` for any other campaign.
   public var repetition: RepetitionRecord?
   public internal(set) var staging = Staging()
-  /// Its parts, if it was read by ``Campaigns/find(_:)`` or with its parts.
+  /// Parts of the campaign, if the record was read by ``Campaigns/find(_:)`` or with its parts.
   public internal(set) var parts: [CampaignRecord] = []
   /// For `show`: the reason why an active campaign is not being sent; `nil` if it is being sent.
   public var waiting: CampaignWait?

@@ -3,8 +3,8 @@ import Redis
 
 /// Selects the users, and those of their devices, that a campaign may reach.
 ///
-/// A filter can join several legs of a campaign. Then it decides about each user once, with the devices of all legs, and
-/// assigns each device to its leg.
+/// A filter can join several legs of a campaign. Then it decides about each user once, with the devices of all legs,
+/// and assigns each device to its leg.
 public struct DeviceFilter: Sendable {
   /// Devices of one leg.
   struct Leg: Sendable {

@@ -46,8 +46,8 @@ public struct RateAnswer: Sendable, Equatable {
 /// gathered and those that workers hold for a moment: together 0.25 s of pushes, or one push. The additional 2 % are
 /// for catching up.
 ///
-/// The bucket of a quota (``PushCore/ServiceQuota``) also has the present limit: it rises in a slow start, and falls when
-/// workers report that the service refuses pushes.
+/// The bucket of a quota (``PushCore/ServiceQuota``) also has the present limit: it rises in a slow start, and falls
+/// when workers report that the service refuses pushes.
 public enum RateBucket {
   /// µs: interval between two requests of a worker, and the time for which it gets permits.
   public static let slice = 125_000
@@ -60,8 +60,8 @@ public enum RateBucket {
   /// Seconds until an unused bucket expires that counts the sent pushes of a campaign. After a longer pause, the count
   /// is estimated.
   static let longestMemory = 8 * 86400
-  /// Share of a quota that the fleet uses. The service counts the pushes of each minute, and pushes arrive with different
-  /// delays. With ``quotaCatchUp``, a minute has at most 99.8 % of the quota.
+  /// Share of a quota that the fleet uses. The service counts the pushes of each minute, and pushes arrive with
+  /// different delays. With ``quotaCatchUp``, a minute has at most 99.8 % of the quota.
   public static let quotaShare = 0.99
   /// µs of pushes that may be caught up under a quota.
   public static let quotaCatchUp = 500_000

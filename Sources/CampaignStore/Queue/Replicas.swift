@@ -17,8 +17,8 @@ extension Queue {
     let replies = try await run(pipeline)
     let (isThere, seconds) = (replies[0].integer != 0, replies[1].integer ?? 0)
     pipeline.removeAll()
-    // WAIT covers only the writes of its own connection. This EXPIRE changes nothing, and it comes after the write of
-    // the job, whichever connection wrote that. If the primary has changed since, the new one answers.
+    // WAIT covers only the writes of its own connection. This EXPIRE changes nothing, but it is a write of this
+    // connection, and it comes after the write of the job. If the primary has changed since, the new primary answers.
     if seconds > 0 { pipeline.append("EXPIRE", keys.job(id), seconds) }
     pipeline.append("WAIT", count, Int(timeout / .milliseconds(1)))
     let answers = isThere ? try await run(pipeline, timeout: timeout + .seconds(10)) : []

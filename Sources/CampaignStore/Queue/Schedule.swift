@@ -26,7 +26,7 @@ extension Queue {
       pipeline.script(
         StoreScripts.promote,
         keys: [
-          // A campaign that no longer exists has no lane, and the script puts it on none.
+          // A campaign that no longer exists has no lane, and the script does not put it on a lane.
           keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
           keys.wake, keys.store, keys.changes, keys.campaign(CampaignID(id).whole),
         ]

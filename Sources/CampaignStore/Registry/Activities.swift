@@ -11,8 +11,8 @@ extension Registry {
   /// Largest number of expired segments that one registration removes.
   private static let removedAtOnce = 4
 
-  /// Adds users to the segments of activities, before their tokens are written. A segment gets its name in a step before
-  /// its first users. From then on, an erasure finds the segment. After the erasure of a user, an older
+  /// Adds users to the segments of activities, before their tokens are written. A segment gets its name in a step
+  /// before its first users. From then on, an erasure finds the segment. After the erasure of a user, an older
   /// registration does not add the user.
   ///
   /// - Parameter activities: rows of the batch by activity.

@@ -10,7 +10,7 @@ extension Registry {
   ///   - tokens: the tokens.
   ///   - service: push service of the tokens.
   ///   - instant: time of the removal in ms since the epoch, at most Redis' clock. Later registrations stay.
-  /// - Returns: for each token whether it was registered and is removed.
+  /// - Returns: whether each token was registered and is now removed.
   public func unregister(
     _ tokens: [DeviceToken], of service: any PushService, at instant: Int
   ) async throws -> [Bool] {
@@ -151,8 +151,8 @@ extension Registry {
     return owners
   }
 
-  /// Returns the partition of a token. It has the token's entry in the owner index, and its target in a campaign to raw
-  /// tokens.
+  /// Returns the partition of a token. This partition has the token's entry in the owner index, and the token's target
+  /// in a campaign to raw tokens.
   ///
   /// - Throws: ``StoreError`` `mismatch` if the program does not know the service.
   func partition(of token: OwnedToken) throws -> Int {
@@ -183,7 +183,7 @@ extension Registry {
 
   /// Edits devices, and removes the tokens of removed devices from the index.
   ///
-  /// - Returns: for each edit whether the device was changed.
+  /// - Returns: whether each edit has changed its device.
   func edit(_ edits: [DeviceEdit]) async throws -> [Bool] {
     try await effects(of: edits).map { $0 == .changed }
   }
@@ -226,7 +226,7 @@ extension Registry {
   /// Removes tokens from the owner index.
   ///
   /// - Parameter everybody: whether the statement is that no user has the tokens.
-  /// - Returns: for each edit the reply of `unbind.lua`.
+  /// - Returns: the reply of `unbind.lua` for each edit.
   @discardableResult
   func unbind(_ edits: [DeviceEdit], everybody: Bool = false) async throws -> [RedisReply?] {
     var answers: [RedisReply?] = edits.map { _ in nil }

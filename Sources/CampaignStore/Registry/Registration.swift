@@ -86,7 +86,7 @@ extension Registry {
 
   /// Registers devices.
   ///
-  /// - Returns: for each registration whether it is valid; false if its token is registered for another user.
+  /// - Returns: whether each registration is valid; false if its token is registered for another user.
   @discardableResult
   public func register(_ registrations: [DeviceRegistration]) async throws -> [Bool] {
     try await enroll(registrations).stands
@@ -201,11 +201,12 @@ extension Registry {
     for row in entered.void { outcome.stands[row] = false }
     try await forget(entered.crowdedOut)
     try await clear(entered.notes)
-    // This includes devices that are still in a record: a caller that removes such a device has unbound its token
-    // already.
+    // This includes devices that are still in a record. A caller that removes such a device has already removed its
+    // token from the index.
     try await unbind(batch.removals(of: entered.void))
     outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
-    // Attributes are compared by their own times: they may be the latest ones of a user who has lost the device.
+    // The attributes of these rows are compared by their own times, because they may be the user's latest attributes
+    // even if the user has lost the device.
     try await state(bound.refused + entered.unmerged, of: batch)
     return outcome
   }
@@ -225,7 +226,7 @@ extension Registry {
 
   /// Runs step (d) for rows that may have lost their tokens, and then step (e).
   ///
-  /// - Returns: for each row whether it is valid.
+  /// - Returns: whether each row is valid.
   private func look(at rows: [Int], of batch: RegistrationBatch, notes: [BoundPart]) async throws -> [Bool] {
     let owners = try await owners(of: rows.map { batch.owned($0) })
     let users = rows.map { batch.user(of: $0) }

@@ -207,7 +207,7 @@ extension RegistrationEvent {
 }
 
 extension DeviceRecord {
-  /// Copies data from another record of the device where this record has none.
+  /// Copies the data that this record lacks from another record of the device.
   fileprivate mutating func fill(from known: DeviceRecord) {
     kind = known.kind
     lastSeen = max(lastSeen, known.lastSeen)

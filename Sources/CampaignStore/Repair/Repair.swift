@@ -24,10 +24,10 @@
 ///    (`repairname`).
 /// 3. `members` removes the old ids from the lists (`repairlist`), unless they still have a device.
 ///
-/// Every step can be repeated. An old id stays on its lists while it has a device, and the present id is on them before
-/// it has one. A user who has opted out therefore gets no push between two steps. `renames` runs before tokens and
-/// owners are compared, because an interrupted repair leaves a device with two users. Unfinished erasures are left
-/// alone. Digests in `removals` and `erased`, and the keys of campaigns, keep the old ids.
+/// Every step can be repeated. An old id stays on its lists while it has a device. The present id is on these lists
+/// before it gets a device. A user who has opted out therefore gets no push between two steps. `renames` runs before
+/// tokens and owners are compared, because an interrupted repair leaves a device with two users. Unfinished erasures
+/// are left alone. Digests in `removals` and `erased`, and the keys of campaigns, keep the old ids.
 public struct Repair: StoreRoom {
   let store: CampaignStore
 }

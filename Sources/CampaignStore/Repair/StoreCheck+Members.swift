@@ -92,7 +92,7 @@ extension StoreCheck {
   }
 
   /// Removes old forms from a list.
-  /// - Returns: for each member, whether it was removed.
+  /// - Returns: whether each member was removed.
   private func remove(_ members: [String], from list: String, in partition: Int) async throws -> [Bool] {
     var keys = [
       self.keys.devices(partition), self.keys.segment(partition, list), self.keys.stated(partition, list),

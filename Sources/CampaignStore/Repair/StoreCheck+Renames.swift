@@ -56,7 +56,7 @@ extension StoreCheck {
   private static let usersAtOnce = 100
 
   /// Moves users to the present forms of their ids.
-  /// - Returns: for each whether no data remains under the old form.
+  /// - Returns: for each user, true if no data remains under the old form.
   private func move(_ all: [OldUser], in partition: Int) async throws -> [Bool] {
     guard !all.isEmpty else { return [] }
     let isBusy = try await areErased(all.map(\.id))

@@ -76,14 +76,14 @@ extension Results {
 
   /// Releases devices from quarantine, so that they get pushes again.
   ///
-  /// - Returns: for each whether it was in quarantine.
+  /// - Returns: whether each device was in quarantine.
   public func release(_ devices: [QuarantinedDevice]) async throws -> [Bool] {
     try await store.registry.edit(devices.map { Self.edit($0, .release, instant: Self.endOfTime) })
   }
 
   /// Removes devices from the registry, unless they have registered since, and adds them to the feedback list.
   ///
-  /// - Returns: for each whether it was removed.
+  /// - Returns: whether each device was removed.
   public func purge(_ devices: [QuarantinedDevice]) async throws -> [Bool] {
     let gone = try await store.registry.edit(devices.map { Self.edit($0, .prune, instant: $0.at) })
     let now = try await store.time() / 1000

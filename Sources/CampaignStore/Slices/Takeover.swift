@@ -28,7 +28,7 @@ extension Slices {
     return try await references(in: run(pipeline)[0]) { pipeline, text in pipeline.append("LREM", list, 0, text) }
   }
 
-  /// Returns the slices that their campaigns have not counted yet: their work is not done.
+  /// Returns the unfinished slices: those that their campaigns have not counted yet.
   public func uncounted(_ slices: Set<SliceReference>) async throws -> Set<SliceReference> {
     guard !slices.isEmpty else { return [] }
     let slices = Array(slices)

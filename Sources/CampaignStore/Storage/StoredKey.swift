@@ -1,4 +1,5 @@
-/// The type of a key of the store, and the object to which it belongs. It is the table of `README.md` as code.
+/// The type of a key of the store, and the object to which it belongs. This type is the table of keys in `README.md` as
+/// code.
 struct StoredKey {
   let name: String
   /// The type as Redis' `TYPE` reports it.

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- opengate: begins the next stage of a campaign: puts its legs and companions on their lane or into the schedule.
 -- Invariant: a stage begins once, in its turn, with one start. Its expiration and other times follow from the start, so
--- a worker that restores a beginning which Redis has lost passes the original start. No stage of a paused or cancelled
+-- a worker passes the original start if it restores a beginning that Redis has lost. No stage of a paused or cancelled
 -- campaign begins.
 -- If a leg was paused before, its parts of the stage begin when the leg is resumed.
 -- The winner is recorded once, and all later stages use it. An override of a verdict applies to this gate only.

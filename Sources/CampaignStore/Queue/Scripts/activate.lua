@@ -1,8 +1,8 @@
 #!lua
 -- activate: writes a campaign and all of its parts, opens the slices of its first stage, and acknowledges the job.
 -- Invariant: a campaign is activated once, and its job leaves the worker's intake only with the activation. From then
--- on its id is taken, even after the campaign's record has expired. A worker that was stopped for that long must not
--- begin it again.
+-- on its id is taken, even after the campaign's record has expired. So a worker that continues after a long stop can't
+-- begin the campaign again.
 -- A campaign with a start time in the future is on no lane. It runs after `promote` has begun it. A campaign that needs
 -- approval is paused.
 -- The campaign and its parts are written in one step. The campaign names its parts, and each part names the campaign.

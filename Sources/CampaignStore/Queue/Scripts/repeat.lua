@@ -10,7 +10,7 @@
 -- ARGV 1 id
 --      2 due time of the run that is to begin
 --      3 id of its campaign
---      4 request to take it in ('' to skip it, which is allowed for a paused campaign too)
+--      4 request to take in the run ('' to skip the run, which is allowed for a paused campaign too)
 --      5 due time of the next run, which is in the future ('' for none)
 --      6 maximum number of runs ('' for no limit)
 --      7 id of the last run's campaign if this run must be skipped until that campaign has ended, else ''

@@ -2,7 +2,7 @@
 -- noteactivity: adds users to the list of a Live Activity, before their tokens are written.
 -- Invariant: a registration from before a user's erasure does not add the user.
 -- KEYS 1 list, 2 erased
--- ARGV two each, of at most 500 users: user, time of the registration (ms)
+-- ARGV two values for each of at most 500 users: user, time of the registration (ms)
 -- Returns the number of users who are new in the list
 local names, joined = {}, {}
 for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end

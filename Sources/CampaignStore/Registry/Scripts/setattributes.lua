@@ -3,10 +3,10 @@
 -- Invariant: the script never overwrites a change by another caller. The caller must then read the attributes again. An
 -- attribute from before a user's erasure is not stored. Attributes of a user without a device are retained.
 -- KEYS 1 attributes, 2 users, 3 erased, 4 retained
--- ARGV four each, of at most 500: user, attributes as read ('' for none), new attributes, time of the oldest event in
---      them (ms)
--- Returns for each 1 if the new attributes were stored; 0 if the attributes have changed since they were read; the time
--- of the user's erasure, as text, if the oldest event is not newer
+-- ARGV four values for each of at most 500 users: user, attributes as read ('' for none), new attributes, time of the
+--      oldest event in them (ms)
+-- Returns for each user 1 if the new attributes were stored; 0 if the attributes have changed since they were read; the
+-- time of the user's erasure, as text, if the oldest event is not newer
 local names, answer, waiting = {}, {}, {}
 for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[3], names)

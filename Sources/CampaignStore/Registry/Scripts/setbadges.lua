@@ -4,7 +4,7 @@
 -- same time, the smaller number wins. A repeated report does not undo increments by pushes since then. The script drops
 -- a report from before a user's erasure. The record of a user without a device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained
--- ARGV four each, of at most 500: user, app, badge, time of the app's report (ms)
+-- ARGV four values for each of at most 500 reports: user, app, badge, time of the app's report (ms)
 -- Returns the number of reports that changed nothing because a newer one exists
 local names, superseded, waiting = {}, 0, {}
 for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end

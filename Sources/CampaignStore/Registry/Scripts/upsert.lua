@@ -16,11 +16,12 @@
 -- ARGV 1 largest number of devices of a user, 2 '0' to write the devices, '1' to write them and remove the user's other
 --      devices of the app that are not newer (a login), '2' to remove those devices only, 3 name of the note of removed
 --      devices ('' for none), then three values for each device: user, device record, attributes as JSON ('' leaves
---      them as they are) The owner index still has the removed devices. Their note stays until a caller has removed
---      them from the index. A note is: u32 0xffffffff, then for each device u16 length and user, device record.
+--      them as they are)
+-- The owner index still has the removed devices. Their note stays until a caller has removed them from the index. A
+-- note is: u32 0xffffffff, then for each device u16 length and user, device record.
 -- Returns the number of devices processed. Then three lists of places from 0: devices that were not written; devices
 -- that changed nothing because a newer registration exists; devices whose attributes the caller must merge. Then the
--- removed devices, two each: user, record
+-- removed devices, with two values for each: user, record
 local page, largest_page, most = 2, 32, 131072
 local live_activity, activity_lifetime = 9, 172800000
 local limit, is_exclusive, writes = tonumber(ARGV[1]), ARGV[2] ~= '0', ARGV[2] ~= '2'

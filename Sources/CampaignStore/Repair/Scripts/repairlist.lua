@@ -4,7 +4,7 @@
 -- Invariant: an older form stays in the list while it has devices, because the list must still exclude these devices.
 -- KEYS 1 devices, 2 list, 3 its times, and for a suppression list 4 arrivals
 -- ARGV users, at most 500
--- Returns for each 1 if it is not in the list any more, else 0
+-- Returns for each user 1 if the user is no longer in the list, else 0
 local gone, answer = {}, {}
 for i = 1, #ARGV do
   local has_devices = redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1

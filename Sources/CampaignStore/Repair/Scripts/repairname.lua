@@ -3,8 +3,9 @@
 -- since it was read.
 -- Invariant: the caller has first entered the data under the present form. A user with a device stays.
 -- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained
--- ARGV three each, of at most 500: user, attributes as read ('' for none), pressure as read ('' for none)
--- Returns for each 1 if no data remains, else 0
+-- ARGV three values for each of at most 500 users: user, attributes as read ('' for none), pressure as read ('' for
+--      none)
+-- Returns for each user 1 if no data remains, else 0
 local answer = {}
 for i = 1, #ARGV, 3 do
   local user = ARGV[i]

@@ -5,7 +5,7 @@
 -- KEYS 1 owner, 2 moving, 3 taken
 -- ARGV 1 number of notes that the caller has checked and that contain none of the tokens, then the names of these
 --      notes, then two values for each entry: token, 'at:user' as it was read
--- Returns for each 1 if it was removed, else 0
+-- Returns for each entry 1 if it was removed, else 0
 local known, notes, removed = {}, {}, {}
 for i = 2, 1 + ARGV[1] do known[ARGV[i]] = true end
 for _, name in ipairs(redis.call('HKEYS', KEYS[2])) do

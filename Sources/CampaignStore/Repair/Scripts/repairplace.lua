@@ -2,7 +2,7 @@
 -- repairplace: removes users from a wrong partition if their devices have not changed since they were read.
 -- Invariant: a user is in one partition. The caller has first registered the devices in the right one.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 pressure
--- ARGV two each: user, devices as read ('' for none)
+-- ARGV two values for each user: user, devices as read ('' for none)
 -- Returns the number of removed users
 local count = 0
 for i = 1, #ARGV, 2 do

@@ -4,7 +4,7 @@
 -- wins; without a statement, the greater badge wins. Counters from before an erasure are not added. A second run
 -- changes nothing. The record of a user without a device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained
--- ARGV two each, of at most 500 users: user in the present form, record of the older form
+-- ARGV two values for each of at most 500 users: user in the present form, record of the older form
 -- Returns 1
 local names, waiting = {}, {}
 for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end

@@ -3,7 +3,8 @@
 -- Invariant: every note belongs to a device in quarantine. A note that changed since it was read stays, and so does the
 -- note of a user whose devices can't be read.
 -- KEYS 1 devices, 2 quarantine
--- ARGV 1 '1' to repair, 2... three each: token, user ('' if the note can't be read), note as it was read
+-- ARGV 1 '1' to repair, 2... three values for each note: token, user ('' if the note can't be read), note as it was
+--      read
 -- Returns the places of those found, from 0
 local found = {}
 for i = 2, #ARGV, 3 do

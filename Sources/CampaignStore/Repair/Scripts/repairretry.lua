@@ -5,7 +5,7 @@
 -- progress.
 -- KEYS 1 slice, 2 ledger, 3 retry
 -- ARGV 1 '1' to repair, 2... indexes of targets
--- Returns two each: 'waits' | 'ended', index
+-- Returns two values for each difference: 'waits' | 'ended', index
 local found = {}
 if redis.call('HGET', KEYS[1], 'phase') ~= 'sealed' then return found end
 local time = redis.call('TIME')

@@ -5,7 +5,7 @@
 -- is not a change in progress.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure, 6 retained
 -- ARGV 1 '1' to repair, 2 code and 3 text of the reason for a device whose note is lost, 4... users
--- Returns three each: finding, user, token (only with `noNote`)
+-- Returns three values for each finding: its name, user, token (only with `noNote`)
 local repairs, found = ARGV[1] == '1', {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

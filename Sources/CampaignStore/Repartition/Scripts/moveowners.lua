@@ -3,7 +3,7 @@
 -- Invariant: an entry leaves only if it has not changed since it was copied. A changed entry is copied in the next
 -- pass.
 -- KEYS 1 owner
--- ARGV two each: token, its entry as it was copied
+-- ARGV two values for each entry: token, the entry as it was copied
 -- Returns the number of removed entries
 local moved = 0
 for i = 1, #ARGV, 2 do

@@ -3,7 +3,7 @@
 -- Invariant: a user leaves only if its devices have not changed since they were copied. A changed user is copied in the
 -- next pass.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
--- ARGV two each: user, device records as they were copied
+-- ARGV two values for each user: user, device records as they were copied
 -- Returns the number of removed users
 local moved = 0
 for i = 1, #ARGV, 2 do

@@ -42,9 +42,9 @@
 --      12 rules for frequency caps and badges ('' for none; see `grant.lua`)
 --      13 number of departures that the worker has handled ('': the number that the slice has stored)
 --      14 number of targets to check
---      15... targets to check, three each: index, token, user
+--      15... three values for each target to check: index, token, user
 --      then the records of each stretch
---      then the result lines in the order of their records, two each: token's text, line
+--      then two values for each result line, in the order of their records: token's text, line
 -- A stretch is a run of records with consecutive indexes. Stretches are sorted by index. Either all records of a
 -- stretch are terminal, or none. The head of a stretch is:
 --      u32 index of its first record
@@ -505,7 +505,8 @@ if sealed then
   -- therefore raises the number of replays, and the owner's next request does not match.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
--- Progress shows that the slice does not kill its workers. During a search for a poison target it does not show that.
+-- Progress shows that the slice does not kill its workers. Progress during a search for a poison target does not show
+-- this.
 if settled and slice[9] and not redis.call('HGET', KEYS[1], 'bisected') then
   redis.call('HDEL', KEYS[1], 'deaths')
 end

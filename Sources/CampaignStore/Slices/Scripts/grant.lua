@@ -17,7 +17,8 @@ local function has_device(blob, token, app)
   return its_app == '' or its_app == app
 end
 
--- Checks targets by their users and tokens. Returns for each target false, or the outcome with which it is withheld:
+-- Checks targets by their users and tokens. Returns false for each target that may be sent, else the outcome with which
+-- the target is withheld:
 -- 27 (opted out) or 28 (device gone). KEYS[from_list] to KEYS[to_list] are the suppression lists that apply. A raw
 -- token has no user and is always valid.
 local function withheld_of(devices, from_list, to_list, app, users, tokens)

@@ -6,7 +6,8 @@
 -- the token, which only the Swift code of the push service can write. So the caller of `commit` calls this script with
 -- the text.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons
--- ARGV 1 seal, 2... four each: index, the 12 bytes of the record, token's text, result line ('' for none)
+-- ARGV 1 seal, 2... four values for each acceptance: index, the 12 bytes of the record, token's text, result line (''
+--      for none)
 -- Returns the number of outcomes that were replaced
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'deaths', 'bisected')
 if slice[1] ~= 'sealed' or (slice[2] or '') ~= ARGV[1] then return 0 end
