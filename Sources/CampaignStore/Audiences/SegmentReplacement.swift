@@ -178,7 +178,7 @@ public struct SegmentReplacement: Sendable {
   /// - Parameters:
   ///   - name: a name that expressions can contain.
   ///   - instant: time of the list in ms since the epoch.
-  ///   - began: begin of the import in ms since the epoch.
+  ///   - began: start of the import in ms since the epoch.
   fileprivate init(of name: String, at instant: Int, began: Int) {
     self.name = name
     at = instant

@@ -7,7 +7,7 @@ extension Audiences {
   /// exist.
   ///
   /// - Parameters:
-  ///   - users: ids that `UserID` allows; some thousands in a call.
+  ///   - users: ids that `UserID` allows; at most a few thousand in a call.
   ///   - segment: a name that expressions can contain.
   /// - Returns: the number of these users who are registered.
   @discardableResult

@@ -27,8 +27,8 @@ public struct CampaignPoller: Sendable {
   /// - Parameter id: the id of the campaign.
   public init(_ id: String) { self.id = id }
 
-  /// Returns the campaign with the counts of its open slices, as far as they have been read; `nil` if the campaign does
-  /// not exist.
+  /// Returns the campaign with those counts of its open slices that have been read; `nil` if the campaign does not
+  /// exist.
   public mutating func look(at store: CampaignStore) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await store.campaigns.view(id) else { return nil }
     var record = totals

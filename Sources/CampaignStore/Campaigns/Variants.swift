@@ -141,7 +141,7 @@ extension Campaigns {
   // MARK: Choice by a person
 
   /// Chooses the winning variant for the stages after the one with `winner`, on behalf of a person. This is possible
-  /// before the gate has judged, or if the gate can't decide. If the gate has paused the campaign, the campaign
+  /// before the gate has decided, or if the gate can't decide. If the gate has paused the campaign, the campaign
   /// continues.
   ///
   /// - Parameters:

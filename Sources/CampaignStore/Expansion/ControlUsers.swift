@@ -43,7 +43,8 @@ public struct ControlUsers: Sendable {
 
 /// The users in the control groups of campaigns.
 extension Expansion {
-  /// Calls `body` with the users of a campaign's control group, slice by slice, as far as the campaign is expanded.
+  /// Calls `body` with the users of a campaign's control group, slice by slice. Slices that are not expanded yet are
+  /// left out.
   ///
   /// - Parameter body: gets at most ``ControlUsers/pageSize`` users at a time.
   /// - Throws: ``StoreError`` `notFound`.

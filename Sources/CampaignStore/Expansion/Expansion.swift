@@ -31,7 +31,7 @@ public struct Expansion: StoreRoom {
   ///   - now: approximate time in ms since the epoch, for quiet hours.
   ///   - departures: the number of departures from the partition that the claim returned.
   /// - Returns: the targets, or `nil` if the claim was lost during the expansion, or if the expansion of another leg
-  /// has sealed the slice.
+  ///   has sealed the slice.
   public func expand(
     _ ledger: SliceLedger, of campaign: Campaign, parts: [String] = [], filter: DeviceFilter, quota: Int? = nil,
     now: Int = 0, departures: Int = 0

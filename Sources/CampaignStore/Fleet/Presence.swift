@@ -53,7 +53,7 @@ extension Fleet {
   /// Lists a worker that starts. It must have subscribed to its presence channel already.
   ///
   /// - Parameter former: an instance of that name that was observed and counts as dead.
-  /// - Returns: false if another instance has the name by now.
+  /// - Returns: false if another instance now has the name.
   public func join(_ instance: WorkerInstance, replacing former: WorkerInstance? = nil) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.join, keys: [keys.instances, keys.workers, keys.applied]) {

@@ -27,7 +27,7 @@ extension Registry {
     var parts: [BoundPart] = []
     /// Whether these are logins of an app that allows one device for each user.
     var isExclusive = false
-    /// Rows whose token has a newer owner or was removed since.
+    /// Rows that have no effect, because a newer registration or removal of the token exists.
     var refused: [Int] = []
     /// Rows whose token belonged to another user.
     var moved: [(row: Int, old: String)] = []

@@ -13,7 +13,7 @@ extension Registry {
   /// A time ahead of Redis' clock is replaced by the time of that clock.
   ///
   /// - Parameters:
-  ///   - events: at most some thousands.
+  ///   - events: at most a few thousand.
   ///   - apps: apps that allow one device for each user, the device of the last login.
   /// - Returns: the number of statements without effect, because a newer one exists.
   @discardableResult

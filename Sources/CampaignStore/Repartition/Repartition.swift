@@ -31,7 +31,7 @@ public struct Repartition: StoreRoom {
   ///   - count: the new number of partitions.
   ///   - spread: number of partitions that may have users, see ``hold(for:)``.
   ///   - progress: called after each partition, with the pass and the number of completed partitions.
-  /// - Throws: ``StoreError`` `conflict` if the store is held for another number by now, and errors of `progress`.
+  /// - Throws: ``StoreError`` `conflict` if the store is now held for another number, and errors of `progress`.
   public func change(
     to count: Int, spread: Int, progress: (_ pass: Int, _ done: Int) async throws -> Void = { _, _ in }
   ) async throws -> RepartitionTally {
@@ -50,7 +50,8 @@ public struct Repartition: StoreRoom {
         try await move.members(of: partition)
         try await progress(pass, partition + 1)
       }
-      // The owner's device, which has moved by now, has the push service of the token.
+      // The index of owners moves after the users, because the owner's device in its new place has the push service of
+      // a token.
       for partition in 0..<spread { try await move.owners(of: partition) }
       pass += 1
     } while move.tally != before

@@ -3,7 +3,7 @@ import Redis
 
 /// The move of campaigns that have not begun.
 extension RepartitionMove {
-  /// Gives campaigns that have not begun new slices and audiences. Campaigns that have begun have ended by now, and
+  /// Gives campaigns that have not begun new slices and audiences. All other campaigns have ended before the move, and
   /// keep their slices.
   mutating func campaigns(_ spread: Int) async throws {
     var position = 0

@@ -4,7 +4,7 @@ import Redis
 /// Moves notices from the slices' outboxes to the owner index and the feedback list, at least once.
 extension Results {
   /// Number of entries of an outbox that are read together. Each entry has the notices of one commit: a few devices,
-  /// rarely some hundred.
+  /// rarely some hundreds.
   static let entriesAtOnce = 32
 
   /// Empties the outboxes of some partitions. A dozen partitions together cost half as much as one by one, because the
@@ -43,8 +43,8 @@ extension Results {
     let prunes = notices.filter { $0.action != .quarantine }
     let registered = zip(prunes, try await areRegistered(prunes.map(\.edit)))
     try await store.registry.unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
-    // If the device of a raw token registered after the answer, it is not pruned. A device that a commit or an earlier
-    // delivery of this notice has pruned is gone.
+    // If the device of a raw token registered after the answer, it is not pruned. If a commit or an earlier delivery of
+    // this notice has pruned a device, its record no longer exists.
     try await tellBackend(
       registered.filter { $0.action == .pruned || !$1 }.map(\.0).map {
         feedback(
@@ -82,7 +82,8 @@ extension Results {
     _ = try await run(pipeline)
   }
 
-  /// Returns whether pruned devices have registered again since.
+  /// Returns whether the user of each edit has a device with the token of the edit. If a pruned device exists, it has
+  /// registered again.
   func areRegistered(_ edits: [Registry.DeviceEdit]) async throws -> [Bool] {
     var registered = edits.map { _ in false }
     try await store.registry.perPartition(

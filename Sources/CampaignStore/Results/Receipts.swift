@@ -9,7 +9,7 @@ extension Results {
   /// campaign that no longer exists or whose results have expired. They also do not count for lists of tokens, because
   /// the users are unknown.
   ///
-  /// - Parameter receipts: at most some thousands.
+  /// - Parameter receipts: at most a few thousand.
   public func apply(_ receipts: [ReceiptEvent]) async throws {
     let receipts = try await byPart(receipts)
     let ids = Array(Set(receipts.map(\.campaign)))

@@ -135,8 +135,9 @@ extension Slices {
     _ = try await redis.execute(pipeline)
   }
 
-  /// Returns whether Redis may have lost its last writes a moment ago. A worker that has just started judges this by
-  /// three signs: the server is young, a worker has recorded a failover, or no worker has sent a heartbeat for a while.
+  /// Returns whether Redis may have lost its last writes a moment ago. For a worker that has just started, one of three
+  /// signs is enough: the server is young, a worker has recorded a failover, or no worker has sent a heartbeat within
+  /// `timeout`.
   ///
   /// Any server that answers gets the commands.
   ///

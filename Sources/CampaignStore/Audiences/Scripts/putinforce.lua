@@ -7,7 +7,7 @@
 -- marker.
 -- KEYS 1 list, 2 imported list, with the member '' as a marker, 3 times of the list, 4 erased, and for a suppression
 --      list 5 departures, 6 arrivals
--- ARGV 1 time of the list (ms), 2 seconds until the times expire if the list is being removed, else '', 3 begin of the
+-- ARGV 1 time of the list (ms), 2 seconds until the times expire if the list is being removed, else '', 3 start of the
 --      import (ms)
 -- Returns 1, or 0 if a newer list is in force
 if redis.call('SREM', KEYS[2], '') == 0 then return 1 end

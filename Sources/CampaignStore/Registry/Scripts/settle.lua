@@ -1,5 +1,6 @@
 #!lua
--- settle: removes the note of completed registrations, unless a token was taken from a user since.
+-- settle: removes the note of completed registrations, unless a token of the partition was taken from a user after the
+-- note was written.
 -- Invariant: a note stays until a caller has checked which of its registrations are still the newest.
 -- KEYS 1 moving, 2 taken
 -- ARGV 1 name of the note, 2 number of taken tokens when the note was written
