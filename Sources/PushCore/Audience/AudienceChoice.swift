@@ -9,7 +9,7 @@ public struct EarlierAudience: Hashable, Sendable {
   /// Ids of the campaign's stages, if it has parts. The store sets them.
   public var parts: [String] = []
 
-  /// Outcomes of users who got the push, or may have got it because no answer arrived before the worker died.
+  /// Outcomes of users who got the push, or may have got it, because the result of the push is unknown.
   public static let reached: [Outcome] = [.accepted, .unknown]
 
   /// - Parameters:
@@ -44,7 +44,7 @@ public struct AudienceExclusion: Sendable, Equatable {
 }
 
 /// Suppression list: users who get nothing from an app, or nothing of one category, because they opted out or a
-/// regulator requires it. The list belongs to the app and not to its campaigns, so no job can omit it.
+/// regulator requires it. The list belongs to the app and not to its campaigns, so no job can bypass it.
 public struct SuppressionList: Hashable, Sendable {
   /// Name of the app.
   public let app: String

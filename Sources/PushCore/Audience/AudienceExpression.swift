@@ -23,8 +23,8 @@ public struct AudienceExpression: Sendable, Equatable {
   /// Maximum nesting of parentheses and `!`. It limits the stack of recursive functions.
   public static let maximumNesting = 32
 
-  /// Maximum number of segments in one expression, with repetitions. Each segment is a set operation in every
-  /// partition, and the longest chain of `&` or `|` is a tree of this depth.
+  /// Maximum number of segments in one expression, with repetitions. Each segment costs a set operation in every
+  /// partition. A chain of `&` or `|` with this number of segments is a tree of the same depth.
   public static let maximumTerms = 256
 
   /// Parses `vip & (sports | news) & !churned`: `!` binds tighter than `&`, and `&` tighter than `|`. `*` means all

@@ -19,11 +19,11 @@ protocol BooleanExpressionParser {
   static var maximumNesting: Int { get }
   /// Maximum number of operands in one expression.
   static var maximumOperands: Int { get }
-  /// Text for the operands in the error for too many of them, such as "segments in one expression".
+  /// Name of the operands in the error for too many operands, such as "segments in one expression".
   static var operands: String { get }
 
   var scanner: ExpressionScanner { get set }
-  /// Nesting of the next operand.
+  /// Nesting depth of the next operand.
   var depth: Int { get set }
   /// Number of operands that have been read.
   var operandCount: Int { get set }

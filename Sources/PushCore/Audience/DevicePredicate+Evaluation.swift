@@ -1,4 +1,4 @@
-/// Device that a condition is tested on, without copies: the bytes are valid during the call.
+/// Device that a condition is tested on. The bytes that it returns are not copies and are valid only during the test.
 public protocol PredicateSubject {
   /// Returns the bytes of a text; empty if it is unknown.
   func bytes(of field: DevicePredicate.TextField) -> UnsafeRawBufferPointer
@@ -8,8 +8,8 @@ public protocol PredicateSubject {
   func time(of field: DevicePredicate.TimeField) -> UInt64
 }
 
-/// Values of the user's attributes that a condition tests, by the position of the name. An array attribute has several
-/// values.
+/// Values of the user's attributes that a condition tests, by the position of the attribute's name. An attribute that
+/// is an array has several values.
 public struct PredicateAttributes: Sendable {
   private var values: [[[UInt8]]] = []
 
@@ -101,7 +101,8 @@ extension DevicePredicate {
     }
   }
 
-  /// Returns the canonical byte of a tag, which is ASCII in any case. Some systems write `_` between the subtags.
+  /// Returns the byte of a tag in lower case, with `-` in place of `_`, which some systems write between the subtags.
+  /// Tags contain only ASCII.
   private static func lower(_ byte: UInt8) -> UInt8 {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
@@ -133,7 +134,7 @@ extension DevicePredicate {
     }
   }
 
-  /// Compares a time with a literal. A device with an older time has a larger age.
+  /// Compares a time with a literal. If the literal is an age, the ages are compared, so an older time is greater.
   private static func order(ofTime time: Int, _ literal: Literal, _ now: Int) -> Int? {
     switch literal {
     case .age(let age): (now - time - age).signum()

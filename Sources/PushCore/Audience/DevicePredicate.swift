@@ -20,7 +20,7 @@ public struct DevicePredicate: Sendable, Equatable {
     case attribute(Int)
   }
 
-  /// Text fields of a device without an order. Raw values are names in a job.
+  /// Text fields of a device whose values have no order. Raw values are names in a job.
   public enum TextField: String, CaseIterable, Sendable {
     /// Language range of RFC 4647, section 3.3.1, or a parent locale of CLDR: `en` also matches `en-GB`, and `es-419`
     /// also matches `es-MX`.
@@ -51,8 +51,8 @@ public struct DevicePredicate: Sendable, Equatable {
   public enum Comparison: String, CaseIterable, Sendable {
     case equal = "=", unequal = "!=", less = "<", lessOrEqual = "<=", greater = ">", greaterOrEqual = ">="
 
-    /// Returns whether the comparison is true for an order: negative if the value is less than the other, 0 if they are
-    /// equal, positive if it is greater.
+    /// Returns whether the comparison is true for the order of two values: negative if the first value is less than the
+    /// second, 0 if they are equal, positive if it is greater.
     func holds(_ order: Int) -> Bool {
       switch self {
       case .equal: order == 0
@@ -64,7 +64,7 @@ public struct DevicePredicate: Sendable, Equatable {
       }
     }
 
-    /// Whether the comparison needs an order, not only equality.
+    /// Whether the comparison needs an order of the values, not only equality.
     var isOrder: Bool { self != .equal && self != .unequal }
   }
 
@@ -76,7 +76,7 @@ public struct DevicePredicate: Sendable, Equatable {
     case version(Version)
     case number(Double)
     case bool(Bool)
-    /// Milliseconds between an instant and the campaign's start.
+    /// Age of a time at the campaign's start, in milliseconds.
     case age(Int)
     /// Milliseconds since the epoch.
     case instant(Int)
@@ -138,7 +138,7 @@ extension DevicePredicate {
       for byte in text {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"):
-          // A number with more digits than an Int can hold is only larger than all others.
+          // A number that is too large for an Int is replaced by a number that is larger than all real ones.
           let (next, overflow) = (number ?? 0).multipliedReportingOverflow(by: 10)
           number = overflow || next > .max - 9 ? .max / 100 : next + Int(byte - UInt8(ascii: "0"))
           continue
@@ -157,7 +157,8 @@ extension DevicePredicate {
       self.numbers = numbers
     }
 
-    /// Returns the order: negative before the other version, 0 if they are equal, positive after it.
+    /// Returns the order: negative if this version is before the other one, 0 if they are equal, positive if it is
+    /// after the other one.
     func order(against other: Version) -> Int {
       for index in 0..<max(numbers.count, other.numbers.count) {
         let left = index < numbers.count ? numbers[index] : 0

@@ -108,8 +108,8 @@ struct DevicePredicateParser: BooleanExpressionParser {
     return nil
   }
 
-  /// Returns the literal for a text, in the same form as the values of devices. A locale and a time zone are parsed
-  /// like those of a device.
+  /// Returns the literal for a text, in the form in which devices have their values. A locale and a time zone are
+  /// parsed as for a device.
   private func textValue(
     _ value: String, of field: DevicePredicate.TextField, at start: Int
   ) throws(AudienceExpressionError) -> DevicePredicate.Literal {

@@ -1,15 +1,15 @@
-/// Histogram of when the users of a partition were last seen. With the histograms of all partitions, the most recently
-/// seen users of the whole fleet are found without one list of all users.
+/// Histogram of the times at which the users of a partition were last seen. The histograms of all partitions are
+/// sufficient to find the most recently seen users of all partitions, without one list of all users.
 ///
-/// The histogram counts ages in bins. A bin is 1 ms wide below a quarter of a second; above that it is 1/128 of the age
-/// wide. The counts of a partition take at most some kilobytes, regardless of the number of users.
+/// The histogram counts ages in bins. A bin is 1 ms wide for ages below 256 ms. For larger ages, its width is at most
+/// 1/128 of the age. The counts of a partition take at most some kilobytes, regardless of the number of users.
 public struct RecencyHistogram: Sendable, Equatable {
   /// Number of users by bin.
   public private(set) var counts: [Int: Int] = [:]
 
   /// Bin of users who were never seen; it is after all other bins.
   public static let never = bin(ofAge: (1 << 48) - 1) + 1
-  /// Number of bins from one power of two of an age to the next; a power of two.
+  /// Number of bins between an age that is a power of two and twice that age. The number is itself a power of two.
   private static let steps = 128
 
   /// Creates an empty histogram.
@@ -77,13 +77,13 @@ public struct RecencyHistogram: Sendable, Equatable {
   }
 }
 
-/// Number of users to whom each partition sends, so that all partitions together reach the limit with the most recently
-/// seen users.
+/// Number of users that each partition selects, so that all partitions together select the most recently seen users up
+/// to the limit.
 ///
-/// The users of the last bin are shared between the partitions in proportion to their counts. So a user who is left out
-/// was seen later than an included one by at most the width of a bin. Pure. The caller makes two passes over the
-/// partitions and never needs all histograms at the same time: first ``count(_:)`` for each, then ``quota(of:)`` for
-/// each in the same order.
+/// The users of the last bin are shared between the partitions in proportion to their counts. So if a user who is left
+/// out was seen later than an included one, the difference is at most the width of a bin. Pure. The caller makes two
+/// passes over the partitions and never needs all histograms at the same time: first ``count(_:)`` for each, then
+/// ``quota(of:)`` for each in the same order.
 public struct RecencyQuotas: Sendable {
   private let limit: Int
   private var totals: [Int: Int] = [:]
@@ -91,7 +91,7 @@ public struct RecencyQuotas: Sendable {
   private var boundary = Int.max
   /// Number of included users of the boundary bin, and number of all its users.
   private var part = (taken: 0, all: 0)
-  /// Running totals for the boundary bin: the included users, and all users of the partitions that were processed.
+  /// Running totals for the boundary bin in the partitions that were processed: the included users, and all users.
   private var shared = (taken: 0, all: 0)
 
   /// - Parameter limit: number of users, at least 1.
@@ -116,12 +116,12 @@ public struct RecencyQuotas: Sendable {
     }
   }
 
-  /// Returns the number of users to whom a partition sends.
+  /// Returns the number of users that a partition selects.
   public mutating func quota(of histogram: RecencyHistogram) -> Int {
     var quota = histogram.counts.reduce(0) { $1.key < boundary ? $0 + $1.value : $0 }
     if let count = histogram.counts[boundary], part.all > 0 {
-      // Each partition brings the included users up to their share, rounded down. After the last partition the sum is
-      // exactly the share.
+      // With each partition, the number of included users rises to their share of all users so far, rounded down. After
+      // the last partition, the number is exact.
       shared.all += count
       let due = shared.all.multipliedFullWidth(by: part.taken)
       let taken = part.all.dividingFullWidth(due).quotient

@@ -1,5 +1,5 @@
-/// Segment that is defined by a rule instead of a list of users: an expression, optionally with a condition. Its
-/// members are the users of the expression who have a device that meets the condition, at the time of evaluation.
+/// Rule that defines a segment instead of a list of users: an expression, optionally with a condition. Its members are
+/// the users of the expression who have a device that meets the condition, at the time of evaluation.
 public struct SegmentDefinition: Sendable, Equatable {
   /// Expression over segments, which may be rules too.
   public var expression: AudienceExpression
@@ -61,7 +61,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
   /// Names of rules that can't be read. They affect only expressions that name them.
   public private(set) var unreadable: Set<String> = []
 
-  /// Maximum nesting of rules.
+  /// Maximum nesting of rules that name other rules.
   public static let maximumNesting = 8
   /// Maximum number of segments that an audience and its rules name, with repetitions. Each one is evaluated for every
   /// user.
@@ -128,13 +128,13 @@ public struct SegmentDefinitions: Sendable, Equatable {
         inner = try count(definition.expression, path + [name], &reached)
       }
       total += times * inner
-      // The sum already exceeds the limit. Stopping here also bounds the work for rules that name many rules.
+      // The sum already exceeds the limit. Stopping here also limits the work if rules name many other rules.
       guard total <= Self.maximumTerms else { throw .tooManyTerms }
     }
     return total
   }
 
-  /// Returns the names of the rules that refer to another one, sorted.
+  /// Returns the names of the rules that refer to a segment, sorted.
   public func users(of name: String) -> [String] {
     all.filter { $0.value.expression.segmentNames.contains(name) }.map(\.key).sorted()
   }

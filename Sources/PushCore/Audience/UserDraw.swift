@@ -3,7 +3,8 @@
 public struct UserDraw: Sendable, Equatable {
   private let salt: [UInt8]
 
-  /// - Parameter salt: makes the numbers independent of other draws: the campaign's id and the name of the decision.
+  /// - Parameter salt: text that makes the numbers independent of other draws, such as the campaign's id and the name
+  ///   of the decision.
   public init(salt: String) {
     self.salt = Array(salt.utf8)
   }
@@ -21,11 +22,11 @@ public struct UserDraw: Sendable, Equatable {
     return hash
   }
 
-  /// Returns a number from 0 up to, but without, 1. It has the 53 bits of a Double.
+  /// Returns a random number that is at least 0 and less than 1, with the 53 bits of a Double.
   public func share(_ user: UnsafeRawBufferPointer) -> Double { Double(bits(user) >> 11) * 0x1p-53 }
 }
 
-/// Share of all users. It has the same users at any time and on any worker.
+/// Share of all users. It consists of the same users at any time and on any worker.
 public struct UserSample: Sendable, Equatable {
   /// Share: more than 0, less than 1.
   public let share: Double
@@ -33,7 +34,7 @@ public struct UserSample: Sendable, Equatable {
 
   /// - Parameters:
   ///   - share: more than 0, less than 1.
-  ///   - salt: makes the sample independent of others: the campaign's id.
+  ///   - salt: text that makes the sample independent of other samples, such as the campaign's id.
   public init(share: Double, salt: String) {
     self.share = share
     draw = UserDraw(salt: salt)

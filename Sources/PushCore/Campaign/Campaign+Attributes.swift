@@ -22,8 +22,8 @@ extension Campaign {
 }
 
 extension PushRule {
-  /// Warning for an attribute that a job refers to and that no user has. Its text would be empty for all users, or its
-  /// condition would be false for all users.
+  /// Warning for an attribute that a job refers to and that no user has. The text in its place would be empty for all
+  /// users, or the condition would be false for all users.
   public static let unknownAttribute = PushRule(
     id: "unknown-attribute", severity: .warning,
     summary: "At least one user has the attribute of each placeholder, condition and send time.",

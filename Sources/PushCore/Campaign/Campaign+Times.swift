@@ -46,7 +46,7 @@ extension Campaign {
   }
 
   private func problemOfEnds(now: Int) -> JobError? {
-    // The push service has a rule for an expiration that has passed.
+    // An expiration that has passed is not checked here: the push service has a rule for it.
     if let repetition = delivery.timing.repetition, let end = repetition.end {
       let last = delivery.timing.localTime == nil ? end : end + LocalTime.furthestBehind
       if last * 1000 <= now {
@@ -69,8 +69,8 @@ extension Campaign {
     return "\(milliseconds / 60_000)m"
   }
 
-  /// Returns the smallest `late`, in whole hours or days, that permits a time which passed this long ago. It leaves
-  /// some time to submit the job.
+  /// Returns the smallest `late`, in whole hours or days, that permits a time which passed this number of milliseconds
+  /// ago. It is rounded up, to leave some time to submit the job.
   private static func consent(_ milliseconds: Int) -> String {
     let hours = milliseconds / 3_600_000 + 1
     return hours < 48 ? "\(hours)h" : "\(hours / 24 + 1)d"

@@ -16,12 +16,12 @@ public struct Campaign: Sendable, Equatable {
   public var timeToLive: Int
   /// Name of the submitter, as in the job; `nil` for none.
   public var submittedBy: String?
-  /// Part of a campaign; `nil` for a whole campaign.
+  /// Part that this value describes; `nil` for a whole campaign.
   public var part: CampaignPart?
-  /// Legs of the whole campaign, also for a part: one for each push service that the job addresses. ``message`` is that
-  /// of the part's leg, and that of the first leg for a whole campaign.
+  /// Legs of the whole campaign, also for a part: one for each push service that the job addresses. ``message`` is the
+  /// message of the part's leg, or of the first leg for a whole campaign.
   public var legs: [CampaignLeg] = []
-  /// Push service of the leg that was read of a whole campaign; `nil` for the first one.
+  /// Push service of the leg for which a whole campaign was read; `nil` for the first leg.
   var leg: String?
 
   /// Default of the seconds for which results are kept: a week.
@@ -70,7 +70,7 @@ public struct Campaign: Sendable, Equatable {
     if case .channel(let id) = recipients.audience { id } else { nil }
   }
 
-  /// Live Activity whose tokens the campaign uses; `nil` if it goes to tokens of another kind, or of any activity.
+  /// Live Activity whose tokens the campaign uses; `nil` if the campaign has another audience.
   public var activity: String? {
     if case .activity(let name) = recipients.audience { name } else { nil }
   }
@@ -124,13 +124,13 @@ public enum Audience: Sendable, Equatable {
 /// Choice of a user's devices. Raw values are names in a job.
 public enum DeviceChoice: String, CaseIterable, Sendable {
   case all
-  /// The most recently seen one of the matching devices. A registration counts as seen.
+  /// The most recently seen device of the user that matches. The time of registration counts as well.
   case latest
 }
 
 /// Expiration of a push, as in the job.
 public enum Expiration: Sendable, Equatable {
-  /// No expiration in the job: the service's own storage policy applies.
+  /// The job has no expiration, so the service's own storage policy applies.
   case unset
   /// `0`: one delivery attempt, never stored.
   case immediate
@@ -155,7 +155,7 @@ public enum Lane: String, CaseIterable, Sendable {
   case urgent, normal, bulk
 }
 
-/// Selection of the results that are stored as plain hashes, in addition to the ledger, which has all of them.
+/// Selection of the results that are stored as plain hashes, in addition to the ledger, which has all results.
 public enum ResultsMode: String, CaseIterable, Sendable {
   case all, failures, none
 }

@@ -17,7 +17,8 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
     self.part = part
   }
 
-  /// Splits an id at its last separator. An id without the name of a part is the id of a campaign.
+  /// Splits an id at its last separator. If no part has the name after the separator, the text is the id of a whole
+  /// campaign.
   public init(_ text: String) {
     guard let place = text.lastIndex(of: Self.separator), let part = CampaignPart(text[text.index(after: place)...])
     else {
@@ -59,14 +60,14 @@ public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
   /// Push type of the companion for the users of the stage; `nil` for the stage itself.
   public let companion: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ stage: Stage, service: String? = nil, companion: String? = nil) {
     self.stage = stage
     self.service = service
     self.companion = companion
   }
 
-  /// - Parameter text: such as `1`, `rest`, `rest-fcm`, `rest.widgets`, `rest-apns.widgets`.
+  /// - Parameter text: the name of a part, such as `1`, `rest`, `rest-fcm`, `rest.widgets`, `rest-apns.widgets`.
   /// - Returns: `nil` for a text that does not name a part.
   public init?(_ text: some StringProtocol) {
     let names = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -103,8 +104,8 @@ extension Campaign {
   /// Id of the whole campaign, also for a part.
   public var whole: String { CampaignID(id).whole }
 
-  /// Parts that the job creates, in the order of the stages; each leg of a stage is before its companions. Empty if the
-  /// job creates a campaign without parts.
+  /// Parts that the job creates, in the order of the stages; each leg of a stage comes before its companions. Empty if
+  /// the job creates a campaign without parts.
   public var parts: [CampaignPart] {
     guard part == nil, delivery.timing.repetition == nil,
       delivery.stages != nil || legs.count > 1 || legs.contains(where: { !$0.companions.isEmpty })

@@ -1,8 +1,8 @@
 /// Content and headers of a campaign's pushes.
 public struct CampaignMessage: Sendable, Equatable {
   /// Payload as the service gets it: JSON without insignificant white space. Texts are byte for byte as the producer
-  /// wrote them. With variants, it is the payload that they change, or the payload of the first. ``content`` contains
-  /// all of them.
+  /// wrote them. If the campaign has variants, this is the payload that they change, or the payload of the first
+  /// variant. ``content`` contains the payloads of all variants.
   public var payload: [UInt8]
   /// Path of the content in the job, for messages: `message`, or the payload of the service's own object.
   public var place = "message"
@@ -15,7 +15,7 @@ public struct CampaignMessage: Sendable, Equatable {
   public var variant: Int?
   /// Values for ``content`` that the job contains, by user: one JSON object for each.
   public var recipientValues: [String: [UInt8]] = [:]
-  /// Whether the store has more of these values than the job.
+  /// Whether the store has more values for recipients, in addition to ``recipientValues``.
   public var hasValuesBeside = false
   /// Push type, in the push service's own terms.
   public var pushType = "alert"
@@ -23,6 +23,6 @@ public struct CampaignMessage: Sendable, Equatable {
   public var priority = 10
   /// Expiration of the pushes.
   public var expiration = Expiration.unset
-  /// Id with which a push replaces another one on a device; `nil` for none.
+  /// Collapse id: a push replaces an earlier push with the same id on a device. `nil` for none.
   public var collapseID: String?
 }

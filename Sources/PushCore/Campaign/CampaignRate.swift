@@ -7,7 +7,7 @@ public enum CampaignRate: Sendable, Equatable {
   /// All pushes are sent until this time, in ms since the epoch.
   case until(milliseconds: Int)
 
-  /// Maximum rate in pushes per second. No fleet comes near it.
+  /// Maximum rate in pushes per second. No fleet reaches it.
   public static let maximum = 1_000_000.0
 
   /// Allowed values of `spread` in seconds: up to a week, which is as long as results are kept.

@@ -14,10 +14,10 @@ public struct CampaignRecipients: Sendable, Equatable {
   public var control: UserSample?
   /// Users that are excluded.
   public var exclusion = AudienceExclusion()
-  /// Category of the campaign, by the app's own names. A user may have opted out of it; `nil` for none.
+  /// Category of the campaign, by the app's own name; `nil` for none. A user may have opted out of the category.
   public var category: String?
-  /// Whether users on the app's suppression lists get the campaign too, such as a receipt or an alarm that they asked
-  /// for.
+  /// Whether users on the app's suppression lists get the campaign too, for example because they asked for the push,
+  /// such as a receipt or an alarm.
   public var isTransactional = false
   /// Definitions of the dynamic segments on which the audience depends, as they were when the campaign began. The job
   /// contains only their names; the store adds the definitions.

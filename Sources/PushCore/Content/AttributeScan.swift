@@ -1,13 +1,13 @@
 /// Scanner that finds values in a user's JSON object and skips everything else. It runs for every target of a personal
 /// campaign.
 ///
-/// The values go into JSON strings of payloads unchanged, so the scanner trusts nothing: it checks the grammar while it
-/// scans. In a text that is not a flat object it finds nothing. It also ignores a value that is not UTF-8 or has half
-/// of a surrogate pair.
+/// The values go into JSON strings of payloads unchanged, so the scanner checks the grammar while it scans. It finds
+/// nothing in a text that is not a JSON object. It also ignores a value that is not UTF-8 or has half of a surrogate
+/// pair.
 struct AttributeScan {
   private let json: UnsafeRawBufferPointer
   private var at = 0
-  /// Whether the last skipped string has an escape, and (`isSound`) whether it can be sent.
+  /// Whether the last skipped string has an escape. `isSound`: whether it can be sent.
   private var hasEscape = false
   private var isSound = true
 

@@ -1,4 +1,4 @@
-/// Value of `aps.badge` in a job that increments each user's badge: `"+1"`.
+/// Badge in a job that increments each user's badge, such as `"+1"`.
 public enum BadgeStep {
   /// Maximum increment of a badge.
   public static let most = 1000

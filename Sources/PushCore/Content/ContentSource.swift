@@ -26,9 +26,9 @@ struct ContentSource {
   let uniqueKey: String?
   /// Name of the member with the campaign's id; `nil` for none.
   let campaignKey: String?
-  /// Names on the path from the job to the text that may be shortened for this service; `nil` for none.
+  /// Path from the job to the text that may be shortened for this service, as a list of names; `nil` for none.
   let trimmed: [String]?
-  /// Whether the source may be that of one of several services, which can have the text that may be shortened.
+  /// Whether the job may have other services. In that case, one of them can have the text that may be shortened.
   private let hasOthers: Bool
   let service: any PushService
   private let fields: JobFields
@@ -145,7 +145,7 @@ struct ContentSource {
       hint: #"add "message", or {"\#(service.name)":{"\#(service.payloadField)":…}}"#)
   }
 
-  /// Returns the error for a text that may be shortened, and that is in no language of the source; `nil` for none.
+  /// Returns the error for a `trim` text that no language of the source contains; `nil` for no error.
   ///
   /// - Parameters:
   ///   - exists: whether the job has the text.
@@ -286,7 +286,8 @@ struct ContentSource {
     return patch
   }
 
-  /// Returns the names on the path of the text that may be shortened; `nil` for none, and for a text of another service.
+  /// Returns the path of the text that may be shortened, as a list of names; `nil` if there is none, or if it belongs
+  /// to another service.
   ///
   /// Only texts that people read may be shortened: a shorter link or value of `data` would be wrong.
   private static func trimmed(

@@ -10,7 +10,7 @@ enum ForeignSyntax {
     "divided_by", "round", "join", "split", "slice",
   ]
 
-  /// Filters whose names are not words of a language. A text after a placeholder name that equals one of them is
+  /// Filters whose names are not words of a language. If the text after the bar equals one of these names, it is
   /// therefore a filter and not a fallback.
   private static let filters: Set<String> = [
     "upcase", "downcase", "titlecase", "url_encode", "url_decode", "strip_html", "escape_once", "newline_to_br",

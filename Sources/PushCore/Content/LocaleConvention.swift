@@ -1,4 +1,4 @@
-/// Convention for numbers and dates in a language. Works on bytes: it uses no formatter and no data except
+/// Convention for numbers and dates in a language. It writes bytes, without a formatter, and uses no data except
 /// ``ConventionTable``.
 struct LocaleConvention: Sendable {
   /// Grouping of digits.

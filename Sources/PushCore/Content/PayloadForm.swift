@@ -1,13 +1,12 @@
-/// Payload of a job for one language and variant, as it follows from the job. It is used for the rules of the service
-/// and for displays.
+/// Payload of a job for one language and variant. Carillon checks it with the rules of the service and displays it.
 public struct PayloadForm: Sendable {
   /// Language tag as written in the job; `nil` for the content without changes.
   public let locale: String?
   /// Payload: an object.
   public let value: JSONValue
   let template: PayloadTemplate
-  /// Smallest size in bytes to which the push can be shortened. It is the size with all fallbacks, or with the job's
-  /// values of the recipient with the largest push.
+  /// Smallest size in bytes to which the push can be shortened, with all fallbacks. If the job has values for its
+  /// recipients, it is the size of the recipient's push that is largest.
   public internal(set) var size: Int
   /// Recipient with the largest size; `nil` if the size is not that of one recipient.
   public internal(set) var largestFor: String?
@@ -42,16 +41,16 @@ public struct PayloadForm: Sendable {
 
   /// Returns the path in the job of a place in the payload.
   ///
-  /// - Parameter place: such as `aps.alert.body`; empty for the payload as a whole.
-  /// - Returns: `message.body` if the message has the value, or the path below the service's own object. For a place
-  ///   that does not exist, it is the path at which the job can have it.
+  /// - Parameter place: a path in the payload, such as `aps.alert.body`; empty for the payload as a whole.
+  /// - Returns: `message.body` if the message has the value, or the path below the service's own object. If the payload
+  ///   does not have the place, the result is the path at which the job can add it.
   public func path(of place: String) -> String {
     guard !place.isEmpty else { return path }
     let (nearest, rest) = value.nearest(to: place)
     let missing = "\(payloadPath).\(place)"
     guard let origin = job?.path(of: nearest) else { return missing }
     if rest.isEmpty { return origin }
-    // A new object has the place of the message. The job can't have members of the payload there.
+    // An object that the service created has the path of the message, where the job can't add members of the payload.
     let existing = place.dropLast(rest.count)
     return origin.hasSuffix("." + existing) ? origin + rest : missing
   }

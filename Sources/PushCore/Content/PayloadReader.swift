@@ -21,10 +21,10 @@ struct PayloadReader {
   /// Source and language of the current form.
   private var source: ContentSource?
   private var locale: String?
-  /// Range of the text that may be shortened in the current form; `nil` for none, and after it was found.
+  /// Range of the text that may be shortened in the current form; `nil` if there is none, or if it was already written.
   private var trimmed: Range<Int>?
-  /// Whether a form of the current source has the text that may be shortened, or had it before the service's payload
-  /// replaced it.
+  /// Whether a form of the current source has the text that may be shortened, or had this text before the service's
+  /// payload replaced it.
   private var hasTrimmed = false
 
   /// - Parameters:
@@ -87,8 +87,8 @@ struct PayloadReader {
     return composer.text(of: value)
   }
 
-  /// Returns the payload of a source in a language: its message as the service renders it, with the payload of the
-  /// service's own object merged over it.
+  /// Returns the payload of a source in a language. The service renders the message, and the payload of the service's
+  /// own object is merged over the result.
   private mutating func payload(
     of source: ContentSource, _ language: ContentSource.Language?, _ options: PushOptions
   ) throws(JobError) -> JSONValue {
@@ -100,7 +100,8 @@ struct PayloadReader {
         }
         value = value.map { MergePatch.apply($0, to: rendered) } ?? rendered
       } catch {
-        // The service names the field as it is in the message. In a template or variant the path is longer.
+        // The service reports the path of the field from `message` on. In a template or variant, a prefix comes before
+        // it.
         let prefix = source.path.hasSuffix("message") ? String(source.path.dropLast("message".count)) : ""
         throw JobError(field: prefix + error.field, message: error.message, hint: error.hint)
       }
@@ -147,7 +148,7 @@ struct PayloadReader {
     return value.range
   }
 
-  /// Sets the sizes of forms to those with the values that the job contains for its recipients.
+  /// Calculates the sizes of forms with the values that the job contains for its recipients.
   func measure(_ forms: inout [PayloadForm]) {
     guard !values.isEmpty, let audience, case .object(let members) = audience.kind,
       let recipients = try? JobRecipient.all(JobFields(members))
@@ -186,8 +187,9 @@ struct PayloadReader {
   }
 
   /// - Parameters:
-  ///   - badge: names on the path from this object to the badge count; `nil` if the count is not below the object.
-  ///   - keys: names on the path from this object to the one that gets the keys; `nil` if it is not below this object.
+  ///   - badge: names on the path from this object to the badge count; `nil` if the object does not contain the count.
+  ///   - keys: names on the path from this object to the object that gets the keys; `nil` if this object does not
+  ///     contain that object.
   private mutating func write(
     object members: [JSONValue.Member], to template: inout PayloadTemplate, badge: ArraySlice<String>?,
     keys: ArraySlice<String>?
@@ -270,7 +272,7 @@ struct PayloadReader {
     template.add([UInt8(ascii: "\"")])
     let isTrimmed = trimmed == value.range
     if isTrimmed {
-      // A service may use a text twice. Only the first one is shortened.
+      // A service may use the text twice. Only its first occurrence is shortened.
       trimmed = nil
       isPersonal = true
       template.add(.textBegins)

@@ -2,21 +2,21 @@
 extension PayloadTemplate {
   /// A text that replaces a part of the template.
   public struct Edit {
-    /// Range in ``PayloadTemplate/skeleton`` that is replaced. It is empty for an insertion, and has no slot in it.
+    /// Range in ``PayloadTemplate/skeleton`` that is replaced. It is empty for an insertion, and contains no slot.
     public var range: Range<Int>
     /// JSON text.
     public var text: [UInt8]
-    /// Text behind the number of seconds until the push expires, which follows ``text``; `nil` for no such number.
+    /// If not `nil`, the number of seconds until the push expires follows ``text``, and this text follows the number.
     public var textAfterLifetime: [UInt8]?
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(_ range: Range<Int>, _ text: [UInt8], textAfterLifetime: [UInt8]? = nil) {
       (self.range, self.text, self.textAfterLifetime) = (range, text, textAfterLifetime)
     }
   }
 
-  /// The payload with the fallbacks of all values. The push's own id and its lifetime are empty texts in it. It is a
-  /// whole JSON text if the template has not been edited.
+  /// The payload with the fallbacks of all values. The push's own id and its lifetime are empty texts in the skeleton.
+  /// If the template has not been edited, the skeleton is a complete JSON text.
   public var skeleton: [UInt8] {
     var skeleton: [UInt8] = []
     skeleton.reserveCapacity(bytes.count)
@@ -27,7 +27,8 @@ extension PayloadTemplate {
   /// Returns the template with changes.
   ///
   /// - Parameters:
-  ///   - edits: changes in the order of their ranges, which do not overlap. Each is in the text outside the slots.
+  ///   - edits: changes in the order of their ranges, which do not overlap. Each range is in the text outside the
+  ///     slots.
   ///   - uncounted: number of bytes of the result, outside all slots, that do not count against the service's limit.
   public func applying(_ edits: [Edit], uncounted: Int) -> PayloadTemplate {
     var result = PayloadTemplate()

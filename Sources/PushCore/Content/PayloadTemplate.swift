@@ -1,5 +1,5 @@
-/// Payload with slots that differ from push to push. The text around the slots is JSON already. A slot gets the escaped
-/// text of a string, so a value can't break the JSON.
+/// Payload with slots that differ from push to push. The text around the slots is JSON. A slot gets text that is
+/// escaped as in a JSON string, so a value can't break the JSON.
 public struct PayloadTemplate: Sendable, Equatable {
   /// Part of the payload that differs from push to push.
   enum Slot: Equatable {
@@ -17,7 +17,7 @@ public struct PayloadTemplate: Sendable, Equatable {
     case textEnds
   }
 
-  /// A slot with the literal before it and its fallback, which is used for a user without the value.
+  /// A slot, the literal before it, and its fallback for users without the value.
   struct Piece: Equatable {
     var literal: Range<Int>
     var slot: Slot
@@ -65,18 +65,18 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// Smallest size to which ``size`` can be shortened.
   var shortestSize: Int { shortestSize { _ in nil } }
 
-  /// - Parameter length: returns the bytes of the value at a position; `nil` for its fallback.
+  /// - Parameter length: returns the length in bytes of the value at a position; `nil` for its fallback.
   func size(_ length: (Int) -> Int?) -> Int { size { place, fallback in length(place) ?? fallback } }
 
-  /// - Parameter length: returns the bytes of the value at a position, given the length of its fallback.
+  /// - Parameter length: returns the length in bytes of the value at a position, given the length of its fallback.
   private func size(_ length: (Int, Int) -> Int) -> Int {
     rest.count + pieces.reduce(0) { $0 + $1.literal.count + bytes(of: $1, length) }
   }
 
-  /// Returns the smallest size to which a size can be shortened.
+  /// Returns the smallest size to which the payload can be shortened with values of these lengths.
   func shortestSize(_ length: (Int) -> Int?) -> Int { shortestSize { place, fallback in length(place) ?? fallback } }
 
-  /// - Parameter length: returns the bytes of the value at a position, given the length of its fallback.
+  /// - Parameter length: returns the length in bytes of the value at a position, given the length of its fallback.
   func shortestSize(_ length: (Int, Int) -> Int) -> Int {
     let size = size(length)
     guard let begin = pieces.firstIndex(where: { $0.slot == .textBegins }),
@@ -91,7 +91,7 @@ public struct PayloadTemplate: Sendable, Equatable {
     case .value(let place): length(place, piece.fallback.count)
     case .id: Self.idLength
     case .badge: Self.badgeLength
-    // These bytes do not count against a limit, see `write`.
+    // These bytes do not count against the limit, as in `write`.
     case .lifetime: 0
     case .textBegins, .textEnds: 0
     }

@@ -5,7 +5,7 @@
 public struct PersonalContent: Sendable, Equatable {
   /// Payload in one form.
   struct Form: Sendable, Equatable {
-    /// The language; `nil` for the payload itself.
+    /// The language; `nil` for the payload without changes for a language.
     var locale: LanguageTag?
     var template: PayloadTemplate
 
@@ -34,7 +34,8 @@ public struct PersonalContent: Sendable, Equatable {
   private let sources: [Int]
   private let hasFormats: Bool
   private let needsLanguage: Bool
-  /// Forms of the payload. The first is the payload itself. The forms of several variants follow each other.
+  /// Forms of the payload. The first form is the payload without changes for a language. The forms of a variant follow
+  /// those of the variant before it.
   private(set) var forms: [Form]
   /// Assignment of ``forms`` to variants; `nil` for a campaign without variants.
   private let variants: VariantForms?
@@ -93,7 +94,7 @@ public struct PersonalContent: Sendable, Equatable {
   /// Whether a form contains the push's own id.
   public var containsID: Bool { forms.contains { $0.template.pieces.contains { $0.slot == .id } } }
 
-  /// Size in bytes of the largest form, with all fallbacks.
+  /// Size in bytes of the largest form with all fallbacks.
   public var largestSize: Int { forms.map(\.template.size).max() ?? 0 }
 
   /// Whether the content depends on the target.
@@ -122,7 +123,7 @@ public struct PersonalContent: Sendable, Equatable {
   public func write(
     _ values: TargetValues, id: (high: UInt64, low: UInt64), lifetime: Int = 0, most: Int, to payload: inout [UInt8]
   ) -> Bool {
-    // A number that Carillon has not written counts as missing.
+    // A form number that Carillon has not written counts as missing.
     let number = variants?.form(values) ?? values.form
     return forms[forms.indices.contains(number) ? number : 0].template
       .write(values, id: id, lifetime: lifetime, most: most, to: &payload)
@@ -172,7 +173,7 @@ public struct PersonalContent: Sendable, Equatable {
     bytes.append(UInt8(form & 0xff))
     for place in values.indices {
       let start = bytes.count
-      // This length marks a missing value. No real value is as long.
+      // The length `missing` marks a missing value. No value is as long.
       bytes.append(UInt8(TargetValues.missing >> 8))
       bytes.append(UInt8(TargetValues.missing & 0xff))
       guard let value = user.found[sources[place]], value.count < TargetValues.missing else { continue }

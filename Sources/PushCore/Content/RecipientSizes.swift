@@ -1,15 +1,15 @@
 /// Sizes of a job's forms with the values that the job contains for its recipients.
 ///
 /// The languages of the recipients are unknown here, so the size of a form is the largest that it has for any
-/// recipient. The exact calculation checks every form for every recipient. If their product is too large, a bound is
-/// calculated: each value has the length of the longest one of all recipients. The bound is never too small, and its
-/// cost depends only on the length of the job.
+/// recipient. The exact calculation checks every form for every recipient. If the number of these pairs is too large, a
+/// bound is calculated instead: each value has the length of the longest value of all recipients. The bound is never
+/// too small, and the time to calculate it depends only on the length of the job.
 struct RecipientSizes {
   /// Maximum number of lengths that are added for exact sizes: about 20 ms.
   var mostSteps = 2_000_000
   /// Maximum number of values that are formatted: about 100 ms.
   var mostFormatted = 200_000
-  /// Bytes by which a formatted value may exceed twice its length in another language.
+  /// Number of bytes by which a value formatted in one language may exceed twice its length in another language.
   private static let formatSlack = 48
 
   private let content: PersonalContent
@@ -26,7 +26,7 @@ struct RecipientSizes {
     self.recipients = recipients.compactMap { recipient in recipient.values.map { (recipient.user, $0) } }
   }
 
-  /// Raises the sizes of forms to those with the recipients' values.
+  /// Raises the sizes of forms to the sizes with the recipients' values.
   func measure(_ forms: inout [PayloadForm]) {
     guard !recipients.isEmpty else { return }
     let conventions = Conventions(forms, usesFormats: content.values.contains { $0.format != nil })

@@ -1,5 +1,5 @@
 /// Form and values of one target, as stored in the target's slice. They are sealed with the target, so a push that is
-/// sent again is the same push.
+/// sent again has the same content.
 ///
 /// The format is a u16 (big-endian) for the form. For each value of ``PersonalContent``, a u16 length and the text as
 /// in a JSON string follow. The length 0xFFFF means that the user has no such value. No bytes at all mean the first
@@ -12,8 +12,8 @@ public struct TargetValues: Sendable {
 
   static let missing = 0xffff
 
-  /// - Parameter bytes: as written by ``PersonalContent/writeValues(of:locale:variant:to:)``. In bytes that Carillon
-  ///   did not write, values are missing.
+  /// - Parameter bytes: as written by ``PersonalContent/writeValues(of:locale:variant:to:)``. If Carillon did not write
+  ///   the bytes, values may be missing.
   public init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
   /// The first form without values.

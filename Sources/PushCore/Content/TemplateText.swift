@@ -3,7 +3,7 @@
 /// - `{{name}}` is replaced by the user's value of that name.
 /// - `{{name|fallback}}` is replaced by the value, or by the fallback if the user has no value.
 /// - `{{name:format}}` writes the value in a ``ValueFormat``. The fallback is not formatted.
-/// - `{{|text}}` is replaced by the text itself. It is a way to write two braces.
+/// - `{{|text}}` is replaced by the text. Use it to write two braces.
 ///
 /// The parser reads UTF-8 bytes. Swift joins a combining character to the brace before it, so a search by `Character`
 /// would miss `}}` before such a character.
@@ -47,8 +47,8 @@ struct TemplateText: Equatable {
     add(bytes[start...])
   }
 
-  /// Returns a payload in which each text represents itself. The characters that begin a placeholder or a tag are
-  /// written as a literal. In JSON, these two characters are adjacent only within a string.
+  /// Returns a payload in which each text represents itself. Each pair of characters that begins a placeholder or a tag
+  /// is written as a literal. In JSON, such a pair occurs only within a string.
   static func quoted(_ payload: [UInt8]) -> [UInt8] {
     var quoted: [UInt8] = []
     var rest = payload[...]
@@ -106,7 +106,7 @@ struct TemplateText: Equatable {
 
   // MARK: Problems
 
-  /// Maximum length in bytes of a text in a message, so that a person can find it.
+  /// Maximum length in bytes of an excerpt in a message: long enough to find the place in the job.
   private static let mostShown = 60
 
   private static func unclosed(_ text: ArraySlice<UInt8>) -> Problem {
@@ -143,7 +143,7 @@ struct TemplateText: Equatable {
       || properties.generalCategory == .control || properties.generalCategory == .format
   }
 
-  /// Returns the first character, if it combines with the brace before it.
+  /// Returns the first character if it combines with the brace before it; `nil` otherwise.
   private static func leadingMark(of name: String) -> Unicode.Scalar? {
     guard let first = name.unicodeScalars.first, first.properties.canonicalCombiningClass != .notReordered else {
       return nil

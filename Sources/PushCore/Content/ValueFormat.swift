@@ -30,7 +30,7 @@ struct ValueFormat: Hashable, Sendable {
     }
   }
 
-  /// Appends a formatted value in the form of a JSON string.
+  /// Appends a formatted value, escaped as in a JSON string.
   func write(_ value: UnsafeRawBufferPointer, by convention: LocaleConvention, to bytes: inout [UInt8]) {
     switch style {
     case .number(let decimals):
@@ -44,7 +44,7 @@ struct ValueFormat: Hashable, Sendable {
   }
 }
 
-/// Decimal number as digits. Unlike a binary number, it does not change the value.
+/// Decimal number as digits. Unlike a binary floating-point number, it represents the value exactly.
 struct DecimalText {
   private(set) var isNegative = false
   private(set) var whole: ArraySlice<UInt8> = []
@@ -94,8 +94,8 @@ struct DecimalText {
   private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 }
 
-/// Date and time of day. In an RFC 3339 text they are read as written, in its own zone. Milliseconds since 1970 are
-/// converted to UTC.
+/// Date and time of day. An RFC 3339 text is read as written, without conversion from its zone. Milliseconds since 1970
+/// are converted to UTC.
 struct WallClockText {
   private(set) var year = 0
   private(set) var month = 0
@@ -103,7 +103,7 @@ struct WallClockText {
   private(set) var hour = 0
   private(set) var minute = 0
 
-  /// Length of year, month and day with two dashes, and length including hour and minute.
+  /// Length of `2026-12-01` and length of `2026-12-01T09:00`, in bytes.
   private static let (dateLength, minuteLength) = (10, 16)
   /// Maximum number of digits of the milliseconds since 1970.
   private static let mostDigits = 15

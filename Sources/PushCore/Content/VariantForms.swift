@@ -1,7 +1,7 @@
 /// Assignment of a payload form to each variant and language of a campaign. Pure.
 ///
-/// A target is sealed with one number for both: the position of the variant, multiplied by the number of languages of
-/// all variants, plus the position of the language.
+/// A target is sealed with one number for variant and language: the position of the variant, multiplied by the number
+/// of languages of all variants, plus the position of the language.
 struct VariantForms: Sendable, Equatable {
   /// Languages of all variants together. The first is `nil`, for devices without a matching language.
   let languages: [LanguageTag?]
@@ -25,8 +25,9 @@ struct VariantForms: Sendable, Equatable {
     var first = 0
     for own in locales {
       for language in languages {
-        // This is the nearest language of this variant. A device that is nearest to `language` among all variants finds
-        // the same one, because the languages of this variant are among them.
+        // The form for `language` is that of the nearest language of this variant. A device whose nearest language is
+        // `language` has the same nearest language in this variant, because `languages` includes the languages of this
+        // variant.
         forms.append(first + (language?.nearest(in: own, \.self) ?? 0))
       }
       first += own.count

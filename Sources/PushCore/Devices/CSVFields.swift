@@ -22,7 +22,7 @@ struct CSVFields: Sendable {
   /// Returns whether a field has quotes.
   func isQuoted(_ index: Int, in bytes: [UInt8]) -> Bool {
     let start = ranges[index].lowerBound
-    // The byte before a field without quotes is a comma or a line break, or there is none.
+    // The byte before a field without quotes is a comma or a line break, or the field is at the start of the file.
     return start > 0 && bytes[start - 1] == UInt8(ascii: "\"")
   }
 
@@ -60,7 +60,7 @@ struct CSVFields: Sendable {
       case UInt8(ascii: ","): position += 1
       case UInt8(ascii: "\n"): return .record(content: start..<position, next: position + 1, lines: lines + 1)
       default:
-        // The byte is a carriage return. A line feed that belongs to it may be in the next chunk.
+        // The byte is a carriage return. The next chunk may begin with its line feed.
         guard position + 1 < bytes.count || isFinal else { return .needsMore }
         let isPair = position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: "\n")
         return .record(content: start..<position, next: position + (isPair ? 2 : 1), lines: lines + 1)

@@ -8,7 +8,7 @@ public struct DeviceRow: Sendable, Equatable {
   public var service: String
   /// Kind of the token.
   public var kind: TokenKind
-  /// The app's own name of the Live Activity that a token of that kind updates.
+  /// The app's own name of the Live Activity that the token updates; only for tokens of the kind `liveactivity`.
   public var activity: String?
   /// App of the configuration to which the token belongs.
   public var app: String?
@@ -22,15 +22,15 @@ public struct DeviceRow: Sendable, Equatable {
   public var appVersion: String?
   /// Version of the device's operating system.
   public var osVersion: String?
-  /// Time when the app registered the token, in milliseconds since 1970. An answer that the token is gone prunes only a
-  /// registration from before that answer's time.
+  /// Time when the app registered the token, in milliseconds since 1970. When a push service reports that the token is
+  /// gone, the device is pruned only if it was registered before the time in that report.
   public var registeredAt: Int?
   /// Time when the app was last seen on the device, in milliseconds since 1970.
   public var lastSeen: Int?
   /// Attributes of the user.
   public var attributes: [String: String]
-  /// Reason why a detail of the device was refused; `nil` if all were accepted. The device is stored without this
-  /// detail.
+  /// Reason why a detail of the device was refused; `nil` if all details were accepted. The device is stored without
+  /// the refused detail.
   public var refusal: String?
 
   /// Creates an instance. ``DeviceRowDraft`` validates the values.

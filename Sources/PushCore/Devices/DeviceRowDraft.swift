@@ -19,7 +19,8 @@ public struct DeviceRowDraft: Sendable {
   /// Maximum length of an attribute's value in bytes: a quarter of the largest payload that could contain it.
   public static let maximumAttributeValue = 1024
 
-  /// Maximum length of a detail in bytes. Versions have about a dozen bytes; more indicates a mixed-up column.
+  /// Maximum length of a detail in bytes. Versions have about a dozen bytes. A longer text suggests that columns were
+  /// mixed up.
   private static let maximumDetail = 64
 
   private let vocabulary: DeviceVocabulary
@@ -117,8 +118,8 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// Sets an attribute whose name was checked by ``DeviceVocabulary/attributeName(_:)``. An empty text means that it is
-  /// missing. The value is stored in NFC, so that a condition finds it.
+  /// Sets an attribute whose name was checked by ``DeviceVocabulary/attributeName(_:)``. An empty text means that the
+  /// attribute is missing. The value is stored in NFC, so that a condition matches it.
   public mutating func setAttribute(_ name: String, to text: String) throws(Problem) {
     guard !text.isEmpty else { return }
     let text = Identifier.composed(text)
@@ -132,8 +133,8 @@ public struct DeviceRowDraft: Sendable {
     }
   }
 
-  /// Returns the row; user and token are required. Without a service, the token belongs to the only service of the row's
-  /// app. The service is required if the app has several, and must be one of them.
+  /// Returns the row; user and token are required. If the row has no service, the token belongs to the only service of
+  /// the row's app. If the app has several services, the row must name one of them.
   public func row() throws(Problem) -> DeviceRow {
     guard let user else { throw Problem(description: "user: is missing") }
     guard let token else { throw Problem(description: "token: is missing") }
@@ -158,8 +159,8 @@ public struct DeviceRowDraft: Sendable {
       attributes: attributes, refusal: refusal)
   }
 
-  /// Returns the problem of a device whose app does not use its service; `nil` for none. A device without an app belongs
-  /// to every app, so at least one of them must use the service.
+  /// Returns the problem of a device whose app does not use its service; `nil` for none. A device without an app
+  /// belongs to every app, so at least one app must use the service.
   private func problem(of service: any PushService, _ app: String, _ used: [any PushService]) -> Problem? {
     func uses(_ services: [any PushService]) -> Bool { services.contains { $0.name == service.name } }
     guard app.isEmpty else {

@@ -16,8 +16,8 @@ public struct DeviceRowReader: Sendable {
     public var line: Int
     /// Description of the error.
     public var message: String
-    /// Whether the device is stored. Only a detail of the row was refused, and the row comes before this error in the
-    /// list.
+    /// Whether the device is stored nevertheless, because only a detail of the row was refused. The row comes before
+    /// this error in the list.
     public var isKept = false
   }
 
@@ -29,8 +29,8 @@ public struct DeviceRowReader: Sendable {
     public var hint: String
   }
 
-  /// Maximum length of a record in bytes. It is twice the size of a typical large row. If a quote is never closed, the
-  /// reader reads the record again, so the limit must be small.
+  /// Maximum length of a record in bytes. It is twice the size of a typical large row. The limit must be small, because
+  /// the reader reads these bytes again if a quote is never closed.
   public static let maximumRecord = 16384
 
   /// Maximum length of a record in another system's export, which may contain all data of a user.
@@ -54,7 +54,7 @@ public struct DeviceRowReader: Sendable {
   private let system: ForeignSystem?
   private let maximumRecord: Int
   private let vocabulary: DeviceVocabulary
-  /// Cache of attribute names: all rows of a file have the same ones.
+  /// Cache of attribute names: all rows of a file have the same names.
   private var attributes: [String: String] = [:]
   private var header: [Column]?
   /// Columns of another system's export that were read so far.
@@ -98,7 +98,7 @@ public struct DeviceRowReader: Sendable {
     return try readRecords(isFinal: false)
   }
 
-  /// Returns the last rows, at the end of the file.
+  /// Returns the remaining rows at the end of the file.
   public mutating func finish() throws(FileError) -> [Result<DeviceRow, RowError>] {
     let rows = try readRecords(isFinal: true)
     if format == .csv, header == nil { throw Self.headerError("the file is empty") }

@@ -25,8 +25,8 @@ public struct DeviceVocabulary: Sendable {
 
   /// Returns the name of an attribute in the form of ``AttributeName``.
   ///
-  /// - Throws: an error for an invalid name, and for a name that is similar to a column's. Otherwise that column would
-  ///   be missing without an error.
+  /// - Throws: an error for an invalid name, and for a name that is similar to the name of a column. Without this
+  ///   error, a misspelt column would be stored as an attribute.
   public func attributeName(_ text: String) throws(DeviceRowDraft.Problem) -> String {
     let name: String
     do throws(IdentifierError) {
@@ -46,9 +46,9 @@ public struct DeviceVocabulary: Sendable {
     let plain = letters(of: name)
     return DeviceColumn.allCases.first { column in
       let wanted = letters(of: column.rawValue)
-      // A typing error turns a short name into another word.
+      // In a short name, a single typing error makes another word, so none is allowed.
       let slips = wanted.count < 4 ? 0 : wanted.count < 8 ? 1 : 2
-      // So does a difference of more than one letter in length.
+      // Names whose lengths differ by more than one letter are different words.
       return abs(plain.count - wanted.count) <= 1 && Nearest.distance(plain, wanted) <= slips
     }
   }

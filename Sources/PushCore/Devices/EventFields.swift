@@ -104,13 +104,13 @@ struct EventFields {
     return tags
   }
 
-  /// Removes the token and its service and returns them. Without a service, the token belongs to the service of the
-  /// app.
+  /// Removes the token and its service and returns them. If the service is missing, the token belongs to the service of
+  /// the app.
   mutating func token(
     _ vocabulary: DeviceVocabulary
   ) throws(DeviceRowDraft.Problem) -> (token: DeviceToken, service: String) {
     var draft = DeviceRowDraft(vocabulary)
-    // A row needs a user; its value does not matter here.
+    // A row needs a user. Only its token and service are used here, so any user is sufficient.
     try draft.set(.user, to: "-")
     for column in [DeviceColumn.token, .service, .app] {
       if let text = try take(column.rawValue) { try draft.set(column, to: text) }
@@ -132,8 +132,8 @@ struct EventFields {
     return try draft.row()
   }
 
-  /// Removes all remaining members and returns them as attributes; the value is `nil` for a member that is `null` or
-  /// empty.
+  /// Removes all remaining members and returns them as attributes; a member that is `null` or empty becomes the value
+  /// `nil`.
   mutating func attributes(
     _ vocabulary: DeviceVocabulary, mayBeNone: Bool = false
   ) throws(DeviceRowDraft.Problem) -> [String: String?] {

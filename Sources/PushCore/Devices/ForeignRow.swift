@@ -1,7 +1,7 @@
 /// Check for lines that are not ids because the file is of another kind: an error page instead of a download, a file
 /// with other separators, or numbers that a spreadsheet or a data frame wrote.
 enum ForeignRow {
-  /// Returns why a line is not an id; `nil` for a line that may be one.
+  /// Returns the reason why a line is not an id; `nil` if the line may be an id.
   static func problem(of line: String) -> String? {
     switch line.utf8.first {
     case UInt8(ascii: "<"): return "looks like HTML or XML, not like a user's id; quotes make it one"
@@ -17,7 +17,7 @@ enum ForeignRow {
     return problem(ofNumber: line)
   }
 
-  /// Returns why a number is not an id; `nil` for any other text.
+  /// Returns the reason why a number with a decimal point is not an id; `nil` for any other text.
   static func problem(ofNumber text: String) -> String? {
     guard let first = text.utf8.first, UInt8(ascii: "0")...UInt8(ascii: "9") ~= first,
       text.utf8.contains(UInt8(ascii: "."))

@@ -1,6 +1,7 @@
 /// Line of a device file in NDJSON.
 enum NDJSONLine {
-  /// Maximum nesting. A device is a flat object; ``row(_:_:_:)`` reports a nested value with a better message.
+  /// Maximum nesting. A device is a flat object; ``row(_:_:_:)`` reports a value with less nesting with a better
+  /// message.
   private static let maximumNesting = 8
 
   static func scan(_ bytes: [UInt8], in range: Range<Int>, isFinal: Bool) -> RecordStep {
@@ -31,7 +32,7 @@ enum NDJSONLine {
     return members
   }
 
-  /// - Parameter attributes: names of earlier lines, with the attributes that they mean.
+  /// - Parameter attributes: cache of the names in earlier lines, with the names of their attributes.
   static func row(
     _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout [String: String]
   ) throws(DeviceRowDraft.Problem) -> DeviceRow {
@@ -48,7 +49,7 @@ enum NDJSONLine {
         name = known
       } else {
         name = try vocabulary.attributeName(member.name)
-        // The cache is limited, because a file may have millions of names.
+        // The cache is limited, because a file may contain millions of different names.
         if attributes.count < DeviceRowDraft.maximumAttributes { attributes[member.name] = name }
       }
       try draft.setAttribute(name, to: text)

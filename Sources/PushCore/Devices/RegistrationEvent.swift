@@ -5,7 +5,7 @@ public struct RegistrationEvent: Sendable, Equatable {
   public enum Change: Sendable, Equatable {
     /// The user has the device, with all these details.
     case register(DeviceRow)
-    /// The user has the device from now on; its details do not change.
+    /// The device now belongs to the user; its details do not change.
     case login(DeviceRow)
     /// No user has the device any longer.
     case unregister(DeviceToken, service: String)
@@ -26,7 +26,7 @@ public struct RegistrationEvent: Sendable, Equatable {
   /// Time of the event in ms since the epoch.
   public var at: Int
 
-  /// Reason why the event's time zone was refused; `nil` if it was not. The rest of the event applies.
+  /// Reason why the event's time zone was refused; `nil` if it was not refused. The rest of the event applies.
   public var refusal: DeviceRowDraft.Problem? {
     switch change {
     case .register(let row), .login(let row): row.refusal.map { DeviceRowDraft.Problem(description: $0) }
@@ -86,10 +86,10 @@ public struct RegistrationEvent: Sendable, Equatable {
   }
 }
 
-/// Times of events that contain none: they happened when they were read, in the order of their list.
+/// Times of events without a time. Carillon assigns them from the time of reading, in the order of the list.
 extension RegistrationEvent {
-  /// Returns for each event without a time how many ms it is before the last event of its list. The offsets are chosen
-  /// so that no two events about the same user or token have the same time.
+  /// Returns, for each event without a time, the number of ms by which it comes before the time of reading. The offsets
+  /// are chosen so that no two events about the same user or token have the same time.
   ///
   /// - Parameters:
   ///   - events: the events in the order of their list.

@@ -12,8 +12,7 @@ public enum SegmentLine: Sendable, Equatable {
   /// Name of the column.
   public static let column = "user"
 
-  /// Names of the column in other systems. They are almost never ids, so they are not accepted as ids at the place of a
-  /// header.
+  /// Names of the column in other systems. They are almost never ids, so line 1 can't contain them as ids.
   private static let lookAlikes: Set = ["users", "userid", "user_id", "user id", "user-id", "uid", "id"]
 
   /// - Parameters:

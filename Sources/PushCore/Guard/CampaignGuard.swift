@@ -1,6 +1,6 @@
 /// State machine that protects the registered devices from a wrong setting, such as the wrong environment of an app. It
-/// counts the push service's answers about the tokens of a campaign. Too many bad answers pause the campaign before its
-/// devices are removed. The type does no I/O.
+/// counts the push service's answers about the tokens of a campaign. If too many answers are bad, the campaign pauses
+/// before devices are pruned. The type does no I/O.
 ///
 ///   undecided ─ the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
@@ -9,16 +9,15 @@
 /// carries them out. When the guard has tripped, the worker drops them. It then pauses the campaign or leaves it to
 /// other workers. A tripped guard stays tripped. A resume of the campaign starts a new guard, or a guard that is off.
 ///
-/// An undecided guard decides by the answers to all workers. An open guard uses the worker's own answers and the
-/// fleet's latest answers (``watch(_:)``). When it has counted twice ``GuardPolicy/minimum`` answers, it halves all
-/// counts. The counts therefore cover the latest `minimum` to `2 × minimum` answers, and older answers have less
-/// weight.
-/// If a worker has fewer answers than `minimum` because it joined late, the guard counts the missing answers as good.
-/// It trips as soon as the bad answers exceed the bound even so.
+/// An undecided guard decides from the answers that all workers got. An open guard uses the worker's own answers and
+/// the fleet's latest answers (``watch(_:)``). After it has counted twice ``GuardPolicy/minimum`` answers, it halves
+/// all counts. The counts therefore cover the latest `minimum` to `2 × minimum` answers, and older answers have less
+/// weight. If a worker has fewer answers than `minimum` because it joined late, the guard counts the missing answers as
+/// good. The guard trips as soon as the bad answers exceed the bound in spite of the added good answers.
 ///
-/// The settings of one worker may be wrong. A worker with mostly bad answers therefore first asks the other workers for
-/// their answers. Until it has the reply, its guard is *suspended*: the worker holds back prunes and quarantines, and
-/// its own answers don't trip the guard.
+/// The settings of a single worker may be wrong. A worker with mostly bad answers therefore first asks the other
+/// workers for their answers. Until it has the reply, its guard is *suspended*: the worker holds back prunes and
+/// quarantines, and its own answers don't trip the guard.
 public struct CampaignGuard: Sendable, Equatable {
   /// Decision about prunes and quarantines.
   public enum State: Sendable, Equatable {
@@ -31,7 +30,7 @@ public struct CampaignGuard: Sendable, Equatable {
   }
 
   public private(set) var state = State.undecided
-  /// Answers that this worker has counted: all of them while undecided, then those of the window.
+  /// Answers that this worker has counted: all answers while the guard is undecided, later the latest answers.
   public private(set) var counts = GuardCounts()
   /// The bounds for the shares of bad answers.
   public let policy: GuardPolicy
@@ -51,7 +50,7 @@ public struct CampaignGuard: Sendable, Equatable {
     self.policy = policy
     self.app = app
     self.isOff = isOff
-    // A smaller number of bad answers may be chance. A larger one would trip the guard before the worker asks.
+    // Fewer bad answers may be chance. With a larger number, the guard would trip before the worker asks.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
     patience = max(1, min(5, Int(trips)))
     if isOff { state = .open }
@@ -83,8 +82,8 @@ public struct CampaignGuard: Sendable, Equatable {
     return bad >= patience && 2 * bad > counts.answers && tripReason == nil && !isOff
   }
 
-  /// Ends the suspension, because the other workers' answers are as bad or there is no other worker. The worker's own
-  /// answers count again. The worker asks again when it has twice as many bad answers.
+  /// Ends the suspension, because the other workers' answers are equally bad or there is no other worker. From now on,
+  /// the worker's own answers can trip the guard. The worker asks again when it has twice as many bad answers.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func goOn() -> Bool {
@@ -115,19 +114,19 @@ public struct CampaignGuard: Sendable, Equatable {
 
   /// Decides an undecided guard as soon as the fleet has enough answers.
   ///
-  /// - Parameter fleet: the answers to all workers.
+  /// - Parameter fleet: the answers that all workers got.
   /// - Returns: whether ``state`` changed.
   public mutating func judge(_ fleet: GuardCounts) -> Bool {
     guard isUndecided, fleet.answers >= policy.minimum else { return false }
     return decide(on: fleet)
   }
 
-  /// Trips an undecided guard if two shares are out of bounds: the campaign's own, and that of the latest campaigns of
-  /// its app. The campaign may be one of many that are each too small for a decision.
+  /// Trips an undecided guard if its campaign's answers and the answers of the app's latest campaigns are both out of
+  /// bounds. This detects wrong settings when many campaigns are each too small for a decision.
   ///
   /// - Parameters:
-  ///   - own: the answers to the campaign; they may be few.
-  ///   - app: the answers to the latest campaigns of its app.
+  ///   - own: the answers to the campaign's pushes; there may be few.
+  ///   - app: the answers to the pushes of the app's latest campaigns.
   /// - Returns: whether ``state`` changed.
   public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
     guard isUndecided, objection(to: own) != nil, app.answers >= policy.minimum, let reason = objection(to: app) else {
@@ -137,8 +136,8 @@ public struct CampaignGuard: Sendable, Equatable {
     return true
   }
 
-  /// Trips an open guard if the fleet's latest answers are out of bounds. If there are fewer than the minimum, the
-  /// missing answers count as good.
+  /// Trips an open guard if the fleet's latest answers are out of bounds. If there are fewer answers than the minimum,
+  /// the missing ones count as good.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func watch(_ fleet: GuardCounts) -> Bool {
@@ -148,8 +147,8 @@ public struct CampaignGuard: Sendable, Equatable {
     return decide(on: fleet)
   }
 
-  /// Decides by these answers, even if there are fewer than the minimum. A worker calls this when it can't hold back
-  /// more prunes and quarantines.
+  /// Decides from these answers, even if there are fewer than the minimum. A worker calls this function when it can't
+  /// hold back more prunes and quarantines.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func decide(on counts: GuardCounts) -> Bool {
@@ -165,7 +164,7 @@ public struct CampaignGuard: Sendable, Equatable {
   }
 
   /// Returns the problem with the shares and its remedy; `nil` if the shares are in bounds. The number of answers may
-  /// be small.
+  /// be below the minimum.
   public func objection(to counts: GuardCounts) -> String? {
     complaint(of: counts).map { $0 + Self.remedy }
   }

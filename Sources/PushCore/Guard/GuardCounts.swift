@@ -1,10 +1,10 @@
 /// Counts of the push service's answers about a campaign's tokens.
 public struct GuardCounts: Sendable, Equatable {
-  /// Answers in which the push service judges a token.
+  /// Number of answers in which the push service accepts or refuses a token.
   public var answers: Int
-  /// Those of ``answers`` which say that the token is bad or belongs to another topic.
+  /// Number of ``answers`` which say that the token is bad or belongs to another topic.
   public var suspects: Int
-  /// Those of ``answers`` which say that the device is gone (410).
+  /// Number of ``answers`` which say that the device is gone (410).
   public var gone: Int
 
   /// Creates an instance with these values.
@@ -14,7 +14,7 @@ public struct GuardCounts: Sendable, Equatable {
     self.gone = gone
   }
 
-  /// Counts an answer. Outcomes in which the push service does not judge the token are ignored.
+  /// Counts an answer. Outcomes that say nothing about the token are ignored.
   ///
   /// - Returns: whether the answer was counted.
   @discardableResult
@@ -23,7 +23,7 @@ public struct GuardCounts: Sendable, Equatable {
     case .accepted: break
     case .badToken, .wrongTopic: suspects += 1
     case .unregistered, .expiredToken: gone += 1
-    // A refusal for an unknown reason does not judge the token.
+    // A refusal for another reason says nothing about the token.
     case .rejected, .failed, .expired, .unknown, .cancelled, .capped, .optedOut, .deviceGone: return false
     }
     answers += 1
@@ -41,7 +41,7 @@ public struct GuardCounts: Sendable, Equatable {
       answers: left.answers + right.answers, suspects: left.suspects + right.suspects, gone: left.gone + right.gone)
   }
 
-  /// Returns the answers that the left side has counted and the right side has not.
+  /// Returns the counts of the left side minus the counts of the right side.
   public static func - (left: GuardCounts, right: GuardCounts) -> GuardCounts {
     GuardCounts(
       answers: left.answers - right.answers, suspects: left.suspects - right.suspects, gone: left.gone - right.gone)

@@ -1,10 +1,11 @@
-/// Bounds beyond which a campaign's answers indicate a fault of the configuration rather than of its devices.
+/// Bounds beyond which a campaign's answers indicate a wrong configuration and not bad devices.
 public struct GuardPolicy: Sendable, Equatable {
-  /// Share of answers that call the token bad or of another topic, above which a campaign is paused.
+  /// Share, 0 to 1, of answers which say that the token is bad or belongs to another topic. Above this share, the
+  /// campaign is paused.
   public var threshold: Double
-  /// Share of 410 answers above which a campaign is paused.
+  /// Share, 0 to 1, of 410 answers above which the campaign is paused.
   public var pruneShare: Double
-  /// Number of answers before the shares count; at least 1.
+  /// Number of answers that are necessary to evaluate the shares; at least 1.
   public var minimum: Int
 
   /// Creates an instance with the defaults of the configuration.
@@ -14,12 +15,12 @@ public struct GuardPolicy: Sendable, Equatable {
     self.minimum = minimum
   }
 
-  /// Returns the number of answers that a worker may hold back at the same time: half of its window. The other half
-  /// continues to earn answers.
+  /// Returns the number of answers that a worker may hold back at the same time: half of its window. The worker uses
+  /// the other half to send pushes and get more answers.
   private static func holdingLimit(window: Int) -> Int { max(1, window / 2) }
 
-  /// Returns the campaign that must decide on its present answers, so that held answers never use up the window. This
-  /// is the campaign that holds back most, because it has the best basis for a decision.
+  /// Returns the campaign whose guard must decide from its present answers, so that held answers never use up the
+  /// window. It is the campaign that holds back the most answers, because these are the best basis for a decision.
   ///
   /// - Parameters:
   ///   - held: number of answers that each campaign holds back.
@@ -30,7 +31,8 @@ public struct GuardPolicy: Sendable, Equatable {
     return held.indices.max { held[$0] < held[$1] }
   }
 
-  /// Returns this policy for a worker with the given window: the minimum is never larger than the worker can hold back.
+  /// Returns this policy for a worker with the given window: the minimum is never larger than the number of answers
+  /// that the worker can hold back.
   public func within(window: Int) -> GuardPolicy {
     var policy = self
     policy.minimum = min(minimum, Self.holdingLimit(window: window))

@@ -1,11 +1,12 @@
 extension CampaignJob {
-  /// Returns the same job for one device token, with a separate id: it starts immediately and has no rate.
+  /// Returns the same job for one device token, with an id of its own. The job starts immediately and has no rate.
   ///
   /// - Parameters:
   ///   - job: a valid job.
   ///   - token: the token's canonical text.
-  ///   - suffix: makes the id different; at most 32 characters that are valid in an id.
-  ///   - payload: the payload for the token, if the job has personal content: nothing is known about a token's user.
+  ///   - suffix: text that is appended to the id; at most 32 characters that are valid in an id.
+  ///   - payload: the payload without placeholders, if the job has personal content. The user of the token is unknown,
+  ///     so there are no values.
   ///   - service: the service of the token.
   /// - Throws: an error if the job is not valid JSON.
   public static func alone(
@@ -24,7 +25,7 @@ extension CampaignJob {
         var id = "retry"
         if case .string(let text) = member.value.kind { id = text }
         json.value("\(id.prefix(PlainName.maximumLength - suffix.count - 1)).\(suffix)")
-      // The audience of a channel is a single target already.
+      // A channel is kept, because it is already a single target.
       case "audience" where destination(root) == .devices:
         json.beginObject()
         json.name("tokens")
@@ -45,7 +46,7 @@ extension CampaignJob {
         json.name(field.name)
         json.raw(job[field.value.range])
       }
-      // The object of the job is merged over that of its template.
+      // The service's own object of the job is merged over that of its template.
       let composer = JSONComposer(job: job)
       let known = Set((members + template).map(\.name)).filter(isServiceObject).subtracting(["name", "version"])
       for name in known.sorted() {
@@ -61,7 +62,7 @@ extension CampaignJob {
     return json.take()
   }
 
-  /// Writes the service's own object with a payload that all placeholders are replaced in.
+  /// Writes the service's own object with a payload in which all placeholders are replaced.
   private static func writeOwn(
     _ own: JobFields, _ service: any PushService, payload: [UInt8], of job: [UInt8], to json: inout JSONWriter
   ) {

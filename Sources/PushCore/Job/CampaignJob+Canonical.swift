@@ -1,10 +1,10 @@
 extension CampaignJob {
-  /// Returns the canonical text of a job. Versions before ``meaning(of:_:)`` treated jobs with equal canonical texts as
-  /// the same job.
+  /// Returns the canonical text of a job. Versions without ``meaning(of:_:)`` treated jobs with equal canonical texts
+  /// as the same job.
   ///
   /// The submitter is not part of the text. A member with the value `null` counts as missing in the job, its audience
-  /// and exclusions, its message, its times, its variants and its stages. In the payload of a service, `null` is content
-  /// for the app, and so is the case of every string.
+  /// and exclusions, its message, its times, its variants and its stages. In the payload of a service, `null` is
+  /// content for the app, so it is kept. The case of strings is always kept.
   ///
   /// - Throws: an error if the job is not valid JSON.
   public static func canonical(_ job: [UInt8]) throws(JSONSyntaxError) -> [UInt8] {

@@ -2,16 +2,16 @@
 public struct ErasedJob: Sendable {
   /// Text of the job, with ``CampaignJob/erasedEntry`` instead of each removed entry.
   public var job: [UInt8]
-  /// Whether the audience of the job is a list without other users.
+  /// Whether the audience of the job is a list that contained only this user.
   public var isOfNobodyElse: Bool
 }
 
 /// Erasure of a user from the text of a job.
 extension CampaignJob {
-  /// Entry that replaces an erased user or token in lists of jobs and of events, so that the lists keep their length.
+  /// Entry that replaces an erased user or token in the lists of a job or event, so that the lists keep their length.
   public static let erasedEntry = Array(#"{"erased":true}"#.utf8)
 
-  /// Removes a user, the values with the id, and the user's tokens from the lists of a job: `audience.users`,
+  /// Removes a user, the values of the user, and the user's tokens from the lists of a job: `audience.users`,
   /// `audience.tokens` and `stages[].users`.
   ///
   /// - Parameters:

@@ -5,8 +5,8 @@ extension CampaignJob {
     public var campaign: Campaign
     /// Violated rules with the severity warning.
     public var warnings: [Finding]
-    /// Error that depends only on the present time, such as a `sendAt` that has passed; `nil` for none. A job that is
-    /// already known was checked when it was new.
+    /// Error that depends only on the present time, such as a `sendAt` that has passed; `nil` for none. The caller can
+    /// ignore the error for a job that is already known, because it was checked when it was new.
     public var untimely: JobError?
   }
 

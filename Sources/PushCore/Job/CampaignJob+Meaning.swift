@@ -4,8 +4,8 @@ extension CampaignJob {
   ///
   /// - Parameters:
   ///   - job: the text of a job, which may be malformed.
-  ///   - services: returns the push services of an app. They have the defaults of their own objects, of `urgency` and
-  ///     of `expiration`.
+  ///   - services: returns the push services of an app. The services define the defaults of their own objects, of
+  ///     `urgency` and of `expiration`.
   /// - Throws: an error if the job is not valid JSON.
   public static func meaning(
     of job: [UInt8], _ services: (String) -> [any PushService]
@@ -76,7 +76,7 @@ private struct JobDefaults {
 
   /// Finds the fields of a service's own object that have their default values.
   ///
-  /// - Returns: those of `urgency` and `expiration` that have the default value of this service.
+  /// - Returns: the names `urgency` and `expiration`, if these fields have the default value of this service.
   private mutating func readOptions(
     _ members: [JSONValue.Member], _ fields: JobFields, _ destination: PushDestination, of service: any PushService
   ) -> Set<String> {
@@ -103,7 +103,7 @@ private struct JobDefaults {
     return common
   }
 
-  /// Returns whether the options also depend on a template, whose content is not known here, or on a variant.
+  /// Returns whether the options also depend on a variant, or on a template, whose content is not known here.
   private static func hasOptionsElsewhere(_ job: JobFields, _ service: any PushService) -> Bool {
     guard job.value("template") == nil else { return true }
     guard case .array(let variants)? = job.value("variants")?.kind else { return false }

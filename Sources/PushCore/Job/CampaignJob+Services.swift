@@ -1,10 +1,10 @@
 /// Push services of a job.
 extension CampaignJob {
-  /// Fields that were fields of the job itself before each service had an object of its own.
+  /// Fields that belonged to the job itself in earlier versions, and now belong to the object of a service.
   private static let moved = ["payload", "pushType", "priority"]
 
-  /// Returns an error for each field of a job or template that has moved into the object of a service. The errors contain
-  /// the new places.
+  /// Returns an error for each field of a job or template that has moved into the object of a service. Each error
+  /// contains the new place.
   public static func movedFields(of root: JSONValue, _ apps: JobApps) -> [JobError] {
     guard case .object(let members) = root.kind else { return [] }
     var services = apps.allServices
@@ -18,10 +18,10 @@ extension CampaignJob {
     return errors
   }
 
-  /// Throws an error for the first of the fields that have moved. It names the others.
+  /// Throws the error for the first field that has moved. Its message also names the other fields.
   static func refuse(moved errors: [JobError]) throws(JobError) {
     guard var error = errors.first else { return }
-    // A message has one line.
+    // The number of fields is limited, because a message has one line.
     let others = errors.dropFirst().prefix(mostMoved).map(\.field)
     if !others.isEmpty {
       error.message += ", as did \(others.joined(separator: ", "))" + (errors.count - 1 > others.count ? ", …" : "")
@@ -29,7 +29,7 @@ extension CampaignJob {
     throw error
   }
 
-  /// Number of moved fields that an error names besides its own: those of the job itself, and of one variant.
+  /// Maximum number of other moved fields that an error names: enough for those of the job itself and of one variant.
   private static let mostMoved = 5
 
   private static func movedFields(
@@ -54,7 +54,7 @@ extension CampaignJob {
 /// Content of a job for one service, read as far as it is valid. The rules of a service use it, because they also check
 /// jobs with errors in other fields.
 public struct JobContent {
-  /// The service's own object, with that of the template; without fields for none.
+  /// The service's own object, merged over that of the template; without fields if there is none.
   public let own: JobFields
   /// Payload of the service's own object; `nil` for none.
   public let payload: JSONValue?

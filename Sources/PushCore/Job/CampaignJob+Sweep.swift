@@ -1,6 +1,6 @@
 extension CampaignJob {
-  /// Returns a job that finds devices which have removed an app. It sends silent pushes to all users, including those
-  /// on suppression lists, because they do not see them.
+  /// Returns a job that finds devices on which an app is no longer installed. The job sends silent pushes to all users,
+  /// including those on suppression lists, because users do not see such pushes.
   ///
   /// - Parameters:
   ///   - services: the services of the app.

@@ -1,8 +1,8 @@
 /// Parser of jobs: the JSON that producers write. It checks every rule that needs no store. Commands and workers use
 /// the same parser.
 public enum CampaignJob {
-  /// Maximum size of a job in bytes. It has room for 15,000 tokens, and a worker parses it in some milliseconds. A
-  /// larger audience belongs in a segment.
+  /// Maximum size of a job in bytes. A job of this size has room for 15,000 tokens, and a worker parses it in a few
+  /// milliseconds. A larger audience belongs in a segment.
   public static let maximumSize = 1 << 20
 
   /// Maximum nesting of objects and arrays.
@@ -17,7 +17,7 @@ public enum CampaignJob {
   ///   - job: one JSON object in UTF-8.
   ///   - apps: the allowed apps.
   ///   - id: id of the campaign, if it is a run of a recurring job; `nil` for the id in the job.
-  ///   - now: UNIX seconds; `nil` if the job may have waited, or has begun.
+  ///   - now: UNIX seconds; `nil` if the job may have waited or its campaign has begun.
   /// - Throws: the first error. A broken rule with the severity warning (``PushRule/Severity/warning``) is not an
   ///   error.
   public static func parse(
@@ -34,7 +34,7 @@ public enum CampaignJob {
   ///   - job: one JSON object in UTF-8.
   ///   - apps: the allowed apps.
   ///   - id: id of the campaign, if it is a run of a recurring job; `nil` for the id in the job.
-  ///   - now: UNIX seconds; `nil` skips the rules that depend on the time, which is necessary if a job may have waited.
+  ///   - now: UNIX seconds; `nil` skips the rules that depend on the time. Use `nil` for a job that may have waited.
   ///   - leg: the push service of the only leg to examine; `nil` for all legs.
   /// - Throws: the first error of the job that is not a broken push rule.
   public static func examine(
@@ -79,10 +79,10 @@ public enum CampaignJob {
       hint: "put the audience into a segment: carillon segment import NAME FILE")
   }
 
-  /// Checks the parts of a campaign in the form in which they are sent: stages that begin after the campaign's end, and
-  /// companions.
+  /// Checks the times of a campaign, and its stages and companions in the form in which they are sent. For example, a
+  /// stage must not begin after the campaign has expired.
   ///
-  /// - Parameter now: UNIX seconds; `nil` if the job may have waited, or has begun.
+  /// - Parameter now: UNIX seconds; `nil` if the job may have waited or its campaign has begun.
   public static func checkParts(
     of campaign: Campaign, _ job: [UInt8], _ apps: JobApps, _ service: any PushService, now: Int?
   ) throws(JobError) {
@@ -166,7 +166,7 @@ public enum CampaignJob {
   ///   - id: the id of the part.
   ///   - job: the job of the campaign.
   ///   - apps: the allowed apps.
-  ///   - start: actual or planned start of the part in UNIX seconds. Relative times count from it.
+  ///   - start: actual or planned start of the part in UNIX seconds. Relative times count from this start.
   ///   - variant: position of the variant that an earlier stage chose; `nil` for none.
   public static func part(
     _ id: CampaignID, of job: [UInt8], _ apps: JobApps, start: Int, variant: Int? = nil
@@ -206,13 +206,13 @@ public enum CampaignJob {
     }
   }
 
-  /// Start of a campaign that has not begun, for a check without the present time. Any value is suitable.
+  /// Start of a campaign for checks without the present time. Any value is suitable.
   private static let someStart = 1_800_000_000
 
   /// Returns a job in which absolute times replace relative push times; `nil` if it has no relative time. The start is
   /// `sendAt`, or now if the job has no `sendAt`. An activated job contains only absolute times.
   ///
-  /// - Parameter now: UNIX seconds; `nil` for any time.
+  /// - Parameter now: UNIX seconds; `nil` uses an arbitrary time.
   /// - Throws: an error if one of these times is invalid on its own.
   public static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?
@@ -235,7 +235,7 @@ public enum CampaignJob {
   }
 
   /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
-  /// `nil` if it has no relative time, and if it addresses no valid services.
+  /// `nil` if the job has no relative time, or does not address valid services.
   private static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int
   ) throws(JobError) -> [UInt8]? {
@@ -248,8 +248,8 @@ public enum CampaignJob {
     return nil
   }
 
-  /// Returns the campaign of a job with the service of one of its legs. It checks the job format but not the service's
-  /// push rules.
+  /// Returns the campaign of a job with the message of one leg, and the push service of this leg. It checks the job
+  /// format but not the service's push rules.
   ///
   /// - Parameter leg: the push service of the leg; `nil` for the first one.
   public static func read(
@@ -288,7 +288,7 @@ public enum CampaignJob {
           "message.badge", "differs between \(service.title) and \(other.title)",
           hint: "use the same step for all services: a user has one badge count")
       }
-      // The step counts for a user who gets only the push of this leg, too.
+      // The badge step also counts for a user who gets only the push of this leg.
       content = content ?? PersonalContent(payload: payload.payload)
       content?.badgeStep = step
     }
@@ -336,7 +336,7 @@ public enum CampaignJob {
     return (campaign, service)
   }
 
-  /// Returns the id and the timing of a job, regardless of errors in other fields; `nil` if these can't be read.
+  /// Returns the id and the timing of a job, regardless of errors in other fields; `nil` if id or timing can't be read.
   public static func timing(of job: [UInt8]) -> (id: String, timing: CampaignTiming)? {
     guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind,
       let id = try? readID(JobFields(members)),

@@ -2,7 +2,7 @@
 struct JobAudience {
   /// Users, tokens or channel of the audience.
   var audience: Audience
-  /// Condition on their devices; `nil` for all devices.
+  /// Condition on the devices; `nil` for all devices.
   var predicate: DevicePredicate?
   /// Sample of the users; `nil` for all.
   var sample: UserSample?
@@ -12,15 +12,15 @@ struct JobAudience {
   var devices = DeviceChoice.all
   /// Users that are excluded.
   var exclusion = AudienceExclusion()
-  /// Values that the job contains for its users: one object without white space for each user.
+  /// Values that the job contains for its users, by user. Each is an object without white space.
   var values: [String: [UInt8]] = [:]
 
   private static let fields = ["segment", "users", "campaign", "activity", "tokens", "channel"]
   /// Fields that restrict the users.
   private static let conditions = ["where", "sample", "limit", "devices", "exclude"]
-  /// Fields that select users of an earlier campaign.
+  /// Fields that select users by the results of an earlier campaign.
   private static let ofCampaign = ["outcome", "opened"]
-  /// Maximum value of a limit: more users than a store has partitions for.
+  /// Maximum value of `limit`, which no store reaches.
   private static let mostUsers = 1_000_000_000
   /// Maximum number of campaigns that one job excludes. A worker reads the results of each of them in every partition.
   private static let maximumExcluded = 16

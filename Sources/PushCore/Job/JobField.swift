@@ -1,7 +1,7 @@
 /// Field of a job. The reader, the JSON Schema and every copy of a job use this one list (``all``). A job also has an
 /// object for each push service (``PushService/jobFields``).
 public struct JobField: Sendable {
-  /// Documents with the field, in addition to the job.
+  /// Documents that contain the field, in addition to the job.
   struct Documents: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -12,7 +12,7 @@ public struct JobField: Sendable {
     static let single = Documents(rawValue: 2)
     /// Job of a run of a recurring job, see ``CampaignJob/run(of:localTime:)``.
     static let run = Documents(rawValue: 4)
-    /// Template, which has the content of a push.
+    /// Template: the content of pushes.
     static let template = Documents(rawValue: 8)
   }
 

@@ -8,8 +8,8 @@ public struct JobFields {
   /// - Parameters:
   ///   - path: the path of the object; empty for the job itself.
   ///   - known: the allowed fields.
-  ///   - planned: fields of the job format that this version does not support. They are errors, because ignoring them
-  ///     would send another push than the job asks for.
+  ///   - planned: fields of the job format that this version does not support. They are errors, because a version that
+  ///     ignored them would send a push that differs from the job.
   init(
     _ value: JSONValue, path: String, known: some Sequence<String>, planned: Set<String>
   ) throws(JobError) {
@@ -34,7 +34,7 @@ public struct JobFields {
     self.values = values
   }
 
-  /// Creates the fields of an object that was not checked. `null` counts as missing here too.
+  /// Creates the fields of an object without a check of their names. `null` also counts as missing.
   ///
   /// - Parameter path: the path of the object; empty for the job itself.
   public init(_ members: [JSONValue.Member], path: String = "") {
@@ -58,7 +58,7 @@ public struct JobFields {
     return fields
   }
 
-  /// Returns the error for something that only a later version supports.
+  /// Returns the error for a field that this version does not support yet.
   static func notYet(field: String, _ what: String = "this field") -> JobError {
     JobError(field: field, message: "\(what) is not supported yet", hint: "omit it, or wait for a later version")
   }
@@ -80,7 +80,7 @@ public struct JobFields {
     return value
   }
 
-  /// Returns the text of a field; `nil` for none.
+  /// Returns the text of a field; `nil` if the field is missing.
   public func string(_ name: String) throws(JobError) -> String? {
     guard let value = values[name] else { return nil }
     guard case .string(let text) = value.kind else { throw error(name, "must be a string, not \(value.kindName)") }
@@ -93,7 +93,7 @@ public struct JobFields {
     return text
   }
 
-  /// Returns whether a field is `true`; a missing field is not.
+  /// Returns whether a field is `true`; `false` for a missing field.
   public func flag(_ name: String) throws(JobError) -> Bool {
     guard let value = values[name] else { return false }
     guard case .bool(let flag) = value.kind else {
@@ -102,7 +102,7 @@ public struct JobFields {
     return flag
   }
 
-  /// Returns a string, or all strings of an array; `nil` for none.
+  /// Returns the string in a field, or all strings of an array; `nil` if the field is missing.
   public func stringOrStrings(_ name: String) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     if case .string(let text) = value.kind { return [text] }
@@ -129,7 +129,7 @@ public struct JobFields {
     return try choice(name, default: first)
   }
 
-  /// Returns whether a list has an entry that replaces an erased user or token. Such a list may have no other entry.
+  /// Returns whether a list has an entry that replaces an erased user or token. Such a list may be empty otherwise.
   func hasErasedEntries(_ name: String) -> Bool {
     guard case .array(let elements)? = values[name]?.kind else { return false }
     return elements.contains(where: \.isErasedEntry)
@@ -137,7 +137,7 @@ public struct JobFields {
 
   /// Returns the strings of an array.
   ///
-  /// - Parameter skipsErased: whether entries that replace erased ones are skipped.
+  /// - Parameter skipsErased: whether entries that replace erased users or tokens are skipped.
   public func strings(_ name: String, skipsErased: Bool = false) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }

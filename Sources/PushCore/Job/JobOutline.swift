@@ -4,7 +4,7 @@ public struct JobOutline: Sendable, Equatable {
   public var id: String
   /// Name of its app; `nil` if it has none.
   public var app: String?
-  /// Lane of the job; `nil` if it has an unknown one.
+  /// Lane of the job; `nil` if the job names an unknown lane.
   public var lane: Lane?
 
   /// Creates an instance with these values.

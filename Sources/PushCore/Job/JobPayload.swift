@@ -1,7 +1,7 @@
 /// Content of a job's pushes. The push service checks the payload itself.
 struct JobPayload {
   /// Payload without insignificant white space. Texts are as the producer wrote them. If only variants have content, it
-  /// is that of the first.
+  /// is the payload of the first variant.
   let payload: [UInt8]
   /// Content that differs from push to push; `nil` if all pushes have the same payload.
   let content: PersonalContent?
@@ -67,8 +67,8 @@ extension Audience {
 }
 
 extension PayloadForm {
-  /// Returns the payload of a job in all its languages, with the content without changes first. The forms of several
-  /// variants follow each other.
+  /// Returns the payload of a job in all its languages, with the content without changes first. With variants, the
+  /// forms of each variant follow those of the variant before it.
   ///
   /// - Parameters:
   ///   - bytes: the text that contains the job.
@@ -81,8 +81,8 @@ extension PayloadForm {
     try byVariant(of: job, in: bytes, service, measures: true).flatMap(\.forms)
   }
 
-  /// Returns the variants of a job that have the same content as an earlier one: the path of each, and the name of the
-  /// earlier one.
+  /// Returns the variants of a job that have the same content as an earlier variant, each as its path and the name of
+  /// the earlier variant.
   public static func repeated(
     in job: [JSONValue.Member], _ bytes: [UInt8], for service: any PushService
   ) throws(JobError) -> [(path: String, name: String)] {
@@ -102,7 +102,7 @@ extension PayloadForm {
   ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
     let fields = JobFields(job)
     var id = (try? fields.string("id")) ?? ""
-    // The id of each run is longer by this length.
+    // The id of a run is longer than the id of the job by this length.
     if fields.value("repeat") != nil { id += String(repeating: "0", count: Repetition.suffixLength) }
     var reader = PayloadReader(
       in: bytes, audience: job.value("audience"), campaign: id, urgency: try? fields.optionalChoice("urgency"),

@@ -7,10 +7,10 @@ public struct JobRecipient: Sendable {
 
   /// Maximum number of values of a recipient.
   private static let mostValues = 64
-  /// Maximum size of the values in bytes, without white space: four times the size of a push.
+  /// Maximum size of the values in bytes, without white space: four times the maximum size of a push.
   private static let mostBytes = 16_384
 
-  /// Returns the recipients in the list of an audience; `nil` if it has no list.
+  /// Returns the recipients in the `users` of an audience; `nil` if it has none.
   static func all(_ fields: JobFields) throws(JobError) -> [JobRecipient]? {
     guard let value = fields.value("users") else { return nil }
     guard case .array(let elements) = value.kind else {
@@ -84,7 +84,7 @@ public struct JobRecipient: Sendable {
     return (recipient.user, json(values, in: bytes))
   }
 
-  /// Returns the values as an object without white space. Its names are in the canonical form that templates use, see
+  /// Returns the values as an object without white space. Its names have the canonical form that templates use, see
   /// ``AttributeName``.
   private static func json(_ values: JSONValue, in bytes: [UInt8]) -> [UInt8] {
     guard case .object(let members) = values.kind else { return [] }

@@ -1,5 +1,5 @@
 /// JSON Schema of a job. It does not contain the rules of the app's push service, and it does not parse expressions,
-/// conditions and schedules. It accepts every valid job; an accepted text may still be invalid.
+/// conditions and schedules. It accepts every valid job, but also some invalid ones.
 public enum JobSchema {
   /// Returns the schema as a complete document.
   ///
@@ -18,8 +18,8 @@ public enum JobSchema {
     return job(audience: audience, services, ",\"allOf\":[\(([contentRule] + rules).joined(separator: ","))]")
   }
 
-  /// Returns the schema without the rules for combinations of fields. It is used in documents from which tools generate
-  /// clients and requests, because they ignore such rules.
+  /// Returns the schema without the rules for combinations of fields. Documents from which tools generate clients and
+  /// requests use this schema, because such tools ignore these rules.
   public static func outline(_ services: [any PushService]) -> String {
     let content = ["message", "template", "variants"] + services.map(\.name)
     return job(

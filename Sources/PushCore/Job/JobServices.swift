@@ -1,6 +1,7 @@
 /// The push services that a job addresses.
 enum JobServices {
-  /// Returns the services of the job's app that the job addresses: those in `services`, or else all of them.
+  /// Returns the services of the job's app that the job addresses: the services in `services` of the job, or all
+  /// services of the app if the field is missing.
   ///
   /// - Throws: an error for an unknown app, and for a service that the app does not use.
   static func read(_ fields: JobFields, _ apps: JobApps) throws(JobError) -> (app: String, services: [any PushService])
@@ -66,8 +67,8 @@ enum JobServices {
     }
   }
 
-  /// Checks that an audience without users addresses one service. A text can be a token of several services, and a
-  /// channel or an activity belongs to one service.
+  /// Checks that an audience without users addresses one service. A text can be a valid token of several services, and
+  /// a channel or an activity belongs to one service.
   ///
   /// - Parameter value: the audience as JSON. Each service reads tokens and channels in its own form, so this check comes
   ///   before the audience is read.
@@ -91,7 +92,7 @@ enum JobServices {
 
   /// Returns the services to which all tokens of an audience can belong.
   ///
-  /// - Throws: an error for a text that is a token of none of the services, and for tokens of several services.
+  /// - Throws: an error for a text that no service accepts as a token, and if no single service accepts all tokens.
   private static func owners(
     _ services: [any PushService], ofTokensIn audience: JobFields
   ) throws(JobError) -> [any PushService] {

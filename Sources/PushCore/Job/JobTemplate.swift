@@ -56,7 +56,7 @@ public struct JobTemplate: Equatable, Sendable {
     }
     let root: JSONValue
     do {
-      // A job adds one level of nesting.
+      // A job that contains the template adds one level of nesting.
       root = try JSONValue(parsing: text, maximumDepth: CampaignJob.maximumNesting - 1)
     } catch {
       throw JobError(field: "", message: "not valid JSON: \(error)")
@@ -82,7 +82,7 @@ public struct JobTemplate: Equatable, Sendable {
 extension CampaignJob {
   /// Returns the templates that a job and its variants name, each once; empty for a text that is not a job.
   ///
-  /// - Throws: an error if a name can't be a template's.
+  /// - Throws: an error if a value can't be a reference to a template.
   public static func templates(of job: [UInt8]) throws(JobError) -> [TemplateReference] {
     guard job.count <= maximumSize, let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting),
       case .object(let members) = root.kind
@@ -98,7 +98,7 @@ extension CampaignJob {
     return references
   }
 
-  /// Returns the places in a job that name templates.
+  /// Returns the fields of a job that refer to templates, with their paths.
   private static func templates(in job: [JSONValue.Member]) -> [(path: String, value: JSONValue)] {
     var found = job.value("template").map { [(path: "template", value: $0)] } ?? []
     guard case .array(let variants)? = job.value("variants")?.kind else { return found }
@@ -159,7 +159,7 @@ extension CampaignJob {
     json.endObject()
   }
 
-  /// Writes the content of a template if the value is the name of a known one; otherwise writes the value unchanged.
+  /// Writes the content of a template if the value refers to a known template; otherwise writes the value unchanged.
   private static func write(
     _ name: JSONValue, of job: [UInt8], _ templates: [TemplateReference: JobTemplate], to json: inout JSONWriter
   ) {
@@ -178,8 +178,9 @@ extension CampaignJob {
     json.endObject()
   }
 
-  /// Returns the fields with the content of a job or variant: its own, or those of the template that replaced its name.
-  /// The service's own object of the job is merged over that of the template (JSON merge patch, RFC 7396).
+  /// Returns the fields with the content of a job or variant: its own fields, or the fields of the template that
+  /// replaced the reference. The service's own object of the job is merged over that of the template (JSON merge patch,
+  /// RFC 7396).
   static func content(of fields: JobFields, for service: any PushService) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
     for name in JobTemplate.fields where fields.value(name) != nil {

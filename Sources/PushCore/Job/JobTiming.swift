@@ -5,7 +5,8 @@ struct JobTiming {
   /// Start of the campaign in ms since the epoch; `nil` for immediately.
   var sendAt: Int?
 
-  /// Maximum duration of a campaign in seconds: the same as the maximum time ahead in a schedule.
+  /// Maximum duration of a campaign in seconds: the same as the maximum time for which a campaign may be scheduled
+  /// ahead.
   private static let longest = 366 * 86400
   /// Maximum number of runs of a job.
   private static let mostRuns = 100_000
@@ -39,7 +40,7 @@ struct JobTiming {
 
   // MARK: Local time
 
-  /// - Returns: whether the job uses each device's local time. `readWall` reads the time itself.
+  /// - Returns: whether the job uses each device's local time. `readWall` reads the local time.
   private mutating func readLocalTime(_ fields: JobFields) throws(JobError) -> Bool {
     guard let value = fields.value("localTime") else { return false }
     switch value.kind {
@@ -87,7 +88,7 @@ struct JobTiming {
         "needs an audience of users: the zone of a device is stored with its user",
         hint: "use segment or users as the audience")
     }
-    // The job of a recurring campaign is never sent itself, and each run begins when it is due.
+    // A recurring job itself is never sent, and each run begins when it is due. `sendAt` therefore sets no send time.
     let hasTime = timing.localTime != nil || fields.value("sendAt") != nil && fields.value("repeat") == nil
     for (name, isOf) in [("defaultTimezone", timing.isPerDevice), ("late", hasTime)]
     where fields.value(name) != nil && !isOf {
@@ -116,7 +117,7 @@ struct JobTiming {
 
   // MARK: Instants and durations
 
-  /// Reads a time with a zone. The store checks how far ahead it is, by Redis' clock.
+  /// Reads a time with a zone. The store checks by Redis' clock that the time is not too far ahead.
   private static func readInstant(_ fields: JobFields) throws(JobError) -> Int? {
     guard let text = try fields.string("sendAt") else { return nil }
     guard let instant = Timestamp.milliseconds(text) else {

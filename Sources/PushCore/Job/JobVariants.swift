@@ -9,7 +9,7 @@ struct JobVariants {
 
   private static let memberFields = ["name", "weight", "message", "localized", "template"]
 
-  /// Returns the variants of a job, checked one by one; empty for none.
+  /// Returns the variants of a job, each checked separately; empty for a job without variants.
   ///
   /// - Parameter services: names of the services; a variant may have an object for each. `nil` allows all names.
   static func members(of job: JobFields, services: [String]?) throws(JobError) -> [Member] {

@@ -88,8 +88,8 @@ struct LanguageIndex: Sendable {
   /// Returns the key of a language with a region or a script.
   private static func key(_ language: UInt32, _ other: UInt32) -> UInt64 { UInt64(language) << 32 | UInt64(other) }
 
-  /// Returns the key of a tag. The language takes 24 bits and the region 24 bits. The remaining 15 bits for the script
-  /// distinguish the scripts of one language.
+  /// Returns the key of a tag. The language takes 24 bits and the region 24 bits. The script is reduced to the
+  /// remaining 15 bits, which are enough to distinguish the scripts of one language.
   private static func key(of tag: LanguageTag) -> UInt64 {
     UInt64(tag.language) << 40 | UInt64(tag.script % 0x7FFF) << 24 | UInt64(tag.region)
   }

@@ -1,12 +1,13 @@
-/// Subtags of a language tag as the text has them, each packed into an integer with eight bits a letter.
+/// Subtags of a language tag as written in the text. Each subtag is packed into an integer with eight bits for each
+/// letter.
 struct LanguageSubtags {
   private(set) var language: UInt32 = 0
   private(set) var script: UInt32 = 0
   private(set) var region: UInt32 = 0
   private(set) var variant: UInt64 = 0
 
-  /// - Parameter text: subtags with `-` or `_` between them. The rest after `@`, `.` or a subtag of one letter is
-  ///   dropped.
+  /// - Parameter text: subtags with `-` or `_` between them. The text from `@`, from `.` or from a subtag of one letter
+  ///   to the end is dropped.
   /// - Returns: `nil` if the text has another form.
   init?(_ text: some Collection<UInt8>) {
     guard text.count <= LanguageTag.mostBytes else { return nil }
@@ -47,7 +48,8 @@ struct LanguageSubtags {
     case 0: return region == 0 && script == 0
     case 1: return true
     case 3 where subtag.isOfLetters:
-      // This is an extended language (RFC 5646, section 4.5). The language itself is its preferred value.
+      // This is an extended language (RFC 5646, section 4.5), such as `yue` in `zh-yue`. Its preferred value is this
+      // subtag without the language before it.
       guard script == 0, region == 0, variant == 0 else { return false }
       language = UInt32(subtag.small)
     case 4 where subtag.isOfLetters:
@@ -83,7 +85,7 @@ private struct Subtag {
   /// Whether the subtag begins an extension or a private part.
   var isSingleton: Bool { count == 1 }
 
-  /// Bits that distinguish a capital from a small letter, for every letter of a subtag.
+  /// For each letter of a subtag, the bit that distinguishes a capital from a small letter.
   private static let caseBits: UInt64 = 0x2020_2020_2020_2020
 
   var capital: UInt64 { isOfDigits ? small : small & ~(Self.caseBits & (1 << UInt64(count * 8) - 1)) }

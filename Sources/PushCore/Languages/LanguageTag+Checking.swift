@@ -22,8 +22,8 @@ extension LanguageTag {
     self = tag
   }
 
-  /// Numbers of letters at the beginning of a language's name which are compared with its codes: `german` is `ger`,
-  /// `svenska` is `sv`.
+  /// Lengths of the beginnings of a language's name that are compared with the language codes: `german` begins with
+  /// `ger`, `svenska` with `sv`.
   private static let beginnings = [3, 2]
 
   /// Returns the known code that is nearest to a text; `nil` if none is near.

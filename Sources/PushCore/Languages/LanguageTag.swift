@@ -33,7 +33,7 @@ public struct LanguageTag: Hashable, Sendable {
     if script == 0 { script = LanguageIndex.shared.likelyScript(of: language, in: region) }
   }
 
-  /// Creates an instance, for the tables.
+  /// Creates an instance from subtags of ``LanguageTable``.
   init(_ parts: LanguageSubtags) {
     (language, script, region, variant) = (parts.language, parts.script, parts.region, parts.variant)
   }
@@ -81,8 +81,9 @@ public struct LanguageTag: Hashable, Sendable {
 
   /// Returns the position of the nearest tag: this tag itself, or its first parent that the list contains.
   ///
-  /// If two tags mean the same locale, such as `zh` and `zh-Hans`, the one in the notation of this tag is used. A tag
-  /// with its likely region also represents the tag without a region: `zh-HK` finds `zh-TW` if there is no `zh-Hant`.
+  /// If two tags in the list mean the same locale, such as `zh` and `zh-Hans`, this function prefers the one in the
+  /// notation of this tag. A tag with its likely region also represents the tag without a region: `zh-HK` finds `zh-TW`
+  /// if there is no `zh-Hant`.
   ///
   /// - Parameters:
   ///   - tags: the tags to choose from.

@@ -1,7 +1,7 @@
 /// Facts about the earlier attempts of a target: one byte of its ledger record.
 ///
-/// Bits 0 to 5 are the number of attempts that count against the limit. Bit 7 means that an attempt was ambiguous: sent
-/// and not answered. Bit 6 means that the present attempt is withheld.
+/// Bits 0 to 5 are the number of attempts that count against the limit. Bit 7 means that an earlier attempt was
+/// ambiguous: sent, but not answered. Bit 6 means that the present attempt is withheld.
 public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// Byte as stored in Redis.
   public var rawValue: UInt8
@@ -26,7 +26,7 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// was not the cause of the failure.
   public var counted: Int { Int(rawValue & Self.countedBits) }
 
-  /// Whether an earlier attempt was sent and not answered. The push may then have been delivered.
+  /// Whether an earlier attempt was sent, but not answered. The push may then have been delivered.
   public var isAmbiguous: Bool {
     get { rawValue & Self.ambiguousBit != 0 }
     set { rawValue = newValue ? rawValue | Self.ambiguousBit : rawValue & ~Self.ambiguousBit }

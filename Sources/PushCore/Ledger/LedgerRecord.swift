@@ -1,9 +1,9 @@
 /// Ledger record of one target. It has twelve bytes, big-endian: state, attempt, status, reason, history, time. The
 /// highest four bits of the time contain the variant; the time itself does not need them before the year 2527.
 ///
-/// A record changes only in one direction: granted, waiting, then the same states of the next attempt, and at last a
-/// terminal outcome. A record that was never written reads as twelve zero bytes, which mean the first attempt. Its
-/// target is granted if its index is lower than the slice's number of granted targets.
+/// A record changes only in one direction: granted, waiting, then granted and waiting for the next attempt, and finally
+/// a terminal outcome. A record that was never written reads as twelve zero bytes, which mean the first attempt. The
+/// target of such a record is granted if its index is lower than the slice's number of granted targets.
 public struct LedgerRecord: Equatable, Sendable {
   /// Length of one record in bytes.
   public static let size = 12
@@ -41,7 +41,7 @@ public struct LedgerRecord: Equatable, Sendable {
   public var state: State
   /// Number of attempts before this one: 0 to 255.
   public var attempt: UInt8
-  /// Facts about those attempts.
+  /// Facts about the attempts before this one.
   public var history: AttemptHistory
   /// The last HTTP status; 0 for none.
   public var status: UInt16
@@ -50,7 +50,8 @@ public struct LedgerRecord: Equatable, Sendable {
   /// Variant of the user: the variant's position (``CampaignVariants``) plus one. 0 if there is none, and before the
   /// target is finished. Counters by variant change together with the record.
   public var variant: UInt8
-  /// Time when the state was reached, in ms since the epoch. In a commit, a waiting record has its delay here instead.
+  /// Time when the state was reached, in ms since the epoch. In a commit, a waiting record has the delay in ms here
+  /// instead.
   public var at: UInt64
 
   /// Creates an instance with these values.

@@ -16,18 +16,18 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   case rejected = 21
   /// All retries were used up.
   case failed = 22
-  /// The campaign's expiration passed first.
+  /// The campaign expired before the target was finished.
   case expired = 23
   /// The push may have been delivered: an attempt was sent without an answer, and no later attempt was accepted or
   /// finally refused.
   case unknown = 24
-  /// The campaign was cancelled first.
+  /// The campaign was cancelled before the target was finished.
   case cancelled = 25
-  /// Its user has reached a frequency cap of the app: the push was not sent.
+  /// The user has reached a frequency cap of the app, so the push was not sent.
   case capped = 26
-  /// After the expansion, its user was added to a suppression list that applies: the push was not sent.
+  /// After the expansion, the user was added to a suppression list that applies, so the push was not sent.
   case optedOut = 27
-  /// After the expansion, its user lost the device: the push was not sent.
+  /// After the expansion, the user lost the device, so the push was not sent.
   case deviceGone = 28
 
   /// Whether the service got the push and did not accept it, for a reason other than a device that is gone.
@@ -38,8 +38,8 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the outcome means that the push was not delivered, without a final refusal of the target by a push
-  /// service. A target with an ambiguous attempt never ends with such an outcome: see ``LedgerRecord/finish(_:at:)``.
+  /// Whether the outcome means that the push was not delivered, although no push service finally refused the target. A
+  /// target with an ambiguous attempt never ends with such an outcome: see ``LedgerRecord/finish(_:at:)``.
   /// `outcome.lua` has the same list.
   public var saysUndelivered: Bool {
     switch self {

@@ -1,9 +1,9 @@
 /// Delays between the attempts of a push, and the number of attempts: the configured values, and the bounds of the push
 /// service.
 public struct RetryPolicy: Sendable, Equatable {
-  /// Milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The push is therefore tried
-  /// once over another connection before Apple's delay applies. Other senders also retry within seconds. Never longer
-  /// than ``serverError``.
+  /// Milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The first retry therefore
+  /// comes after this short delay, before Apple's delay applies. Other senders also retry within seconds. The delay is
+  /// never longer than ``serverError``.
   public var firstServerError: Int
   /// Milliseconds after any further 5xx. Apple recommends 15 minutes ("Handling notification responses from APNs").
   public var serverError: Int
@@ -13,14 +13,14 @@ public struct RetryPolicy: Sendable, Equatable {
   public var attempts: Int
   /// Maximum delay in milliseconds, regardless of doubling and a peer's `Retry-After`.
   public var longest: Int
-  /// Largest share, 0 to 1, by which jitter lengthens a delay. Without it, a whole fleet would retry at the same
+  /// Largest share, 0 to 1, by which jitter lengthens a delay. Without jitter, all workers would retry at the same
   /// moment.
   public var jitter: Double
   /// Bounds of the push service; see ``bounded(by:)``.
   public private(set) var bounds = RetryBounds()
 
-  /// Creates an instance with the defaults of the configuration. The longest delay of one hour is longer than Apple's
-  /// 15 minutes and shorter than most expirations.
+  /// Creates an instance with the defaults of the configuration. The default of ``longest``, one hour, is longer than
+  /// Apple's 15 minutes and shorter than most expirations.
   public init(
     firstServerError: Int = 5_000, serverError: Int = 900_000, tooManyRequests: Int = 2_000, attempts: Int = 5,
     longest: Int = 3_600_000, jitter: Double = 0.1
@@ -51,7 +51,8 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// Returns the milliseconds to wait after a server error that is not a push's first.
   ///
-  /// - Parameter attempt: its number, from 1; used if the service's delays grow (``RetryBounds/serverErrorFactor``).
+  /// - Parameter attempt: the number of the attempt, from 1; used if the service's delays grow
+  ///   (``RetryBounds/serverErrorFactor``).
   /// - Parameters:
   ///   - asked: the delay of the peer's `Retry-After`; the wait is never shorter.
   ///   - chance: random, 0 to 1.
@@ -60,11 +61,11 @@ public struct RetryPolicy: Sendable, Equatable {
     return wait(planned, asked, chance, least: bounds.minimumDelay)
   }
 
-  /// Returns the milliseconds to wait after an attempt that was one too many for its device (429). The delay doubles
-  /// with each attempt.
+  /// Returns the milliseconds to wait after an answer which says that the device got too many pushes (429). The delay
+  /// doubles with each attempt.
   ///
   /// - Parameters:
-  ///   - attempt: its number, from 1.
+  ///   - attempt: the number of the attempt, from 1.
   ///   - asked: the delay of the peer's `Retry-After`; the wait is never shorter.
   ///   - chance: random, 0 to 1.
   public func afterTooManyRequests(attempt: Int, asked: Int = 0, chance: Double) -> Int {
@@ -76,8 +77,8 @@ public struct RetryPolicy: Sendable, Equatable {
   /// Returns the milliseconds to wait after an attempt without an answer; `nil` to send the push again immediately.
   ///
   /// - Parameters:
-  ///   - attempt: its number, from 1. A second attempt without an answer indicates a network problem, which an immediate
-  ///     retry would make worse.
+  ///   - attempt: the number of the attempt, from 1. A second attempt without an answer indicates a network problem,
+  ///     which an immediate retry would make worse.
   ///   - chance: random, 0 to 1.
   public func afterDoubt(attempt: Int, chance: Double) -> Int? {
     let least = bounds.minimumAfterDoubt
@@ -89,7 +90,7 @@ public struct RetryPolicy: Sendable, Equatable {
   /// credential. The service's bounds do not apply, because the next attempt comes after an operator's repair.
   func whileHeld(chance: Double) -> Int { wait(tooManyRequests, 0, chance, least: 0) }
 
-  /// Returns whether the service's time for attempts allows another attempt after a delay.
+  /// Returns whether another attempt after a delay is within ``RetryBounds/maximumTime``.
   ///
   /// - Parameter attempt: number of the last attempt, from 1.
   func allowsRetry(after delay: Int, attempt: Int) -> Bool {
@@ -108,8 +109,8 @@ public struct RetryPolicy: Sendable, Equatable {
     return max(min(delay, serverError), bounds.minimumDelay)
   }
 
-  /// Doubles a delay. It doubles at most 20 times: 2^20 first delays exceed `longest`, and the product can't overflow,
-  /// because both are at most a day.
+  /// Doubles a delay. It doubles at most 20 times: the result then exceeds `longest`, and it can't overflow, because
+  /// the delay is at most a day.
   private static func doubled(_ delay: Int, times: Int) -> Int { delay << max(0, min(times, 20)) }
 
   /// - Parameters:

@@ -14,7 +14,7 @@ public struct FrequencyCap: Sendable, Equatable {
     self.seconds = seconds
   }
 
-  /// Maximum sum of ``most`` of all caps of an app: the stored counters of a user have no room for more.
+  /// Maximum sum of ``most`` of all caps of an app: the stored counters of a user can't hold more.
   public static let mostTogether = 255
   /// Maximum number of caps of an app.
   public static let mostOfApp = 16

@@ -6,7 +6,7 @@ public struct GrantRules: Sendable, Equatable {
   public var suppression: [SuppressionList]
   /// The campaign's category.
   public var category: String?
-  /// Caps that limit the campaign and for which it counts; empty if no cap applies.
+  /// Caps that apply to the campaign. Each granted target counts for them. Empty if no cap applies.
   public var caps: [FrequencyCap]
   /// Seconds for which Redis keeps the frequency cap counters of a user. This is the longest period of the app's caps,
   /// but at least the longest duration of a campaign that uses each device's local time.
@@ -14,7 +14,7 @@ public struct GrantRules: Sendable, Equatable {
   /// Number that is added to the badge of each user; 0 for none.
   public var badgeStep: Int
 
-  /// Creates an instance. By default, a target only needs its device.
+  /// Creates an instance. With the defaults, a target is granted if its user still has the device.
   public init(
     app: String, suppression: [SuppressionList] = [], category: String? = nil, caps: [FrequencyCap] = [],
     memory: Int = 0, badgeStep: Int = 0
@@ -46,8 +46,8 @@ public struct GrantRules: Sendable, Equatable {
 }
 
 extension Campaign {
-  /// Whether the caps of the app limit the campaign and count it. They do not apply to urgent and transactional
-  /// campaigns, campaigns without users, and companions, which show nothing on their own.
+  /// Whether the frequency caps of the app apply to the campaign, and the campaign counts for them. They do not apply
+  /// to urgent and transactional campaigns, campaigns without users, and companions, which show nothing on their own.
   public var keepsToCaps: Bool {
     guard part?.companion == nil else { return false }
     return switch recipients.audience {

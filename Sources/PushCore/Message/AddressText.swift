@@ -1,4 +1,4 @@
-/// Text of an address in a message: the URL of an image, or of what the app opens.
+/// Text of an address in a message: the URL of an image, or the URL that the app opens.
 enum AddressText {
   /// Returns whether a text is an absolute URL: a scheme, a colon and at least one more character, without blanks and
   /// control characters. Source: RFC 3986, 3 and 3.1.
@@ -26,7 +26,7 @@ enum AddressText {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
-  /// Returns whether a byte may follow the first letter of a scheme.
+  /// Returns whether a byte that is not a letter may follow the first letter of a scheme.
   private static func isOther(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || [0x2B, 0x2D, 0x2E].contains(byte)
   }

@@ -1,7 +1,7 @@
 /// Content that all push services have in common: `message` of a job, in one variant and language. Each service renders
 /// it (``PushService/payload(rendering:with:in:)``).
 ///
-/// A text may contain placeholders, which are replaced after the rendering. So a service moves texts unchanged.
+/// A text may contain placeholders, which are replaced after the rendering. A service therefore copies texts unchanged.
 public struct CommonMessage: Sendable {
   /// Title of the notification: a string.
   public let title: JSONValue?

@@ -7,7 +7,7 @@ public struct JSONComposer {
   let job: [UInt8]
   /// Text of the new parts.
   private var added: [UInt8] = []
-  /// Range of new objects: that of the value from which they are made.
+  /// Range of new objects: the range of the value from which they are made.
   private var place: Range<Int>
 
   /// - Parameter job: the text of the job.
@@ -61,7 +61,8 @@ public struct JSONComposer {
     return start..<(job.count + added.count)
   }
 
-  /// Returns the result of `make`. Errors and findings about a new object name the place of `value`.
+  /// Returns the result of `make`. In `make`, new objects get the range of `value`, so errors and findings about them
+  /// report the path of `value`.
   mutating func making<Result>(
     from value: JSONValue, _ make: (inout JSONComposer) throws(JobError) -> Result
   ) throws(JobError) -> Result {
@@ -71,7 +72,7 @@ public struct JSONComposer {
 
   // MARK: Text and places
 
-  /// Returns the text of a value without white space between tokens, otherwise as the producer wrote it.
+  /// Returns the text of a value without white space between tokens, but otherwise as the producer wrote it.
   func text(of value: JSONValue) -> [UInt8] {
     var text: [UInt8] = []
     write(value, to: &text)
@@ -100,8 +101,8 @@ public struct JSONComposer {
     }
   }
 
-  /// Returns the path of a value in the job; `nil` for a new value. It parses the job, so it is for errors and findings
-  /// only.
+  /// Returns the path of a value in the job; `nil` for a new value. This function parses the job, so use it only for
+  /// errors and findings.
   func path(of value: JSONValue) -> String? { value.path(in: job) }
 }
 

@@ -2,8 +2,8 @@
 public enum Urgency: String, CaseIterable, Sendable {
   /// Deliver immediately, and wake the device.
   case high
-  /// Deliver with consideration of the device's power.
+  /// Deliver in a way that saves the device's power.
   case normal
-  /// Deliver when the device is awake anyway.
+  /// Deliver when the device is awake for another reason.
   case low
 }

@@ -1,7 +1,7 @@
-/// Connections to a push service, as the service wants them: start, streams, age, PINGs and number. Durations are in
+/// Rules of a push service for the connections to it: start, streams, age, PINGs and number. Durations are in
 /// nanoseconds.
 ///
-/// The defaults are the most careful values, and those of APNs.
+/// The defaults are the most careful values, and APNs uses them.
 public struct ConnectionPolicy: Sendable, Equatable {
   /// Number of pushes with which a connection begins.
   public enum Start: Sendable, Equatable {
@@ -12,7 +12,7 @@ public struct ConnectionPolicy: Sendable, Equatable {
     case fullWindow
   }
 
-  /// Time at which a pool opens its second and further connections.
+  /// When a pool opens its second and further connections.
   public enum Growth: Sendable, Equatable {
     /// As soon as there are pushes to send.
     case immediate
@@ -23,7 +23,7 @@ public struct ConnectionPolicy: Sendable, Equatable {
 
   /// Number of pushes with which a connection begins.
   public var start = Start.onePush
-  /// Time at which a pool opens its second and further connections.
+  /// When a pool opens its second and further connections.
   public var growth = Growth.immediate
   /// Maximum number of streams on a connection, even if the service's SETTINGS allow more; at least 1. APNs allows 1000
   /// on a connection that it trusts (measured from 2021 on).
@@ -34,14 +34,15 @@ public struct ConnectionPolicy: Sendable, Equatable {
   /// Age at which a connection takes no more pushes and another one replaces it; `nil` for no limit. Its pushes in
   /// flight are not affected.
   public var maximumAge: UInt64?
-  /// Share, 0 to 1, by which chance shortens ``maximumAge``, so that connections are not replaced at the same time.
+  /// Largest share, 0 to 1, by which ``maximumAge`` is shortened at random, so that connections are not replaced at the
+  /// same time.
   public var ageSpread = 0.1
   /// Time without a push in flight after which a connection is closed; `nil` to keep it open.
   public var idleClose: UInt64?
   /// Maximum number of PINGs since the last request on a connection; `nil` for no limit.
   public var maximumPings: Int?
-  /// Minimum time for which an answer is awaited, whatever the worker's configuration says. A shorter wait sends pushes
-  /// again that the service is still processing.
+  /// Minimum time for which an answer is awaited, even if the worker's configuration sets a shorter time. With a
+  /// shorter wait, the worker would send pushes again that the service is still processing.
   public var minimumAnswerTimeout: UInt64 = 0
 
   /// Creates the policy with all defaults.
@@ -57,7 +58,8 @@ public struct ConnectionPolicy: Sendable, Equatable {
     return openedAt + UInt64(Double(maximumAge) * (1 - ageSpread * chance))
   }
 
-  /// Shortest limit that depends on time alone; `nil` for none. A connection is checked more often than this.
+  /// Shorter of ``maximumAge`` and ``idleClose``; `nil` if neither is set. Connections are checked at shorter intervals
+  /// than this time.
   public var shortestLimit: UInt64? {
     [maximumAge, idleClose].compactMap { $0 }.min()
   }

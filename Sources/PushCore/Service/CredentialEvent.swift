@@ -6,15 +6,15 @@ public enum CredentialEvent: Sendable, Equatable {
   case tokenExpired(generation: Int)
   /// The service got more bearer tokens than it allows. The last one was the token of this generation.
   case tooManyTokens(generation: Int)
-  /// The service refused the certificate of this generation in the TLS handshake, or immediately after it as TLS 1.3
-  /// allows.
+  /// The service refused the certificate of this generation in the TLS handshake, or immediately after the handshake,
+  /// as TLS 1.3 allows.
   case certificateRefused(TLSAlert, generation: Int)
-  /// The service refused the credential of this generation and gave a reason: with an answer, or when it ended a
-  /// connection (GOAWAY). A refusal of an earlier generation does not concern the present one. `words` is the text of a
+  /// The service refused the credential of this generation and gave a reason, in an answer or in the GOAWAY frame that
+  /// ended a connection. A refusal of an earlier generation does not concern the present one. `words` is the text of a
   /// reason that has no name.
   case refused(ReasonCode, words: String? = nil, generation: Int)
-  /// The service ended a connection with this certificate before it processed the first push. A service may do that
-  /// with a certificate that is not valid for it, but also when a server shuts down.
+  /// The service ended a connection with this certificate before it processed the first push. A service may do this if
+  /// the certificate is not valid for the service, but also when one of its servers shuts down.
   case turnedAway(generation: Int)
 }
 
@@ -42,7 +42,8 @@ public struct GoAwayFacts: Sendable, Equatable {
 }
 
 extension PushService {
-  /// Returns the event for the credential if the service's disposition of this answer stops the credential.
+  /// Returns the event for the credential if the service's disposition of this answer is to stop the credential; `nil`
+  /// otherwise.
   ///
   /// - Parameter unknownReason: the text of a reason without a code.
   public func refusal(of answer: PushAnswer, unknownReason: String?, generation: Int) -> CredentialEvent? {
@@ -53,8 +54,8 @@ extension PushService {
     return .refused(reason, words: words, generation: generation)
   }
 
-  /// Returns the reason of a refusal for people: its name, or the status with the unknown text that came instead of a
-  /// reason.
+  /// Returns the reason of a refusal for people: its name. A reason without a name gives the status and the text of the
+  /// answer.
   public func words(of answer: PushAnswer, unknownReason: String?) -> String {
     let name = reasonName(of: answer.reason)
     return name.isEmpty ? "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "") : name

@@ -1,4 +1,5 @@
-/// Consequences of one attempt to send a push: for the target, for its token, and beyond them.
+/// Consequences of one attempt to send a push: for the target, for its token, and for the campaign, the credential or
+/// the quota.
 public struct Disposition: Sendable, Equatable {
   /// Decision about the target.
   public enum Target: Sendable, Equatable {
@@ -29,7 +30,7 @@ public struct Disposition: Sendable, Equatable {
     /// worker or its network path to the service.
     case leaveCampaign(ReasonCode)
     /// Every push with the credential would fail in the same way. The credential stops
-    /// (``PushService/refusal(of:generation:)``), and an alarm reports it.
+    /// (``PushService/refusal(of:unknownReason:generation:)``), and an alarm reports it.
     case stopCredential(ReasonCode)
     /// The push exceeded the service's quota (``PushService/quota``). The fleet sends more slowly if this happens often.
     /// `perMinute` is the quota in pushes per minute, if the answer contains it.
@@ -90,7 +91,7 @@ public struct Disposition: Sendable, Equatable {
 
   // MARK: Decisions for services
 
-  /// Handles a server error (5xx): retries the target once after a short delay, then after a long one.
+  /// Handles a server error (5xx): the first retry follows after a short delay, all further retries after longer ones.
   public static func laterAsServerFails(
     _ policy: RetryPolicy, _ answer: PushAnswer, attempt: Int, _ jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
@@ -127,7 +128,8 @@ public struct Disposition: Sendable, Equatable {
       .retry(afterMilliseconds: policy.whileHeld(chance: jitter)), effect: effect, countsAttempt: false)
   }
 
-  /// Returns this disposition, unless it asks for another attempt and none is left.
+  /// Returns this disposition. If it asks for another attempt and none is left, returns a disposition that finishes the
+  /// target with the outcome `exhausted`.
   private func limited(attempt: Int, policy: RetryPolicy, exhausted: Outcome) -> Disposition {
     guard countsAttempt else { return self }
     switch target {
@@ -141,7 +143,7 @@ public struct Disposition: Sendable, Equatable {
 }
 
 extension PushAnswer {
-  /// Delay of its `Retry-After` in milliseconds.
+  /// Delay that the answer's `Retry-After` asks for, in milliseconds; 0 without one.
   public var asked: Int { Int(retryAfter) * 1000 }
 
   /// Effect of an answer which says that the push exceeded the quota.

@@ -52,11 +52,11 @@ public struct Finding: Sendable, Equatable {
 }
 
 extension Finding {
-  /// Id of the rule of every service that the variants of a job say different things.
+  /// Id of the rule that the variants of a job must differ. Every service gives this id to its rule.
   private static let comparison = "variant-same"
 
-  /// Returns the findings of several services in one job, each once. If variants are the same for some of the services
-  /// only, the finding names these services.
+  /// Returns the findings of several services in one job, each once. If variants are the same for only some of the
+  /// services, the finding names these services.
   ///
   /// - Parameter lists: the findings of each service, with the service's title.
   public static func joined(_ lists: [(service: String, findings: [Finding])]) -> [Finding] {

@@ -47,7 +47,7 @@ public struct PushBatch: Sendable {
     pushes.append(Push(tag: tag, id: id, token: start..<Int32(bytes.count), payload: payload))
   }
 
-  /// Adds a push whose payload is made from a campaign's content.
+  /// Adds a push whose payload is made from a campaign's content and a target's values.
   ///
   /// - Parameter most: maximum size of a payload in bytes.
   /// - Returns: whether the push was added. It is not added if its payload would be larger.

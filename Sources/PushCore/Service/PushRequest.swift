@@ -1,4 +1,4 @@
-/// HTTP request that pushes have in common (a POST over HTTP/2), and the parts in which they differ.
+/// HTTP request (a POST over HTTP/2) that pushes share, and the parts in which the pushes differ.
 ///
 /// It is a class, so that a connection recognises a prepared request by its identity. One request is made for each
 /// campaign, not for each batch.
@@ -35,21 +35,21 @@ public final class PushRequest: Sendable {
   }
 }
 
-/// Composer that makes the pushes of one campaign. Confined to one thread at a time.
+/// Composer that makes the pushes of one campaign. Only one thread at a time may use it.
 public protocol PushComposer: AnyObject {
   /// Returns an empty batch for pushes of the campaign.
   ///
   /// - Parameters:
   ///   - isUnproven: see ``PushBatch/isUnproven``.
   ///   - capacity: expected number of pushes.
-  ///   - now: present time in UNIX seconds, for a service that sends the remaining lifetime of a push. It counts for
-  ///     all pushes that are added until the next batch.
+  ///   - now: present time in UNIX seconds, for a service that sends the remaining lifetime of a push. The time applies
+  ///     to all pushes that are added until the next batch.
   func batch(isUnproven: Bool, capacity: Int, now: Int) -> PushBatch
 
   /// Adds the push for a token, with its payload and id. The same push always has the same id, regardless of the sender
   /// and the time.
   ///
-  /// Called for every push: it allocates nothing beyond the batch's capacity.
+  /// The worker calls this function for every push, so it allocates no memory beyond the batch's capacity.
   ///
   /// - Parameter values: the target's values for the campaign's content; `nil` if all pushes have the same content.
   /// - Returns: whether the push was added. It is not added if its payload would be larger than the service allows.

@@ -1,8 +1,8 @@
 /// Push service with the settings of an app: everything that is specific to one service. It does no I/O.
 ///
-/// The store uses it for tokens and reasons, and the job for the rules of its push. The worker uses it to compose
-/// pushes and to decide the consequences of an answer. A connection uses it to decide the consequences of an answer for
-/// the connection.
+/// The store uses it to read and write tokens and reasons, and the job parser uses its rules for pushes. The worker
+/// uses it to compose pushes and to decide the consequences of an answer for the target. A connection uses it to decide
+/// the consequences of an answer for the connection.
 public protocol PushService: Sendable {
   // MARK: Tokens and reasons
 
@@ -30,7 +30,7 @@ public protocol PushService: Sendable {
   /// Returns the service's name of a reason, in UTF-8 without blanks. The name is empty for `none`, `other`,
   /// `payloadTooLarge` and unknown codes.
   ///
-  /// Called for every push that was refused: the answer must come from a table.
+  /// Called for every push that was refused, so the text must come from a table.
   func reasonText(of code: ReasonCode) -> [UInt8]
 
   /// Returns the kind of token to which a campaign sends.
@@ -97,13 +97,14 @@ public protocol PushService: Sendable {
   ///   - now: UNIX seconds; `nil` skips the rules that depend on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
 
-  /// The service's own object of a push without an effect on the device, as JSON. It finds devices without the app.
+  /// The service's own object, as JSON, of a push without an effect on the device. Carillon sends this push to find
+  /// devices on which the app is no longer installed.
   var silentPush: [UInt8] { get }
 
   /// Types of push that show nothing and only notify the app of new content.
   var refreshTypes: [String] { get }
 
-  /// Returns the payload of such a push; `nil` for any other type.
+  /// Returns the payload of a push of one of ``refreshTypes``; `nil` for any other type.
   func refreshPayload(of pushType: String) -> [UInt8]?
 
   // MARK: Pushes
@@ -116,7 +117,7 @@ public protocol PushService: Sendable {
 
   // MARK: Connections
 
-  /// Connections as the service wants them. Default: ``ConnectionPolicy/init()``.
+  /// Rules of the service for connections. Default: ``ConnectionPolicy/init()``.
   var connectionPolicy: ConnectionPolicy { get }
 
   /// Bounds for retries. Default: none.
@@ -136,7 +137,7 @@ public protocol PushService: Sendable {
   ///   - retryAfter: seconds of a `Retry-After` header; 0 without one.
   func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply
 
-  /// Returns the consequences of a refusal for its connection and for the credential.
+  /// Returns the consequences of a refusal for the connection of the push and for the credential.
   ///
   /// - Parameter generation: generation of the credential with which the push was sent.
   func meaning(of answer: PushAnswer, generation: Int) -> AnswerMeaning
@@ -175,7 +176,7 @@ extension PushService {
   public var quota: ServiceQuota? { nil }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
 
-  /// Returns the rules that are broken by a push which only notifies the app of new content.
+  /// Returns the rules that a push breaks which only notifies the app of new content.
   func findings(ofRefresh pushType: String) -> [Finding] {
     guard let payload = refreshPayload(of: pushType) else { return [] }
     var json = JSONWriter()

@@ -1,5 +1,5 @@
-/// Reason that a push service gives with an answer, as one byte. The service names its codes
-/// (``PushService/reasonText(of:)``).
+/// Reason that a push service gives with an answer, as one byte. ``PushService/reasonText(of:)`` returns the name of a
+/// code.
 ///
 /// Ledger records contain codes. A service only adds codes; it never changes or reuses a number. So a new code needs no
 /// new version of the slice format, and workers of two versions can share a campaign.
@@ -12,7 +12,7 @@ public struct ReasonCode: RawRepresentable, Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// No reason: an acceptance, an empty answer, or none at all.
+  /// No reason: an acceptance, an empty answer, or no answer.
   public static let none = ReasonCode(rawValue: 0)
   /// A reason without a code in the service. Its text is stored next to the record.
   public static let other = ReasonCode(rawValue: 255)

@@ -1,14 +1,14 @@
 /// Bounds of a push service for retries. They take precedence over the configured delays (``RetryPolicy``). Durations
 /// are in milliseconds.
 ///
-/// The defaults bound nothing. They are those of APNs.
+/// The defaults bound nothing. APNs uses the defaults.
 public struct RetryBounds: Sendable, Equatable {
   /// Minimum delay of every retry after an answer, also if a `Retry-After` asks for less.
   public var minimumDelay = 0
   /// Minimum delay after a 429 without `Retry-After`.
   public var minimumAfterTooManyRequests = 0
-  /// Minimum delay after an attempt without an answer, which may have been delivered. 0: the push is sent again
-  /// immediately after its first attempt.
+  /// Minimum delay after an attempt without an answer, whose push may have been delivered. With 0, the push is sent
+  /// again immediately if it was the first attempt.
   public var minimumAfterDoubt = 0
   /// Maximum delay, also if a `Retry-After` asks for more; `nil` for no bound except ``RetryPolicy/longest``.
   public var maximumDelay: Int?

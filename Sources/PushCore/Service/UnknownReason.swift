@@ -1,10 +1,12 @@
 /// The text of a reason that this version does not know. Logs, CSV files and terminals show it, so it contains only
 /// printable ASCII and is short.
 public enum UnknownReason {
-  /// Maximum number of bytes. The longest known reason of Apple has 27 bytes, that of Google about 40.
+  /// Maximum number of bytes. The longest known reason of Apple has 27 bytes. The longest known reason of Google has
+  /// about 40 bytes.
   public static let longest = 64
 
-  /// Returns the beginning of a push service's word, with `?` in place of every byte that is not printable ASCII.
+  /// Returns the beginning of the reason that a push service sent, with `?` in place of every byte that is not
+  /// printable ASCII.
   public static func text(_ word: some Sequence<UInt8>) -> String {
     String(
       decoding: word.prefix(longest).map { (0x20..<0x7f).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)

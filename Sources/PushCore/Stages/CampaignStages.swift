@@ -15,7 +15,7 @@ public struct CampaignStages: Sendable, Equatable {
     public var measure: CampaignVariants.Measure
     /// Minimum number of measured events of all variants together. With fewer events, the choice would be chance.
     public var minimum: Int
-    /// Position of the variant that wins if there are fewer events; `nil` to ask an operator.
+    /// Position of the variant that wins if there are fewer events than ``minimum``; `nil` to ask an operator.
     public var otherwise: Int?
 
     /// Default of ``minimum``.
@@ -33,13 +33,13 @@ public struct CampaignStages: Sendable, Equatable {
   public struct Stage: Sendable, Equatable {
     /// Users of the stage.
     public var members: Members
-    /// Minimum time between its last outcome and the first push of the next stage, in seconds.
+    /// Minimum time between the last outcome of this stage and the first push of the next stage, in seconds.
     public var wait: Int
     /// Whether the next stage needs approval.
     public var approval: Bool
-    /// Share of failed pushes above which the campaign pauses; `nil` for no check.
+    /// Share of failed pushes, 0 to 1, above which the campaign pauses; `nil` for no check.
     public var mostFailures: Double?
-    /// Share of its users who must have opened the push; `nil` for no check.
+    /// Share of the stage's users, 0 to 1, who must have opened the push; `nil` for no check.
     public var leastOpened: Double?
     /// Rules for the choice of the variant that all later stages get; `nil` if no winner is chosen.
     public var winner: Winner?
@@ -81,9 +81,11 @@ public struct CampaignStages: Sendable, Equatable {
   /// Position of the stage that chooses the winner; `nil` for none.
   public var winnerPlace: Int? { all.firstIndex { $0.winner != nil } }
 
-  /// Returns the minimum number of seconds from the start of the campaign to the start of its rest.
+  /// Returns the minimum number of seconds from the start of the campaign to the start of the stage with all remaining
+  /// users.
   ///
-  /// - Parameter isLocal: whether each stage waits for the next day on which its local time comes.
+  /// - Parameter isLocal: whether the campaign uses each device's local time. In that case, a stage takes at least one
+  ///   day.
   public func leastDuration(isLocal: Bool) -> Int {
     all.reduce(0) { $0 + max($1.wait, isLocal ? 86_400 : 0) }
   }
@@ -100,8 +102,8 @@ public struct CampaignStages: Sendable, Equatable {
 
   /// Returns the rate of a stage.
   ///
-  /// With `spread`, each stage gets its share of the time. With `finishBy`, the waits are subtracted from the time
-  /// until then, and each stage gets its share of the rest. In both cases, a stage that lists its users has no limit.
+  /// With `spread`, each stage gets its share of the time. With `finishBy`, each stage gets its share of the remaining
+  /// time without the waits. In both cases, a stage that lists its users has no limit.
   ///
   /// - Parameters:
   ///   - rate: the rate of the job.

@@ -38,7 +38,7 @@ public struct CampaignVariants: Sendable, Equatable {
 
   /// Variants; at least two.
   public let all: [Variant]
-  /// Upper bounds of the variants' ranges in the users' random numbers, without the last one.
+  /// Upper bounds of the variants' ranges of random numbers (``UserDraw``), without the bound of the last variant.
   private let bounds: [Double]
   private let draw: UserDraw
 
@@ -89,7 +89,7 @@ public struct CampaignVariants: Sendable, Equatable {
   /// - Parameters:
   ///   - winner: the rules for the choice.
   ///   - counted: the measured events of each variant.
-  ///   - reached: the number of pushes of each variant that the events are compared with.
+  ///   - reached: the number of pushes of each variant. The share of a variant is its events divided by its pushes.
   ///   - isOverruled: whether an operator wants the best variant so far, regardless of the minimum.
   func verdict(
     _ winner: CampaignStages.Winner, counted: [Int], of reached: [Int], isOverruled: Bool = false

@@ -36,7 +36,7 @@ enum Companion {
   /// Returns the legs of a job, with the push types in its `also`.
   ///
   /// - Parameters:
-  ///   - pushType: the type of the job itself at `service`.
+  ///   - pushType: the push type of the job itself for `service`.
   ///   - audience: the audience of the job.
   ///   - service: the push service of the leg that is being read.
   ///   - services: the push services that the job addresses.

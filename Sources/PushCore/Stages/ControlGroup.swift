@@ -6,7 +6,7 @@ public struct ControlGroup: Sendable, Equatable {
   /// - Parameters:
   ///   - campaign: the campaign, with or without a group of its own.
   ///   - share: share of the app's users who get none of its campaigns except transactional ones: more than 0, less
-  ///     than 1; `nil` for none. It has the same users in all campaigns of the app.
+  ///     than 1; `nil` for none. The group of an app has the same users in all campaigns.
   public init(of campaign: Campaign, app share: Double? = nil) {
     let ofApp = share.map { UserSample(share: $0, salt: "control of app " + campaign.app) }
     samples = [campaign.recipients.control, campaign.hasUsers && !campaign.recipients.isTransactional ? ofApp : nil]
@@ -27,8 +27,8 @@ public struct ControlGroup: Sendable, Equatable {
 }
 
 extension Campaign {
-  /// Whether the campaign goes to users. Tokens and channels have no known users, and the users of a Live Activity have
-  /// asked for it.
+  /// Whether the campaign goes to users. The users of tokens and channels are unknown, and the users of a Live Activity
+  /// have asked for its pushes.
   public var hasUsers: Bool {
     switch recipients.audience {
     case .segment, .users, .campaign: true

@@ -8,7 +8,7 @@ public struct StageGate: Sendable {
     public var legs: [(name: String, outcomes: [Outcome: Int])]
     /// Number of users who opened the push.
     public var opened: Int
-    /// Measured events of each variant, and the number of pushes to compare them with, in all stages so far.
+    /// Number of measured events and number of pushes of each variant, in all stages so far.
     public var variants: (counted: [Int], of: [Int])
     /// Position of the variant that an operator chose; `nil` for none.
     public var winner: Int?
@@ -87,8 +87,8 @@ public struct StageGate: Sendable {
     return .open(winner: winner.place)
   }
 
-  /// Returns the number of accepted pushes and the number of failed ones. The third number also includes pushes to
-  /// devices that are gone.
+  /// Returns the number of accepted pushes and the number of failed ones. The third number is the sum of both and of
+  /// the pushes to devices that are gone.
   private static func answers(_ outcomes: [Outcome: Int]) -> (reached: Int, failed: Int, all: Int) {
     let failed = outcomes.reduce(0) { $0 + ($1.key.isRefusal ? $1.value : 0) }
     let reached = outcomes[.accepted] ?? 0
@@ -100,7 +100,7 @@ public struct StageGate: Sendable {
     guard let most = stage.mostFailures else { return nil }
     let legs = finding.legs.map { (name: $0.name, answers: Self.answers($0.outcomes)) }.filter { $0.answers.all > 0 }
     guard !legs.isEmpty else { return "no push of the stage was answered, so the share of failures is unknown" }
-    // Each leg is judged alone: in the sum of all legs, the failures of a small leg would not count.
+    // Each leg is checked separately. In the sum of all legs, the failures of a small leg would hardly matter.
     let bad = legs.filter { Double($0.answers.failed) > most * Double($0.answers.all) }
     guard !bad.isEmpty else { return nil }
     let counts = bad.map { leg in

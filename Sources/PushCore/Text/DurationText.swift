@@ -1,6 +1,6 @@
 /// Durations in the notation for people: a whole number and one unit, such as `90s`, `30m`, `4h` or `2d`.
 public enum DurationText {
-  /// Maximum duration: ten years. It is far beyond any use, and its seconds fit into 32 bits.
+  /// Maximum duration: ten years. It is longer than any useful duration, and its seconds fit into 32 bits.
   public static let maximumSeconds = 3650 * 86400
 
   /// Form of a duration, for messages.
@@ -22,7 +22,7 @@ public enum DurationText {
     var number = 0
     for digit in digits {
       number = number * 10 + Int(digit - UInt8(ascii: "0"))
-      // The check for every digit prevents an overflow of the product.
+      // The check after each digit prevents an overflow of the product.
       guard number * unit <= maximumSeconds * 1000 else { return nil }
     }
     return number * unit

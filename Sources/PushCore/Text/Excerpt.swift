@@ -1,4 +1,4 @@
-/// Excerpts of foreign text that are safe in Carillon's messages.
+/// Excerpts of text from other sources, made safe for Carillon's messages.
 public enum Excerpt {
   /// Returns the text in single quotes: at most 48 characters, with misleading characters replaced, see
   /// ``misleads(_:)``.
@@ -30,8 +30,8 @@ public enum Excerpt {
   /// Returns the same as ``quoted(_:)`` without the quotes, for a producer's name in a path.
   public static func bare(_ text: some StringProtocol) -> String { String(quoted(text).dropFirst().dropLast()) }
 
-  /// Returns whether a person may read something else than the text. A control character can drive a terminal, and a
-  /// bidirectional control character changes the order in which the characters around it are shown.
+  /// Returns whether a character can make a person read something other than the text. A control character can drive a
+  /// terminal, and a bidirectional control character changes the order in which the characters around it are shown.
   ///
   /// Source: Unicode Standard Annex #9, section 2, "Directional Formatting Characters".
   static func misleads(_ scalar: Unicode.Scalar) -> Bool {
@@ -41,7 +41,7 @@ public enum Excerpt {
     }
   }
 
-  /// Returns whether a character is in C0 or C1, DEL, or a line or paragraph separator.
+  /// Returns whether a character is a C0 or C1 control, DEL, or a line or paragraph separator.
   public static func isControl(_ scalar: Unicode.Scalar) -> Bool {
     scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || scalar.value == 0x2028 || scalar.value == 0x2029
   }

@@ -14,7 +14,7 @@ struct ExpressionScanner {
     return position < characters.count ? characters[position] : nil
   }
 
-  /// Moves past a character if it is the next one after blanks. Returns whether the position has moved past it.
+  /// Moves past blanks and a character if this character is next. Returns whether it was.
   mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard peek() == character else { return false }
     position += 1

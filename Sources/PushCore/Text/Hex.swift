@@ -32,13 +32,13 @@ public enum Hex {
   }
 
   /// Returns the eight digits of a number, with the first in the highest byte. It computes all digits together, because
-  /// a push has 25 such words.
+  /// a push needs 25 such calls.
   static func digits(of number: UInt32) -> UInt64 {
     var nibbles = UInt64(number)
     nibbles = (nibbles & 0xffff_0000) << 16 | nibbles & 0xffff
     nibbles = (nibbles & 0x0000_ff00_0000_ff00) << 8 | nibbles & 0x0000_00ff_0000_00ff
     nibbles = (nibbles & 0x00f0_00f0_00f0_00f0) << 4 | nibbles & 0x000f_000f_000f_000f
-    // A byte of `letters` is one if its digit is ten or more. Such a digit needs the distance from `9` to `a` added.
+    // A byte of `letters` is 1 if its digit is 10 or more. For such a digit, the distance from `9` to `a` is added.
     let letters = (nibbles + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
     return nibbles + 0x3030_3030_3030_3030 + letters * UInt64(UInt8(ascii: "a") - UInt8(ascii: "9") - 1)
   }

@@ -8,8 +8,8 @@ public struct IdentifierError: Error, Equatable, Sendable, CustomStringConvertib
 
 /// Canonical form in which Carillon stores and looks up identifiers: ids of users and names of attributes.
 ///
-/// Two texts that a person can't distinguish must be one identifier, in every file, event, job, command and request.
-/// Otherwise a user who opted out under one of them gets the push under the other.
+/// Two texts that a person can't distinguish must be the same identifier in every file, event, job, command and
+/// request. Otherwise, a user who opted out with one text would still get pushes with the other.
 public enum Identifier {
   /// Returns the form of an identifier that Carillon stores: without white space at both ends, and in NFC.
   ///
@@ -20,7 +20,7 @@ public enum Identifier {
   ///   - noun: the kind of identifier in messages, such as `a user id`.
   ///   - maximumLength: the maximum length of an identifier in bytes of UTF-8.
   /// - Throws: an error if the identifier is empty or too long, has control characters, or has an invisible character
-  ///   at an end.
+  ///   at its beginning or end.
   static func read(_ text: String, as noun: String, maximumLength: Int) throws(IdentifierError) -> String {
     let identifier = isPlain(text) ? text : try normalized(text, noun)
     guard !identifier.isEmpty else { throw IdentifierError(description: "\(noun) must not be empty") }
@@ -48,7 +48,7 @@ public enum Identifier {
     text.utf8.contains { $0 >= 0xCC } ? text.precomposedStringWithCanonicalMapping : text
   }
 
-  /// Returns whether the text is printable ASCII without a blank at an end.
+  /// Returns whether the text is printable ASCII without blanks at its beginning or end.
   private static func isPlain(_ text: String) -> Bool {
     text.utf8.first != UInt8(ascii: " ") && text.utf8.last != UInt8(ascii: " ")
       && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
@@ -73,8 +73,8 @@ public enum Identifier {
     return composed(text)
   }
 
-  /// Returns whether a character is invisible at the end of a text. A variation selector belongs to the emoji before
-  /// it.
+  /// Returns whether a character is invisible at the beginning or end of a text. A variation selector does not count,
+  /// because it belongs to the emoji before it.
   private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: true

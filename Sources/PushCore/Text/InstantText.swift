@@ -2,8 +2,8 @@
 public enum InstantText {
   /// First plausible time in ms since 1970: 2001-09-09. A smaller number is in seconds.
   public static let earliest = 1_000_000_000_000
-  /// Maximum time ahead of the clock in ms: a day, for a phone in a wrong time zone. A later time would override all
-  /// changes until then, or would prevent a device from being pruned.
+  /// Maximum time ahead of the clock in ms: a day, to allow for a phone with a wrong time zone. A time in the future
+  /// would override all changes until that time, or would prevent a device from being pruned.
   public static let mostAhead = 86_400_000
   /// First number that is too large for milliseconds of this century: such a number is in microseconds or nanoseconds.
   private static let microseconds = 100_000_000_000_000

@@ -1,6 +1,6 @@
 import TextInput
 
-/// Strict recursive descent parser for JSON bytes. The nesting depth is limited, and therefore the stack.
+/// Strict recursive descent parser for JSON bytes. The nesting depth is limited, and with it the size of the stack.
 struct JSONParser {
   private let bytes: [UInt8]
   private let maximumDepth: Int
@@ -52,7 +52,7 @@ struct JSONParser {
     return JSONValue(kind: kind, range: start..<position)
   }
 
-  /// Moves past an opening bracket. After an error, the depth is no longer used.
+  /// Moves past an opening bracket. The depth is not reduced after an error, because parsing ends there.
   private mutating func descend() throws(JSONSyntaxError) {
     guard depth < maximumDepth else { throw error("nested more than \(maximumDepth) deep") }
     depth += 1
@@ -187,7 +187,7 @@ struct JSONParser {
     }
   }
 
-  /// Parses the rest of `\uXXXX`, and of the second half if the first is a high surrogate.
+  /// Parses the rest of `\uXXXX`, and the following `\uXXXX` if the first one is a high surrogate.
   private mutating func parseUnicodeEscape(at start: Int) throws(JSONSyntaxError) -> Unicode.Scalar {
     let first = try parseHexQuad()
     if let scalar = Unicode.Scalar(first) { return scalar }

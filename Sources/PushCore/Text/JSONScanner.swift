@@ -2,7 +2,8 @@
 /// the bodies of their answers, one for each push. A JSON decoder would cost more than the push.
 ///
 /// It is lenient: it accepts some texts that are not JSON. It never reads outside the bytes, and it stops at the first
-/// byte that it can't interpret. All of it is inlinable, because a call costs more than most tokens.
+/// byte that it can't interpret. All functions for single tokens are inlinable, because a call costs more than reading
+/// most tokens.
 @frozen public struct JSONScanner {
   /// Bytes of a text, with unchanged escapes.
   public typealias Text = Slice<UnsafeRawBufferPointer>
@@ -19,7 +20,7 @@
 
   /// Reads an object.
   ///
-  /// - Parameter member: reads the value of a member, and returns whether it could.
+  /// - Parameter member: reads the value of a member, and returns whether this succeeded.
   /// - Returns: whether a whole object was read.
   @inlinable
   @discardableResult
@@ -35,7 +36,7 @@
 
   /// Reads an array.
   ///
-  /// - Parameter element: reads an element, and returns whether it could.
+  /// - Parameter element: reads an element, and returns whether this succeeded.
   /// - Returns: whether a whole array was read.
   @inlinable
   public mutating func array(_ element: (inout JSONScanner) -> Bool) -> Bool {
@@ -87,7 +88,7 @@
 
   /// Reads a punctuation mark.
   ///
-  /// - Returns: whether it is next; `false` if nothing was read.
+  /// - Returns: whether the mark was next. If not, nothing was read.
   @inlinable
   public mutating func take(_ byte: UInt8) -> Bool {
     skipSpace()

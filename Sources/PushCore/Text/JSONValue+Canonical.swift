@@ -26,7 +26,8 @@ extension JSONValue {
   }
 }
 
-/// Numbers of JSON as decimal digits. A binary number would represent different decimal numbers by the same value.
+/// Numbers of JSON as decimal digits. With binary floating-point numbers, different decimal numbers could become the
+/// same value.
 enum JSONNumber {
   /// Returns the canonical spelling of a number: digits without zeros at either end, and the power of ten. `10`, `10.0`
   /// and `1e1` become `1e1`; `-0` becomes `0`, as in RFC 8785. A number with an exponent beyond 64 bits is returned

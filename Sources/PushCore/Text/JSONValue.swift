@@ -6,7 +6,7 @@ public struct JSONValue: Sendable {
     case object([Member])
     case array([JSONValue])
     case string(String)
-    /// Number as written. The caller decides about its digits.
+    /// Number as written. The caller converts the digits.
     case number(String)
     case bool(Bool)
     case null
@@ -30,8 +30,8 @@ public struct JSONValue: Sendable {
   /// - Parameters:
   ///   - bytes: the text; a byte order mark at its start is skipped, as RFC 8259, section 8.1, allows.
   ///   - maximumDepth: the maximum nesting of objects and arrays.
-  ///   - allowsRepeats: whether a name may repeat in an object, as RFC 8259 allows, for a caller that reports it in
-  ///     another way.
+  ///   - allowsRepeats: whether a name may repeat in an object, as RFC 8259 allows, for a caller that reports repeated
+  ///     names itself.
   public init(parsing bytes: [UInt8], maximumDepth: Int, allowsRepeats: Bool = false) throws(JSONSyntaxError) {
     var parser = JSONParser(bytes: bytes, maximumDepth: maximumDepth, allowsRepeats: allowsRepeats)
     self = try parser.parseDocument()
@@ -54,7 +54,7 @@ public struct JSONValue: Sendable {
     }
   }
 
-  /// Returns a copy of the text without the white space between tokens, otherwise byte for byte.
+  /// Returns a copy of the text without the white space between tokens. All other bytes stay the same.
   ///
   /// - Parameter json: a valid JSON text, or the ``range`` of a value in one.
   public static func minified(_ json: ArraySlice<UInt8>) -> [UInt8] {
@@ -83,7 +83,7 @@ public struct JSONValue: Sendable {
 }
 
 extension [JSONValue.Member] {
-  /// Returns the value of a name; `nil` if there is none, or if it is `null`.
+  /// Returns the value of the member with this name; `nil` if there is no such member, or if its value is `null`.
   public func value(_ name: String) -> JSONValue? {
     guard let value = first(where: { $0.name == name })?.value else { return nil }
     if case .null = value.kind { return nil }

@@ -1,14 +1,14 @@
 /// Writer of JSON on one line, with members in the given order. The writer adds commas and escapes; the caller opens
 /// and closes the brackets.
 public struct JSONWriter: Sendable {
-  /// Bytes that were written and not yet taken.
+  /// Bytes that were written since the last ``take()``.
   public private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
   /// Creates an empty writer.
   public init() {}
 
-  /// Text that was written and not yet taken.
+  /// Text that was written since the last ``take()``.
   public var text: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Returns the bytes that were written since the last call.
@@ -53,7 +53,7 @@ public struct JSONWriter: Sendable {
     literal("\(number)")
   }
 
-  /// Writes a number; an infinite number or NaN becomes `null`, because JSON does not have them.
+  /// Writes a number; an infinite number or NaN becomes `null`, because JSON has neither.
   public mutating func value(_ number: Double) {
     // Swift writes the fewest digits that are read as the same number, in a form of RFC 8259, section 6.
     number.isFinite ? literal("\(number)") : null()
@@ -135,7 +135,7 @@ public struct JSONWriter: Sendable {
     value(number)
   }
 
-  /// Writes a member with a number; a number that JSON does not have becomes `null`.
+  /// Writes a member with a number; an infinite number or NaN becomes `null`.
   public mutating func member(_ name: String, _ number: Double) {
     self.name(name)
     value(number)
@@ -167,7 +167,7 @@ public struct JSONWriter: Sendable {
     if needsComma { bytes.append(UInt8(ascii: ",")) }
   }
 
-  /// Returns a text in the form of a JSON string, without the quotes around it.
+  /// Returns a text with the escapes of a JSON string, without the quotes around it.
   static func escaped(_ text: String) -> [UInt8] {
     var json = JSONWriter()
     json.value(text)

@@ -1,10 +1,11 @@
 /// Id of a user, chosen by the application's own backend.
 public enum UserID {
   /// Maximum length of an id in bytes of UTF-8: longer than any UUID, mail address or hash. Ten million ids of this
-  /// length still fit.
+  /// length take 2.6 GB.
   public static let maximumLength = 256
 
-  /// Returns the canonical id of a text, see ``Identifier``. Every reader of ids uses this function.
+  /// Returns the user id that a text contains, in canonical form, see ``Identifier``. Every reader of ids uses this
+  /// function.
   ///
   /// - Throws: an error for an id that is empty, longer than ``maximumLength``, or has invisible characters.
   public static func read(_ text: String) throws(IdentifierError) -> String {
@@ -12,7 +13,7 @@ public enum UserID {
     try Identifier.read(text, as: "a user id", maximumLength: maximumLength)
   }
 
-  /// Returns the id of a JSON value: a string, or a whole number such as `4711` or `4711.0`.
+  /// Returns the user id that a JSON value contains: a string, or a whole number such as `4711` or `4711.0`.
   ///
   /// - Throws: an error for a fraction, a number with an exponent, a boolean, and every id that ``read(_:)-(String)``
   ///   refuses.
@@ -32,7 +33,7 @@ public enum UserID {
 
 /// Name of an attribute of users.
 public enum AttributeName {
-  /// Returns the canonical name of a text, see ``Identifier``.
+  /// Returns the attribute name that a text contains, in canonical form, see ``Identifier``.
   ///
   /// - Throws: an error for a name that is empty, longer than 64 bytes, or has invisible characters.
   public static func read(_ text: String) throws(IdentifierError) -> String {
@@ -48,7 +49,7 @@ public enum PlainName {
   /// Form of a name, for messages.
   public static let form = "1 to 64 of A-Z a-z 0-9 . _ -"
 
-  /// Returns the name in a text: the text without white space at both ends, as for ``Identifier``.
+  /// Returns the name in a text: the text without white space at both ends (``Identifier/trimmed(_:)``).
   ///
   /// - Returns: `nil` for a text that is not a valid name.
   public static func read(_ text: String) -> String? {
@@ -56,8 +57,8 @@ public enum PlainName {
     return isValid(name) ? name : nil
   }
 
-  /// Returns whether a text is 1 to ``maximumLength`` of `A-Za-z0-9._-`. None of these characters has a meaning in a
-  /// key, an expression, a shell or a URL.
+  /// Returns whether a text consists of 1 to ``maximumLength`` characters of `A-Za-z0-9._-`. None of these characters
+  /// has a meaning in a key, an expression, a shell or a URL.
   public static func isValid(_ name: some StringProtocol) -> Bool {
     (1...maximumLength).contains(name.utf8.count) && name.utf8.allSatisfy(isLetter)
   }

@@ -1,13 +1,14 @@
-/// Search for the name that a person probably meant by an unknown name.
+/// Search for the name that a person probably meant when an unknown name was written.
 public enum Nearest {
-  /// Maximum length of a name that gets a suggestion. None of Carillon's names is longer, and the distance costs length
-  /// × length.
+  /// Maximum length of a name that gets a suggestion. None of Carillon's names is longer, and the time to calculate a
+  /// distance grows with the square of the length.
   static let longestName = 64
 
-  /// Returns the known name nearest to `name`, and of several the first one by the alphabet; `nil` if none is near
-  /// enough.
+  /// Returns the known name nearest to `name`; `nil` if none is near enough. If several are equally near, returns the
+  /// first one in alphabetical order.
   ///
-  /// A name that differs only in case is always near. Otherwise a third of its letters may differ, and at least one.
+  /// A name that differs only in case is always near. Otherwise, up to a third of its letters may differ; one letter
+  /// may always differ.
   ///
   /// - Parameter most: maximum number of letters that may differ, regardless of the length of the name.
   public static func match(
@@ -25,17 +26,17 @@ public enum Nearest {
     return best.name
   }
 
-  /// Returns a hint for an unknown name: the nearest known one, or otherwise all of them.
+  /// Returns a hint for an unknown name: the nearest known name, or all known names if none is near.
   public static func hint(_ name: String, among known: some Sequence<String>) -> String {
     if let match = match(name, among: known) { return "did you mean '\(match)'?" }
     let all = known.sorted()
     guard !all.isEmpty else { return "there are none" }
-    // More names than fit on a line of the screen are of no use.
+    // A list that is longer than a line of the screen is not useful.
     let shown = all.prefix(20).joined(separator: ", ")
     return "known: " + shown + (all.count > 20 ? ", …" : "")
   }
 
-  /// Returns Levenshtein's distance, with a swap of two neighbours counted as one step.
+  /// Returns the Levenshtein distance, in which a swap of two adjacent letters also counts as one step.
   static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
     var beforePrevious: [Int] = []
     var previous = Array(0...second.count)

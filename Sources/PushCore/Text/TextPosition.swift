@@ -19,7 +19,8 @@ public struct TextPosition: Sendable, Equatable, CustomStringConvertible {
   public var description: String { "line \(line), column \(column)" }
 }
 
-/// Beginnings of the lines of a text. With them, many positions need only one pass over the text.
+/// Offsets at which the lines of a text begin. They make it possible to find many positions with one pass over the
+/// text.
 public struct TextLines: Sendable {
   private let starts: [Int]
 

@@ -1,4 +1,5 @@
-/// Times as RFC 3339 text and as milliseconds since 1970. Works on bytes alone: no formatter, locale or time zone data.
+/// Times as RFC 3339 text and as milliseconds since 1970. The code works on bytes, without a formatter, a locale or
+/// time zone data.
 public enum Timestamp {
   /// Form of a time, for messages.
   public static let form = "RFC 3339, such as 2026-12-01T09:00:00Z"
@@ -8,7 +9,7 @@ public enum Timestamp {
 
   /// Returns milliseconds since 1970 of an RFC 3339 date-time; `nil` for any other text.
   ///
-  /// Smaller fractions are cut off. A leap second counts as the second after it, because UNIX time has none.
+  /// Fractions of a millisecond are cut off. A leap second counts as the second after it, because UNIX time has none.
   public static func milliseconds(_ text: some StringProtocol) -> Int? {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.number(digits: 4), scanner.take("-"),

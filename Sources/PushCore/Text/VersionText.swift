@@ -3,7 +3,7 @@ enum VersionText {
   /// Returns the version from its first digit on, which is the form that conditions compare.
   ///
   /// - Parameter text: a version, optionally after a `v` or the name of a system, and before a build in parentheses.
-  /// - Returns: `nil` for any other text, because it could not be compared.
+  /// - Returns: `nil` for any other text, because conditions could not compare it.
   static func read(_ text: String) -> String? {
     var rest = Identifier.trimmed(text)[...]
     if let build = rest.firstIndex(of: "("), rest.last == ")", build > rest.startIndex {

@@ -2,14 +2,16 @@
 public struct CampaignTiming: Sendable, Equatable {
   /// Local time at which each device gets the push; `nil` to send it when the campaign begins.
   public var localTime: LocalTime?
-  /// Time zone for devices with an unknown one.
+  /// Time zone for devices whose time zone is unknown.
   public var defaultZone = CampaignTiming.utc
-  /// Maximum lateness in seconds. Without local time: a job is accepted if `sendAt` is at most this long ago. With
-  /// local time: when the campaign begins, a device still gets the push if its local time is at most this long ago.
+  /// Maximum lateness in seconds. Without local time: a job is accepted if `sendAt` is at most this number of seconds
+  /// ago. With local time: a device still gets the push if its local time was at most this number of seconds before the
+  /// start of the campaign.
   public var late = CampaignTiming.defaultLate
   /// Quiet hours, in which devices get no pushes.
   public var quietHours: QuietHours?
-  /// Seconds after which nothing more is sent, counted from the start or from each device's own time.
+  /// Seconds after which nothing more is sent. They count from the start of the campaign, or with local time from each
+  /// device's time.
   public var maxDuration: Int?
   /// Schedule of a recurring campaign; `nil` for a campaign that runs once.
   public var repetition: Repetition?
@@ -28,11 +30,11 @@ public struct CampaignTiming: Sendable, Equatable {
   /// Attribute of users on which the time depends.
   public var attribute: String? { localTime?.attribute }
 
-  /// Returns the UNIX seconds from which on nothing is sent to a device; `nil` for no limit.
+  /// Returns the time, in UNIX seconds, after which nothing is sent to a device; `nil` for no limit.
   ///
   /// - Parameters:
   ///   - start: start of the campaign in UNIX seconds.
-  ///   - due: time at which the device gets the push; `nil` for immediately.
+  ///   - due: time at which the device gets the push, in UNIX seconds; `nil` for immediately.
   public func deadline(start: Int, due: Int?) -> Int? {
     maxDuration.map { (localTime == nil ? start : due ?? start) + $0 }
   }
@@ -42,7 +44,7 @@ public struct CampaignTiming: Sendable, Equatable {
 public struct LocalTime: Sendable, Equatable {
   /// Wall time, in the unit of ``ZoneRules``.
   public var wall: Int
-  /// Attribute of users that contains their own time of day. Users without it get the push at ``wall``.
+  /// Name of the user attribute that contains the user's own time of day. Users without it get the push at ``wall``.
   public var attribute: String?
 
   /// Creates an instance with these values.
@@ -51,19 +53,19 @@ public struct LocalTime: Sendable, Equatable {
     self.attribute = attribute
   }
 
-  /// Offset in seconds of the first clocks that show a time: Kiritimati is ahead of UTC by this much.
+  /// Largest offset ahead of UTC in seconds: that of Kiritimati, where clocks show a time first.
   static let furthestAhead = 14 * 3600
 
-  /// Offset in seconds of the last clocks that show a time: Baker Island is behind UTC by this much.
+  /// Largest offset behind UTC in seconds: that of Baker Island, where clocks show a time last.
   static let furthestBehind = 12 * 3600
 
-  /// Midnight before ``wall``, as a wall time.
+  /// Midnight at the beginning of the day of ``wall``, as a wall time.
   private var midnight: Int { wall.floorDivided(by: 86400).quotient * 86400 }
 
-  /// UNIX seconds at which the first clocks show this time.
+  /// Time at which the first clocks show this time, in UNIX seconds.
   public var beginning: Int { (attribute == nil ? wall : midnight) - Self.furthestAhead }
 
-  /// UNIX seconds at which the last clocks show this time.
+  /// Time at which the last clocks show this time, in UNIX seconds.
   var ending: Int { (attribute == nil ? wall : midnight + 86400) + Self.furthestBehind }
 
   /// Returns the same time of day on the first day on which no clock has reached it at a given time.
@@ -98,7 +100,7 @@ public struct TargetTiming: Sendable, Equatable {
   public struct Slot: Sendable, Hashable {
     /// Due time in ms since the epoch; 0 for immediately.
     public var due: Int
-    /// Whether the device gets nothing, because its time has passed or is in its quiet hours.
+    /// Whether the device gets nothing, because its time has passed or is in the quiet hours.
     public var isDropped: Bool
 
     /// Creates an instance with these values.

@@ -1,6 +1,6 @@
 /// Day of the Gregorian calendar.
 ///
-/// The calculation uses the calendar's cycle of 400 years, after Howard Hinnant, "chrono-Compatible Low-Level Date
+/// The calculation uses the calendar's cycle of 400 years. Source: Howard Hinnant, "chrono-Compatible Low-Level Date
 /// Algorithms". Years begin in March, so that the leap day is the last day of a year.
 struct CivilDate: Sendable, Equatable {
   var year: Int

@@ -1,7 +1,7 @@
 /// Recurring schedule: five fields as in crontab(5): minute, hour, day of the month, month, weekday.
 ///
-/// The fields are wall times. If clocks skip a time, the run begins when they skip it. If they show a time twice, the
-/// run begins at the first one. So a change of the clocks neither skips a run nor repeats one.
+/// The fields are wall times. If clocks skip a time, the run begins at the moment of the skip. If clocks show a time
+/// twice, the run begins at the first occurrence. So a change of the clocks neither skips a run nor repeats one.
 public struct CronSchedule: Sendable, Equatable {
   /// Bits of the allowed values of each field.
   private let minutes: UInt64
@@ -9,8 +9,8 @@ public struct CronSchedule: Sendable, Equatable {
   private let days: UInt64
   private let months: UInt64
   private let weekdays: UInt64
-  /// Whether both day fields must allow a day, because one of them is `*`. Otherwise one of them is sufficient
-  /// (crontab(5)).
+  /// Whether both day fields must allow a day. This is so if one of them begins with `*`. Otherwise, it is sufficient
+  /// if one field allows the day (crontab(5)).
   private let needsBoth: Bool
 
   /// Form of a schedule, for messages.
@@ -21,7 +21,8 @@ public struct CronSchedule: Sendable, Equatable {
   /// Maximum number of characters of a schedule. A list of all sixty minutes has fewer.
   public static let longest = 512
 
-  /// Number of days within which a possible time occurs: the 29th of February comes after at most eight years.
+  /// Number of days within which every valid schedule has a time. The longest interval is eight years, between two
+  /// 29ths of February.
   private static let horizon = 8 * 366 + 1
 
   /// - Parameter text: five fields with blanks between them.
@@ -48,13 +49,14 @@ public struct CronSchedule: Sendable, Equatable {
     }
   }
 
-  /// Returns the first time of the schedule after an instant; `nil` if the calendar ends before.
+  /// Returns the first time of the schedule after an instant; `nil` if there is none.
   ///
   /// - Parameters:
   ///   - instant: UNIX seconds.
   ///   - zone: the zone of the wall times.
   public func next(after instant: Int, in zone: ZoneRules) -> Int? {
-    // A later wall time never has an earlier instant. So a wall time that clocks have already shown can't be next.
+    // A later wall time never has an earlier instant, so the search can skip all wall times that clocks have already
+    // shown.
     var wall = zone.wall(at: instant).floorDivided(by: 60).quotient * 60
     while let match = nextWall(after: wall) {
       let found = zone.instant(ofWall: match)
@@ -66,8 +68,8 @@ public struct CronSchedule: Sendable, Equatable {
 
   /// Returns the last time of the schedule that is after one instant and not after another.
   public func last(until instant: Int, after start: Int, in zone: ZoneRules) -> Int? {
-    // The search begins with the shortest period before the end, because a schedule for every minute has too many times
-    // in a long one.
+    // The search tries short periods before the end first, because a schedule for every minute has too many times in a
+    // long period.
     for stretch in [3600, 86400, 32 * 86400, Int.max] {
       let from = stretch == .max ? start : max(start, instant - stretch)
       var found: Int?
@@ -85,7 +87,7 @@ public struct CronSchedule: Sendable, Equatable {
     return next * 86400 + found
   }
 
-  /// Returns the first allowed time of day from a time on, in seconds.
+  /// Returns the first allowed time of day that is not before `seconds`, in seconds after midnight.
   private func nextTime(from seconds: Int) -> Int? {
     let start = (seconds + 59) / 60
     for hour in start / 60..<24 where hours >> UInt64(hour) & 1 == 1 {
@@ -113,7 +115,7 @@ public struct CronSchedule: Sendable, Equatable {
   private struct Field {
     let name: String
     let range: ClosedRange<Int>
-    /// Names of the numbers, beginning with the first.
+    /// Names of the numbers, from the lower bound of ``range``.
     var names: [String] = []
 
     static let minute = Field(name: "minute", range: 0...59)
@@ -138,7 +140,7 @@ public struct CronSchedule: Sendable, Equatable {
         }
         let allowed: ClosedRange<Int>
         if pieces[0] == "*" {
-          // Here Sunday is only 0, not also 7.
+          // `*` includes Sunday as 0 only, not also as 7.
           allowed = range.lowerBound...(range.upperBound == 7 ? 6 : range.upperBound)
         } else {
           let ends = pieces[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)

@@ -4,12 +4,13 @@ public struct Repetition: Sendable, Equatable {
   public var schedule: CronSchedule
   /// Text of the schedule as in the job.
   public var text: String
-  /// Time zone of the schedule. If the campaigns use each device's local time, the devices' own zones count instead.
+  /// Time zone of the schedule. If the campaigns use each device's local time, the time zones of the devices apply
+  /// instead.
   public var zone: String
   /// Time of the last possible run: a wall time if devices' local time is used, otherwise UNIX seconds. `nil` for no
   /// end.
   public var end: Int?
-  /// Time of the first possible run, in the same unit; `nil` for no limit.
+  /// Time of the first possible run, in the unit of ``end``; `nil` for no limit.
   public var start: Int?
   /// Number of runs; `nil` for no limit.
   public var count: Int?
@@ -47,17 +48,18 @@ public struct Repetition: Sendable, Equatable {
     }
   }
 
-  /// Returns the last run that is due. One run replaces all runs that workers missed.
+  /// Returns the last run that is due. It replaces all earlier runs that workers missed.
   ///
   /// - Parameters:
   ///   - instant: UNIX seconds.
   ///   - missed: time at which the first missed run should have begun; not later than `instant`.
-  ///   - local: the local time of the devices; `nil` if the zone counts.
+  ///   - local: the local time of the devices; `nil` if the times are in the schedule's zone.
   ///   - zone: the rules of ``zone``.
   public func last(until instant: Int, from missed: Int, _ local: LocalTime?, in zone: ZoneRules) -> Run? {
     var run: Run?
     if local != nil {
-      // Going back three days is sufficient, because a campaign begins at most a day and 14 hours before its wall time.
+      // A search over the last three days is sufficient, because a campaign begins at most a day and 14 hours before
+      // its wall time.
       var next = self.next(after: max(missed - 1, instant - 3 * 86400), local, in: zone)
       while let found = next, found.begins <= instant {
         run = found
@@ -73,7 +75,7 @@ public struct Repetition: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - instant: UNIX seconds.
-  ///   - local: the local time of the devices; `nil` if the zone counts.
+  ///   - local: the local time of the devices; `nil` if the times are in the schedule's zone.
   ///   - zone: the rules of ``zone``.
   public func next(after instant: Int, _ local: LocalTime?, in zone: ZoneRules) -> Run? {
     guard let local else {

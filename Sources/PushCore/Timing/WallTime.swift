@@ -4,9 +4,9 @@ public enum WallTime {
   public static let form = "a local time without a zone, such as 2026-12-01T09:00:00"
 
   /// Returns the seconds since 1970 at which UTC shows a wall time: `2026-12-01T09:00:00`. `nil` for any other text,
-  /// also for a time with a zone.
+  /// including a time with a zone.
   public static func seconds(_ text: String) -> Int? {
-    // Only a zone makes the text a valid timestamp.
+    // If the text is a valid timestamp, it has a zone.
     guard Timestamp.milliseconds(text) == nil, let milliseconds = Timestamp.milliseconds(text + "Z"),
       milliseconds % 1000 == 0
     else { return nil }
@@ -18,7 +18,7 @@ public enum WallTime {
     String(Timestamp.format(milliseconds: seconds * 1000).prefix(19))
   }
 
-  /// Returns seconds after midnight of a time of day, `HH:MM`; `nil` for any other text.
+  /// Returns the seconds after midnight for a time of day, `HH:MM`; `nil` for any other text.
   public static func timeOfDay(_ text: String) -> Int? {
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, 1...2 ~= parts[0].utf8.count, parts[1].utf8.count == 2, let hour = number(parts[0]),

@@ -11,7 +11,7 @@ struct YearlyRules: Sendable, Equatable {
     case ofMonth(Int, week: Int, weekday: Int)
   }
 
-  /// Time of a change, by the wall clock before the change.
+  /// Time of a change, as the clock shows it before the change.
   struct Rule: Sendable, Equatable {
     var day: Day
     /// Seconds after midnight; may be on another day.
@@ -50,15 +50,15 @@ struct YearlyRules: Sendable, Equatable {
     return found
   }
 
-  /// Returns the changes of some years in their order, one for each instant.
+  /// Returns the changes of some years in their order, at most one for each instant.
   private func candidates(from first: Int, to last: Int) -> [ZoneRules.Change] {
     guard let summer else { return [] }
     var changes: [ZoneRules.Change] = []
     for year in first...last {
       let start = ZoneRules.Change(at: summer.start.instant(in: year, offset: standard), offset: summer.offset)
       let end = ZoneRules.Change(at: summer.end.instant(in: year, offset: summer.offset), offset: standard)
-      // South of the equator, summer time ends before it begins in a year. If the end of one summer time is the start
-      // of the next, summer time never ends (RFC 8536).
+      // In the southern hemisphere, summer time ends earlier in a year than it begins. If the end of one summer time is
+      // the start of the next, summer time never ends (RFC 8536).
       changes += start.at < end.at ? [start, end] : [end, start]
     }
     var ordered: [ZoneRules.Change] = []
@@ -92,7 +92,7 @@ extension YearlyRules.Rule {
 }
 
 extension YearlyRules {
-  /// - Parameter text: such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+  /// - Parameter text: a POSIX `TZ` string, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
   /// - Returns: `nil` for any other text.
   init?(posix text: some Collection<UInt8>) {
     var rest = Array(text)[...]

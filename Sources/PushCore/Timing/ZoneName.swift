@@ -6,7 +6,7 @@ public struct ZoneName: Equatable, Sendable {
   /// Canonical text of the name.
   public let text: String
 
-  /// Reason why a text names no time zone. The message follows the text.
+  /// Reason why a text names no time zone. An error message contains the text and then `message`.
   struct Problem: Error, Equatable {
     var message: String
     var hint: String
@@ -21,7 +21,7 @@ public struct ZoneName: Equatable, Sendable {
   ]
   /// Other names of UTC.
   private static let utc: Set = ["GMT0", "Greenwich", "UCT", "Universal", "Zulu"]
-  /// Prefixes of zones that Foundation has and the database does not.
+  /// Prefixes of zones that Foundation has but the database does not have.
   private static let foreign = ["SystemV/"]
 
   /// - Parameter text: a name as a phone or a person writes it.
@@ -45,12 +45,12 @@ public struct ZoneName: Equatable, Sendable {
     }
   }
 
-  /// Names for suggestions.
+  /// Names that suggestions contain.
   private static let usual = TimeZone.knownTimeZoneIdentifiers + [CampaignTiming.utc]
   private static let known = Set(usual)
 
-  /// Returns whether a text is a name of the database. Foundation contains its own list, so the result is the same on
-  /// every machine.
+  /// Returns whether a text is a name of the database. The list of names is part of Foundation, so the result is the
+  /// same on every machine.
   private static func isName(_ text: String) -> Bool {
     if known.contains(text) || plain.contains(text) { return true }
     // Foundation also accepts abbreviations.
@@ -58,13 +58,14 @@ public struct ZoneName: Equatable, Sendable {
       && TimeZone(identifier: text)?.identifier == text
   }
 
-  /// Number of letters of an abbreviation: `EST` and `ChST` in the database, `ET` in common use, and five as a margin.
+  /// Number of letters of an abbreviation: the database has `EST` and `ChST`, people also write `ET`, and five allows a
+  /// margin.
   private static let abbreviationLetters = 2...5
 
   /// Returns whether a text has the form of an abbreviation, such as `PST` or `IST`.
   ///
-  /// The database has files for some abbreviations. A file has one meaning of the abbreviation, and a phone may have
-  /// used another.
+  /// The database has files for some abbreviations. Such a file defines one meaning of the abbreviation, but a phone
+  /// may have used another meaning.
   public static func isAbbreviation(_ text: String) -> Bool {
     abbreviationLetters ~= text.utf8.count
       && text.utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 & 0xDF }

@@ -6,10 +6,11 @@ public enum ZoneOffset {
 
   /// Reads an offset without allocating memory.
   ///
-  /// - Parameter text: `UTC`, `GMT` or `Z` in any case, an offset in hours, `hh:mm` or `hhmm` after a sign, or both.
+  /// - Parameter text: `UTC`, `GMT` or `Z` in any case; a sign with hours, `hh:mm` or `hhmm`; or a name followed by
+  ///   such an offset.
   /// - Returns: seconds ahead of UTC; `nil` for any other text.
   public static func seconds(_ text: some Collection<UInt8>) -> Int? {
-    // No form is longer than `UTC+05:30` with a sign of three bytes.
+    // The longest form is `UTC+05:30` with a minus sign of three bytes.
     guard 1...11 ~= text.count else { return nil }
     var rest = text[...]
     let isNamed = takeName(&rest)

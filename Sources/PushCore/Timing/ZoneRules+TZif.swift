@@ -3,7 +3,7 @@ extension ZoneRules {
   /// Maximum size of a file in bytes. Files of the database have at most 4 kB.
   public static let largestFile = 1 << 20
 
-  /// Reads a file of any version. Leap seconds are skipped; no zone of the database proper has any.
+  /// Reads a file of any version. Leap seconds are skipped; the standard files of the database have none.
   ///
   /// - Returns: `nil` for bytes that are not a TZif file.
   public init?(tzif bytes: [UInt8]) {
@@ -48,9 +48,9 @@ extension ZoneRules {
       if !text.isEmpty {
         guard let rules = YearlyRules(posix: text) else { return nil }
         future = rules
-        // The last entry of the file and the rules must agree at the last instant of the file.
+        // The last entry of the file and the yearly rules must have the same offset at the last instant of the file.
         if header.times > 0, rules.offset(at: last) != previous { return nil }
-        // The rules apply from that instant on, even if the last entry did not change the offset.
+        // The yearly rules apply from the last instant on, even if the last entry did not change the offset.
         if header.times > 0, changes.last?.at != last { changes.append(Change(at: last, offset: previous)) }
       }
     }

@@ -73,10 +73,10 @@ public struct ZoneRules: Sendable, Equatable {
     Behaviour(offset: offset(at: range.lowerBound), changes: changes(in: range.lowerBound + 1..<range.upperBound))
   }
 
-  /// Returns the first instant at which clocks have reached a wall time. If they show it twice, this is the first one.
-  /// If they skip it, this is the instant at which they skip it.
+  /// Returns the first instant at which clocks have reached a wall time. If clocks show the wall time twice, returns
+  /// the first occurrence. If clocks skip it, returns the instant of the skip.
   public func instant(ofWall wall: Int) -> Int {
-    // No clock differs from UTC by this much: TZif allows 26 hours.
+    // No clock differs from UTC by 27 hours: TZif allows 26 hours.
     let window = 27 * 3600
     var offset = offset(at: wall - window)
     for change in changes(in: wall - window + 1..<wall + window) {

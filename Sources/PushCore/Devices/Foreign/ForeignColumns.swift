@@ -8,11 +8,11 @@ public struct ForeignColumns: Sendable {
     public var meaning: String?
     /// Number of values that could not be used and are left out.
     public var unusable = 0
-    /// First of these values.
+    /// First of the unusable values.
     public var example: String?
   }
 
-  /// Maximum number of columns in the summary. In a file with more, the names are data.
+  /// Maximum number of columns in the summary. A file with more columns uses data as column names.
   static let maximum = 500
 
   /// Columns in the order of their first occurrence.

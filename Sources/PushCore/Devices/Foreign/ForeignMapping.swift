@@ -2,7 +2,7 @@
 struct ForeignMapping: Sendable {
   private let meanings: [String: ForeignMeaning]
   private let prefixes: [String]
-  /// Whether the system has devices but no users. In that case, a token is its own user.
+  /// Whether the system has devices but no users. In that case, the token is also the user's id.
   let lacksUsers: Bool
 
   init(_ meanings: [String: ForeignMeaning], nothing: String = "", lacksUsers: Bool = false) {
@@ -31,7 +31,7 @@ struct ForeignMapping: Sendable {
   /// Columns that may contain tokens.
   var tokenColumns: [String] { meanings.keys.filter(isToken).sorted() }
 
-  /// Returns whether the meaning of a column depends on its members.
+  /// Returns whether members of a column have meanings of their own.
   func hasMembers(of path: String) -> Bool { meanings.keys.contains { $0.hasPrefix(path + ".") } }
 }
 
@@ -115,8 +115,8 @@ extension ForeignMapping {
     nothing: "ApplicationId CohortId RequestId Demographic.Make Demographic.Model Demographic.ModelVersion "
       + "Demographic.Platform Location.Latitude Location.Longitude Location.PostalCode Location.Region")
 
-  /// Documents that an app writes itself, because Firebase has no export of devices. The names are those of its
-  /// documentation and common choices of apps.
+  /// Documents that an app writes itself, because Firebase has no export of devices. The names are those of Firebase's
+  /// documentation and other names that apps often use.
   static let firebase = ForeignMapping(
     [
       "uid": .column(.user), "userId": .column(.user), "user_id": .column(.user), "user": .column(.user),
@@ -137,7 +137,7 @@ extension ForeignMapping {
   private static let otherToken = ForeignMeaning.anyToken(
     otherwise: "an FCM token; only the app knows its APNs token")
 
-  /// Requests to `/api/push`, one on each line, or their notifications. gorush itself stores no devices.
+  /// Requests to `/api/push`, one on each line, or the notifications in such requests. gorush itself stores no devices.
   static let gorush: ForeignMapping = {
     let notification: [String: ForeignMeaning] = [
       "tokens": .tokens,

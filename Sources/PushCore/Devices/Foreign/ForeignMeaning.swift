@@ -12,7 +12,7 @@ enum ForeignMeaning: Sendable {
   /// The kind of device, by these values in lower case. Any other value is an error, unless `otherwise` has a meaning
   /// for it.
   case device([String: ForeignDevice], otherwise: ForeignDevice? = nil)
-  /// A token of APNs, or of FCM for an Android device. Another token in this column means that the device is left out.
+  /// A token of APNs, or of FCM for an Android device. A device with any other token in this column is left out.
   case anyToken(otherwise: String)
   /// A list of objects, each with one device.
   case each(ForeignMapping)
@@ -46,8 +46,8 @@ struct ForeignDevice: Sendable {
   /// Reason why the device is left out; `nil` if it is imported.
   var reason: String?
 
-  /// Push services of the devices that other systems export, with the vendor's word for devices of an app that does not
-  /// use the service.
+  /// Push services of the devices that other systems export, with the vendor's name for messages about devices of an
+  /// app that does not use the service.
   enum Service: String {
     case apns, fcm
 
@@ -58,8 +58,8 @@ struct ForeignDevice: Sendable {
   static let apple = ForeignDevice(service: .apns)
   static let android = ForeignDevice(service: .fcm)
 
-  /// An environment of APNs, with the kind of token if it implies one. A member of a record that has other devices too
-  /// implies no service.
+  /// An environment of APNs, with the kind of token if it implies one. A member implies no service if its record may
+  /// also have other devices.
   static func of(_ environment: PushEnvironment, _ kind: TokenKind? = nil, _ service: Service? = nil) -> ForeignDevice {
     ForeignDevice(kind: kind, environment: environment, service: service)
   }

@@ -1,7 +1,7 @@
 /// Record of a foreign export, converted to Carillon's rows.
 ///
-/// A record may have several devices (a list in it, ``ForeignMeaning/each(_:)``) or none that the app uses. An error in a detail,
-/// such as an unknown zone, drops the detail and not the device.
+/// A record may have several devices in a list (``ForeignMeaning/each(_:)``), or no device that the app uses. If a
+/// detail is invalid, such as an unknown time zone, the detail is dropped and the device is kept.
 struct ForeignRecord {
   /// Facts about a device: first those of the whole record, then those of one device in a list.
   private struct Facts {
@@ -9,7 +9,7 @@ struct ForeignRecord {
     var standIns: [DeviceColumn: (text: String, name: String)] = [:]
     var attributes: [String: (text: String, name: String)] = [:]
     var service: ForeignDevice.Service?
-    /// A token that is not of APNs, if its column may have one.
+    /// A token that is not an APNs token, in a column that may contain such tokens.
     var otherToken: (text: String, name: String)?
     var reason: String?
   }
@@ -21,7 +21,7 @@ struct ForeignRecord {
 
   private static let noToken = "no token"
 
-  /// Maximum nesting: one level deeper than any of the systems writes.
+  /// Maximum nesting. No system writes such deep records.
   static let maximumNesting = 32
 
   private init(_ system: ForeignSystem, _ vocabulary: DeviceVocabulary) {
@@ -29,10 +29,10 @@ struct ForeignRecord {
     self.vocabulary = vocabulary
   }
 
-  /// Returns the rows of a record.
+  /// Returns the rows of the devices in a record.
   ///
   /// - Parameters:
-  ///   - members: the members of its object, or the fields of a line as texts with their names.
+  ///   - members: the members of the record's object, or the fields of a CSV record as texts with their names.
   ///   - seen: collects every column and every device that is left out.
   /// - Returns: a row or its error for each device that is imported.
   static func rows(
@@ -145,7 +145,7 @@ struct ForeignRecord {
       if Self.isHex(text) {
         facts.columns[.token] = facts.columns[.token] ?? (text, shown)
       } else {
-        // If another column has the APNs token, that one is used.
+        // If another column has the APNs token, the device gets that token instead.
         facts.standIns[.token] = (reason, shown)
         facts.otherToken = (text, shown)
       }

@@ -6,7 +6,7 @@ enum ForeignText: Sendable {
   case instant
   /// Seconds ahead of UTC, in whole minutes.
   case offset
-  /// The text with this prefix, which names the system of the id.
+  /// An id, to which this prefix with the name of the system is added.
   case prefixed(String)
 
   /// Explanation for people, shown after the column's name.
@@ -36,14 +36,14 @@ enum ForeignText: Sendable {
     }
   }
 
-  /// Returns milliseconds for a number of seconds or milliseconds. A number that is after 2001 when read as
-  /// milliseconds is taken as milliseconds.
+  /// Returns milliseconds for a number of seconds or milliseconds. A number counts as milliseconds if the result is a
+  /// time after 2001.
   private static func milliseconds(_ text: String) -> String? {
     guard let number = Double(text), number >= 0, number < 1e15 else { return nil }
     return String(Int(number < 1e12 ? number * 1000 : number))
   }
 
-  /// Returns RFC 3339 for a text without a zone, or with the zone `UTC`. All of these mean UTC.
+  /// Returns the time in RFC 3339 for a text without a zone, or with the zone `UTC` or `+0000`. All of them mean UTC.
   private static func timestamp(_ text: String) -> String {
     var text = text
     for zone in [" UTC", " +0000", "+0000"] where text.hasSuffix(zone) { text = text.dropLast(zone.utf8.count) + "Z" }
@@ -53,8 +53,8 @@ enum ForeignText: Sendable {
 }
 
 extension JSONValue {
-  /// Text of a string, a number or a bool; for a list of such values, its elements with commas between them. `nil` for
-  /// an empty or nested value.
+  /// Text of a string, a number or a bool; for a list of such values, the texts of its elements with commas between
+  /// them. `nil` for an empty or nested value.
   var scalarText: String? {
     switch kind {
     case .string(let text): text.isEmpty ? nil : text
