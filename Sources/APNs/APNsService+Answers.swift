@@ -2,7 +2,7 @@ public import PushCore
 
 extension APNsService {
   public func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply {
-    // An acceptance has no body; a proxy may add one.
+    // An acceptance has no body, but a proxy may add one, so the body is not read.
     if status / 100 == 2 { return PushReply(PushAnswer(kind: .answered, status: status)) }
     let content = ResponseBody(body)
     return PushReply(
@@ -14,8 +14,8 @@ extension APNsService {
     switch Reason(answer.reason) {
     case .expiredProviderToken: AnswerMeaning(blame: .replaces, event: .tokenExpired(generation: generation))
     case .tooManyProviderTokenUpdates: AnswerMeaning(blame: .counts, event: .tooManyTokens(generation: generation))
-    // `IdleTimeout`: APNs is about to close the connection. `UnrelatedKeyIdInToken`: the connection is bound to another
-    // key.
+    // `IdleTimeout`: APNs is about to close the connection. `UnrelatedKeyIdInToken`: APNs has bound the connection to
+    // another key.
     case .idleTimeout, .unrelatedKeyIdInToken: AnswerMeaning(blame: .replaces)
     case .shutdown: AnswerMeaning(blame: .counts)
     default: AnswerMeaning()
@@ -31,15 +31,16 @@ extension APNsService {
     case .expiredProviderToken: return .tokenExpired(generation: generation)
     case .tooManyProviderTokenUpdates: return .tooManyTokens(generation: generation)
     case .none, .other:
-      // APNs sends this GOAWAY for certificates of the other environment. A server that shuts down sends the same.
+      // APNs sends this GOAWAY for certificates of the other environment. A server that shuts down sends the same
+      // GOAWAY.
       guard goAway.hasCertificate, !goAway.isEstablished, goAway.isBeforeAnything else { return nil }
       return .turnedAway(generation: generation)
     default: return nil
     }
   }
 
-  /// Returns whether the answer means that the service is unavailable. 503 `Shutdown` comes from one server that stops.
-  /// `ServiceUnavailable`, and a 503 without a reason, come from the service.
+  /// Returns whether the answer means that the service is unavailable. A 503 with the reason `Shutdown` concerns one
+  /// server that stops. A 503 with `ServiceUnavailable`, or without a reason, concerns the whole service.
   public func isUnavailable(_ answer: PushAnswer) -> Bool { Reason(answer.reason) != .shutdown }
 
   /// Returns whether the token causes the error. A 410 does not count, because it has no effect on the connection

@@ -13,7 +13,7 @@ extension APNsService {
       expiration: destination.defaultExpiration(of: type))
   }
 
-  /// Replaces the dates in a Live Activity's push (``ActivityDates``).
+  /// Replaces the dates in a push for a Live Activity (``ActivityDates``).
   public func dated(_ job: JSONValue, _ bytes: [UInt8], start: Int) throws(JobError) -> [UInt8]? {
     guard case .object(let members) = job.kind,
       (try? Self.pushType(of: JobContent(of: members, for: self).own, nil)) == .liveactivity

@@ -1,10 +1,10 @@
 public import PushCore
 
 extension APNsService {
-  /// Decides the consequences of a refusal. A known reason decides, independent of its 4xx status. For an unknown or
-  /// missing reason, and for all other statuses, the status class decides. A status that is neither 2xx, 4xx nor 5xx
-  /// does not come from APNs. It comes from a server in between, which does the same to every push. Source: Apple,
-  /// "Handling notification responses from APNs".
+  /// Decides the consequences of a refusal. For a 4xx with a known reason, the reason decides, independent of the exact
+  /// status. Otherwise, the status decides. APNs sends only 2xx, 4xx and 5xx. Any other status comes from a server
+  /// between the worker and APNs, which would refuse every push in the same way. Source: Apple, "Handling notification
+  /// responses from APNs".
   public func disposition(
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
@@ -12,8 +12,8 @@ extension APNsService {
     case 400..<500:
       return Self.decide(clientError: answer, attempt: attempt, policy: policy, jitter: jitter)
     case 500..<600:
-      // Other servers still work if one stops, so the push is sent again immediately. The second time, Apple's waiting
-      // time applies.
+      // If one server stops, other servers still work, so the push is sent again immediately. After the second such
+      // answer, Apple's waiting time applies.
       if Reason(answer.reason) == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
       return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
     default: return .refusedHere(policy, answer.reason, jitter)
@@ -29,13 +29,13 @@ extension APNsService {
     case .unregistered: return Disposition(.finish(.unregistered), token: answer.status == 410 ? .prune : .quarantine)
     case .expiredToken: return Disposition(.finish(.expiredToken), token: answer.status == 410 ? .prune : .quarantine)
 
-    // The error is the same for every push of the campaign. It is in the job's headers or payload, or in the request
+    // The error is the same for every push of the campaign. The cause is the job's headers or payload, or the request
     // that every worker builds from them.
     case .badCollapseId, .badExpirationDate, .badPriority, .invalidPushType, .payloadEmpty, .payloadTooLarge,
       .missingPushType, .badRequestParams, .badRequestPayload, .missingChannelId, .badChannelId, .channelNotRegistered,
       .cannotCreateChannelConfig, .badMessageId, .missingDeviceToken, .duplicateHeaders:
       return .refusedForAll(policy, answer.reason, jitter)
-    // The error is in this worker's topic or credential, or between the worker and APNs.
+    // The cause is this worker's topic or credential, or a server between the worker and APNs.
     case .badTopic, .missingTopic, .topicDisallowed, .topicMismatch, .featureNotEnabled, .badPath, .methodNotAllowed:
       return .refusedHere(policy, answer.reason, jitter)
 
@@ -43,16 +43,17 @@ extension APNsService {
       .badEnvironmentKeyIdInToken:
       return .held(policy, answer.reason, jitter)
 
-    // The provider token source measures its clock again and signs one more token. A second refusal holds the target.
+    // The provider token source measures its clock again and signs one more token. After a second refusal, the target
+    // is held.
     case .expiredProviderToken: return attempt <= 1 ? Disposition(.resendNow) : .held(policy, answer.reason, jitter)
-    // The connection causes the error, and its engine replaces the connection.
+    // The connection is the cause of the error. `ConnectionEngine` replaces it.
     case .idleTimeout, .unrelatedKeyIdInToken:
       return attempt <= 2
         ? Disposition(.resendNow) : .later(policy.afterServerError(asked: answer.asked, chance: jitter))
 
     case .tooManyRequests:
       return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
-    // The limit concerns the credential, not the device: a wait of two seconds would change nothing.
+    // The limit concerns the credential, not the device: a wait of 2 s would change nothing.
     case .tooManyProviderTokenUpdates: return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
 
     case .none, .other, .internalServerError, .serviceUnavailable, .shutdown:

@@ -19,14 +19,15 @@ extension APNsService {
     try own.choice("pushType", default: isSilent(own, message) ? .background : .alert)
   }
 
-  /// Returns whether a message has only data, and `apns` adds nothing that is shown.
+  /// Returns whether a message has only data, and the object `apns` of the job adds nothing that the device shows.
   private static func isSilent(_ own: JobFields, _ message: CommonMessage?) -> Bool {
     guard let message, !message.isPerceptible else { return false }
     guard case .object(let payload)? = own.value("payload")?.kind else { return true }
     return payload.value("aps") == nil
   }
 
-  /// Returns the priority of a job: `apns.priority`, or otherwise that of the urgency, or otherwise that of the type.
+  /// Returns the priority of a job: `apns.priority`; if missing, the priority of the urgency; if missing, the default
+  /// of the push type.
   static func priority(of own: JobFields, _ type: PushType, _ urgency: Urgency?) throws(JobError) -> Int {
     guard let value = own.value("priority") else {
       return switch urgency {

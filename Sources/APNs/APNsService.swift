@@ -8,8 +8,8 @@ public struct APNsService: PushService {
 
   private static let reasons = (0...UInt8.max).map { Array((Reason(rawValue: $0)?.name ?? "").utf8) }
 
-  /// The app; `nil` if it is not known. Without an app, rules that depend on it are not checked, and nothing can be
-  /// sent.
+  /// The app; `nil` if it is not known. Without an app, rules that depend on the app are not checked, and nothing can
+  /// be sent.
   public var app: AppTraits?
 
   /// - Parameter app: the app; `nil` if it is not known.

@@ -4,7 +4,7 @@ extension HTTPExchange.Response {
   /// Reason of a rejection.
   public var reason: Reason { content.reason }
 
-  /// Apple's name of the reason, also if this version does not know it; `nil` for none.
+  /// Apple's name of the reason, even if this version does not know the reason; `nil` for none.
   public var reasonText: String? {
     let content = content
     let text = content.unknownReason ?? content.reason.name

@@ -15,11 +15,11 @@ public struct PushHeaders: Sendable, Equatable {
   public var expiration: Int?
   /// `apns-collapse-id`; `nil` sends no header.
   public var collapseID: String?
-  /// `apns-channel-id`. If it is set, the push is a broadcast to this channel, and ``topic`` is the bundle id in its
-  /// path.
+  /// `apns-channel-id`. If it is set, the push is a broadcast to this channel, and its path contains ``topic``, which
+  /// is the bundle id.
   public var channel: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(
     topic: String, pushType: PushType, priority: Int, expiration: Int? = nil, collapseID: String? = nil,
     channel: String? = nil

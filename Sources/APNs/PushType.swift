@@ -19,7 +19,8 @@ public enum PushType: String, CaseIterable, Sendable {
     }
   }
 
-  /// Returns the topic for an app with this bundle id. A bundle id that already has the suffix is unchanged.
+  /// Returns the topic for an app with this bundle id. If the bundle id already has the suffix, it is returned
+  /// unchanged.
   public func topic(bundle: String) -> String {
     bundle.hasSuffix(topicSuffix) ? bundle : bundle + topicSuffix
   }
@@ -32,11 +33,11 @@ public enum PushType: String, CaseIterable, Sendable {
   /// The largest payload in bytes (Apple: 5 KB for VoIP, 4 KB for all other pushes to a device).
   public var maximumPayload: Int { self == .voip ? 5120 : 4096 }
 
-  /// Default of `apns-priority`: APNs' own default, except for background pushes, which must not use it.
+  /// Default of `apns-priority`: APNs' own default, 10, except for background pushes, which must not use 10.
   public var defaultPriority: Int { self == .background ? 5 : 10 }
 
-  /// Default of `apns-expiration`. A late call or voice message is worse than none: Apple requires 0 for push to talk,
-  /// and 0 or a few seconds for VoIP.
+  /// Default of `apns-expiration`. A call or voice message that arrives late is worse than none: Apple requires 0 for
+  /// push to talk, and 0 or a few seconds for VoIP.
   public var defaultExpiration: Expiration {
     switch self {
     case .voip, .pushtotalk: .immediate

@@ -60,7 +60,7 @@ public enum Reason: UInt8, CaseIterable, Sendable {
   /// Apple's spelling. Empty for ``none``, and for ``other``, whose text is stored next to the record.
   public var name: String { Self.names[Int(rawValue)] }
 
-  /// Names by raw value, computed only one time: a case's own name costs as much time as a push.
+  /// Names by raw value, computed only once, because reading the name of a case takes as much time as a push.
   private static let names: [String] = (0...UInt8.max).map { value in
     switch Reason(rawValue: value) {
     case nil, .none?, .other?: ""

@@ -1,8 +1,8 @@
 extension Reason {
   /// Creates the reason with this spelling: ``other`` for an unknown spelling, ``none`` for no bytes.
   ///
-  /// Rejections are a few percent of all answers, and at most four names have the same length. So a scan is faster than
-  /// hashing.
+  /// A linear search by length and bytes is faster than hashing: at most four names have the same length. Rejections
+  /// are only a few percent of all answers.
   public init(name: UnsafeRawBufferPointer) {
     guard name.count > 0 else {
       self = .none
@@ -22,7 +22,7 @@ extension Reason {
 
   private static let spellings: [(bytes: [UInt8], reason: Reason)] =
     allCases.filter { !$0.name.isEmpty }.map { (Array($0.name.utf8), $0) } + [
-      // Documented with "KeyId", observed with "Key" (APNSwift, October 2025).
+      // Apple documents the name with "KeyId", but APNs was observed to send "Key" (APNSwift, October 2025).
       (Array("BadEnvironmentKeyInToken".utf8), .badEnvironmentKeyIdInToken),
       // The spelling on Apple's page about broadcasts.
       (Array("Service Unavailable".utf8), .serviceUnavailable),

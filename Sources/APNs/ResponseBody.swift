@@ -2,11 +2,11 @@ internal import PushCore
 
 /// The content of a rejection's body: `{"reason":"Unregistered","timestamp":1700000000000}`.
 ///
-/// A body that is not a flat JSON object has no reason, and the status class decides.
+/// A body that is not a flat JSON object has no reason. The status then decides the consequences.
 struct ResponseBody: Equatable {
   /// The reason; `other` if this version does not know it.
   var reason = Reason.none
-  /// ms since the epoch; 0 if absent.
+  /// `timestamp` in ms since the epoch; 0 if absent.
   var timestamp: UInt64 = 0
   /// The text of an unknown reason.
   var unknownReason: String?

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// What FCM expects of its senders: connections, retries and the quota of a project.
+/// Rules of FCM for its senders: connections, retries and the quota of a project.
 ///
 /// Sources: "Scale FCM requests" (Firebase documentation) for retries, timeouts and the slow start, "Throttling and
 /// quotas" for the quota, the Firebase Admin SDKs for Node.js and Java for the streams, and bloomberg/pushiko for age and
@@ -15,14 +15,16 @@ enum FCMPolicies {
     policy.start = .fullWindow
     policy.hasUnprovenConnection = false
     policy.growth = .whenBusy
-    // FCM ends a connection with more streams (GOAWAY `exceeded_max_concurrent_streams`).
+    // FCM ends a connection that has more streams (GOAWAY `exceeded_max_concurrent_streams`).
     policy.maximumStreams = 100
     // FCM ends a connection after about an hour.
     policy.maximumAge = 55 * 60 * second
-    // FCM ends a connection at the third PING without a request between. Google's own client closes at 90 s.
+    // FCM ends a connection at the third PING without a request between the PINGs. Google's own client closes a
+    // connection after 90 s without a request.
     policy.maximumPings = 2
     policy.idleClose = 90 * second
-    // Google asks for at least 10 s, after which FCM's inner calls time out. Less makes duplicates.
+    // Google asks for at least 10 s: after this time, FCM's internal calls time out. A shorter wait would cause
+    // duplicates.
     policy.minimumAnswerTimeout = 20 * second
     return policy
   }
@@ -34,13 +36,14 @@ enum FCMPolicies {
     bounds.minimumAfterTooManyRequests = 60_000
     bounds.minimumAfterDoubt = 10_000
     bounds.maximumDelay = 3_600_000
-    // Five attempts end after about a quarter of an hour: 10, 40, 160 and 640 s.
+    // The delays between five attempts are 10, 40, 160 and 640 s, about a quarter of an hour in total.
     bounds.serverErrorFactor = 4
     bounds.maximumTime = 3_600_000
     return bounds
   }
 
-  /// Returns the quota of a Firebase project: by default 600,000 messages a minute for all its apps.
+  /// Returns the quota of a Firebase project: by default 600,000 messages a minute for all apps of the project
+  /// together.
   static func quota(project: String) -> ServiceQuota {
     ServiceQuota(name: "fcm:\(project)", perSecond: 10_000, rampSeconds: 60)
   }

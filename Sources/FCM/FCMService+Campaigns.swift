@@ -9,13 +9,13 @@ extension FCMService {
   public func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer {
     composer(
       for: campaign, expiration: expiration,
-      // A duplicate replaces the notification that it repeats.
+      // With a tag, a duplicate push replaces the notification of the first one.
       tag: campaign.message.collapseID ?? PushID.collapseID(campaign: campaign.whole))
   }
 
   /// Returns the composer of a campaign's pushes.
   ///
-  /// - Parameter tag: the tag of notifications without one; `nil` for none.
+  /// - Parameter tag: the tag for notifications whose message sets none; `nil` for no tag.
   func composer(for campaign: Campaign, expiration: Int?, tag: String?) -> any PushComposer {
     FCMComposer(
       campaign, project: project ?? "",
@@ -27,7 +27,7 @@ extension FCMService {
       expiration: expiration)
   }
 
-  /// A message without content. FCM accepts it for every valid target.
+  /// A message without content. FCM accepts such a message for every valid token.
   public var silentPush: [UInt8] { Array(#"{"pushType":"background","message":{"data":{}}}"#.utf8) }
 
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {

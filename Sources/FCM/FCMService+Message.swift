@@ -11,7 +11,7 @@ extension FCMService {
 
   public var payloadField: String { "message" }
 
-  /// Returns the place of the badge count, and that of the keys: the data that Android devices get.
+  /// Returns the place of the badge count, and the place of the keys: the data that Android devices get.
   public func payloadPlaces(in payload: JSONValue) -> PayloadPlaces {
     let badge = ["android", "notification", "notification_count"]
     guard case .object(let message) = payload.kind,
@@ -32,14 +32,15 @@ extension FCMService {
     try own.choice("pushType", default: isSilent(own, message) ? .background : .alert)
   }
 
-  /// Returns whether a message has only data, and `fcm` adds no notification.
+  /// Returns whether a message has only data, and the object `fcm` of the job adds no notification.
   private static func isSilent(_ own: JobFields, _ message: CommonMessage?) -> Bool {
     guard let message, !message.isPerceptible else { return false }
     guard case .object(let payload)? = own.value("message")?.kind else { return true }
     return !MessageAdditions.showsNotification(payload)
   }
 
-  /// Returns 10 for `HIGH` and 5 for `NORMAL`: that of the urgency, or otherwise that of the type.
+  /// Returns 10 for `HIGH` and 5 for `NORMAL`: the priority of the urgency, or the default of the push type if the job
+  /// has no urgency.
   static func priority(of type: FCMPushType, _ urgency: Urgency?) -> Int {
     switch urgency {
     case .high: 10

@@ -5,7 +5,7 @@ public import PushCore
 public struct FCMService: PushService {
   private static let reasons = (0...UInt8.max).map { Array((FCMReason(rawValue: $0)?.name ?? "").utf8) }
 
-  /// Id of the Firebase project; `nil` if it is not known. Without it, nothing can be sent.
+  /// Id of the Firebase project; `nil` if it is not known. Without a project, nothing can be sent.
   public var project: String?
 
   /// - Parameter project: the id of the Firebase project; `nil` if it is not known.

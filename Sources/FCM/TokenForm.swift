@@ -1,7 +1,7 @@
 /// Form of an address of a device: a registration token or a Firebase installation ID.
 ///
-/// Both are texts of one alphabet, so the store keeps them in one column, and this type tells them apart. Source: FCM's
-/// discovery document (`fcm:v1`, fields `token` and `fid`) and the Firebase Installations SDK.
+/// Both use the same alphabet, so the store keeps them in the same column, and this type distinguishes them. Source:
+/// FCM's discovery document (`fcm:v1`, fields `token` and `fid`) and the Firebase Installations SDK.
 enum TokenForm: Equatable {
   /// Registration token, sent as `message.token`. It contains a colon.
   case registration
@@ -15,8 +15,8 @@ enum TokenForm: Equatable {
 
   /// Returns the form of a text; `nil` if FCM can't have issued it.
   ///
-  /// A text without a colon that is not an installation ID is refused: FCM answers such a typo with `UNREGISTERED`,
-  /// like an uninstalled app.
+  /// A text without a colon that is not an installation ID is refused: FCM would answer it with `UNREGISTERED`, as for
+  /// an uninstalled app, although it may only be a typing error.
   init?(_ text: some Collection<UInt8>) {
     guard !text.isEmpty, text.count <= Self.maximumLength else { return nil }
     var hasColon = false
@@ -39,8 +39,8 @@ enum TokenForm: Equatable {
     self = .installation
   }
 
-  /// Returns whether a text is an installation ID. Runs for every push. The length alone answers for nearly every
-  /// registration token, so its characters are not read.
+  /// Returns whether a text is an installation ID. It runs for every push. For almost every registration token, the
+  /// length is sufficient, and the characters are not read.
   static func isInstallation(_ text: ArraySlice<UInt8>) -> Bool {
     text.count == installationLength && TokenForm(text) == .installation
   }

@@ -82,7 +82,7 @@ public struct ConfiguredService: Sendable, Equatable {
   /// The settings of the app.
   public var settings: any PushServiceSettings
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ tools: any PushServiceTools, _ settings: any PushServiceSettings) {
     (self.tools, self.settings) = (tools, settings)
   }
@@ -99,7 +99,7 @@ public struct CredentialExpiry: Sendable, Equatable {
   /// Last valid second, in UNIX time.
   public let end: Int64
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(name: String, end: Int64) { (self.name, self.end) = (name, end) }
 }
 

@@ -95,7 +95,7 @@ public struct ResultID {
   /// Returns the id of the push to a token.
   public let text: (_ token: DeviceToken) -> String
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(name: String, text: @escaping (_ token: DeviceToken) -> String) {
     (self.name, self.text) = (name, text)
   }

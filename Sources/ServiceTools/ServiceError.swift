@@ -15,7 +15,7 @@ public struct ServiceError: Error, Sendable, Equatable {
   /// Remedy.
   public let hint: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(_ code: Code, _ message: String, hint: String? = nil) {
     (self.code, self.message, self.hint) = (code, message, hint)
   }

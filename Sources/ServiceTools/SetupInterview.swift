@@ -45,7 +45,7 @@ public struct SetupDraft: Sendable, Equatable {
   /// Files that the options name. They must exist before the configuration is written.
   public var files: [String] = []
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(lines: [String] = [], files: [String] = []) { (self.lines, self.files) = (lines, files) }
 
   /// Adds a line.

@@ -6,8 +6,8 @@ public import TLS
 /// A push certificate for connections to APNs.
 public final class ClientCertificate: PushCredential {
   /// Number of consecutive connections that APNs ends before the first push, after which the environment is considered
-  /// wrong. libcurl does not return the reason in the GOAWAY. A server that shuts down does the same, but not three
-  /// times in a row.
+  /// wrong. The limit is necessary because libcurl does not return the reason in the GOAWAY. A server that shuts down
+  /// also ends connections, but not three in a row.
   static let turnedAwayLimit = 3
 
   private struct State {
@@ -42,8 +42,8 @@ public final class ClientCertificate: PushCredential {
   /// The facts of the certificate: topics, environments, validity.
   public var certificate: PushCertificate { state.withLock { $0.certificate } }
 
-  /// Uses another identity from now on. New connections use it, and old connections complete their pushes in flight. A
-  /// stopped certificate is tried again.
+  /// Uses another identity from now on. New connections use it, and old connections complete their pushes in flight. If
+  /// the certificate was stopped, connections try again.
   ///
   /// - Throws: ``TLS/TLSError`` if the certificate can't be read; nothing changes in this case.
   public func replace(_ identity: TLSIdentity) throws {
@@ -93,7 +93,7 @@ public final class ClientCertificate: PushCredential {
   public func resume() {
     change { state in
       guard state.stopped != nil else { return }
-      // With a new number, late answers of old connections can't stop the certificate again.
+      // With a new generation, late answers on old connections can't stop the certificate again.
       state.generation += 1
       state.tryAgain()
     }
@@ -115,7 +115,7 @@ public final class ClientCertificate: PushCredential {
     return "\(words ?? reason.name), \(subject); fix certificate, environment or topic"
   }
 
-  /// Does nothing: the certificate contains its validity, and APNs checks it with its own clock.
+  /// Does nothing: the certificate contains its validity, and APNs checks the validity by its own clock.
   public func setOffset(_ seconds: Int64) {}
 
   public func observe(_ body: @escaping @Sendable () -> Void) {

@@ -7,12 +7,13 @@ public struct ProviderToken: Sendable, Equatable {
   public let jwt: String
   /// `iat`: UNIX seconds.
   public let issuedAt: Int64
-  /// Number of the token within its source. It distinguishes answers about this token from answers about an older one.
+  /// Number of the token within its source. With this number, an answer about this token differs from an answer about
+  /// an older one.
   public let generation: Int
   /// Number of the key within its source. APNs binds a connection to its first key.
   let keyGeneration: Int
 
-  /// The form of the token for a push.
+  /// The token in the form that connections use.
   var bearer: BearerToken { BearerToken(text: jwt, generation: generation, connection: keyGeneration) }
 
   init(jwt: String, issuedAt: Int64, generation: Int, keyGeneration: Int) {

@@ -1,13 +1,14 @@
-/// The times at which provider tokens are issued: every half hour, at the same instant in every worker of a fleet.
+/// The times at which provider tokens are issued: every half hour, at the same instant on all workers of a fleet.
 ///
 /// The claims depend only on the time and the key. So workers need no communication, and restarts can't cause
 /// `TooManyProviderTokenUpdates`. APNs accepts a token for an hour and allows a change every 20 minutes (Apple,
 /// "Establishing a token-based connection to APNs"). A token of this grid is 5 to 35 minutes old. Each key has an
-/// offset derived from its id, so that the keys do not change at the same time, nor at the full hour when news is sent.
+/// offset derived from its id, so that the tokens of different keys do not change at the same time. It also makes a
+/// change at the full hour unlikely, when many pushes are sent.
 enum ProviderTokenGrid {
   /// Seconds between two tokens.
   static let period: Int64 = 1800
-  /// Additional age of a token in seconds: a worker's clock may be this far ahead of Apple's.
+  /// Additional age of a token in seconds. A worker's clock may therefore be ahead of Apple's clock by up to this time.
   static let lag: Int64 = 300
 
   /// Returns the `iat` of the token for the time `now`, both in UNIX seconds.
@@ -30,7 +31,7 @@ enum ProviderTokenGrid {
     return Int64(hash % UInt64(period))
   }
 
-  /// Returns the remainder of a division that rounds down, so that times before 1970 are on the grid too.
+  /// Returns the remainder of a division that rounds down, so that the result is also right for times before 1970.
   private static func remainder(_ seconds: Int64) -> Int64 {
     let remainder = seconds % period
     return remainder < 0 ? remainder + period : remainder

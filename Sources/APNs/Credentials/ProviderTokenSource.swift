@@ -15,7 +15,7 @@ public final class ProviderTokenSource: PushCredential {
   /// Seconds for which the source keeps a token after `TooManyProviderTokenUpdates`: APNs allows one change in 20
   /// minutes.
   static let keptAfterTooMany: Int64 = 1200
-  /// Greatest age of a token in seconds: APNs refuses it after an hour.
+  /// Maximum age of a token in seconds: APNs refuses a token after an hour.
   static let oldest: Int64 = 3300
 
   /// The key's id, ten characters.
@@ -33,7 +33,7 @@ public final class ProviderTokenSource: PushCredential {
     var keyGeneration = 0
     var offset: Int64 = 0
     var current: ProviderToken?
-    /// Number of issued tokens; it is the generation of the last one.
+    /// Number of issued tokens; also the generation of the last token.
     var issued = 0
     var phase = Phase.onGrid
     var observers: [@Sendable () -> Void] = []
@@ -45,8 +45,8 @@ public final class ProviderTokenSource: PushCredential {
     case kept(until: Int64)
     /// APNs refused a token as expired, and the source measures its clock.
     case measuring
-    /// APNs refused the token of the grid as expired. The source signed another token outside the grid and keeps it
-    /// until this time.
+    /// APNs refused the token of the grid as expired. The source signed another token outside the grid and keeps that
+    /// token until this time.
     case offGrid(until: Int64)
     /// Stopped, with the text of APNs if the reason has no name.
     case stopped(ReasonCode, words: String? = nil)
@@ -56,8 +56,9 @@ public final class ProviderTokenSource: PushCredential {
   ///   - keyID: letters and digits; Apple's ids have ten.
   ///   - teamID: letters and digits; Apple's ids have ten.
   ///   - key: the key of the `.p8` file.
-  ///   - clock: this machine's UNIX seconds.
-  ///   - measureOffset: called if APNs refuses a token as expired, because the clock or Redis may have changed.
+  ///   - clock: returns this machine's time in UNIX seconds.
+  ///   - measureOffset: measures the clock again if APNs refuses a token as expired, because this machine's clock or
+  ///     the Redis server may have changed.
   /// - Throws: ``ProviderTokenError`` for an invalid id.
   public init(
     keyID: String, teamID: String, key: ECPrivateKey,
@@ -81,7 +82,7 @@ public final class ProviderTokenSource: PushCredential {
     state = Mutex(State(key: key))
   }
 
-  /// This machine's UNIX seconds.
+  /// Returns this machine's time in UNIX seconds.
   public static let systemClock: @Sendable () -> Int64 = { Int64(time(nil)) }
 
   /// Sets by how many seconds the fleet's clock is ahead of this machine's clock.
@@ -89,8 +90,8 @@ public final class ProviderTokenSource: PushCredential {
     state.withLock { $0.offset = seconds }
   }
 
-  /// Signs with another key from now on, because its file was replaced. Its tokens use new connections, and a stopped
-  /// source is tried again. The same key changes nothing.
+  /// Signs with another key from now on, because its file was replaced. Tokens of the new key use new connections, and
+  /// a stopped source issues tokens again. If the key is the same, nothing changes.
   public func replace(key: ECPrivateKey) {
     guard state.withLock({ $0.key.publicPEM }) != key.publicPEM else { return }
     change { state in
@@ -154,7 +155,7 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Issues tokens again, as after the start.
+  /// Ends a stop: the source issues tokens again, as after its start.
   public func resume() {
     change { state in
       guard case .stopped = state.phase else { return }
@@ -186,7 +187,7 @@ public final class ProviderTokenSource: PushCredential {
     Task { mintOffGrid(offset: await measureOffset()) }
   }
 
-  /// Handles `TooManyProviderTokenUpdates`: keeps the current token as long as possible.
+  /// Handles `TooManyProviderTokenUpdates`: keeps the current token for 20 minutes, but not beyond its maximum age.
   func tooManyUpdates(generation: Int) {
     state.withLock { state in
       guard let current = state.current, current.generation == generation else { return }

@@ -10,9 +10,9 @@ public struct PushCertificate: Sendable, Equatable {
     case sandbox, production
   }
 
-  /// Allowed topics. The first is the app's own; empty if the certificate contains none.
+  /// Allowed topics. The first is the app's own topic. Empty if the certificate contains none.
   public let topics: [String]
-  /// Named environments; empty if there are none, as in certificates for Wallet and for MDM.
+  /// Environments that the certificate names; empty if it names none, as certificates for Wallet and MDM do.
   public let environments: Set<Environment>
   /// Common name: `Apple Push Services: com.example.news`.
   public let name: String
@@ -23,8 +23,8 @@ public struct PushCertificate: Sendable, Equatable {
 
   /// Reads the permissions from the facts of a certificate.
   public init(_ facts: CertificateFacts) {
-    // `SEQUENCE { UTF8String topic, SEQUENCE { UTF8String kind, … }, … }`: the sequence after a topic has its
-    // kinds. The suffixes of the topics say the same.
+    // `SEQUENCE { UTF8String topic, SEQUENCE { UTF8String kind, … }, … }`: the sequence after a topic contains the
+    // kinds of pushes. The suffixes of the topics contain the same information, so the kinds are not read.
     let listed = facts.extensions[Self.arc + "6"].flatMap(ASN1.texts(inSequence:)) ?? []
     topics = (facts.userID.map { [$0] } ?? []) + listed.filter { $0 != facts.userID }
     name = facts.commonName ?? "without a name"
@@ -41,7 +41,7 @@ public struct PushCertificate: Sendable, Equatable {
   }
 
   /// Returns whether the certificate allows pushes for the bundle id, as far as its topics are known. All topics of an
-  /// app start with the app's own.
+  /// app begin with its bundle id.
   public func covers(bundle: String) -> Bool {
     topics.isEmpty || topics.contains { $0 == bundle || $0.hasPrefix(bundle + ".") }
   }

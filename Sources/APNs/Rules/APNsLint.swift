@@ -1,7 +1,8 @@
 internal import PushCore
 internal import ServiceTools
 
-/// Checks of a file by the rules of APNs. The file has a payload, a job or old settings for the binary interface.
+/// Checks of a file by the rules of APNs. The file contains a payload, a template, a job, or old settings for APNs'
+/// binary interface.
 struct APNsLint {
   /// Result of the checks.
   private(set) var result: PushLint
@@ -14,8 +15,8 @@ struct APNsLint {
   /// - Parameters:
   ///   - bytes: the file.
   ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
-  ///   - pushType: the push type of a payload; `nil` infers it. A job contains its own.
-  ///   - app: the app of a payload, by its name in `apps`. A job contains its own.
+  ///   - pushType: the push type of a payload; `nil` to infer it. A job contains its own push type.
+  ///   - app: the app of a payload, by its name in `apps`. A job contains its own app.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds.
   /// - Throws: if the file is not JSON and has no traces of the binary interface.
@@ -61,7 +62,7 @@ struct APNsLint {
     }
     if let undated {
       result.findings.append(Finding(PushRule.job, undated.field, undated.message, hint: undated.hint))
-      // The rules would also report that the date is not a number, which adds nothing.
+      // The rules are not checked, because they would only report again that the date is not a number.
       drafts = []
     }
     if let draft = drafts.first {
@@ -69,7 +70,7 @@ struct APNsLint {
       result.pushType = draft.pushType.rawValue
       result.isInferred = kind != .job && pushType == nil && !APNsService().namesPushType(root)
       result.sizes = Self.sizes(of: draft, all: result.isInferred)
-      // Uses the largest of several languages or variants: if it fits, all fit.
+      // The size is that of the largest language or variant. If it fits, all fit.
       if let most = drafts.map(\.sentSize).max() {
         for index in result.sizes.indices { result.sizes[index].bytes = most }
       }
@@ -77,7 +78,7 @@ struct APNsLint {
     result.place(in: root, bytes)
   }
 
-  /// Returns the findings for settings of the binary interface; `nil` if there are no traces of them.
+  /// Returns the findings for settings of the binary interface; `nil` if the file has no traces of such settings.
   private static func legacy(_ bytes: [UInt8]) -> PushLint? {
     let findings = LegacyVocabulary.findings(in: bytes)
     guard !findings.isEmpty else { return nil }
@@ -94,14 +95,14 @@ struct APNsLint {
     return members.value("aps") == nil && APNsService().isJob(root)
   }
 
-  /// Returns whether the JSON is a single payload, which has the one member that no job has.
+  /// Returns whether the JSON is a payload: it has `aps`, which no job has.
   static func isPayload(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     return members.value("aps") != nil && !isJob(root)
   }
 
-  /// Returns whether the JSON is neither a job nor a payload. Words of the binary interface are then not part of a
-  /// visible text.
+  /// Returns whether the JSON is neither a job nor a payload. In such a file, words of the binary interface are not
+  /// part of a text that a push shows.
   private static func mayBeConfiguration(_ root: JSONValue) -> Bool {
     !isPayload(root) && !isJob(root)
   }
@@ -117,7 +118,8 @@ struct APNsLint {
     return app
   }
 
-  /// Returns a job or a template with the final dates of a Live Activity, its text, and the error in these dates.
+  /// Replaces the dates of a Live Activity in a job or a template. Returns the result, its text, and the error in the
+  /// dates; `nil` for no error.
   private static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ kind: PushLint.Kind, as pushType: PushType?, _ apps: JobApps, now: Int?
   ) -> (JSONValue, [UInt8], JobError?) {
@@ -141,7 +143,7 @@ struct APNsLint {
     }
   }
 
-  /// Replaces the current time if it is not known.
+  /// Start of a campaign for a check without the current time. Any value is suitable.
   private static let someStart = 1_800_000_000
 
   private static func draft(

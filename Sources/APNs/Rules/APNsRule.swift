@@ -4,9 +4,9 @@ internal import ServiceTools
 /// The rules for pushes to APNs: one table for `submit`, the workers, `send` and `lint`.
 ///
 /// The raw value is the rule's id in messages and in JSON: never rename one. A push that breaks an error rule is
-/// refused. A warning is only doubtful or concerns only some apps, and only `lint` reports it. A rule is an error if
-/// Apple documents the error. A rule that was only observed or inferred is a warning, unless the push plainly can't
-/// work.
+/// refused. A warning marks a push that is only doubtful, or concerns only some apps. Only `lint` reports warnings. A
+/// rule is an error if Apple documents the error. A rule that was only observed or inferred is a warning, unless the
+/// push certainly can't work.
 public enum APNsRule: String, CaseIterable, Sendable {
   // Headers.
   case backgroundPriority = "background-priority"

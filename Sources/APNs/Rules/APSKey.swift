@@ -10,7 +10,7 @@ enum APSKey {
     case flag
     /// The boolean `true`.
     case yes
-    /// A string, or the dictionary that has its own table.
+    /// A string, or a dictionary with its own table of keys.
     case alert, sound
     /// Seconds since 1970.
     case instant
@@ -57,8 +57,8 @@ enum APSKey {
   /// Keys of `aps` that apps also use for their own data.
   static let ambiguous: Set = ["alert", "badge", "sound"]
 
-  /// Largest number of edits that counts as a typing error: `bagde` has one, `mutabel-contant` has two. An app's own
-  /// word differs more.
+  /// Largest number of edits that counts as a typing error: `bagde` has one edit, `mutabel-contant` has two. A word
+  /// that an app uses for its own data differs by more edits.
   private static let mostEdits = 2
 
   /// Returns the known key for a misspelt one such as `content_available`.
@@ -67,7 +67,7 @@ enum APSKey {
     return keys.first { letters(of: $0) == plain } ?? Nearest.match(name, among: keys, within: mostEdits)
   }
 
-  /// Returns the key of `aps` that a name outside `aps` must mean; `nil` for a name of the app's own.
+  /// Returns the key of `aps` that a name outside `aps` must mean; `nil` for a name that the app uses itself.
   static func misplaced(_ name: String) -> String? {
     let plain = letters(of: name)
     return unmistakable.first { letters(of: $0) == plain }
@@ -77,7 +77,8 @@ enum APSKey {
   /// equal.
   private static func letters(of name: String) -> String { name.lowercased().filter { $0 != "-" && $0 != "_" } }
 
-  /// Returns since when a key of `alert` is deprecated, and its replacement.
+  /// Returns the version since which a key of `alert` is deprecated, and its replacement; `nil` if the key is not
+  /// deprecated.
   static func deprecation(inAlert key: String, isWebsite: Bool) -> (since: String, instead: String)? {
     switch key {
     case "summary-arg", "summary-arg-count":

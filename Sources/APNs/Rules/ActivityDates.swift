@@ -1,10 +1,10 @@
 internal import PushCore
 
 /// Dates of a Live Activity's push in a job, in forms other than Apple's seconds since 1970. A duration counts from the
-/// campaign's start, and an instant is RFC 3339. The default of the timestamp is the start. Pure.
+/// campaign's start, and an instant is RFC 3339. The default of `timestamp` is the campaign's start. Pure.
 ///
-/// The dates are computed one time, when the campaign starts, and stored with it. So a repeated push always has the
-/// same dates, whichever worker sends it. The device shows the push of the later of two campaigns.
+/// The dates are computed one time, when the campaign starts, and stored with it. So a push that is sent again has the
+/// same dates on every worker, and a device shows the push of the later of two campaigns.
 struct ActivityDates {
   /// The keys of `aps` that are dates.
   static let keys = ["stale-date", "dismissal-date", "timestamp"]
@@ -32,8 +32,8 @@ struct ActivityDates {
       let isWhole = Self.aps(members) == nil
       for (index, variant) in variants.enumerated() {
         guard case .object(let members) = variant.kind else { continue }
-        // A variant contains only its differences from the job's payload, unless the job has no payload or the variant
-        // has a template.
+        // A variant contains only differences from the job's payload, so it needs no timestamp, unless the job has no
+        // payload or the variant has a template.
         let fills = !isLocal && (isWhole || members.value("template") != nil)
         try read(content: members, path: "variants[\(index)].", fillsTimestamp: fills)
       }
@@ -41,7 +41,8 @@ struct ActivityDates {
     edits.sort { $0.range.lowerBound < $1.range.lowerBound }
   }
 
-  /// Returns `apns.payload.aps` of a job, a variant or a language: its own, or otherwise that of its template.
+  /// Returns `apns.payload.aps` of a job, a variant or a language: its own `aps`, or otherwise the `aps` of its
+  /// template.
   private static func aps(_ members: [JSONValue.Member]) -> JSONValue? {
     if case .object(let own)? = members.value(APNsService().name)?.kind,
       case .object(let payload)? = own.value("payload")?.kind, let aps = payload.value("aps")
@@ -52,14 +53,14 @@ struct ActivityDates {
     return aps(template)
   }
 
-  /// Reads the content of a job or of one of its variants, and that of its template.
+  /// Reads the content of a job or of one of its variants, and the content of its template.
   private mutating func read(
     content members: [JSONValue.Member], path: String, fillsTimestamp: Bool
   ) throws(JobError) {
     var fills = fillsTimestamp
     if case .object(let template)? = members.value("template")?.kind {
       try read(content: template, path: path + "template.", fillsTimestamp: fills)
-      // The object of the job then contains only its differences from the template.
+      // In this case, the object `apns` of the job contains only differences from the template.
       if Self.aps(template) != nil { fills = false }
     }
     let own = members.filter { $0.name != "template" }
@@ -80,7 +81,7 @@ struct ActivityDates {
       case .string(let text):
         edits.append((member.value.range, "\(try seconds(text, of: member.name, path: path))"))
       case .null where member.name == "timestamp" && !isLocal:
-        // `null` counts as missing. A language can't remove the timestamp either.
+        // `null` counts as missing. A language must not remove the timestamp either.
         edits.append((member.value.range, "\(start)"))
       default: break
       }

@@ -10,7 +10,7 @@ public struct AppTraits: Sendable {
     case client(ClientCertificate)
   }
 
-  /// Kind of a topic, which its form shows.
+  /// Kind of a topic, as its prefix shows.
   enum Kind {
     case app
     /// A pass in Wallet: `pass.…`.
@@ -25,10 +25,11 @@ public struct AppTraits: Sendable {
   public var topic: String
   /// Authentication at APNs.
   public var authentication: Authentication
-  /// Whether the topic is sent unchanged, because the user gave it for a single push. Push types then add no suffix.
+  /// Whether the topic is sent unchanged, because the user gave it for a single push. In that case, push types add no
+  /// suffix.
   public var isTopicExact: Bool
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(topic: String, authentication: Authentication = .token, isTopicExact: Bool = false) {
     self.topic = topic
     self.authentication = authentication

@@ -2,7 +2,7 @@ internal import PushCore
 
 /// A payload that is a complete request of another product, with its tokens, its target and its own names for texts.
 ///
-/// APNs accepts such a payload, because keys outside `aps` belong to the app. The device then shows nothing.
+/// APNs accepts such a payload, because keys outside `aps` belong to the app. But the device shows nothing.
 struct ForeignRequest: Equatable {
   /// Product of the request.
   var product: String
@@ -39,7 +39,7 @@ struct ForeignRequest: Equatable {
     var name: String
     /// Member of every request of the product.
     var member: String
-    /// Further members. A request has at least one of them, unless the set is empty.
+    /// Other members beside ``member``. A request has at least one of them, unless the set is empty.
     var beside: Set<String> = []
     /// Members of ``member``'s object or of the first object in its array. A request has at least one of them, unless
     /// the set is empty.

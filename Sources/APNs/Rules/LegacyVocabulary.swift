@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Finds remains of settings for the binary interface in any text, with their replacement and its date.
+/// Finds remains of settings for APNs' binary interface in any text, and the replacement for each.
 ///
 /// Apple ended that interface on 31 March 2021. Its terms remain in configurations, scripts and notes.
 enum LegacyVocabulary {
@@ -65,7 +65,7 @@ enum LegacyVocabulary {
   /// Returns every trace in the text, in its order.
   static func findings(in bytes: [UInt8]) -> [Finding] {
     var findings: [Finding] = []
-    // No trace is shorter than the number of a port.
+    // The shortest trace is the number of a port, which has four digits.
     for (index, slice) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated()
     where slice.count > 3 {
       let line = String(decoding: slice, as: UTF8.self).lowercased()

@@ -18,7 +18,7 @@ public struct PushDraft: Sendable {
   public var payload: JSONValue
   /// Path of the payload in messages: `apns.payload` in a job, empty if the text is the payload.
   public var path: String
-  /// Form of the job from which the push is made; `nil` if the text is the payload.
+  /// Payload form from which the push is made; `nil` if the text is the payload.
   var form: PayloadForm?
   /// Path of the priority in messages.
   var priorityPath = "priority"
@@ -26,12 +26,13 @@ public struct PushDraft: Sendable {
   public var size: Int
   /// User with the largest push; `nil` if all pushes are equal.
   var largestFor: String?
-  /// Size in bytes if all values have their greatest length; `nil` if that size is harmless.
+  /// Size in bytes if all values have their greatest length; `nil` if the payload has no values, or if a text may be
+  /// shortened.
   var longestSize: Int?
   /// Bytes of the payload outside the values.
   var fixedSize = 0
 
-  /// Memberwise. A missing value has the default of a job.
+  /// Creates an instance with these values. A missing value gets the default of a job.
   public init(
     pushType: PushType, priority: Int? = nil, expiration: Expiration? = nil, collapseID: String? = nil,
     destination: PushDestination = .devices, app: AppTraits? = nil, payload: JSONValue, path: String, size: Int
@@ -62,7 +63,7 @@ public struct PushDraft: Sendable {
 }
 
 extension PushDestination {
-  /// Returns the default of `apns-expiration`. A broadcast must have one, and every channel accepts 0.
+  /// Returns the default of `apns-expiration`. A broadcast must have an expiration, and every channel accepts 0.
   func defaultExpiration(of type: PushType) -> Expiration { self == .channel ? .immediate : type.defaultExpiration }
 }
 
@@ -70,13 +71,14 @@ extension PushDraft {
   /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if
   /// the job has no content.
   ///
-  /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:)`` reports it.
+  /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:as:leg:)`` reports it.
   static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [PushDraft] {
     guard case .object(let members) = root.kind else { return [] }
     let service = APNsService(app)
     let content = JobContent(of: members, for: service)
     let forms = (try? PayloadForm.all(of: members, in: bytes, for: service)) ?? []
-    // The payload beside a message is only a part of the push. If the forms can't be made, the reader of jobs reports it.
+    // If the job has a message, its payload is only a part of the push. If the forms can't be made, the reader of jobs
+    // reports the error.
     guard let payload = forms.first?.value ?? (content.hasMessage ? nil : content.payload), case .object = payload.kind
     else { return [] }
     let fields = JobFields(members)
@@ -98,7 +100,8 @@ extension PushDraft {
     }
   }
 
-  /// Size of the payload in bytes as it is sent: ``size``, unless a text fills the space up to the limit.
+  /// Size of the payload in bytes as it is sent: ``size``, unless a text can be shortened and fills the space up to the
+  /// limit.
   var sentSize: Int { form?.fullSize.map { max(size, min($0, maximumSize)) } ?? size }
 
   /// Returns a path in the payload as the path in the job from which the value comes. Other paths are unchanged.
@@ -111,14 +114,14 @@ extension PushDraft {
 }
 
 extension PushInspector {
-  /// Returns every rule that a job breaks, in one of its pushes or in their combination.
+  /// Returns every rule that one push of a job, or the combination of its pushes, breaks.
   ///
   /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(ofJob root: JSONValue, in bytes: [UInt8], app: AppTraits?, now: Int?) -> [Finding] {
     findings(in: PushDraft.all(job: root, in: bytes, app: app), now: now) + repeatedVariants(root, bytes)
   }
 
-  /// Finds variants with equal content: a comparison of them gives no information.
+  /// Finds variants with equal content, because a comparison of such variants gives no information.
   static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
     guard case .object(let members) = root.kind, members.value("variants") != nil,
       let repeated = try? PayloadForm.repeated(in: members, bytes, for: APNsService())

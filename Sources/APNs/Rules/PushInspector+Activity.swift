@@ -33,7 +33,7 @@ extension PushInspector {
           .activityEnd, path("aps.content-state"), "is missing: the last state stays as it is",
           hint: "give the final state")
       }
-    // checkKeys() reports an event that is none of the three.
+    // `checkKeys` reports any other event.
     default: return
     }
     for key in ["input-push-token", "input-push-channel"] where event != "start" && aps.value(key) != nil {
@@ -58,7 +58,7 @@ extension PushInspector {
     }
   }
 
-  /// Longest life of an activity in seconds: eight hours, and four more on the lock screen.
+  /// Longest life of an activity in seconds: 8 hours, and 4 more hours on the lock screen.
   private static let longestLife = 12 * 3600
   /// Longest time in seconds for which the system shows an ended activity.
   private static let longestShown = 4 * 3600
@@ -92,8 +92,8 @@ extension PushInspector {
   private static let maximumData = 4096
 
   private mutating func checkActivityData(_ aps: [JSONValue.Member]) {
-    // Blanks between tokens count here but are not sent, so the size may be slightly too large. The rule is only a
-    // warning.
+    // White space between tokens counts here although it is not sent, so the size may be slightly too large. The rule
+    // is only a warning, so this does no harm.
     let size = ["attributes", "content-state"].reduce(0) { $0 + (aps.value($1)?.range.count ?? 0) }
     guard size > Self.maximumData else { return }
     report(
@@ -104,7 +104,7 @@ extension PushInspector {
 }
 
 extension [JSONValue.Member] {
-  /// Returns a date; `nil` if it is missing or not a number.
+  /// Returns the value of a date; `nil` if it is missing or not a number.
   fileprivate func instant(_ name: String) -> Double? {
     guard case .number(let text)? = value(name)?.kind else { return nil }
     return Double(text)

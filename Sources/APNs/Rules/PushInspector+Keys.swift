@@ -9,7 +9,8 @@ extension PushInspector {
         reportUnknown(member.name, at: place)
         continue
       }
-      // In a job, a string can be a step for the badge count of each user. The sent push contains a number.
+      // In a job, `badge` can be a string that increments the badge of each user. The push that is sent contains a
+      // number.
       if member.name == "badge", !draft.path.isEmpty, case .string(let text) = member.value.kind,
         BadgeStep.read(text) != nil
       {
@@ -98,7 +99,7 @@ extension PushInspector {
     return areStrings
   }
 
-  /// The year 5138 in seconds, and 1973 in milliseconds. A number from here on must be in milliseconds.
+  /// As seconds, the year 5138; as milliseconds, the year 1973. This number and all larger ones must be milliseconds.
   private static let leastMilliseconds = 100_000_000_000.0
 
   private mutating func checkInstant(_ text: String, at place: String) -> Bool {

@@ -108,7 +108,7 @@ extension PushInspector {
     }
   }
 
-  /// Refuses an alert that shows, plays and counts nothing. Another check names a misspelt key before.
+  /// Refuses an alert without a visible text, a sound and a badge. An earlier check reports misspelt keys.
   private mutating func checkShowsSomething(_ aps: [JSONValue.Member]) {
     guard draft.pushType == .alert, draft.app?.kind != .website, !aps.isSet("content-available"), !Self.isVisible(aps)
     else {
@@ -117,7 +117,7 @@ extension PushInspector {
     report(.alertEmpty, path("aps"), "has no alert, badge or sound: nothing is shown", hint: "add aps.alert")
   }
 
-  /// Returns whether `aps` shows, plays or counts something.
+  /// Returns whether `aps` shows a text, plays a sound or sets a badge.
   private static func isVisible(_ aps: [JSONValue.Member]) -> Bool {
     visible.contains { aps.value($0).map(isPerceptible) ?? false }
   }
@@ -185,7 +185,7 @@ extension PushInspector {
 
   // MARK: Outside `aps`
 
-  /// Whether the system reads `aps`. For the other types the whole payload belongs to the app.
+  /// Whether the system reads `aps`. For all other push types, the whole payload belongs to the app.
   var readsAPS: Bool {
     switch draft.pushType {
     case .alert, .background, .liveactivity, .controls, .widgets: true
@@ -231,7 +231,7 @@ extension PushInspector {
 }
 
 extension [JSONValue.Member] {
-  /// Returns whether a flag is set: by 1, as Apple defines it, or by `true`, which is common.
+  /// Returns whether a flag is set: by 1, as Apple defines it, or by `true`, which many senders write.
   func isSet(_ name: String) -> Bool {
     switch value(name)?.kind {
     case .number(let text): Double(text) == 1

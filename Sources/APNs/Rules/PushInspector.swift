@@ -12,7 +12,8 @@ struct PushInspector {
 
   private init(_ draft: PushDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
-  /// Returns every rule that the push breaks, in the order: headers, the payload as a whole, its keys.
+  /// Returns every rule that the push breaks, in this order: rules for headers, for the payload as a whole, and for its
+  /// keys.
   ///
   /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(in draft: PushDraft, now: Int? = nil) -> [Finding] {
@@ -23,8 +24,8 @@ struct PushInspector {
     return inspector.findings
   }
 
-  /// Returns every rule that a job's push breaks in any of its languages. A finding in the payload itself is returned
-  /// one time.
+  /// Returns every rule that a job's push breaks in any of its languages. If the payload without changes also has a
+  /// finding, the finding is returned only once.
   static func findings(in drafts: [PushDraft], now: Int? = nil) -> [Finding] {
     guard let first = drafts.first else { return [] }
     /// Rule of a finding and its place below the payload.
@@ -49,14 +50,14 @@ struct PushInspector {
     return PushLint.bounded(all)
   }
 
-  /// Returns a finding at its place in the job.
+  /// Returns a finding with its path in the job.
   private static func placed(_ finding: Finding, _ draft: PushDraft) -> Finding {
     var finding = finding
     finding.path = draft.place(finding.path)
     return finding
   }
 
-  /// Whether the limit of reported errors is reached. The rest of the push is then not checked.
+  /// Whether the limit of reported errors is reached. If so, the rest of the push is not checked.
   var isFull: Bool { errors >= PushLint.mostFindings }
 
   mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
@@ -106,9 +107,9 @@ struct PushInspector {
     }
   }
 
-  /// The longest time that APNs stores a push.
+  /// The longest time for which APNs stores a push, in seconds.
   private static let storedSeconds = 30 * 86400
-  /// Seconds that still count as "a few seconds" for a call.
+  /// Maximum number of seconds that counts as "a few seconds" for a call.
   private static let callSeconds = 60
 
   private mutating func checkExpiration() {
@@ -171,7 +172,7 @@ struct PushInspector {
     checkForeignSuffix(of: app.topic)
   }
 
-  /// Checks the bundle id. A broadcast's path contains the bundle id, whatever the push type.
+  /// Checks the bundle id. A broadcast's path contains the bundle id for every push type.
   private mutating func checkBundle(_ bundle: String, _ app: AppTraits) {
     checkCertificate(of: app, for: bundle)
     checkForeignSuffix(of: bundle)
@@ -188,12 +189,12 @@ struct PushInspector {
     let type = draft.pushType
     let owner = PushType.allCases.first { other in
       other != type && !other.topicSuffix.isEmpty && topic.hasSuffix(other.topicSuffix)
-        // `.voip` is not a suffix of its own within `.voip-ptt`, and so on.
+        // The suffix of the push type itself is not reported, even if it ends with the suffix of another type.
         && !(type.topicSuffix.hasSuffix(other.topicSuffix) && topic.hasSuffix(type.topicSuffix))
     }
     guard let owner else { return }
     let message = "the app's topic \(Excerpt.quoted(topic)) ends as one for \(owner.rawValue) does"
-    // A bundle id may have these endings. No bundle id has the others.
+    // A bundle id may end with these suffixes, but not with the others.
     if owner == .voip || owner == .complication {
       report(
         .topicLooksSuffixed, typePath, message,

@@ -2,9 +2,9 @@ public import PushTransport
 public import ServiceTools
 internal import TLS
 
-/// Files of the credential. An error contains the key of the configuration, the file and the remedy.
+/// Files of the credential. Every error names the configuration key, the file and the remedy.
 extension APNsSettings {
-  /// `doctor` reports the end of a certificate this number of days before.
+  /// Number of days before the end of a certificate at which `doctor` begins to report it.
   private static let soon: Int64 = 30
   private static let day: Int64 = 86_400
 
@@ -19,7 +19,7 @@ extension APNsSettings {
 
   public func makeCredential(reaching endpoint: PushEndpoint) throws -> any PushCredential { try makeCredential() }
 
-  /// Reads the credential from its files. It needs no server.
+  /// Reads the credential from its files. This function needs no server.
   func makeCredential() throws -> any PushCredential {
     switch credential {
     case .certificate(let certificate): return try ClientCertificate(try identity(certificate))
@@ -89,7 +89,8 @@ extension APNsSettings {
     }
   }
 
-  /// Checks that a certificate is for the app. APNs decides by its own clock whether it has expired.
+  /// Checks that a certificate is valid for the app. Its validity period is not checked: APNs does this by its own
+  /// clock.
   private func check(_ certificate: PushCertificate) throws(ServiceError) {
     guard certificate.covers(bundle: topic) else {
       throw ServiceError(
@@ -111,7 +112,7 @@ extension APNsSettings {
 
   // MARK: Findings
 
-  /// Returns the id of a key from the name that Apple gives its file: `AuthKey_ABC123DEFG.p8`.
+  /// Returns the id of a key from the file name that Apple gives it: `AuthKey_ABC123DEFG.p8`.
   static func keyID(ofFile file: String) -> String? {
     let name = file.split(separator: "/").last ?? ""
     guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return nil }
@@ -119,7 +120,7 @@ extension APNsSettings {
     return id.isEmpty ? nil : String(id)
   }
 
-  /// Checks the id of a signing key. The key does not contain its id, so only the name of its file can show a wrong id.
+  /// Checks the id of a signing key. The key does not contain its id, so only the file name can reveal a wrong id.
   private func finding(_ token: Token) -> CredentialFinding {
     if let id = Self.keyID(ofFile: token.keyFile), id != token.keyID {
       let file = token.keyFile.split(separator: "/").last.map(String.init) ?? token.keyFile

@@ -20,7 +20,7 @@ public struct APNsSettings: PushServiceSettings {
     /// Id of the team: ten letters and digits.
     public var teamID: String
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(keyFile: String, keyID: String, teamID: String) {
       (self.keyFile, self.keyID, self.teamID) = (keyFile, keyID, teamID)
     }
@@ -33,7 +33,7 @@ public struct APNsSettings: PushServiceSettings {
     /// File whose first line is the passphrase.
     public var passphraseFile: String?
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(file: String, passphraseFile: String? = nil) {
       (self.file, self.passphraseFile) = (file, passphraseFile)
     }
@@ -56,7 +56,7 @@ public struct APNsSettings: PushServiceSettings {
   /// Port of Apple's server: 443 or 2197.
   public var port: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(
     path: String, topic: String, environment: PushEnvironment = .production, credential: Credential,
     endpoint: EndpointAddress? = nil, broadcastEndpoint: EndpointAddress? = nil,
@@ -88,10 +88,10 @@ public struct APNsSettings: PushServiceSettings {
     return APNsService(traits)
   }
 
-  /// Data about the app that the rules need.
+  /// Facts about the app that the rules need.
   ///
-  /// A certificate may be unreadable here, for example on the machine of a producer that has none. Then only the
-  /// workers check its topics; they don't start without the certificate.
+  /// A certificate may be unreadable here, for example on the machine of a producer that has none. In that case, only
+  /// the workers check its topics. Workers don't start without the certificate.
   private var traits: AppTraits {
     guard case .certificate(let certificate) = credential else { return AppTraits(topic: topic) }
     let facts = (try? identity(certificate)).flatMap { try? CertificateFacts(pem: $0.certificateChainPEM) }
@@ -115,7 +115,7 @@ public struct APNsSettings: PushServiceSettings {
 
   public var broadcastURL: String? { broadcastEndpoint?.url }
 
-  /// URL of the server for channel management. Apple's server has ports of its own.
+  /// URL of the server for channel management. Apple's server uses other ports than for pushes.
   public var channelURL: String {
     if let other = channelEndpoint ?? endpoint { return other.url }
     return environment == .production
@@ -127,7 +127,7 @@ public struct APNsSettings: PushServiceSettings {
   /// Returns these settings for the other environment.
   ///
   /// - Parameter endpoint: the server of that environment; `nil` for Apple's.
-  /// - Throws: if the credential is not valid in that environment, or its server is not known.
+  /// - Throws: if the credential is not valid in that environment, or the server of that environment is not known.
   public func inOtherEnvironment(at endpoint: EndpointAddress?) throws -> APNsSettings {
     let other = environment.other
     let credential = try makeCredential()

@@ -66,7 +66,7 @@ extension APNsTools {
     _ key: String, _ section: ConfigurationSection, hint: String
   ) throws(ConfigurationError) -> String {
     let id = try section.required(key, hint: hint)
-    // Apple, "Establishing a token-based connection to APNs": a 10-character identifier.
+    // Source: Apple, "Establishing a token-based connection to APNs": a 10-character identifier.
     guard id.utf8.count == 10, id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }) else {
       throw section.error(key, "\(Excerpt.quoted(id)) is not ten letters and digits", hint: hint)
     }

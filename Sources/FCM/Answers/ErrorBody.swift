@@ -2,14 +2,17 @@ internal import PushCore
 
 /// Content of an error answer of FCM: `{"error":{"code":…,"message":…,"status":…,"details":[…]}}`.
 ///
-/// This reader builds no tree and copies no text, except an unknown reason. It keeps what it has read if the body is
-/// cut or is not JSON. The order of the details and of their members does not matter.
+/// This reader builds no tree and copies no text, except an unknown reason. If the body is truncated or is not JSON,
+/// the reader keeps the facts that it has read before the error. The order of the details and of their members does not
+/// matter.
 struct ErrorBody {
-  /// The reason; ``FCMReason/none`` if the body has none, ``FCMReason/other`` for an unknown one.
+  /// The reason; ``FCMReason/none`` if the body has none, ``FCMReason/other`` for a reason that this version does not
+  /// know.
   private(set) var reason = FCMReason.none
   /// Text of an unknown reason.
   private(set) var unknownReason: String?
-  /// The quota of the project in messages per minute, if the push exceeded it and the body contains it; 0 otherwise.
+  /// The quota of the project in messages per minute, if the push exceeded the quota and the body contains this number;
+  /// 0 otherwise.
   private(set) var quotaPerMinute: UInt32 = 0
 
   /// Facts that were found in the body.
@@ -21,7 +24,7 @@ struct ErrorBody {
     var infoReason: Text?
     /// `error.status`.
     var status: Text?
-    /// `ErrorInfo.metadata.quota_limit_value`, if the quota is one of a minute.
+    /// `ErrorInfo.metadata.quota_limit_value`, if it is a quota per minute.
     var quotaPerMinute: UInt32?
     /// Whether a `fieldViolations[].field` is the token or the installation ID.
     var isTokenNamed = false
@@ -71,7 +74,8 @@ struct ErrorBody {
     }
   }
 
-  /// Reads one element of `details`. Its type may be behind the other members, so they are only judged at its end.
+  /// Reads one element of `details`. The type of the element may come after its other members, so the members are
+  /// evaluated at the end.
   private static func detail(_ scanner: inout JSONScanner, _ facts: inout Facts) -> Bool {
     var type: Facts.Text?
     var (code, reason): (Facts.Text?, Facts.Text?)
@@ -95,7 +99,8 @@ struct ErrorBody {
             facts.isTokenNamed = true
           }
         }
-      // `google.rpc.QuotaFailure`: the subject or the description names the owner of the quota.
+      // `google.rpc.QuotaFailure`: the subject or the description says whether the quota belongs to a device, a topic
+      // or the project.
       case 10 where key.elementsEqual("violations".utf8):
         return violations(&scanner) { _, text in noteTarget(text, &facts) }
       default: return scanner.skip()
@@ -112,7 +117,7 @@ struct ErrorBody {
     return isComplete
   }
 
-  /// Reads an array of objects, and passes on the strings in them.
+  /// Reads an array of objects, and calls `body` for each string in them.
   private static func violations(
     _ scanner: inout JSONScanner, _ body: (_ key: Facts.Text, _ text: Facts.Text) -> Void
   ) -> Bool {
@@ -125,13 +130,13 @@ struct ErrorBody {
     }
   }
 
-  /// The message of a 400 for a wrong token. Some answers name no field.
+  /// The message in a 400 for a wrong token. Some of these answers do not name the field.
   private static let wrongToken = "The registration token is not a valid FCM registration token"
 
   private static func note(message: Facts.Text, _ facts: inout Facts) {
     if message.elementsEqual(wrongToken.utf8) { facts.isTokenNamed = true }
-    // "Message is too large. The maximum is 4K (4096 bytes)." since 2026, "Android message is too big" before. The text
-    // only chooses the word of the reason, not the consequence.
+    // "Message is too large. The maximum is 4K (4096 bytes)." since 2026, and "Android message is too big" before. The
+    // text only determines the name of the reason, not the consequence.
     if contains(message, "too large") || contains(message, "too big") { facts.isTooLarge = true }
     noteTarget(message, &facts)
   }

@@ -3,15 +3,15 @@ public import PushCore
 /// Reason of a refusal by FCM, as one byte. Ledger records contain the raw values: never renumber them, and only add
 /// new ones.
 ///
-/// A name is FCM's own word where FCM has one for exactly this case. The other names are Carillon's: FCM uses
-/// `INVALID_ARGUMENT` for a wrong token and for a wrong message, and `RESOURCE_EXHAUSTED` for three quotas.
+/// If FCM has a word for exactly this case, the name of the reason is that word. Otherwise, the name is Carillon's own.
+/// FCM uses `INVALID_ARGUMENT` for a wrong token and for a wrong message, and `RESOURCE_EXHAUSTED` for three quotas.
 ///
 /// Source: Firebase, "FCM Error Codes" (`google.firebase.fcm.v1.ErrorCode`); Google, `google.rpc.Code` and
 /// `google.api.ErrorReason`.
 public enum FCMReason: UInt8, CaseIterable, Sendable {
   /// No reason: an acceptance, an answer without JSON, or no answer at all.
   case none = 0
-  /// The message is wrong, or its size.
+  /// The content or the size of the message is wrong.
   case invalidArgument = 1
   /// The token is malformed.
   case invalidToken = 2
@@ -40,10 +40,10 @@ public enum FCMReason: UInt8, CaseIterable, Sendable {
   case serviceDisabled = 18
   /// The project or the path does not exist.
   case notFound = 19
-  // Reasons of the credential, with which FCM answers no push.
+  // Reasons that stop the credential. FCM never answers a push with them.
   /// The token endpoint refuses the key of the service account.
   case keyRefused = 60
-  /// FCM refuses a new access token too.
+  /// FCM refuses even a new access token.
   case tokenRefused = 61
   /// A reason outside this table; the store keeps its text next to the record.
   case other = 255
@@ -85,7 +85,7 @@ public enum FCMReason: UInt8, CaseIterable, Sendable {
   /// Creates the reason for a word of FCM: an `errorCode`, an `ErrorInfo.reason` or a `status`. The result is
   /// ``other`` for an unknown word.
   ///
-  /// Refusals are a few percent of all answers, and the table is short, so a scan is faster than hashing.
+  /// The table is short, so a linear search is faster than hashing. Refusals are only a few percent of all answers.
   init(word: some Collection<UInt8>) {
     for entry in Self.words where entry.bytes.count == word.count && entry.bytes.elementsEqual(word) {
       self = entry.reason

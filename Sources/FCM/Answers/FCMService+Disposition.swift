@@ -4,12 +4,12 @@ extension FCMService {
   /// Shortest delay in milliseconds after a server error. Source: Firebase, "Best practices when sending FCM messages
   /// at scale": no retry earlier than 10 s.
   static let afterServerError = 10_000
-  /// Shortest delay in milliseconds after a gateway error. The page of a 502 asks for 30 s.
+  /// Shortest delay in milliseconds after a gateway error. The HTML page of a 502 asks for 30 s.
   static let afterGatewayError = 30_000
-  /// Shortest delay in milliseconds after a 429 without `Retry-After`. Source: the same page.
+  /// Shortest delay in milliseconds after a 429 without `Retry-After`. Source: the same as for ``afterServerError``.
   static let afterQuota = 60_000
 
-  /// Decides the consequences of a refusal. Only a 4xx can judge a token, and only with a word that FCM has for it.
+  /// Decides the consequences of a refusal. Only a 4xx whose reason names the token has consequences for the token.
   ///
   /// Source: Firebase, "FCM Error Codes", "Manage FCM registration tokens", "Best practices when sending FCM messages
   /// at scale".
@@ -23,7 +23,8 @@ extension FCMService {
     case 502, 504: return Self.later(Self.afterGatewayError, answer, attempt: attempt, policy, jitter)
     case 400..<500:
       return Self.decide(clientError: answer, reason, attempt: attempt, policy: policy, jitter: jitter)
-    // FCM sends no other status. It comes from a server in between, which does the same to every push.
+    // FCM sends no other status. Such a status comes from a server between the worker and FCM, which would refuse every
+    // push in the same way.
     default: return .refusedHere(policy, answer.reason, jitter)
     }
   }
@@ -33,21 +34,22 @@ extension FCMService {
   ) -> Disposition {
     switch (answer.status, reason) {
     case (_, .invalidToken): return Disposition(.finish(.badToken), token: .quarantine)
-    // A wrong project in the configuration makes this answer for every token, so no token is removed.
+    // With a wrong project in the configuration, FCM gives this answer for every token, so no token is removed.
     case (_, .senderIDMismatch): return Disposition(.finish(.badToken), token: .quarantine)
     case (404, .unregistered): return Disposition(.finish(.unregistered), token: .prune)
     case (_, .unregistered): return Disposition(.finish(.unregistered), token: .quarantine)
-    // The message may be wrong for this device only: its package name, or its personal content.
+    // The message may be wrong for this device only, because of its package name or its personal content.
     case (400, _): return Disposition(.finish(.rejected))
-    // The keys for APNs and web push in the Firebase project. Android devices are not affected.
+    // The cause is the key for APNs or web push in the Firebase project. Android devices are not affected.
     case (401, .thirdPartyAuthError): return Disposition(.finish(.failed))
-    // The credential gets a new access token, and stops if FCM refuses that one too. Pushes wait in the meantime.
+    // The credential requests a new access token, and stops if FCM refuses the new one too. Until then, the pushes
+    // wait.
     case (401, _): return Disposition(.resendNow, countsAttempt: false)
     // The API is disabled, the account lacks the permission, or the project or the path does not exist.
     case (403, _), (404, _): return .held(policy, answer.reason, jitter)
     case (429, .targetQuotaExceeded):
       return later(afterQuota, answer, attempt: attempt, policy, jitter)
-    // The quota belongs to the project, and the push was not processed.
+    // The quota belongs to the project, and FCM did not process the push.
     case (429, _):
       var decided = later(
         answer.retryAfter == 0 ? afterQuota : afterServerError, answer, attempt: 1, policy, jitter)
@@ -58,7 +60,7 @@ extension FCMService {
     }
   }
 
-  /// Retries the target. The delay doubles with each attempt, and is at least that of the answer's `Retry-After`.
+  /// Retries the target. The delay doubles with each attempt, and is at least the delay of the answer's `Retry-After`.
   ///
   /// - Parameter first: delay after the first attempt, in milliseconds.
   private static func later(

@@ -2,12 +2,12 @@
 enum AccessTokenAnswer: Sendable, Equatable {
   /// A token with its lifetime in ms, counted from the request.
   case token(String, lifetime: Int)
-  /// No token at the moment, for a reason that may pass; the problem for people.
+  /// No token at the moment, for a reason that may pass. The text describes the problem.
   case later(String)
-  /// The times of the assertion were refused, and the clock behind them is this number of seconds ahead of the
-  /// endpoint's clock; the problem with its remedy for people.
+  /// The endpoint refused the times in the assertion. They are this number of seconds ahead of the endpoint's clock;
+  /// negative if they are behind. The text describes the problem and the remedy.
   case wrongTime(ahead: Int64, String)
-  /// The key was refused; the problem with its remedy for people.
+  /// The endpoint refused the key. The text describes the problem and the remedy.
   case refused(String)
 }
 

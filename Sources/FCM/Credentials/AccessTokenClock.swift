@@ -13,7 +13,8 @@ struct AccessTokenClock: Sendable {
   static let system = AccessTokenClock(
     now: {
       var time = timespec()
-      // clock_gettime(2): CLOCK_BOOTTIME also counts the time in which the machine is suspended, as a token ages then.
+      // clock_gettime(2): CLOCK_BOOTTIME includes the time in which the machine is suspended, because a token ages
+      // during that time too.
       clock_gettime(CLOCK_BOOTTIME, &time)
       return time.tv_sec * 1000 + time.tv_nsec / 1_000_000
     },

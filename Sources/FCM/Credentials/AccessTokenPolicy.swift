@@ -1,28 +1,28 @@
 internal import PushCore
 internal import PushTransport
 
-/// Decisions about an access token: when it is requested, how long it serves, and when the credential stops.
+/// Decisions about an access token: when it is requested, how long it is used, and when the credential stops.
 ///
-/// Pure: events in, actions out; time and chance are arguments. Times are monotonic milliseconds. One request runs at
-/// a time, and an old token serves until its end while the next one is requested.
+/// Pure: events in, actions out; time and chance are arguments. Times are monotonic milliseconds. Only one request runs
+/// at a time. While it runs, the old token is used until it expires.
 struct AccessTokenPolicy: Sendable {
   /// Differences between the sources of tokens.
   struct Rules: Sendable, Equatable {
-    /// Number of failed requests in a row after which a missing token is reported.
+    /// Number of consecutive failed requests after which a missing token is reported.
     var tries: Int
-    /// Greatest time in ms before the end of a token at which the next one is requested; `nil` for no limit.
+    /// Maximum time in ms before the expiry of a token at which the next one is requested; `nil` for no limit.
     var earliestRefresh: Int?
 
     /// Token endpoint. Google's own library tries three times (google-auth, `google/auth/_exponential_backoff.py`).
     static let serviceAccount = Rules(tries: 3)
-    /// Metadata server. It returns the same token until some minutes before its end, so an earlier request has no use.
-    /// Google's library tries five times (google-auth, `google/auth/compute_engine/_metadata.py`).
+    /// Metadata server. It returns the same token until some minutes before the token expires, so an earlier request is
+    /// useless. Google's library tries five times (google-auth, `google/auth/compute_engine/_metadata.py`).
     static let metadataServer = Rules(tries: 5, earliestRefresh: 240_000)
   }
 
   /// A request for a token.
   struct Request: Sendable, Equatable {
-    /// Number of the request. An answer to another request than the present one has no effect.
+    /// Number of the request. Only the answer to the latest request has an effect.
     let serial: Int
     /// Seconds to add to the clock for the times in the assertion.
     let timeCorrection: Int64
@@ -32,7 +32,7 @@ struct AccessTokenPolicy: Sendable {
   enum Event: Sendable {
     /// A connection needs a token.
     case asked
-    /// The time of ``Actions/wakeAt`` has come.
+    /// The time ``Actions/wakeAt`` has been reached.
     case woke
     /// A request has ended.
     case answered(serial: Int, AccessTokenAnswer)
@@ -52,11 +52,11 @@ struct AccessTokenPolicy: Sendable {
     var request: Request?
     /// Time of the next ``Event/woke``; `nil` if nothing is due.
     var wakeAt: Int?
-    /// Whether the authorization or the stop changed.
+    /// Whether the authorization, or the reason for a stop, changed.
     var hasChanged: Bool
   }
 
-  /// Reason why the credential is stopped, or stops at the end of its token.
+  /// Reason why the credential is stopped, or will stop when its token expires.
   struct Stop: Sendable, Equatable {
     let reason: ReasonCode
     /// Problem and remedy, for people.
@@ -68,24 +68,24 @@ struct AccessTokenPolicy: Sendable {
     let requestedAt: Int
     let end: Int
     var refreshAt: Int
-    /// Whether it replaces a token that FCM refused.
+    /// Whether this token replaces a token that FCM refused.
     let followsRefusal: Bool
     var isRefused = false
   }
 
-  /// Share of a token's life after which the next one is requested, and the jitter of that share. Both spread the
-  /// requests of a fleet and leave a quarter of the life for failures.
+  /// Share of a token's lifetime after which the next one is requested, and the jitter of that share. The rest of the
+  /// lifetime, about a quarter, is for retries. The jitter spreads the requests of a fleet.
   private static let refreshShare = 0.75
   private static let refreshJitter = 0.1
-  /// Spread in ms of the requests to a metadata server, which all begin four minutes before the end.
+  /// Spread in ms of the requests to a metadata server, which otherwise all begin four minutes before the expiry.
   private static let spread = 60_000
   /// Pauses in ms after failures: 1, 2, 4 … 60 s, with a jitter of 10 %.
   private static let firstPause = 1000
   private static let longestPause = 60_000
   private static let pauseJitter = 0.1
-  /// Least time in ms between a token and the next request, for tokens of a few seconds.
+  /// Minimum time in ms between a token and the next request, for tokens with a lifetime of a few seconds.
   private static let shortestLife = 1000
-  /// Age in ms below which a refused token shows that a new token doesn't help either.
+  /// Maximum age in ms of a replacement token whose refusal shows that further tokens won't help.
   static let youngAge = 60_000
 
   private let rules: Rules
@@ -109,17 +109,18 @@ struct AccessTokenPolicy: Sendable {
 
   // MARK: State
 
-  /// Returns the token for a push; `nil` while there is none.
+  /// Returns the token for a push; `nil` while no valid token exists.
   func authorization(_ now: Int) -> BearerToken? {
     guard let token, !token.isRefused, now < token.end else { return nil }
     return token.bearer
   }
 
-  /// Returns why the credential is stopped; `nil` if it isn't. A token that is still valid serves until its end.
+  /// Returns the reason why the credential is stopped; `nil` if it is not stopped. A token that is still valid is used
+  /// until it expires.
   func stopped(_ now: Int) -> Stop? { authorization(now) == nil ? stop : nil }
 
-  /// Returns the problem that delays the next token; `nil` while the present one is valid, while the credential is
-  /// stopped and during the first tries.
+  /// Returns the problem that delays the next token; `nil` while the present token is valid, while the credential is
+  /// stopped, and during the first tries.
   func delay(_ now: Int) -> String? {
     stop == nil && failures >= rules.tries && authorization(now) == nil ? problem : nil
   }
@@ -138,11 +139,12 @@ struct AccessTokenPolicy: Sendable {
     case .credentialRefused(let reason, let text, let generation):
       guard generation == token?.bearer.generation else { break }
       token?.isRefused = true
-      // A refused key is the cause of a later refusal by FCM.
+      // If the key was refused before, that is the cause of this refusal, so its reason is kept.
       halt(stop ?? Stop(reason: reason, text: text))
     case .resumed: tryAgain(now)
     case .replaced:
-      // An answer to the earlier key has no effect. The present token serves until the new one is there.
+      // A later answer to a request with the earlier key has no effect. The present token is used until the new one
+      // arrives.
       request = nil
       timeCorrection = 0
       tryAgain(now)
@@ -160,7 +162,8 @@ struct AccessTokenPolicy: Sendable {
     case .token(let text, let lifetime): accept(text, lifetime, startedAt, now, chance)
     case .later(let text): fail(text, now, chance)
     case .wrongTime(let ahead, _) where !hasCorrected:
-      // One more request with the time of the endpoint. A second refusal has another cause.
+      // Sends one more request with the time of the endpoint. If that request is refused too, the clock is not the
+      // cause.
       hasCorrected = true
       timeCorrection = request.timeCorrection - ahead
       retryAt = nil
@@ -172,7 +175,7 @@ struct AccessTokenPolicy: Sendable {
   }
 
   private mutating func accept(_ text: String, _ lifetime: Int, _ startedAt: Int, _ now: Int, _ chance: Double) {
-    // The life is counted from the request, so a slow answer never makes it longer.
+    // The lifetime counts from the request, so a slow answer never makes it longer.
     let end = startedAt + lifetime
     guard now < end else { return fail("the token endpoint issued a token that has already expired", now, chance) }
     issued += 1
@@ -197,7 +200,7 @@ struct AccessTokenPolicy: Sendable {
   private mutating func tokenRefused(_ generation: Int, _ now: Int) {
     guard let token, token.bearer.generation == generation, !token.isRefused else { return }
     self.token?.isRefused = true
-    // A refused key stops the credential now, without waiting for the end of the token.
+    // If the key was refused before, the credential stops now, and not only when the token expires.
     guard stop == nil else { return }
     if token.followsRefusal, now - token.requestedAt < Self.youngAge {
       halt(
@@ -206,12 +209,12 @@ struct AccessTokenPolicy: Sendable {
           text: "FCM refuses every access token (status 401); check that the service account and the project exist, "
             + "and that the account has the role Firebase Cloud Messaging API Admin"))
     } else {
-      // An immediate request, even if an earlier one has failed.
+      // Requests a new token immediately, even if an earlier request has failed.
       retryAt = nil
     }
   }
 
-  /// Stops without a token. The answer to a running request has no effect.
+  /// Stops without a token. The answer to a request that is still running has no effect.
   private mutating func halt(_ stop: Stop) {
     self.stop = stop
     request = nil
@@ -239,7 +242,7 @@ struct AccessTokenPolicy: Sendable {
     return next
   }
 
-  /// Returns when the next request is due; `nil` while one runs, or if none is wanted.
+  /// Returns the time at which the next request is due; `nil` while a request runs, or if no token is needed.
   private func dueAt(_ now: Int) -> Int? {
     guard isWanted, request == nil, stop == nil else { return nil }
     let refreshAt = authorization(now) == nil ? now : token?.refreshAt ?? now
@@ -247,7 +250,7 @@ struct AccessTokenPolicy: Sendable {
   }
 
   private func wakeAt(_ now: Int) -> Int? {
-    // The stop takes effect at the end of the token.
+    // The stop takes effect when the token expires.
     if stop != nil { return authorization(now) == nil ? nil : token?.end }
     return dueAt(now)
   }

@@ -2,17 +2,17 @@ public import PushCore
 public import PushTransport
 internal import Synchronization
 
-/// A source of access tokens for FCM: of a service account, or of the metadata server of Google Cloud.
+/// A source of access tokens for FCM. It gets them with a service account, or from the metadata server of Google Cloud.
 ///
 /// It can be used from any thread. Pools of the same account share one source. The first call of ``authorization()``
-/// requests the first token, and from then on the source renews its tokens in time. Requests run on threads of their
-/// own, never on a queue of a connection. A released source ends without more requests.
+/// requests the first token, and from then on the source renews its tokens before they expire. Requests run on separate
+/// threads, never on the queue of a connection. A released source sends no more requests.
 public final class AccessTokenSource: PushCredential {
   fileprivate struct State {
     var policy: AccessTokenPolicy
     var mint: any AccessTokenMint
     var account: ServiceAccount?
-    /// Seconds by which the fleet's clock is ahead of this machine's.
+    /// Seconds by which the fleet's clock is ahead of this machine's clock.
     var offset: Int64 = 0
     var wakeAt: Int?
     var observers: [@Sendable () -> Void] = []
@@ -28,7 +28,8 @@ public final class AccessTokenSource: PushCredential {
   ///
   /// - Parameters:
   ///   - account: the account and its key.
-  ///   - trustRoots: PEM file of the authorities to trust at the token endpoint instead of the system's.
+  ///   - trustRoots: PEM file with the certificate authorities to trust at the token endpoint, instead of those of the
+  ///     system.
   ///   - proxy: the proxy for the token endpoint; `nil` to use the environment.
   public convenience init(
     account: ServiceAccount, trustRoots: String? = nil, proxy: PushEndpoint.Proxy? = nil
@@ -53,8 +54,8 @@ public final class AccessTokenSource: PushCredential {
     state = Mutex(State(policy: AccessTokenPolicy(mint.rules), mint: mint, account: account))
   }
 
-  /// Uses another key from now on, because its file was replaced. The present token serves until the next one is there.
-  /// The same key changes nothing.
+  /// Uses another key from now on, because its file was replaced. The present token is used until the new one arrives.
+  /// If the key is the same, nothing changes.
   public func replace(account: ServiceAccount) {
     let isNew = state.withLock { state in
       guard state.account != account else { return false }
@@ -71,7 +72,7 @@ public final class AccessTokenSource: PushCredential {
 
   public func authorization() -> PushAuthorization? {
     if let token = state.withLock({ $0.policy.authorization(clock.now()) }) { return .token(token) }
-    // The timer renews a token in time, so only a missing one needs an event.
+    // The timer renews a token before it expires, so an event is necessary only if there is no token.
     handle(.asked)
     return nil
   }
@@ -131,7 +132,7 @@ public final class AccessTokenSource: PushCredential {
     let now = clock.now()
     let (actions, isEarlier, observers, waiting) = state.withLock { state in
       let actions = state.policy.handle(event, now: now, chance: .random(in: 0...1))
-      // The timer of an earlier event has no effect when it fires, so it need not be cancelled.
+      // A timer that an earlier event started has no effect when it fires, so it need not be cancelled.
       let isEarlier = actions.wakeAt.map { wakeAt in state.wakeAt.map { wakeAt < $0 || $0 <= now } ?? true } ?? false
       if isEarlier { state.wakeAt = actions.wakeAt }
       return (
@@ -166,7 +167,7 @@ public final class AccessTokenSource: PushCredential {
 }
 
 extension AccessTokenSource.State {
-  /// Returns whether nothing can be expected soon.
+  /// Returns whether no token can be expected soon.
   func hasGivenUp(_ now: Int) -> Bool { policy.stopped(now) != nil || policy.delay(now) != nil }
 
   /// Returns the callers whose wait has ended.

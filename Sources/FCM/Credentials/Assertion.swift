@@ -5,9 +5,9 @@ internal import TLS
 enum Assertion {
   /// Scope of the token: sending messages, and nothing else.
   static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-  /// Seconds by which `iat` is set back, so that a clock which is a little ahead does no harm.
+  /// Seconds by which `iat` is set back, so that Google accepts assertions from a clock that is slightly ahead.
   private static let setBack: Int64 = 30
-  /// Lifetime in s, the longest that Google accepts.
+  /// Lifetime of the assertion in seconds: the longest that Google accepts.
   private static let life: Int64 = 3600
 
   /// Returns the assertion for a time in UNIX seconds.

@@ -7,17 +7,18 @@ internal import PushTransport
 /// Source: Google Cloud, "About VM metadata" and "Authenticate workloads"; google-auth,
 /// `google/auth/compute_engine/_metadata.py`.
 public struct MetadataServer: AccessTokenMint, Sendable, Equatable {
-  /// Host of the server, which `GCE_METADATA_HOST` replaces.
+  /// Host of the server, unless `GCE_METADATA_HOST` names another one.
   static let defaultHost = "metadata.google.internal"
-  /// ms for the whole exchange. The server is on the same host or close to it.
+  /// Timeout in ms for the whole exchange. The server is on the same host or close to it.
   private static let timeout = 3000
 
   /// `host` or `host:port`.
   let host: String
 
-  /// - Parameter host: `host` or `host:port`; `nil` for the variable `GCE_METADATA_HOST` or else Google's name.
+  /// - Parameter host: `host` or `host:port`; `nil` for the value of `GCE_METADATA_HOST`, or Google's name if the
+  ///   variable is not set.
   public init(host: String? = nil) {
-    // getenv(3) returns a string that is valid until the variable changes. Nothing here changes it.
+    // getenv(3): the returned string is valid until the variable changes. Carillon never changes the environment.
     self.host = host ?? getenv("GCE_METADATA_HOST").map { String(cString: $0) } ?? Self.defaultHost
   }
 
@@ -36,7 +37,8 @@ public struct MetadataServer: AccessTokenMint, Sendable, Equatable {
         return .later(
           "\(name) does not answer like one of Google Cloud; set serviceAccountFile outside of Google Cloud")
       }
-      // A missing account or scope can be added while the machine runs, so no answer stops the credential.
+      // A missing account or scope can be added while the machine runs, so an error only delays the credential and
+      // never stops it.
       guard response.status == 200 else {
         return .later(
           "\(name) answered with status \(response.status); attach a service account with the scope \(Assertion.scope) "

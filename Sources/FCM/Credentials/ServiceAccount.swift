@@ -6,11 +6,11 @@ public import TLS
 /// Source: Google Cloud, "Create and delete service account keys"; google-auth-library-python,
 /// `google/oauth2/service_account.py`.
 public struct ServiceAccount: Sendable {
-  /// Token endpoint of a key that names none.
+  /// Token endpoint for a key file that names none.
   public static let defaultTokenURI = "https://oauth2.googleapis.com/token"
   /// Universe whose endpoints Carillon knows.
   static let universe = "googleapis.com"
-  /// Greatest nesting of a key file. Real ones have one object without another inside.
+  /// Maximum nesting of a key file. Real key files are flat objects.
   private static let maximumDepth = 8
 
   /// `project_id`: the project of the account. The project of the app may be another one.
@@ -19,7 +19,7 @@ public struct ServiceAccount: Sendable {
   public let clientEmail: String
   /// `token_uri`: the URL at which access tokens are requested.
   public let tokenURI: String
-  /// `private_key_id`: names the key among those of the account.
+  /// `private_key_id`: identifies the key among the keys of the account.
   public let keyID: String
   /// `private_key`.
   let key: RSAPrivateKey
@@ -79,7 +79,7 @@ public struct ServiceAccount: Sendable {
       if text.contains("PRIVATE KEY-----\n") || text.contains("PRIVATE KEY-----\r") {
         throw json.first { !isBlank($0) } == UInt8(ascii: "{") ? .realLineBreaks : .onlyPEM
       }
-      // The text of the error could quote the key, so only its position is shown.
+      // The text of the syntax error could quote the key, so only the position is reported.
       throw .notJSON(line: error.line, column: error.column)
     }
     guard case .object(let members) = value.kind else { throw .notAnObject(value.kindName) }
@@ -88,7 +88,7 @@ public struct ServiceAccount: Sendable {
 
   private static func checkType(_ fields: [JSONValue.Member]) throws(ServiceAccountProblem) {
     guard let type = try text("type", in: fields) else {
-      // Files that people confuse with the key: of the Android app, and of an OAuth client.
+      // People confuse two other files with the key file: that of the Android app, and that of an OAuth client.
       if fields.value("project_info") != nil { throw .appConfiguration }
       if fields.value("installed") != nil || fields.value("web") != nil { throw .wrongType("OAuth client") }
       throw .missing("type")

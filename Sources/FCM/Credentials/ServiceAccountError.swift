@@ -8,13 +8,13 @@ public typealias ServiceAccountError = CredentialFileError<ServiceAccountProblem
 public enum ServiceAccountProblem: CredentialFileProblem {
   /// The file can't be read, or too many users can read it.
   case file(SecretFileProblem)
-  /// The text is not JSON; the position of the error.
+  /// The text is not JSON. Line and column are the position of the error.
   case notJSON(line: Int, column: Int)
-  /// The private key has real line breaks, and JSON allows none in a string.
+  /// The private key contains real line breaks, which JSON does not allow in a string.
   case realLineBreaks
   /// The text is the private key alone, in PEM.
   case onlyPEM
-  /// The JSON text has another value than an object.
+  /// The JSON value is not an object.
   case notAnObject(String)
   /// The file is `google-services.json`, which is part of an Android app.
   case appConfiguration
@@ -22,7 +22,7 @@ public enum ServiceAccountProblem: CredentialFileProblem {
   case wrongType(String)
   /// A field is missing or empty.
   case missing(String)
-  /// A field has another value than a string.
+  /// The value of a field is not a string.
   case notText(String, String)
   /// A field has a value that Google never writes.
   case malformed(String, String)

@@ -5,9 +5,9 @@ struct TokenEndpoint: Equatable, Sendable {
   /// Path with the query, from the slash on.
   let path: String
 
-  /// - Parameter url: begins with `https://`. `http://` is accepted for this machine only, because the answer has a
-  ///   secret.
-  /// - Returns: `nil` for another text.
+  /// - Parameter url: begins with `https://`. `http://` is accepted only for this machine, because the answer contains
+  ///   a secret.
+  /// - Returns: `nil` for any other text.
   init?(_ url: String) {
     let bytes = Array(url.utf8)
     // A blank or a control character would end the request line.

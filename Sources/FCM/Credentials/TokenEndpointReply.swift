@@ -3,16 +3,17 @@ internal import PushTransport
 
 /// Reader of a token endpoint's answers (RFC 6749 section 5). Pure.
 struct TokenEndpointReply {
-  /// Accepted lengths of a token in bytes. Google documents at most 2,048 bytes; the rest is a reserve.
+  /// Maximum length of a token in bytes. Google documents at most 2,048 bytes; the limit is twice as large.
   private static let longestToken = 4096
-  /// Greatest lifetime in s that is used. Google issues tokens of at most twelve hours.
+  /// Maximum lifetime of a token in seconds; longer lifetimes are shortened to it. Google issues tokens of at most
+  /// twelve hours.
   private static let longestLife = 43_200.0
-  /// Number of seconds by which a clock may differ before the clock is named as the cause. Google's tolerance is some
+  /// Difference of the clocks in seconds above which a message names the clock as the cause. Google tolerates some
   /// minutes; an exchange takes less than 30 s.
   private static let clockTolerance: Int64 = 60
-  /// Longest shown description in characters.
+  /// Maximum length of a description in messages, in characters.
   private static let longestDescription = 200
-  /// Greatest nesting of an answer. Real ones have one level.
+  /// Maximum nesting of an answer. Real answers have one level.
   private static let maximumDepth = 8
   /// Errors that may pass (google-auth, `google/oauth2/_client.py`).
   private static let passing: Set = ["internal_failure", "server_error", "temporarily_unavailable"]
@@ -22,7 +23,7 @@ struct TokenEndpointReply {
   /// Name of the account in messages.
   let account: String
 
-  /// Returns the meaning of an answer.
+  /// Returns the meaning of the endpoint's answer.
   ///
   /// - Parameter time: UNIX seconds in the assertion.
   func read(_ response: HTTPExchange.Response, time: Int64) -> AccessTokenAnswer {
@@ -34,7 +35,7 @@ struct TokenEndpointReply {
     guard response.status / 100 == 4, ![408, 429].contains(response.status), let error,
       Self.passing.isDisjoint(with: [error, description ?? ""])
     else {
-      // Without an OAuth error the answer may come from a proxy or a firewall, so it proves nothing about the key.
+      // An answer without an OAuth error may come from a proxy or a firewall, so it says nothing about the key.
       return .later("\(endpoint) answered with \(words); check token_uri, the proxy and the network if it continues")
     }
     let problem = "\(endpoint) refuses the key of \(account): \(words)"
@@ -72,7 +73,7 @@ struct TokenEndpointReply {
     "this machine's clock is \(abs(ahead)) s \(ahead > 0 ? "ahead" : "behind")"
   }
 
-  /// Returns by how many seconds a time is ahead of the endpoint's clock.
+  /// Returns the number of seconds by which a time is ahead of the endpoint's clock; `nil` if the answer has no date.
   private static func ahead(_ response: HTTPExchange.Response, _ time: Int64) -> Int64? {
     response.date.map { time - $0 }
   }
@@ -80,7 +81,8 @@ struct TokenEndpointReply {
   private static func words(status: UInt16, _ error: String?, _ description: String?) -> String {
     guard let error else { return "status \(status)" }
     guard let description else { return "status \(status), \(Excerpt.bare(error))" }
-    // A description never contains the assertion; a proxy that repeats it must not bring it into a log.
+    // Google's descriptions never contain the assertion. But a proxy could repeat the assertion in its answer, so the
+    // text from its beginning (`eyJ`) on is cut off to keep it out of logs.
     let shown = description.prefix(longestDescription).split(separator: "eyJ", omittingEmptySubsequences: false)[0]
     return "status \(status), \(Excerpt.bare(error)): \(Excerpt.harmless(String(shown)))"
   }
@@ -108,7 +110,7 @@ struct TokenEndpointReply {
 }
 
 extension [JSONValue.Member] {
-  /// Returns the text of a string; `nil` for another value or none.
+  /// Returns the text of a string; `nil` if the member is missing or not a string.
   fileprivate func text(_ name: String) -> String? {
     guard case .string(let text)? = value(name)?.kind else { return nil }
     return text

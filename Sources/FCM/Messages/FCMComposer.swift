@@ -1,8 +1,8 @@
 internal import PushCore
 internal import PushTransport
 
-/// Composer of the pushes of one campaign. All have the same request and the same path. A body is the beginning of the
-/// message, the token, and the rest of the message.
+/// Composer of the pushes of one campaign. All pushes have the same headers and the same path. A body consists of the
+/// beginning of the message, the token, and the rest of the message.
 final class FCMComposer: PushComposer {
   private let request: PushRequest
   private let content: PersonalContent
@@ -24,7 +24,7 @@ final class FCMComposer: PushComposer {
       path: "/v1/projects/\(project)/messages:send",
       fields: [
         .init("content-type", "application/json"),
-        // Asks for the details of errors. Source: the Firebase Admin SDKs for Go, Python and Java.
+        // This header asks FCM for the details of errors. Source: the Firebase Admin SDKs for Go, Python and Java.
         .init("x-goog-api-format-version", "2"),
       ])
     var content = campaign.message.content ?? PersonalContent(payload: campaign.message.payload)

@@ -1,11 +1,11 @@
-/// Push types of a job for FCM. FCM has no such field: the type says what the message must contain.
+/// Push types of a job for FCM. FCM has no such field: the type only determines what the message must contain.
 enum FCMPushType: String, CaseIterable {
   /// A message that shows a notification.
   case alert
   /// A message with data only, which the app handles.
   case background
 
-  /// Default of a job's `priority`. Android lowers the priority of apps that get urgent messages and show nothing.
-  /// Source: Firebase, "Set and manage Android message priority".
+  /// Default of a job's `priority`. Android lowers the priority of an app that gets urgent messages but shows no
+  /// notification. Source: Firebase, "Set and manage Android message priority".
   var defaultPriority: Int { self == .alert ? 10 : 5 }
 }

@@ -21,7 +21,7 @@ enum FieldName {
 }
 
 extension [JSONValue.Member] {
-  /// Returns the value of a field in either spelling; `nil` if there is none, or if it is `null`.
+  /// Returns the value of a field with either spelling of its name; `nil` if the field is missing or `null`.
   ///
   /// - Parameter name: the name in snake_case.
   func field(_ name: String) -> JSONValue? { value(name) ?? value(FieldName.camelCase(name)) }

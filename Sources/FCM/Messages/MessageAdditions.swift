@@ -1,7 +1,7 @@
 internal import PushCore
 internal import PushTransport
 
-/// Members that Carillon adds to the message of a campaign. It never changes a member of the message.
+/// Members that Carillon adds to the message of a campaign. Carillon never changes an existing member of the message.
 struct MessageAdditions {
   /// Expiration of the pushes.
   enum Expiration {
@@ -31,7 +31,8 @@ struct MessageAdditions {
 
   /// Returns the analytics label for a campaign. Every campaign id consists of allowed characters.
   ///
-  /// A long id is shortened. Digits of its hash keep the labels of the runs of a recurring campaign apart.
+  /// A long id is shortened. Digits of its hash are appended, so that the runs of a recurring campaign have different
+  /// labels.
   static func label(campaign: String) -> String {
     guard campaign.utf8.count > maximumLabel else { return campaign }
     let digits = PushID.collapseID(campaign: campaign).prefix(8)
@@ -44,7 +45,7 @@ struct MessageAdditions {
       || message.object("android_v2")?.hasField("remote_notification") == true
   }
 
-  /// Returns a message with these members, as the rest of a request behind the token.
+  /// Returns the message with these members added, as the part of a request after the token.
   ///
   /// - Parameter template: the message, an object.
   func rest(of template: PayloadTemplate) -> PayloadTemplate {
@@ -55,7 +56,7 @@ struct MessageAdditions {
     var edits: [PayloadTemplate.Edit] = []
     let added = additions(to: message, &edits)
     let isEmpty = message.isEmpty && added.text.isEmpty && added.textAfterLifetime == nil
-    // The request is {"message":{"token":"…" and then this rest, without the brace that begins the message.
+    // The request begins with {"message":{"token":"…". This rest follows, without the brace that begins the message.
     let opening = Array((isEmpty ? #"""# : #"","#).utf8)
     edits.append(
       PayloadTemplate.Edit(
@@ -67,7 +68,7 @@ struct MessageAdditions {
     return template.applying(edits, uncounted: size.skeleton.count - counted(message))
   }
 
-  /// Returns the size of a message with these members, in bytes as FCM counts them.
+  /// Returns the size of a message with these members added, in bytes as FCM counts them.
   func counted(_ message: [JSONValue.Member]) -> Int {
     MessageSize.count(message) + (addsTag(to: message) ? tag?.utf8.count ?? 0 : 0)
   }
@@ -82,7 +83,7 @@ struct MessageAdditions {
   /// Members that are added to one object, as JSON text.
   private struct Members {
     var text: [UInt8] = []
-    /// Text behind the lifetime, which follows ``text``; `nil` without a lifetime.
+    /// If not `nil`, the number of seconds until the push expires follows ``text``, and this text follows the number.
     var textAfterLifetime: [UInt8]?
 
     mutating func add(_ json: String) {
@@ -99,14 +100,14 @@ struct MessageAdditions {
       textAfterLifetime = Array(#"s""#.utf8)
     }
 
-    /// Adds an object with other members.
+    /// Adds a member whose value is an object with the given members.
     mutating func add(_ name: String, _ members: Members) {
       add("\"\(name)\":{" + String(decoding: members.text, as: UTF8.self))
       if let behind = members.textAfterLifetime { textAfterLifetime = behind }
       if textAfterLifetime == nil { text += [UInt8(ascii: "}")] } else { textAfterLifetime? += [UInt8(ascii: "}")] }
     }
 
-    /// Adds the separator from the members that the object has already.
+    /// Adds the comma before the members that the object already has.
     mutating func close(before members: [JSONValue.Member]) {
       guard !members.isEmpty, !text.isEmpty || textAfterLifetime != nil else { return }
       if textAfterLifetime == nil { text += [UInt8(ascii: ",")] } else { textAfterLifetime? += [UInt8(ascii: ",")] }

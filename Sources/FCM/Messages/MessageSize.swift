@@ -2,9 +2,9 @@ internal import PushCore
 
 /// Size of a message as FCM limits it.
 ///
-/// Google documents a limit of 4,096 bytes for keys and values, but not what exactly counts. Carillon counts all keys
-/// and values of the data that Android devices get, and all texts of the notification. Source: Firebase, "About FCM
-/// messages"; measurements show that FCM's own limit is not lower.
+/// Google documents a limit of 4,096 bytes for keys and values, but not exactly which bytes count. Carillon counts all
+/// keys and values of the data that Android devices get, and all texts of the notification. Source: Firebase, "About
+/// FCM messages"; measurements show that FCM's own limit is not lower.
 enum MessageSize {
   /// Limit of a message in bytes.
   static let maximum = 4096
@@ -23,7 +23,7 @@ enum MessageSize {
     return size
   }
 
-  /// Returns the bytes of all texts in a value.
+  /// Returns the number of bytes of all texts and numbers in a value.
   private static func texts(_ value: JSONValue) -> Int {
     switch value.kind {
     case .string(let text): text.utf8.count

@@ -15,17 +15,18 @@ struct FCMDraft {
   var path: String
   /// Path of the priority in messages.
   var priorityPath = "priority"
-  /// Form of the job from which the push is made; `nil` if the text is the payload.
+  /// Payload form from which the push is made; `nil` if the text is the payload.
   private var form: PayloadForm?
   /// Size of the message in bytes as FCM counts it. If pushes differ, the largest known size.
   var size: Int
   /// User with the largest push; `nil` if all pushes are equal.
   var largestFor: String?
-  /// Size in bytes if all values have their greatest length; `nil` if that size is harmless.
+  /// Size in bytes if all values have their greatest length; `nil` if the payload has no values, or if a text may be
+  /// shortened.
   var longestSize: Int?
   /// Bytes of the message outside the values.
   var fixedSize = 0
-  /// Size of the whole payload in bytes as JSON.
+  /// Text that contains the payload: the file with the payload, or the job.
   var text: [UInt8]
 
   /// Creates the draft of a file with a payload.
@@ -65,7 +66,8 @@ struct FCMDraft {
     guard case .object(let members) = root.kind else { return [] }
     let content = JobContent(of: members, for: service)
     let forms = (try? PayloadForm.all(of: members, in: bytes, for: service)) ?? []
-    // The payload beside a message is only a part of the push. If the forms can't be made, the reader of jobs reports it.
+    // If the job has a message, its payload is only a part of the push. If the forms can't be made, the reader of jobs
+    // reports the error.
     guard let payload = forms.first?.value ?? (content.hasMessage ? nil : content.payload), case .object = payload.kind
     else { return [] }
     let draft = FCMDraft(JobFields(members), content, payload: payload, in: bytes, service)
@@ -78,7 +80,8 @@ struct FCMDraft {
     }
   }
 
-  /// Size of the message in bytes as it is sent: ``size``, unless a text fills the space up to the limit.
+  /// Size of the message in bytes as it is sent: ``size``, unless a text can be shortened and fills the space up to the
+  /// limit.
   var sentSize: Int {
     guard let form, let full = form.fullSize else { return size }
     return max(size, min(full - (form.size - size), MessageSize.maximum))
@@ -92,7 +95,8 @@ struct FCMDraft {
     return form.path(of: String(rest.dropFirst()))
   }
 
-  /// Sets the sizes. Only a part of the JSON counts, and this part is known for the form with all fallbacks.
+  /// Sets the sizes. FCM counts only a part of the JSON. The number of bytes that do not count is the same for all
+  /// values, so it is calculated for the form with all fallbacks.
   private mutating func measure(_ form: PayloadForm) {
     let skeleton = form.skeleton
     guard let root = try? JSONValue(parsing: skeleton, maximumDepth: CampaignJob.maximumNesting),
@@ -104,14 +108,14 @@ struct FCMDraft {
     fixedSize = form.fixedSize - uncounted
   }
 
-  /// Returns the additions of which one counts: the tag. Its default has 32 digits.
+  /// Returns additions for the calculation of sizes. Only the tag counts, whose default has 32 digits.
   private static func additions(tag: String?) -> MessageAdditions {
     MessageAdditions(
       priority: "", expiration: .standard, collapseKey: nil, tag: tag ?? String(repeating: "0", count: 32),
       analyticsLabel: "")
   }
 
-  /// Returns the push type that a payload fits.
+  /// Returns the push type that fits a payload.
   static func inferred(_ payload: JSONValue) -> FCMPushType {
     guard case .object(let members) = payload.kind, !members.isEmpty else { return .alert }
     return MessageAdditions.showsNotification(members) ? .alert : .background

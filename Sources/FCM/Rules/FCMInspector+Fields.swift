@@ -49,7 +49,7 @@ extension FCMInspector {
     case (.share, .number(let digits)):
       guard let number = Double(digits), !(0...1).contains(number) else { break }
       report(.unknownValue, path, "\(Excerpt.bare(digits)) is not from 0 to 1")
-    // Carillon replaces a step by the badge count of each user.
+    // Carillon replaces a step such as `"+1"` by the badge count of each user.
     case (.int32, .string(let text)) where path.hasSuffix("notification_count") && BadgeStep.read(text) != nil: break
     case (.choice(let words), .string(let text)):
       guard !words.contains(text) else { break }
@@ -72,7 +72,7 @@ extension FCMInspector {
           hint: "write seconds with s, such as 3600s; or omit it, and set the job's expiration")
       }
     case .time:
-      // FCM reads up to nine digits of a second, Carillon's own reader three.
+      // FCM reads up to nine fractional digits of a second. `Timestamp` accepts them and drops all after the third.
       guard Timestamp.milliseconds(text) == nil else { break }
       report(.time, path, "\(quoted) is not a time", hint: "write it as 2026-12-01T09:00:00Z")
     case .color:
@@ -112,7 +112,7 @@ extension FCMInspector {
 
   private func isData(_ type: FieldType) -> Bool { if case .data = type { true } else { false } }
 
-  /// Whether the values of a type are texts with a rule of their own.
+  /// Returns whether the values of a type are texts with their own rule.
   private func isText(_ type: FieldType) -> Bool {
     switch type {
     case .duration, .lifetime, .time, .color, .label, .image, .link: true
@@ -130,7 +130,8 @@ extension FCMInspector {
     }
   }
 
-  /// Returns whether FCM reserves a key of the data. It is the wider one of the two wordings in Google's documentation.
+  /// Returns whether FCM reserves a key of the data. Google's documentation has two versions of this rule. This
+  /// function uses the one that reserves more keys.
   static func isReserved(_ key: String) -> Bool {
     key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
   }

@@ -12,15 +12,15 @@ struct FCMInspector {
 
   private init(_ draft: FCMDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
-  /// Returns every rule that a job breaks, in one of its pushes or in their combination.
+  /// Returns every rule that one push of a job, or the combination of its pushes, breaks.
   ///
   /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(ofJob root: JSONValue, in bytes: [UInt8], _ service: FCMService, now: Int?) -> [Finding] {
     findings(in: FCMDraft.all(job: root, in: bytes, service), now: now) + repeatedVariants(root, bytes)
   }
 
-  /// Returns every rule that a job's push breaks in any of its languages and variants. A finding that the payload
-  /// itself has too is returned one time.
+  /// Returns every rule that a job's push breaks in any of its languages and variants. If the payload without changes
+  /// also has a finding, the finding is returned only once.
   static func findings(in drafts: [FCMDraft], now: Int?) -> [Finding] {
     guard let first = drafts.first else { return [] }
     /// Rule of a finding and its place below the payload.
@@ -46,14 +46,14 @@ struct FCMInspector {
     return PushLint.bounded(all)
   }
 
-  /// Returns a finding at its place in the job.
+  /// Returns a finding with its path in the job.
   private static func placed(_ finding: Finding, _ draft: FCMDraft) -> Finding {
     var finding = finding
     finding.path = draft.place(finding.path)
     return finding
   }
 
-  /// Finds variants with equal content: a comparison of them gives no information.
+  /// Finds variants with equal content, because a comparison of such variants gives no information.
   static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
     guard case .object(let members) = root.kind, members.value("variants") != nil,
       let repeated = try? PayloadForm.repeated(in: members, bytes, for: FCMService())
@@ -65,7 +65,7 @@ struct FCMInspector {
     }
   }
 
-  /// Whether the limit of reported errors is reached. The rest of the push is then not checked.
+  /// Whether the limit of reported errors is reached. If so, the rest of the push is not checked.
   var isFull: Bool { errors >= PushLint.mostFindings }
 
   mutating func report(_ rule: FCMRule, _ path: String, _ message: String, hint: String? = nil) {
@@ -121,7 +121,7 @@ struct FCMInspector {
     checkOtherPlatforms(message)
   }
 
-  /// Checks whether the payload belongs to another service or is a whole request.
+  /// Reports a payload that belongs to another service or is a whole request. Returns whether it is one.
   private mutating func checkForm(_ message: [JSONValue.Member]) -> Bool {
     if message.value("aps") != nil {
       report(
@@ -157,7 +157,7 @@ struct FCMInspector {
     }
   }
 
-  /// Whether a member of the message itself has a rule of its own.
+  /// Returns whether a member of the message has its own rule.
   static func hasOwnRule(_ name: String) -> Bool { targets.contains(name) || name == "name" }
 
   private mutating func checkAndroid(_ message: [JSONValue.Member]) {
@@ -207,7 +207,8 @@ struct FCMInspector {
     }
   }
 
-  /// Returns whether a message has data for the app. An empty object counts: its writer wants to wake the app.
+  /// Returns whether a message has data for the app. An empty object also counts, because its purpose is to wake the
+  /// app.
   private func hasData(_ message: [JSONValue.Member]) -> Bool {
     !draft.keys.isEmpty || message.hasField("data") || message.object("android")?.hasField("data") == true
       || message.object("android_v2").map { $0.hasField("data") || $0.hasField("background_sync") } == true

@@ -1,7 +1,7 @@
 internal import PushCore
 internal import ServiceTools
 
-/// Checks of a file by the rules of FCM. The file has a payload, a template or a job.
+/// Checks of a file by the rules of FCM. The file contains a payload, a template or a job.
 struct FCMLint {
   /// Result of the checks.
   private(set) var result: PushLint
@@ -11,7 +11,7 @@ struct FCMLint {
   /// - Parameters:
   ///   - bytes: the file.
   ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
-  ///   - pushType: the push type of a payload; `nil` infers it. A job contains its own.
+  ///   - pushType: the push type of a payload; `nil` to infer it. A job contains its own push type.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds.
   /// - Throws: if the file is not JSON.

@@ -4,8 +4,9 @@ internal import ServiceTools
 /// The rules for pushes to FCM: one table for `submit`, the workers, `send` and `lint`.
 ///
 /// The raw value is the rule's id in messages and in JSON: never rename one. A push that breaks an error rule is
-/// refused. A warning is only doubtful or concerns only some apps, and only `lint` reports it. A rule is an error if
-/// FCM answers such a message with 400, or if the message plainly can't have the effect that the job describes.
+/// refused. A warning marks a push that is only doubtful, or concerns only some apps. Only `lint` reports warnings. A
+/// rule is an error if FCM answers such a message with 400, or if the message certainly can't have the effect that the
+/// job describes.
 public enum FCMRule: String, CaseIterable, Sendable {
   // Fields of the job.
   case expirationPast = "expiration-past"

@@ -23,7 +23,7 @@ indirect enum FieldType: Sendable {
   case list(FieldType)
   /// Object with any names, and strings as values.
   case strings
-  /// The data of a message: as ``strings``, with reserved names.
+  /// The data of a message: like ``strings``, but some names are reserved.
   case data
   /// Object with any members.
   case any
@@ -53,7 +53,7 @@ struct MessageSchema: Sendable {
 
   private static let android = MessageSchema(
     fields: shared.merging([
-      // Documentation and SDKs send lower case too, which FCM accepts.
+      // Google's documentation and SDKs also use lower case, which FCM accepts.
       "priority": .choice(["NORMAL", "HIGH", "normal", "high"]),
       "notification": .object(MessageSchema(fields: androidNotification)),
     ]) { $1 })

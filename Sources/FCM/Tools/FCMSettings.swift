@@ -25,7 +25,7 @@ public struct FCMSettings: PushServiceSettings {
   /// URL of Google's server. Source: the discovery document of `fcm:v1`.
   private static let server = "https://fcm.googleapis.com:443"
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(path: String, credential: Credential, project: String? = nil, endpoint: EndpointAddress? = nil) {
     self.path = path
     self.credential = credential
@@ -36,7 +36,7 @@ public struct FCMSettings: PushServiceSettings {
   // MARK: The service
 
   /// The service of the app. Without a readable key file, for example on the machine of a producer, the project may be
-  /// unknown. No rule depends on it.
+  /// unknown. No rule depends on the project.
   public var service: any PushService { FCMService(project: project ?? (try? account())?.projectID) }
 
   public func service(with credential: any PushCredential) -> any PushService { service }
@@ -56,7 +56,8 @@ public struct FCMSettings: PushServiceSettings {
 
   // MARK: The credential
 
-  /// Identity of the credential: FCM's refusal of a project stops it, so each project has its own.
+  /// Identity of the credential: FCM's refusal of a project stops the credential, so each project has a separate
+  /// credential.
   public var credentialIdentity: AnyHashable { [AnyHashable(credential), AnyHashable(project), AnyHashable(url)] }
 
   public var tokenServer: String? {
@@ -76,7 +77,7 @@ public struct FCMSettings: PushServiceSettings {
     return AccessTokenSource(account: account, trustRoots: endpoint.trustRoots, proxy: endpoint.proxy)
   }
 
-  /// Accepts every credential: an account may send to several projects, and only FCM knows to which.
+  /// Accepts every credential: an account may send to several projects, and only FCM knows which ones.
   public func check(_ credential: any PushCredential) throws(ServiceError) {}
 
   public func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws {
@@ -99,7 +100,7 @@ public struct FCMSettings: PushServiceSettings {
     ]
   }
 
-  /// Reads the service account; `nil` if there is none.
+  /// Reads the service account; `nil` if the credential is not a service account.
   private func account() throws(ServiceError) -> ServiceAccount? {
     guard case .serviceAccount(let file) = credential else { return nil }
     do throws(ServiceAccountError) {

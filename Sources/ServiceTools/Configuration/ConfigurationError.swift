@@ -9,7 +9,7 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
   /// Remedy.
   public var hint: String?
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(key: String, message: String, origin: String?, hint: String? = nil) {
     (self.key, self.message, self.origin, self.hint) = (key, message, origin, hint)
   }

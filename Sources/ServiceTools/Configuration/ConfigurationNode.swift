@@ -12,7 +12,7 @@ public struct ConfigurationNode: Sendable, Equatable {
   /// Place for messages: `carillon.yaml line 3`, or the name of an environment variable.
   public var origin: String
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(content: Content, origin: String) { (self.content, self.origin) = (content, origin) }
 
   /// Sets a scalar, and creates the missing sections of its path.

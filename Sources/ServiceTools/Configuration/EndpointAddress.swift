@@ -7,7 +7,7 @@ public struct EndpointAddress: Sendable, Hashable {
   /// Port, 1 to 65535.
   public var port: Int
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(host: String, port: Int) { (self.host, self.port) = (host, port) }
 
   /// Parses `https://host`, `https://host:port` and `https://[v6]:port`.

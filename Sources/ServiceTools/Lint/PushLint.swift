@@ -20,7 +20,7 @@ public struct PushLint: Sendable {
     /// Maximum number of bytes that the service accepts.
     public var limit: Int
 
-    /// Memberwise.
+    /// Creates an instance with these values.
     public init(name: String, bytes: Int, limit: Int) { (self.name, self.bytes, self.limit) = (name, bytes, limit) }
   }
 

@@ -15,7 +15,7 @@ public struct ServiceAnswer: Sendable, Equatable {
   /// Remedy.
   public let advice: String
 
-  /// Memberwise.
+  /// Creates an instance with these values.
   public init(
     isAccepted: Bool, reason: ReasonCode, reasonText: String?, timestamp: UInt64 = 0, meaning: String, advice: String
   ) {
