@@ -15,7 +15,7 @@ package struct CommandError: Error, Equatable {
     case input
     /// The configuration is wrong.
     case configuration
-    /// Another job uses the id.
+    /// Another job already uses the id.
     case conflict
     /// The requested object does not exist.
     case notFound
@@ -69,7 +69,7 @@ package struct CommandError: Error, Equatable {
     case let error as RedisError: self.init(error)
     case let error as StoreError: self.init(error)
     case let error as RedisServerError: self.init(StoreError(error))
-    // The description contains the operation with its address or file.
+    // The description already contains the operation and its address or file.
     case let error as SocketError:
       self.init(
         .failed, error.description,
@@ -119,7 +119,7 @@ package struct CommandError: Error, Equatable {
       hint: "choose another id; Carillon remembers an id for 90 days")
   }
 
-  /// Returns the text for standard error.
+  /// Returns the error as text for standard error.
   package func report(json isJSON: Bool) -> String {
     guard isJSON else {
       return "error: \(Excerpt.harmless(message))\n" + (hint.map { "  hint: \(Excerpt.harmless($0))\n" } ?? "")

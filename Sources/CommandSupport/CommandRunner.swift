@@ -7,12 +7,13 @@ import Logging
 package enum CommandRunner {
   /// Runs the command in the arguments of this process and ends the process with its exit status.
   ///
-  /// - Parameter root: the program's command; the others are below it.
+  /// - Parameter root: the root command of the program; all other commands are below it.
   package static func main(_ root: any ParsableCommand.Type) async -> Never {
-    // If the reader of standard output is gone, write(2) must fail. SIGPIPE would kill the process in the middle of a
-    // commit.
+    // If the reader of standard output is gone, write(2) must fail. By default, SIGPIPE would kill the process in the
+    // middle of a commit.
     signal(SIGPIPE, SIG_IGN)
-    // Block the signals before a second thread exists, until the command is known: it may handle them.
+    // Block the signals before a second thread exists. They stay blocked until the command is known, because the
+    // command may handle them.
     let former = ProcessSignals.hold()
     let status = await run(GlobalArguments.moved(Array(CommandLine.arguments.dropFirst())), of: root, former)
     end(status)
@@ -26,8 +27,9 @@ package enum CommandRunner {
 
   private static func end(_ status: Int32) -> Never {
     StandardError.flush()
-    // exit(3) would run the destructors of libraries while other threads still use them: one of 2,000 processes that
-    // were stopped at random moments crashed in OpenSSL. All output is already written.
+    // exit(3) would run the destructors of libraries while other threads still use these libraries. In a test with
+    // exit(3), one of 2,000 processes that were stopped at random moments crashed in OpenSSL. All output is already
+    // written.
     _exit(status)
   }
 

@@ -28,7 +28,7 @@ package struct GlobalOptions: ParsableArguments {
     return configuration
   }
 
-  /// The loader of the configuration, for repeated reads.
+  /// Loader that can read the configuration repeatedly.
   package var configurationLoader: ConfigurationLoader {
     ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
   }
@@ -41,7 +41,7 @@ package protocol CarillonCommand: AsyncParsableCommand {
 
 /// A command that runs until a signal stops it.
 ///
-/// The program handles its signals from its first statement on, and its log never waits for a reader.
+/// The program handles the command's signals from its first statement on, and its log never waits for a reader.
 package protocol LongRunningCommand: CarillonCommand {
   /// The signals that the command handles. Other signals have their default action.
   static var signals: [Int32] { get }

@@ -27,17 +27,18 @@ package struct KnownServices: Sendable {
   /// Returns the tools of the service with this name; `nil` if there is none.
   package subscript(name: String) -> (any PushServiceTools)? { tools.first { $0.service.name == name } }
 
-  /// Returns the tools for a file, at least one: those of the services that a job or template addresses, or those of the
+  /// Returns the tools for a file, at least one: the tools of the services that a job or template addresses, or of the
   /// service to which a payload belongs.
   ///
-  /// Without a configuration, a job or template addresses the services that it names, or otherwise those of its objects.
+  /// Without a configuration, a job or template addresses the services that it names, or otherwise the services whose
+  /// objects it contains.
   ///
   /// - Parameters:
-  ///   - file: JSON; other text is for ``standard``.
+  ///   - file: a JSON text. For any other text, the result is ``standard``.
   ///   - app: the app of a payload; `nil` if the caller does not know it.
   ///   - apps: the apps of the configuration; `.any` if there is none.
   package func tools(for file: [UInt8], app: String?, _ apps: JobApps) -> [any PushServiceTools] {
-    // With one service, the result is clear, and a long file is not read a second time.
+    // If there is only one service, the file is not parsed, because it may be long.
     guard tools.count > 1,
       let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true),
       case .object(let members) = root.kind

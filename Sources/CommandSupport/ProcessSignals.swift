@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Signals that a command handles itself, in the order in which they arrive.
+/// Signals that a command handles itself, in the order of their arrival.
 ///
-/// The handler writes each signal's number into a pipe, so no signal is lost: it either has its default action, which
-/// ends the process, or it is in the pipe. (With SIG_IGN and a Dispatch source, a signal before the registration of the
-/// source is lost.) A separate thread reads the pipe, so that a busy queue or executor does not delay a signal.
+/// The handler writes each signal's number into a pipe, so no signal is lost. Before the handler is installed, a signal
+/// has its default action, which ends the process. After that, it is in the pipe. (With SIG_IGN and a Dispatch source,
+/// a signal that arrives before the registration of the source would be lost.) A separate thread reads the pipe, so
+/// that a busy queue or executor does not delay a signal.
 ///
 /// The default action must not end a long-running command while it starts. Therefore ``hold()`` is the first statement
 /// of the program. When the command is known, ``handle(_:)`` installs the handlers, and ``release(_:)`` unblocks the
@@ -14,14 +15,15 @@ import Synchronization
 package struct ProcessSignals: Sendable {
   /// Signals that ask a process to stop.
   package static let stops: [Int32] = [SIGTERM, SIGINT]
-  /// Signals that ask a process to stop or to reload its configuration. None of these may be lost at the start.
+  /// Signals that ask a process to stop or to reload its configuration. None of these signals may be lost while the
+  /// process starts.
   private static let held = stops + [SIGHUP]
 
   /// The numbers of the received signals. Only one reader is allowed.
   package let numbers: AsyncStream<Int32>
 
   /// Handles these signals for the rest of the process. Every instance gets the signals that it asked for. The first
-  /// instance for a signal also gets those that arrived since ``handle(_:)``.
+  /// instance that asks for a signal also gets the signals of this kind that arrived since ``handle(_:)``.
   package init(_ wanted: [Int32]) {
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
     numbers = stream
@@ -59,7 +61,8 @@ package struct ProcessSignals: Sendable {
   static func handle(_ wanted: [Int32]) {
     isReady
     for number in wanted {
-      // signal-safety(7): write(2) is safe in a handler. It may change errno, which the interrupted code may be about to read.
+      // signal-safety(7): write(2) is safe in a handler. write(2) may change errno, which the interrupted code may be
+      // about to read, so errno is restored.
       signal(number) { number in
         let before = errno
         var byte = UInt8(truncatingIfNeeded: number)
@@ -69,16 +72,17 @@ package struct ProcessSignals: Sendable {
     }
   }
 
-  /// Ends the process if it still runs this long after the first signal to stop. A separate thread counts the time, so an
-  /// engine, an event loop or an executor that hangs does not prevent it. Call it before the first instance is made.
+  /// Ends the process if it still runs `seconds` after the first signal to stop. A separate thread measures the time,
+  /// so the limit works even if an engine, an event loop or an executor hangs. Call this function before the first
+  /// instance is created.
   ///
   /// - Parameters:
-  ///   - seconds: how long a stop may take. Time in which the process itself is stopped (SIGSTOP) does not count.
+  ///   - seconds: maximum duration of a stop. The time during which the process is suspended (SIGSTOP) does not count.
   ///   - end: ends the process. Called on the separate thread.
   package static func limitStop(to seconds: Int, _ end: @escaping @Sendable () -> Never) {
     let lastResort = LastResort(seconds: seconds, end: end)
     let isAsked = listeners.withLock { listeners in
-      // A signal that arrived while the process started is in `kept`.
+      // `kept` contains the signals that arrived while the process started.
       let isAsked = listeners.kept.contains { stops.contains($0) }
       if !isAsked { listeners.lastResort = lastResort }
       return isAsked
@@ -92,7 +96,8 @@ package struct ProcessSignals: Sendable {
 
     func start() {
       let thread = Thread { [self] in
-        // One second at a time: a pause of the process (SIGSTOP) costs one of them only.
+        // The thread sleeps one second at a time, so that a suspension of the process (SIGSTOP) counts as at most one
+        // second.
         for _ in 0..<seconds { sleep(1) }
         end()
       }
@@ -102,14 +107,14 @@ package struct ProcessSignals: Sendable {
   }
 
   private struct Listeners {
-    /// Ends a process that does not stop; `nil` once its thread runs.
+    /// Ends a process that does not stop; `nil` after its thread has started.
     var lastResort: LastResort?
     var all: [(wanted: Set<Int32>, continuation: AsyncStream<Int32>.Continuation)] = []
     /// Signals that have arrived before an instance asked for them.
     var kept: [Int32] = []
   }
 
-  /// Limit of kept signals. More presses of Ctrl-C have no other meaning than the first ones.
+  /// Maximum number of kept signals. Pressing Ctrl-C more often than this has no further effect.
   private static let mostKept = 64
 
   private static let listeners = Mutex(Listeners())
@@ -118,10 +123,11 @@ package struct ProcessSignals: Sendable {
   /// Creates the pipe and its reader thread. Must run before the first handler is installed.
   private static let isReady: Void = {
     var ends: [Int32] = [-1, -1]
-    // pipe(2): 0, or -1 with errno.
+    // pipe(2) returns 0, or -1 with errno.
     let isMade = pipe(&ends) == 0
     precondition(isMade, "no pipe for signals: \(String(cString: strerror(errno)))")
-    // fcntl(2): a handler must not block, and no child inherits an end. More signals than fit into 64 KiB are not needed.
+    // fcntl(2): a handler must not block, and no child process inherits an end of the pipe. If the pipe (64 KiB) is
+    // full, further signals are dropped.
     _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     writeEnd.store(ends[1], ordering: .relaxed)

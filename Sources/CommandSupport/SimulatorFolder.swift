@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import TLS
 
-/// Folder with the files that a simulator keeps between runs. They are a certificate that clients can trust, a signing
-/// key and a service account that the simulator accepts, and a configuration whose apps use it.
+/// Folder with the files that a simulator keeps between runs. The files are a certificate that clients can trust, a
+/// signing key and a service account that the simulator accepts, and a configuration whose apps use the simulator.
 package struct SimulatorFolder {
   package static let keyID = "SIMULATOR1"
   package static let teamID = "SIMULATION"
@@ -21,7 +21,7 @@ package struct SimulatorFolder {
   package static let serviceAccount = "service-account.json"
   package static let projectID = "simulator-project"
 
-  /// Push certificates with their keys: one valid certificate, and two that show how a sender handles an invalid one.
+  /// Push certificates with their keys: one valid certificate, and two invalid ones to test how a sender handles them.
   private static let pushCertificates: [(file: String, environments: Set<SimulatorEnvironment>, validity: Range<Int>)] =
     [
       ("push.pem", [.sandbox, .production], -86_400..<365 * 86_400),
@@ -33,7 +33,7 @@ package struct SimulatorFolder {
 
   package init(path: String) { self.path = path }
 
-  /// Creates the folder and its files. Never replaces a file.
+  /// Creates the folder and its files. It never replaces a file.
   ///
   /// - Parameter ports: the ports that the configuration and the service account name.
   package func create(_ ports: SimulatorPorts = SimulatorPorts()) throws {
@@ -62,11 +62,12 @@ package struct SimulatorFolder {
     var result = SimulatorConfiguration()
     result.identity = TLSIdentity(
       certificateChainPEM: try read(Self.certificate), privateKeyPEM: try read(Self.certificateKey))
-    // A folder of an earlier version has no such authority. The simulator then does not request client certificates.
+    // A folder of an earlier version does not contain this authority. In that case, the simulator does not request
+    // client certificates.
     if access(path + "/" + Self.clientAuthority, F_OK) == 0 {
       result.clientAuthorityPEM = try read(Self.clientAuthority)
     }
-    // A folder of an earlier version has no such file. The simulator then has no FCM side.
+    // A folder of an earlier version does not contain this file. In that case, the simulator has no FCM side.
     if access(path + "/" + Self.serviceAccount, F_OK) == 0 {
       var fcm = FCMConfiguration()
       fcm.accounts = [try account()]
@@ -102,7 +103,8 @@ package struct SimulatorFolder {
 
   private func write(_ name: String, _ text: String, mode: mode_t) throws(FileError) {
     let file = path + "/" + name
-    // open(2): with O_EXCL, an existing file is an error. So no key is overwritten, and no symbolic link is followed.
+    // open(2): with O_EXCL, an existing file is an error. This prevents that a key is overwritten or a symbolic link is
+    // followed.
     let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw FileError.last(file) }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

@@ -6,8 +6,9 @@ package struct SimulatorPorts: Equatable, Sendable {
   /// Port of Google's token endpoint.
   package let token: UInt16
 
-  /// Creates the ports. Those that are not given follow the others: APNs, the control API, FCM, the token endpoint. They
-  /// are 0 after the port 0 and after the last port.
+  /// Creates the ports. The default of the control API is `apns` + 1, that of FCM is `apns` + 2, and that of the token
+  /// endpoint is `fcm` + 1. A default is 0 if the port from which it is calculated is 0, or if the result would be
+  /// above 65,535.
   package init(
     apns: UInt16 = SimulatorFolder.port, control: UInt16? = nil, fcm: UInt16? = nil, token: UInt16? = nil
   ) {
@@ -17,7 +18,7 @@ package struct SimulatorPorts: Equatable, Sendable {
     self.token = token ?? Self.port(self.fcm, plus: 1)
   }
 
-  /// The options of `carillon simulate` for these ports, with a blank before each; empty for the default ports.
+  /// The options of `carillon simulate` for these ports, with a blank before each option; empty for the default ports.
   package var options: String {
     var options = ""
     var known = SimulatorPorts()
@@ -32,7 +33,7 @@ package struct SimulatorPorts: Equatable, Sendable {
     return options
   }
 
-  /// Whether a configuration can name all of them.
+  /// Whether all ports are known, so that a configuration can name them.
   package var areFixed: Bool { ![apns, control, fcm, token].contains(0) }
 
   private static func port(_ port: UInt16, plus more: UInt16) -> UInt16 {

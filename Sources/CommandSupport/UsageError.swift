@@ -12,7 +12,7 @@ enum UsageError {
   ) -> CommandError {
     if let unknown = unknownCommand(arguments, of: root) { return unknown }
     let full = root.fullMessage(for: error)
-    // The text ends with the help command of the intended command.
+    // The parser's text ends with the command that prints the help of the intended command.
     let help = full.firstRange(of: "See '").flatMap { start in
       full[start.upperBound...].firstIndex(of: "'").map { String(full[start.upperBound..<$0]) }
     }
@@ -20,7 +20,8 @@ enum UsageError {
       .usage, oneLine(root.message(for: error)), hint: "see '\(help ?? root._commandName + " --help")'")
   }
 
-  /// Returns the error for a command that does not exist. ArgumentParser would report an unexpected argument.
+  /// Returns the error for a command that does not exist. ArgumentParser itself would only report an unexpected
+  /// argument.
   private static func unknownCommand(_ arguments: [String], of root: any ParsableCommand.Type) -> CommandError? {
     var command = root
     var path = root._commandName
@@ -38,7 +39,7 @@ enum UsageError {
     return nil
   }
 
-  /// Joins a message and the list below it into one line.
+  /// Returns a message and the list below it as one line.
   private static func oneLine(_ message: String) -> String {
     let lines = message.split(separator: "\n").map { line in
       line.drop { $0 == " " || $0 == "-" }

@@ -20,29 +20,29 @@ public protocol PushServiceSettings: Sendable, Equatable {
   /// Name of the environment whose devices get pushes, in the form of ``PushCore/PushEnvironment``.
   var environmentName: String { get }
 
-  /// Writes the settings that a list of apps shows, as members of an object.
+  /// Writes the settings that a list of apps contains, as members of an object.
   func describe(to json: inout JSONWriter)
 
   // MARK: Addresses
 
   /// URL of the server for pushes to devices: `https://host:port`.
   var url: String { get }
-  /// URL of the server for broadcasts; `nil` if it is ``url``.
+  /// URL of the server for broadcasts; `nil` if broadcasts use ``url``.
   var broadcastURL: String? { get }
 
   // MARK: The credential
 
   /// Identity of the credential. Apps with equal identities can share the credential and its connections.
   var credentialIdentity: AnyHashable { get }
-  /// Server that issues the tokens of the credential, for people; `nil` if the credential needs no other server.
+  /// Server that issues the tokens of the credential, for messages; `nil` if the credential needs no such server.
   var tokenServer: String? { get }
   /// Paths of the files with the credential.
   var credentialFiles: [String] { get }
 
   /// Reads the credential from its files.
   ///
-  /// - Parameter endpoint: the server for pushes. A service that gets its tokens from another server uses the trusted
-  ///   certificates and the proxy of this endpoint there too.
+  /// - Parameter endpoint: the server for pushes. If the service gets its tokens from another server, it also uses the
+  ///   trusted certificates and the proxy of this endpoint for that server.
   /// - Throws: ``ServiceError``, or another error that names its file.
   func makeCredential(reaching endpoint: PushEndpoint) throws -> any PushCredential
 
@@ -52,7 +52,7 @@ public protocol PushServiceSettings: Sendable, Equatable {
   /// Reads the files again, and puts their content into a credential that ``makeCredential(reaching:)`` made.
   ///
   /// - Parameters:
-  ///   - credential: keeps its content if this function throws.
+  ///   - credential: the credential. It keeps its content if this function throws an error.
   ///   - apps: the settings of all apps that share the credential.
   func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws
 
@@ -71,7 +71,7 @@ extension PushServiceSettings {
   public var broadcastURL: String? { nil }
   public func expiry(of credential: any PushCredential) -> CredentialExpiry? { nil }
 
-  /// Returns whether both are equal settings of the same service.
+  /// Returns whether both values are equal settings of the same service.
   fileprivate func isEqual(to other: any PushServiceSettings) -> Bool { (other as? Self) == self }
 }
 
@@ -96,7 +96,7 @@ public struct ConfiguredService: Sendable, Equatable {
 public struct CredentialExpiry: Sendable, Equatable {
   /// Name of the credential, for messages.
   public let name: String
-  /// Last valid second, in UNIX time.
+  /// Last second of the validity, in UNIX seconds.
   public let end: Int64
 
   /// Creates an instance with these values.

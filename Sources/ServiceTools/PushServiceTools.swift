@@ -6,20 +6,21 @@ public import PushTransport
 ///
 /// `CommandSupport/KnownServices` lists the tools of all services of the program.
 public protocol PushServiceTools: Sendable {
-  /// The service without an app. It parses tokens and names reasons.
+  /// The service without an app. It can parse tokens and name reasons.
   var service: any PushService { get }
   /// Ports of the service's own servers, for messages: "443 or 2197".
   var ports: String { get }
 
   // MARK: Settings
 
-  /// Keys of an app's settings, by section. The name "" means the section of the settings; "token" is a section in it.
+  /// Keys of an app's settings, by section. The name "" means the section of the settings itself. "token", for example,
+  /// is a section in it.
   var keys: [String: [String]] { get }
 
   /// Reads the settings of an app.
   ///
   /// - Parameters:
-  ///   - section: has only keys of ``keys``, and keys that all services share.
+  ///   - section: the section of the settings. It has only keys of ``keys``, and keys that all services share.
   ///   - resolve: converts a path in the configuration to a path that can be opened.
   /// - Throws: an error for the first wrong key.
   func settings(
@@ -33,7 +34,7 @@ public protocol PushServiceTools: Sendable {
 
   // MARK: Lint
 
-  /// Push types that a payload can be checked as; empty for a service without types.
+  /// Push types for which a payload can be checked; empty for a service without types.
   var pushTypes: [String] { get }
   /// Push type of a push that names no type.
   var defaultPushType: String { get }
@@ -50,19 +51,20 @@ public protocol PushServiceTools: Sendable {
   /// - Parameters:
   ///   - bytes: the file.
   ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
-  ///   - pushType: the push type of a payload, one of ``pushTypes``; `nil` infers it. A job contains its own.
-  ///   - app: the app of a payload, by its name in `apps`. A job contains its own.
+  ///   - pushType: the push type of a payload, one of ``pushTypes``; `nil` to infer it. A job contains its own push
+  ///     type.
+  ///   - app: the app of a payload, by its name in `apps`. A job contains its own app.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds; `nil` omits rules that depend on the time.
-  /// - Throws: if the file is not JSON.
+  /// - Throws: an error if the file is not JSON.
   func lint(
     _ bytes: [UInt8], resolved: [UInt8]?, as pushType: String?, app: String?, apps: JobApps, now: Int?
   ) throws(JSONSyntaxError) -> PushLint
 
   // MARK: A push by hand
 
-  /// Returns a composer for a push that a user sends by hand. The push replaces no other push, unless the campaign
-  /// requests it.
+  /// Returns a composer for a push that a user sends by hand. The push replaces no other push on the device, unless the
+  /// campaign has a collapse id.
   ///
   /// - Parameter expiration: UNIX seconds; 0 for one attempt at delivery, `nil` for no limit.
   func composer(byHand campaign: Campaign, of service: any PushService, expiration: Int?) -> any PushComposer
@@ -88,7 +90,7 @@ extension PushServiceTools {
   public func resultID(ofCampaign campaign: String) -> ResultID? { nil }
 }
 
-/// Field of results with the service's id of a push. Confined to one thread.
+/// Field of results with the service's id of a push. Only one thread may use it.
 public struct ResultID {
   /// Name of the field: `apnsId`.
   public let name: String

@@ -2,9 +2,9 @@
 public struct ServiceError: Error, Sendable, Equatable {
   /// Kind of an error.
   public enum Code: Sendable {
-    /// The arguments contradict each other or the service.
+    /// The arguments contradict each other, or the service does not support them.
     case usage
-    /// The configuration is wrong, or a file that it names.
+    /// The configuration, or a file that it names, is wrong.
     case configuration
   }
 

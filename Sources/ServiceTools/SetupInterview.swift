@@ -7,8 +7,9 @@ public struct SetupInterview {
 
   /// - Parameters:
   ///   - options: values by the option's name without its dashes.
-  ///   - ask: asks a question. `standard` is the meaning of an empty answer. `nil` if no user can answer.
-  ///   - relative: converts a path to one that leads from the new file to the same place.
+  ///   - ask: asks a question and returns the answer; `standard` is the value of an empty answer. `nil` if no user can
+  ///     answer.
+  ///   - relative: converts a path to a path relative to the new file.
   public init(
     options: [String: String], ask: ((_ question: String, _ standard: String?) throws -> String)?,
     relative: @escaping (String) -> String
@@ -34,7 +35,7 @@ public struct SetupInterview {
     return standard
   }
 
-  /// Returns a path that leads from the new file to the same place.
+  /// Returns a path relative to the new file.
   public func path(_ path: String) -> String { relative(path) }
 }
 
@@ -51,7 +52,7 @@ public struct SetupDraft: Sendable, Equatable {
   /// Adds a line.
   ///
   /// - Parameters:
-  ///   - value: `nil` adds the name of a section.
+  ///   - value: the value of the key; `nil` adds the name of a section.
   ///   - depth: number of sections around the key.
   public mutating func add(_ key: String, _ value: String?, depth: Int = 0) {
     lines.append(String(repeating: "  ", count: depth) + key + ":" + (value.map { " \(YAMLText.quoted($0))" } ?? ""))

@@ -4,14 +4,14 @@ package import PushWorker
 import ServiceTools
 import TLS
 
-/// Creates the channels of the configured apps. Reads and checks every file that they name.
+/// Creates the channels of the configured apps. It reads and checks every file that the settings name.
 package enum AppChannels {
-  /// Largest size of a file with root certificates. The certificates of a few authorities have some kB; a larger file
-  /// is not one.
+  /// Largest size of a file with root certificates. The certificates of a few authorities have some kB, so a larger
+  /// file has other content.
   private static let maximumRoots = 1 << 20
 
   package static func make(_ apps: [String: CarillonConfiguration.App]) throws -> [String: AppChannel] {
-    // Apps with the same key or certificate share it, and therefore also share connections.
+    // Apps with the same key or certificate share the credential, and therefore also its connections.
     var credentials: [AnyHashable: any PushCredential] = [:]
     var channels: [String: AppChannel] = [:]
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {
@@ -51,7 +51,7 @@ package enum AppChannels {
     return channel
   }
 
-  /// Returns the endpoint of an app's push service, with the content of the files that it needs.
+  /// Returns the endpoint of an app's push service, with the content of the files that the endpoint needs.
   package static func endpoint(of service: CarillonConfiguration.AppService, app: String) throws -> PushEndpoint {
     let path = "apps.\(app).\(service.tools.service.name)"
     var endpoint = PushEndpoint(url: service.settings.url)

@@ -5,7 +5,7 @@ package import PushWorker
 package import Redis
 package import ServiceTools
 
-/// The configuration after all checks. Problems that only appear in use, such as a missing key file, are not checked
+/// The configuration after all checks. Problems that appear only in use, such as a missing key file, are not detected
 /// here.
 package struct CarillonConfiguration: Equatable {
   package var redis: Redis
@@ -21,7 +21,7 @@ package struct CarillonConfiguration: Equatable {
   package var webhooks: [String: WebhookTarget] = [:]
 
   package struct Admin: Equatable {
-    /// The address of the server. With `nil` a worker has no server, and `carillon admin` listens on ``standard``.
+    /// The address of the server. With `nil`, a worker has no server, and `carillon admin` listens on ``standard``.
     package var listen: ListenAddress?
     /// A file with the hashes of tokens.
     package var tokenFile: String?
@@ -51,7 +51,7 @@ package struct CarillonConfiguration: Equatable {
     package var kinds: Set<Webhook.Kind>
     /// Whether the receiver may be on this machine or in a private network.
     package var allowsPrivate = false
-    /// A file of PEM certificates to trust instead of the system's.
+    /// A PEM file with certificates to trust instead of those of the system.
     package var trustRoots: String?
   }
 
@@ -73,7 +73,8 @@ package struct CarillonConfiguration: Equatable {
     package var user: String?
     /// A file with the password in its first line, if the URL has no password.
     package var passwordFile: String?
-    /// TLS settings; `nil` for the defaults of the URL's scheme. Schemes for Sentinel and Cluster default to no TLS.
+    /// TLS settings; `nil` for the defaults of the URL's scheme. The defaults of `sentinel://` and `cluster://` are no
+    /// TLS.
     package var tls: RedisTLS?
     /// Settings for the connections to sentinels, if the URL names sentinels.
     package var sentinel = Sentinel()
@@ -83,11 +84,11 @@ package struct CarillonConfiguration: Equatable {
     package var namespace: String
     /// The number of partitions; fixed when the store is initialised.
     package var partitions: Int?
-    /// Limit of entries in the feedback list.
+    /// Maximum number of entries in the feedback list.
     package var feedbackLength: Int
-    /// Limit of devices per user.
+    /// Maximum number of devices per user.
     package var devicesPerUser: Int
-    /// Limit of entries in the event stream; 0 for no stream.
+    /// Maximum number of entries in the event stream; 0 for no stream.
     package var streamLength = 0
   }
 
@@ -101,9 +102,9 @@ package struct CarillonConfiguration: Equatable {
   }
 
   package struct RedisTLS: Equatable {
-    /// A file of PEM certificates to trust instead of the system's.
+    /// A PEM file with certificates to trust instead of those of the system.
     package var trustRoots: String?
-    /// A PEM file with the client certificate. A certificate always has a key.
+    /// A PEM file with the client certificate. If a certificate is set, ``key`` is set too.
     package var certificate: String?
     /// A PEM file with the key of the certificate.
     package var key: String?
@@ -123,7 +124,7 @@ package struct CarillonConfiguration: Equatable {
     package var caps: [FrequencyCap] = []
     /// Number of targets above which a campaign needs approval; `nil` for never.
     package var approvalAbove: Int?
-    /// The app's backend. Its health throttles the app's campaigns; `nil` for no backend.
+    /// The app's backend; `nil` for none. If the backend is unhealthy, workers throttle the app's campaigns.
     package var backend: AppBackend?
 
     /// Returns the settings for a push service; `nil` if the app does not use it.
@@ -133,11 +134,12 @@ package struct CarillonConfiguration: Equatable {
   /// A push service of an app, with the app's settings for it.
   package struct AppService: Equatable {
     package var configured: ConfiguredService
-    /// A file of PEM certificates to trust instead of the system's.
+    /// A PEM file with certificates to trust instead of those of the system.
     package var trustRoots: String?
-    /// An HTTP proxy on the way to the push service.
+    /// An HTTP proxy for the connections to the push service.
     package var proxy: Proxy?
-    /// Rate limit in pushes per second to this service, over all campaigns of the app and all workers; `nil` for no limit.
+    /// Rate limit in pushes per second to this service, for all campaigns of the app and all workers together; `nil`
+    /// for no limit.
     package var rate: Double?
     /// Connections of each worker; `nil` for ``Worker/connections``.
     package var connections: Int?
@@ -157,13 +159,13 @@ package struct CarillonConfiguration: Equatable {
     package var engine: PushEngineKind
     /// Connections per app.
     package var connections: Int
-    /// Limit of targets in doubt.
+    /// Maximum number of targets in doubt.
     package var window: Int
-    /// The longest time in flight. After it a push is in doubt.
+    /// The longest wait for an answer. After this time, a push is in doubt.
     package var answerTimeout: Duration
     /// The longest duration of a stop after SIGTERM.
     package var deadline: Duration
-    /// The folder of the time zone database; `nil` for the system's.
+    /// The folder of the time zone database; `nil` for that of the system.
     package var zoneinfo: String?
   }
 
@@ -172,22 +174,22 @@ package struct CarillonConfiguration: Equatable {
     package var firstServerError: Duration
     /// Delay of a retry after any further 5xx answer.
     package var serverError: Duration
-    /// Delay of a retry after the first 429 answer of a token. It doubles with each further one.
+    /// Delay of a retry after the first 429 answer of a token. It doubles with each further 429 answer.
     package var tooManyRequests: Duration
-    /// Limit of attempts per token.
+    /// Maximum number of attempts per token.
     package var attempts: Int
-    /// Limit of any delay.
+    /// Maximum of all delays.
     package var longest: Duration
     /// Random addition to a delay, as a share of the delay.
     package var jitter: Double
   }
 
   package struct Guard: Equatable {
-    /// The share of suspicious answers above which a campaign pauses itself.
+    /// The share of answers, 0 to 1, which say that a token is bad. Above this share, a campaign pauses itself.
     package var threshold: Double
-    /// The share of 410 answers above which a campaign pauses itself.
+    /// The share of 410 answers, 0 to 1, above which a campaign pauses itself.
     package var pruneShare: Double
-    /// Number of answers before the shares are compared.
+    /// Number of answers that are necessary to evaluate the shares.
     package var minimum: Int
   }
 }

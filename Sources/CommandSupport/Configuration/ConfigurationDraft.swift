@@ -3,7 +3,7 @@ import PushCore
 import Redis
 package import ServiceTools
 
-/// The values of a new configuration file. It contains only keys without a good default.
+/// The values of a new configuration file. It contains only keys that have no suitable default.
 package struct ConfigurationDraft {
   package var redisURL = "redis://127.0.0.1:6379/0"
   package var redisUser: String?
@@ -54,13 +54,13 @@ package struct ConfigurationDraft {
 
   /// Writes the file.
   ///
-  /// - Throws: ``CommandError``, also if the file exists: it is never replaced.
+  /// - Throws: ``CommandError``, for example if the file exists. An existing file is never replaced.
   package func write(to file: String) throws(CommandError) {
     if let slash = file.lastIndex(of: "/"), slash > file.startIndex {
-      // mkdir(2): an existing folder is fine. The next call reports any other error.
+      // mkdir(2) fails if the folder exists, which is allowed. After any other error, open(2) fails too and reports it.
       mkdir(String(file[..<slash]), 0o777)
     }
-    // open(2): with O_EXCL an existing file is an error, and links are not followed.
+    // open(2): with O_EXCL, an existing file is an error, and links are not followed.
     let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else {
       let isThere = errno == EEXIST

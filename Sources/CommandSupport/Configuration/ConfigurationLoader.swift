@@ -6,7 +6,7 @@ package struct ConfigurationLoader {
   /// The file that is read if neither an option nor a variable names one.
   package static let defaultFile = "Config/carillon.yaml"
 
-  /// Limit of the file's size in bytes. A configuration of a hundred apps has about 20 kB.
+  /// Maximum size of the file in bytes. A configuration of a hundred apps has about 20 kB.
   static let maximumSize = 1 << 20
 
   /// The value of `--config`.
@@ -18,7 +18,7 @@ package struct ConfigurationLoader {
     self.environment = environment
   }
 
-  /// The file that an option or a variable names.
+  /// The file that the option or the environment variable names; `nil` for none.
   private var named: String? {
     argument ?? EnvironmentOverlay.file(environment)
   }
@@ -28,7 +28,7 @@ package struct ConfigurationLoader {
 
   /// Returns the configuration.
   ///
-  /// - Parameter warn: receives harmless problems.
+  /// - Parameter warn: receives problems that do not prevent the start.
   package func load(warn: (String) -> Void = { _ in }) throws(ConfigurationError) -> CarillonConfiguration {
     if named == nil, !FileManager.default.fileExists(atPath: file) {
       throw ConfigurationError(

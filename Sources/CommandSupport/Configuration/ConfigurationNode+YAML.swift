@@ -4,8 +4,8 @@ import Yams
 
 /// Reads values from YAML.
 extension ConfigurationNode {
-  /// The most values of a file. Aliases count at every place that they stand for: a few lines of them can stand for
-  /// billions. A configuration of a hundred apps has some 2,000 values.
+  /// Maximum number of values in a file. An alias counts as all values that it refers to, because a few lines of
+  /// aliases can expand to billions of values. A configuration of a hundred apps has some 2,000 values.
   static let mostValues = 50_000
 
   /// Parses YAML; an empty file is an empty section.
@@ -37,7 +37,7 @@ extension ConfigurationNode {
     }
     switch node {
     case .scalar(let scalar):
-      // An unquoted null or ~ is YAML's way to say that nothing is there.
+      // In YAML, an unquoted null or ~ means that the value is missing.
       let isNull = scalar.style == .plain && ["", "~", "null"].contains(scalar.string)
       return ConfigurationNode(content: .scalar(isNull ? "" : scalar.string), origin: origin)
     case .mapping(let mapping):
@@ -60,7 +60,7 @@ extension ConfigurationNode {
     }
   }
 
-  /// Yams' own words, without the excerpt of the file that it prints below them.
+  /// Returns Yams' description of an error without the excerpt of the file, which Yams adds below it.
   private static func shortened(_ error: YamlError) -> String {
     switch error {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),

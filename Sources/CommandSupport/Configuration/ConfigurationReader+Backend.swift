@@ -22,7 +22,7 @@ extension ConfigurationReader {
     let interval = try backend.duration("every", in: 1000...30_000, default: 5000).milliseconds
     let leastShare = try backend.share("leastShare", default: 0.1)
     var rate = try readRate(backend)
-    // Without a rate of its own, it bears the pushes of all services together.
+    // If the backend has no rate, its rate is the sum of the rates of all services.
     if rate == nil, services.allSatisfy({ $0.rate != nil }) { rate = services.reduce(0) { $0 + ($1.rate ?? 0) } }
     let url = try backend.required("healthURL", hint: "such as http://backend.internal:8080/health")
     guard !url.contains("@") else {

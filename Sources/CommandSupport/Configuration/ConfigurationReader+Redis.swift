@@ -23,17 +23,17 @@ extension ConfigurationReader {
     }
     let namespace = try section.string("namespace") ?? "carillon"
     guard Self.isName(namespace) else {
-      // A brace would break the hash tags that keep related keys in one slot.
+      // A brace would break the hash tags, which keep related keys in one slot.
       throw section.error("namespace", "\(Excerpt.quoted(namespace)) is not \(Self.nameForm)")
     }
     return CarillonConfiguration.Redis(
       url: url, user: try section.string("user"), passwordFile: try section.string("passwordFile").map(resolve),
       tls: try readRedisTLS(section, named: "redis.tls"), sentinel: try readSentinel(section, scheme),
       clusterAddresses: try readCluster(section, scheme), namespace: namespace,
-      // Redis Cluster has 16384 slots; more partitions than slots would only cost.
+      // Redis Cluster has 16,384 slots. More partitions than slots would have a cost but no benefit.
       partitions: try section.integer("partitions", in: 1...16384),
       feedbackLength: try section.integer("feedbackLength", in: 1...100_000_000, default: 1_000_000),
-      // Every registration reads and writes its user's whole record.
+      // The number is limited because every registration reads and writes the user's whole record.
       devicesPerUser: try section.integer("devicesPerUser", in: 1...1000, default: 100),
       streamLength: try section.integer("streamLength", in: 0...10_000_000, default: 0))
   }

@@ -3,16 +3,16 @@ import PushCore
 import PushTransport
 import ServiceTools
 
-/// Makes the typed configuration of a tree.
+/// Converts a tree of values into the typed configuration.
 struct ConfigurationReader {
-  /// The folder of relative paths; empty is the working directory.
+  /// The folder to which relative paths refer; empty for the working directory.
   private let directory: String
   private let services: KnownServices
   /// The keys of each section.
   let schema: ConfigurationSchema
 
   /// - Parameters:
-  ///   - directory: the folder of relative paths; empty is the working directory.
+  ///   - directory: the folder to which relative paths refer; empty for the working directory.
   ///   - services: the services that an app can use.
   init(directory: String, services: KnownServices = .all) {
     (self.directory, self.services) = (directory, services)
@@ -73,7 +73,8 @@ struct ConfigurationReader {
       backend: try readBackend(section, known))
   }
 
-  /// Checks the keys of an app. A key of a push service that is not in the section of the service gets an error of its own.
+  /// Checks the keys of an app. A key of a push service that is outside the section of the service has a separate error
+  /// message.
   private func checkKeys(of section: ConfigurationSection) throws(ConfigurationError) {
     for key in section.keys where !schema["apps.*"].contains(key) {
       guard let tools = services.tools.first(where: { schema["apps.*.\($0.service.name)"].contains(key) }) else {
@@ -157,7 +158,7 @@ struct ConfigurationReader {
     let proxy = try section.section("proxy", keys: ConfigurationSchema.proxy)
     let url = try proxy.required("url", hint: "such as http://proxy.example.com:3128")
     guard !url.contains("@") else {
-      // The URL holds a password: it is not repeated.
+      // The URL contains a password, so the message does not repeat it.
       throw proxy.error("url", "must hold no name and password", hint: "put user:password into a file: credentialsFile")
     }
     let scheme = url.hasPrefix("http://") ? "http://" : "https://"
@@ -234,7 +235,7 @@ struct ConfigurationReader {
     let allowsPrivate = try section.boolean("allowPrivate")
     let url = try section.required("url", hint: "such as https://example.com/hooks/carillon")
     guard !url.contains("@") else {
-      // It holds a password: it is not repeated.
+      // The URL contains a password, so the message does not repeat it.
       throw section.error("url", "must hold no name and password", hint: "who calls is told by the signature")
     }
     let schemes = allowsPrivate ? ["https://", "http://"] : ["https://"]
@@ -279,6 +280,6 @@ struct ConfigurationReader {
 
   static let nameForm = "1 to 64 of A-Z a-z 0-9 _ -"
 
-  /// Names here have no dot, which separates keys.
+  /// Returns whether a text is a valid name in the configuration. A dot is not allowed, because dots separate keys.
   static func isName(_ name: String) -> Bool { PlainName.isValid(name) && !name.contains(".") }
 }

@@ -1,11 +1,12 @@
 import PushCore
 import ServiceTools
 
-/// Every key, by section: the reader knows them and environment variables can set them. `*` is the name of an app.
+/// All keys that the reader knows and environment variables can set, by section. `*` means the name of an app or
+/// webhook.
 struct ConfigurationSchema {
   private let sections: [String: [String]]
 
-  /// - Parameter services: each has a section of its own in that of an app.
+  /// - Parameter services: the push services. Each has a section in the section of an app.
   init(_ services: KnownServices) {
     var sections = Self.common
     sections[Self.app, default: []] += services.names
@@ -26,13 +27,13 @@ struct ConfigurationSchema {
 
   private static let app = "apps.*"
 
-  /// The keys that all push services of an app share.
+  /// The keys that the sections of all push services share.
   private static let ofService = ["trustRoots", "proxy", "rate", "connections"]
 
   /// The keys of a proxy.
   static let proxy = ["url", "credentialsFile"]
 
-  /// The keys of no service.
+  /// The keys that do not depend on the push services.
   private static let common: [String: [String]] = [
     "": ["redis", "apps", "worker", "retry", "guard", "log", "webhooks", "admin"],
     "redis": [
@@ -58,11 +59,11 @@ struct ConfigurationSchema {
     "log.modules": LogModule.allCases.map(\.rawValue),
   ]
 
-  /// Returns the paths of all keys with a value, with these names instead of `*`.
+  /// Returns the paths of all keys that can have a value, with these names instead of `*`.
   func paths(apps: some Sequence<String>, webhooks: [String] = []) -> [[String]] {
     let apps = Array(apps)
     var paths: [[String]] = []
-    // A variable can't set a value in a list.
+    // Environment variables can't set values in a list.
     for (section, keys) in sections where !section.isEmpty && !section.hasSuffix("[]") {
       let parts = section.split(separator: ".").map(String.init)
       for key in keys where sections[section + "." + key] == nil {

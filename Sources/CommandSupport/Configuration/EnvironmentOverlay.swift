@@ -10,7 +10,7 @@ package enum EnvironmentOverlay {
   package static let fileVariable = "CARILLON_CONFIG"
   /// Prefix of variables that tests pass to their commands.
   private static let testPrefix = "CARILLON_TEST_"
-  /// Prefix of the switches for injected faults, see ``FaultEnvironment``. They are not keys.
+  /// Prefix of the switches for injected faults, see ``FaultEnvironment``. They are not keys of the configuration.
   private static let faultPrefix = "CARILLON_FAULT_"
 
   /// Returns the file that the environment names; `nil` for none. A line break at the end of the variable is ignored.
@@ -21,8 +21,8 @@ package enum EnvironmentOverlay {
   /// Sets the keys that environment variables override. A line break at the end of a variable is ignored. An empty
   /// variable counts as missing, because compose files can't omit a variable.
   ///
-  /// - Returns: the ignored variables. Kubernetes creates variables for every service. A service named `carillon` would
-  ///   otherwise prevent the start of all workers.
+  /// - Returns: the ignored variables, which Kubernetes creates for every service. If they were not ignored, a service
+  ///   named `carillon` would prevent the start of all workers.
   @discardableResult
   static func apply(
     _ environment: [String: String], to root: inout ConfigurationNode
@@ -65,8 +65,8 @@ package enum EnvironmentOverlay {
     return ignored
   }
 
-  /// Returns the variable that sets a key: camel case becomes upper case with underscores, and other characters become
-  /// underscores.
+  /// Returns the variable that sets a key: camel case becomes upper case with underscores. Characters other than
+  /// letters and digits also become underscores.
   static func variable(of path: [String]) -> String {
     prefix + path.map(upperCased).joined(separator: "_")
   }
@@ -75,7 +75,7 @@ package enum EnvironmentOverlay {
     var result = ""
     var previousIsLower = false
     for character in key {
-      // `keyID` becomes KEY_ID: an acronym is one word.
+      // `keyID` becomes KEY_ID, because an acronym is one word.
       if character.isUppercase, previousIsLower { result += "_" }
       previousIsLower = character.isLowercase || character.isNumber
       result += character.isLetter || character.isNumber ? character.uppercased() : "_"

@@ -3,8 +3,9 @@ import PushCore
 package import PushWorker
 package import ServiceTools
 
-/// The proxy for https in the environment variables. libcurl uses it, the native engine does not. The check reports
-/// this at the start; otherwise connections would fail without an explanation.
+/// The proxy for https in the environment variables. libcurl uses the proxy, but the native engine does not.
+/// ``check(_:engine:environment:)`` reports this at the start of a worker. Otherwise, connections would fail without an
+/// explanation.
 ///
 /// Source: curl's manual page, "ENVIRONMENT".
 package struct EnvironmentProxy: Equatable {
@@ -35,7 +36,7 @@ package struct EnvironmentProxy: Equatable {
   ///   - channels: the channels of the configured apps, by the apps' names.
   ///   - engine: the value of `worker.engine`.
   ///   - environment: the environment of this process.
-  /// - Throws: ``ConfigurationError`` with the variable, the first such app and the remedy.
+  /// - Throws: ``ConfigurationError`` that names the variable, the first affected app and the remedy.
   package static func check(
     _ channels: [String: AppChannel], engine: PushEngineKind, environment: [String: String]
   ) throws(ConfigurationError) {

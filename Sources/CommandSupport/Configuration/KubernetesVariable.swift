@@ -9,7 +9,8 @@ import Glibc
 enum KubernetesVariable {
   private static let kinds = ["tcp", "udp", "sctp"]
 
-  /// Returns whether Kubernetes creates such a variable. For example, `CARILLON_REDIS_PORT=6380` is not one of them.
+  /// Returns whether a variable has the form of those that Kubernetes creates. For example, `CARILLON_REDIS_PORT=6380`
+  /// does not have it.
   static func matches(_ name: String, _ value: String) -> Bool {
     let words = name.split(separator: "_", omittingEmptySubsequences: false).map(String.init)
     return words.indices.dropFirst().contains { index in
@@ -36,7 +37,7 @@ enum KubernetesVariable {
     }
   }
 
-  /// `tcp://10.0.0.11:8080`.
+  /// Returns whether the text is a URL such as `tcp://10.0.0.11:8080`.
   private static func isURL(_ text: String) -> Bool {
     guard let separator = text.firstRange(of: "://"), kinds.contains(String(text[..<separator.lowerBound])),
       let colon = text.lastIndex(of: ":"), colon > separator.lowerBound

@@ -3,7 +3,7 @@ package struct ListenAddress: Equatable {
   package var host: String
   package var port: Int
 
-  /// - Parameter text: `127.0.0.1:8080` or `[::1]:8080`. Names are not allowed, because a name may have several
+  /// - Parameter text: `127.0.0.1:8080` or `[::1]:8080`. Host names are not allowed, because a name may have several
   ///   addresses.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),

@@ -9,7 +9,8 @@ package struct RedisAccess {
   private let sentinel: SentinelOptions
   private let cluster: ClusterOptions
 
-  /// - Throws: ``CommandError`` with the wrong key. The content of the files is checked when a connection is made.
+  /// - Throws: ``CommandError`` that names the wrong key. The content of the files is checked later, when a connection
+  ///   is made.
   package init(_ redis: CarillonConfiguration.Redis) throws(CommandError) {
     var url: RedisURL
     do throws(RedisError) {
@@ -41,7 +42,7 @@ package struct RedisAccess {
     cluster = ClusterOptions(addresses: redis.clusterAddresses)
   }
 
-  /// Returns the options with the files of the configuration.
+  /// Returns options with the files that the configuration names.
   package func options(_ options: RedisOptions) -> RedisOptions {
     var options = options
     options.passwordFile = passwordFile

@@ -14,7 +14,7 @@ package struct LineLogHandler: LogHandler {
   private let source: String
   /// The module of the entries, the second part of the label.
   private let module: String
-  /// The level that was set for this logger; `nil` for the level of its module.
+  /// The level that was set for this logger; `nil` if the level of its module applies.
   private var ownLevel: Logger.Level?
 
   /// - Parameter label: `source`, or `source/module`.
@@ -33,7 +33,7 @@ package struct LineLogHandler: LogHandler {
     StandardError.write(line(event.level, "\(event.message)", metadata.merging(event.metadata ?? [:]) { $1 }))
   }
 
-  /// Returns the line that reports the number of lines missing before it.
+  /// Returns a line that reports how many lines were dropped before it.
   static func notice(dropped count: Int) -> String {
     LineLogHandler(label: "log").line(
       .warning,
@@ -45,7 +45,7 @@ package struct LineLogHandler: LogHandler {
   private func line(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
     let sorted = metadata.sorted { $0.key < $1.key }
     var now = timespec()
-    // clock_gettime(3): can't fail for CLOCK_REALTIME.
+    // clock_gettime(3) can't fail for CLOCK_REALTIME.
     clock_gettime(CLOCK_REALTIME, &now)
     let time = Timestamp.format(milliseconds: Int(now.tv_sec) * 1000 + Int(now.tv_nsec) / 1_000_000)
     let scrubber = LogSettings.shared.scrubber
@@ -93,6 +93,6 @@ package struct LineLogHandler: LogHandler {
     return json.text
   }
 
-  /// Text from outside must not make lines of its own, nor drive a terminal.
+  /// Returns a text on one line. Text from outside must not create log lines or control a terminal.
   private static func oneLine(_ text: String) -> String { Excerpt.harmless(text) }
 }

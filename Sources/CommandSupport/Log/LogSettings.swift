@@ -46,7 +46,7 @@ package final class LogSettings: Sendable {
 
   /// Applies the settings of the command line.
   ///
-  /// - Parameter level: the lowest logged level of all modules; `nil` for the level of the configuration.
+  /// - Parameter level: the lowest logged level of all modules; `nil` if the levels of the configuration apply.
   func use(isJSON: Bool, level: Logger.Level?) {
     arguments.withLock { $0 = (isJSON, level) }
     use(CarillonConfiguration.Log())

@@ -1,12 +1,12 @@
 import PushCore
 import TLS
 
-/// Replaces device tokens in log lines, because logs reach places where tokens must not be. Within a process, a token
-/// always has the same replacement, so its lines can be found. The token can't be computed from the replacement without
-/// the key.
+/// Replaces device tokens in log lines, because logs are copied to places where tokens must not be stored. Within a
+/// process, a token always has the same replacement, so all log lines about the token can be found. The token can't be
+/// computed from the replacement without the key.
 struct TokenScrubber: Sendable {
-  /// Length of the shortest run of hex digits that counts as a token. No id in a log has such a long run (a UUID has
-  /// twelve).
+  /// Length of the shortest run of hex digits that counts as a token. Ids in log lines have shorter runs. For example,
+  /// the longest run of a UUID has 12 digits.
   static let shortest = 32
 
   private let key: [UInt8]
@@ -16,7 +16,7 @@ struct TokenScrubber: Sendable {
   /// Returns the text without tokens.
   func scrub(_ text: String) -> String {
     let bytes = Array(text.utf8)
-    // Nearly all lines contain no token.
+    // Almost no line contains a token, so first check whether there is one at all.
     var run = 0
     guard
       bytes.contains(where: { byte in

@@ -6,8 +6,8 @@ import Synchronization
 /// Writes texts to a file descriptor on a separate thread, so that a blocked reader or a full disk does not block
 /// callers.
 ///
-/// The descriptor stays blocking. `O_NONBLOCK` belongs to the open file description (fcntl(2)), which other processes may
-/// share: a terminal, or a pipe that several workers log into.
+/// The descriptor stays in blocking mode. `O_NONBLOCK` belongs to the open file description (fcntl(2)), which other
+/// processes may share: a terminal, or a pipe that several workers log into.
 ///
 /// If the buffer is full, or if a write fails, the whole text is dropped and counted. When the descriptor accepts texts
 /// again, a notice reports the number of dropped texts.
@@ -22,8 +22,8 @@ package final class DescriptorWriter: Sendable {
     var entries: [Entry] = []
     /// Bytes of accepted texts that are not written yet.
     var size = 0
-    /// Whether the buffer was full. Texts are then dropped until half of the buffer is free, so that a slow reader gets
-    /// one notice for many dropped texts.
+    /// Whether the buffer was full. In that case, texts are dropped until half of the buffer is free, so that a slow
+    /// reader gets one notice for many dropped texts.
     var isFull = false
     /// Texts that were dropped since the latest notice.
     var gap = 0
@@ -36,8 +36,8 @@ package final class DescriptorWriter: Sendable {
     var waiters: [DispatchSemaphore] = []
   }
 
-  /// Size of the buffer in bytes: about 5,000 lines, which a worker logs in an hour. This is small compared with the
-  /// worker's 50 MB.
+  /// Size of the buffer in bytes: about 5,000 lines, which a worker logs in an hour. The size is small compared with
+  /// the 50 MB of a worker.
   static let capacity = 1 << 20
 
   private let descriptor: Int32
@@ -46,7 +46,7 @@ package final class DescriptorWriter: Sendable {
   private let work = DispatchSemaphore(value: 0)
 
   /// - Parameters:
-  ///   - descriptor: a descriptor that stays open as long as the process.
+  ///   - descriptor: a descriptor that stays open as long as the process runs.
   ///   - notice: returns the notice for a number of dropped texts.
   package init(_ descriptor: Int32, notice: @escaping @Sendable (Int) -> String) {
     self.descriptor = descriptor
@@ -83,7 +83,7 @@ package final class DescriptorWriter: Sendable {
     if wakes { work.signal() }
   }
 
-  /// Waits until all accepted texts are written or dropped, at most for `limit`.
+  /// Waits until all accepted texts are written or dropped, but not longer than `limit`.
   package func flush(within limit: DispatchTimeInterval) {
     let done = DispatchSemaphore(value: 0)
     let isDone = state.withLock { state in
@@ -138,14 +138,16 @@ package final class DescriptorWriter: Sendable {
   private func write(_ bytes: [UInt8]) -> Bool {
     var written = 0
     while written < bytes.count {
-      // write(2): how many bytes it took, which may be fewer, or -1 with errno. The buffer is valid within the closure.
+      // write(2) returns the number of written bytes, which may be smaller than the buffer, or -1 with errno. The
+      // buffer is valid within the closure.
       let count = bytes.withUnsafeBytes { buffer in
         Glibc.write(descriptor, buffer.baseAddress.map { $0 + written }, buffer.count - written)
       }
       if count >= 0 {
         written += count
       } else if errno == EAGAIN {
-        // Another process that shares the descriptor has made it non-blocking: poll(2) waits until it takes bytes.
+        // Another process that shares the descriptor has made it non-blocking. poll(2) waits until the descriptor
+        // accepts bytes.
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wanted, 1, -1)
       } else if errno != EINTR {

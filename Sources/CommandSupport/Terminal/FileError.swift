@@ -14,10 +14,10 @@ package struct FileError: Error {
     self.isBrokenPipe = isBrokenPipe
   }
 
-  /// Returns the error for `errno`. Must be called immediately after the failed call.
+  /// Returns the error for `errno`. Call it immediately after the failed system call.
   package static func last(_ path: String) -> FileError {
     let code = errno
-    // strerror(3): the text is valid until the next call of this thread; it is copied here.
+    // strerror(3): the text is valid until the next call of strerror(3) in this thread, so it is copied here.
     return FileError(path: path, reason: String(cString: strerror(code)), isBrokenPipe: code == EPIPE)
   }
 }

@@ -1,5 +1,5 @@
 extension Int {
-  /// `1234567` as `1,234,567`.
+  /// The number with commas between groups of three digits: `1,234,567`.
   package var grouped: String {
     let digits = Array(String(magnitude))
     var text = self < 0 ? "-" : ""

@@ -16,7 +16,7 @@ package final class InputFile {
 
   package init(_ path: String) throws(FileError) {
     self.path = path == "-" ? "standard input" : path
-    // open(2): a descriptor, or -1 with errno.
+    // open(2) returns a descriptor, or -1 with errno.
     descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw FileError.last(path) }
     var status = stat()
@@ -33,20 +33,20 @@ package final class InputFile {
     while true {
       var failed = false
       let bytes = [UInt8](unsafeUninitializedCapacity: Self.chunk) { buffer, count in
-        // read(2): at most as many bytes as asked for, 0 at the end, -1 with errno.
+        // read(2) returns the number of bytes that were read, 0 at the end, or -1 with errno.
         let read = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
         failed = read < 0
         count = max(0, read)
       }
       guard failed else { return bytes }
-      // read(2): EINTR means that a signal arrived before any data; it is not a failure.
+      // read(2): EINTR means that a signal arrived before any data, so the call is repeated.
       guard errno == EINTR else { throw FileError.last(path) }
     }
   }
 
   /// Moves to another offset of a regular file.
   package func seek(to offset: Int) throws(FileError) {
-    // lseek(2): the new offset, or -1 with errno.
+    // lseek(2) returns the new offset, or -1 with errno.
     guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw FileError.last(path) }
   }
 

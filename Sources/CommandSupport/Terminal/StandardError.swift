@@ -6,12 +6,12 @@ import Synchronization
 package enum StandardError {
   private static let writer = Mutex<DescriptorWriter?>(nil)
 
-  /// Time that the end of a process waits for the reader of its last lines. Within a second every active reader reads
-  /// the content of a pipe (64 KiB), and an operator hardly notices the delay.
+  /// Maximum wait at the end of a process until the reader has its last lines. Every active reader reads the content of
+  /// a pipe (64 KiB) within a second, and an operator hardly notices such a delay.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
-  /// Lets a separate thread write from now on, so that ``write(_:)`` never waits. Lines that this thread can't write
-  /// are dropped and counted.
+  /// Starts a separate thread that writes from now on, so that ``write(_:)`` never waits. Lines that the thread can't
+  /// write are dropped and counted.
   ///
   /// This is for commands that must not block if the reader stops reading: long-running commands and progress output.
   /// Other commands wait for their readers, because their messages are part of the result.
@@ -25,13 +25,13 @@ package enum StandardError {
   package static var dropped: Int { writer.withLock { $0 }?.dropped ?? 0 }
 
   /// Writes a text with one system call if the system allows it, so that lines of several threads don't mix. A text
-  /// that can't be written is lost, because no other place for an error message is left.
+  /// that can't be written is lost, because there is no other place for an error message.
   package static func write(_ text: String) {
     if let writer = writer.withLock({ $0 }) { return writer.write(text) }
     let bytes = Array(text.utf8)
     var written = 0
     while written < bytes.count {
-      // write(2), as in StandardOutput.
+      // write(2): see `StandardOutput`.
       let count = bytes.withUnsafeBytes { buffer in
         Glibc.write(STDERR_FILENO, buffer.baseAddress.map { $0 + written }, buffer.count - written)
       }
@@ -40,7 +40,7 @@ package enum StandardError {
     }
   }
 
-  /// Waits at most ``lastWait`` until the reader has the written texts. Called at the end of the process and before a
-  /// question.
+  /// Waits until the written texts have reached the reader, but not longer than ``lastWait``. Call it at the end of the
+  /// process and before a question.
   package static func flush() { writer.withLock { $0 }?.flush(within: lastWait) }
 }

@@ -19,12 +19,13 @@ package struct StandardOutput: ~Copyable {
     try write(CollectionOfOne(UInt8(ascii: "\n")))
   }
 
-  /// Writes the buffered bytes. Must be called at the end.
+  /// Writes the buffered bytes. Call it at the end.
   package mutating func flush() throws(FileError) {
     defer { buffer.removeAll(keepingCapacity: true) }
     var written = 0
     while written < buffer.count {
-      // write(2): how many bytes it took, which may be fewer, or -1 with errno. The buffer is valid within the closure.
+      // write(2) returns the number of written bytes, which may be smaller than the buffer, or -1 with errno. The
+      // buffer is valid within the closure.
       let count = buffer.withUnsafeBytes { bytes in
         Glibc.write(STDOUT_FILENO, bytes.baseAddress.map { $0 + written }, bytes.count - written)
       }

@@ -6,7 +6,7 @@ package struct TextTable {
     self.rows = rows
   }
 
-  /// The table's text: one row per line, two blanks between columns, no blanks at the end of a line.
+  /// The table as text: one line for each row, two blanks between columns, no blanks at the end of a line.
   package var text: String {
     var widths: [Int] = []
     for row in rows {

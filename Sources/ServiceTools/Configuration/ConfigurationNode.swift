@@ -15,7 +15,7 @@ public struct ConfigurationNode: Sendable, Equatable {
   /// Creates an instance with these values.
   public init(content: Content, origin: String) { (self.content, self.origin) = (content, origin) }
 
-  /// Sets a scalar, and creates the missing sections of its path.
+  /// Sets a scalar value at a path, and creates the missing sections of the path.
   public mutating func set(_ path: ArraySlice<String>, to text: String, origin: String) {
     guard let key = path.first else {
       self = ConfigurationNode(content: .scalar(text), origin: origin)

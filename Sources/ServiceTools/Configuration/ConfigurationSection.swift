@@ -9,10 +9,10 @@ public struct ConfigurationSection: Sendable {
   private let children: [String: ConfigurationNode]
 
   /// - Parameters:
-  ///   - node: `nil` is an empty section.
+  ///   - node: the value of the section; `nil` for an empty section.
   ///   - path: the path of the section; empty for the whole configuration.
   ///   - known: the allowed keys; `nil` allows any key.
-  /// - Throws: for a value that is not a section, and for an unknown key.
+  /// - Throws: an error for a value that is not a section, and for an unknown key.
   public init(_ node: ConfigurationNode?, path: String, keys known: [String]?) throws(ConfigurationError) {
     self.path = path
     origin = node?.origin
@@ -80,7 +80,7 @@ public struct ConfigurationSection: Sendable {
     }
   }
 
-  /// Returns a single value. Throws if the key is missing.
+  /// Returns a single value. Throws an error if the key is missing.
   public func required(_ key: String, hint: String) throws(ConfigurationError) -> String {
     guard let text = try string(key) else { throw error(key, "is missing", hint: hint) }
     return text
@@ -112,7 +112,7 @@ public struct ConfigurationSection: Sendable {
     return number
   }
 
-  /// Returns a number above 0 and at most 1.
+  /// Returns a share: a number above 0 and at most 1.
   ///
   /// - Parameter orNone: whether the number may be 0.
   public func share(_ key: String, orNone: Bool = false, default value: Double) throws(ConfigurationError) -> Double {
@@ -172,7 +172,7 @@ public struct ConfigurationSection: Sendable {
 
   /// Returns the address of a server; `nil` if the key is missing.
   ///
-  /// - Parameter hint: further facts about the address, for the error.
+  /// - Parameter hint: the remedy in the error for an invalid address.
   public func endpoint(_ key: String, hint: String) throws(ConfigurationError) -> EndpointAddress? {
     guard let text = try string(key) else { return nil }
     guard let endpoint = EndpointAddress(url: text) else {

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Address of a server that is reached by HTTPS.
+/// Address of an HTTPS server.
 public struct EndpointAddress: Sendable, Hashable {
   /// Host name, or IP address without brackets.
   public var host: String

@@ -5,18 +5,20 @@ extension PushService {
   /// Fields with the content of a job or template.
   private var content: [String] { ["message", name] }
 
-  /// Returns whether the JSON is a whole job. A payload can have members with any name, but hardly all of these.
+  /// Returns whether the JSON is a whole job. A payload can have members with any name, but it is unlikely that it has
+  /// all of these.
   public func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     let names = Set(members.map(\.name))
     if names.isSuperset(of: ["id", "app", "audience"]) { return true }
-    // `payload` was a field of the job itself: the reader of jobs reports the new place.
+    // In earlier versions, `payload` was a field of the job itself. Such a file counts as a job, so that the reader of
+    // jobs reports the new place.
     return !names.isDisjoint(with: content + ["template", "variants", "payload"])
       && !names.isDisjoint(with: ["app", "audience"])
   }
 
-  /// Returns whether the JSON is a template for this service. A payload can have its own members with these names, but
-  /// hardly only these members, and not with the same members inside.
+  /// Returns whether the JSON is a template for this service. A payload can have its own members with these names. But
+  /// it is unlikely that it has only such members, and that their values have the same members as in a template.
   ///
   /// - Parameter services: names of all services; a template may have an object for each.
   public func isTemplate(_ root: JSONValue, services: [String] = []) -> Bool {

@@ -7,15 +7,15 @@ public struct PushLint: Sendable {
     case payload, job
     /// Content that many jobs share, for `template put`.
     case template
-    /// A file of none of these kinds, with traces of an interface that the service has ended.
+    /// A file of no other kind, with traces of an interface that the service no longer offers.
     case legacy
   }
 
   /// Size of the payload for one kind of push.
   public struct Size: Sendable, Equatable {
-    /// Push type, or another kind of push that has a limit of its own.
+    /// Push type, or the name of another kind of push that has its own limit.
     public var name: String
-    /// Size as sent in bytes, in the worst case.
+    /// Size of the payload as sent, in bytes: that of the largest push.
     public var bytes: Int
     /// Maximum number of bytes that the service accepts.
     public var limit: Int
@@ -28,7 +28,7 @@ public struct PushLint: Sendable {
   public let kind: Kind
   /// Name of the kind, for people.
   public let title: String
-  /// Push type that the file was checked as; `nil` for ``Kind/legacy``, and for a service without push types.
+  /// Push type for which the file was checked; `nil` for ``Kind/legacy``, and for a service without push types.
   public var pushType: String?
   /// Whether the push type was inferred from the keys.
   public var isInferred = false
@@ -36,7 +36,7 @@ public struct PushLint: Sendable {
   public var sizes: [Size] = []
   /// Variants of a job; `nil` if all users get the same push.
   public var variants: CampaignVariants?
-  /// Titles of the services of a job or template that was checked for several; empty for one service.
+  /// Titles of the services for which a job or template was checked; empty if there was only one service.
   public private(set) var services: [String] = []
   /// Findings in the order of the text; at most ``mostFindings``.
   public var findings: [Finding] = []
@@ -51,7 +51,7 @@ public struct PushLint: Sendable {
   }
 
   /// Returns at most ``mostFindings`` findings in their order. If there are more, errors take precedence over warnings,
-  /// because an error decides whether a job is accepted.
+  /// because errors decide whether a job is accepted.
   public static func bounded(_ findings: [Finding]) -> [Finding] {
     guard findings.count > mostFindings else { return findings }
     var errors = min(mostFindings, findings.count { $0.rule.severity == .error })
@@ -114,13 +114,14 @@ public struct PushLint: Sendable {
     return all
   }
 
-  /// Returns the findings for an error of the reader of jobs or templates: all moved fields if the file has such fields.
+  /// Returns the findings for an error of the reader of jobs or templates: If the file has fields that have moved,
+  /// returns a finding for each of them instead.
   public static func findings(for error: JobError, in root: JSONValue, _ apps: JobApps) -> [Finding] {
     let moved = CampaignJob.movedFields(of: root, apps)
     return (moved.isEmpty ? [error] : moved).map { Finding(.job, $0.field, $0.message, hint: $0.hint) }
   }
 
-  /// Removes the findings of a job that only report that its templates were not read.
+  /// Removes the findings that only report that the templates of a job were not read.
   public mutating func removeUnresolved() {
     findings.removeAll { $0.rule.id == PushRule.job.id && $0.path.hasSuffix("template") }
   }
@@ -157,7 +158,7 @@ public struct PushLint: Sendable {
 }
 
 extension PushRule {
-  /// Rule for the fields of a job around its payload, for jobs of every service.
+  /// Rule for the fields of a job around its payload, for the jobs of all services.
   public static let job = PushRule(
     id: "job", severity: .error, summary: "A job is as the contract has it.", source: "Carillon: deploy/guide/jobs.md")
 
@@ -167,8 +168,8 @@ extension PushRule {
 }
 
 extension JSONValue {
-  /// Returns the offset of the value at a path: of its name, or of the value in an array. For a path that does not
-  /// exist, returns the offset of the value that would contain it.
+  /// Returns the offset of the value at a path: the offset of the member's name, or of the element of an array. If the
+  /// path does not exist, returns the offset of the value that would contain it.
   fileprivate func offset(of path: some StringProtocol) -> Int {
     switch kind {
     case .object(let members):

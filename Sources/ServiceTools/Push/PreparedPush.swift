@@ -1,7 +1,7 @@
 public import PushCore
 public import PushTransport
 
-/// A push as an HTTP request, and a form of this request that can be shown to people.
+/// A push as an HTTP request, and a form of this request that is safe to show to people.
 public struct PreparedPush: Sendable {
   /// Path of the request.
   public let path: String
@@ -50,7 +50,7 @@ public struct PreparedPush: Sendable {
 
   /// Returns the headers with `authorization`.
   ///
-  /// - Parameter authorization: the value of that header; `nil` adds no header.
+  /// - Parameter authorization: the value of the header; `nil` adds no header.
   public func headers(authorization: String?) -> [HTTPExchange.Header] {
     guard let authorization else { return headers }
     return headers[..<leading] + [.init("authorization", authorization)] + headers[leading...]

@@ -1,12 +1,12 @@
 public import PushCore
 
-/// Explained answer of a push service to a push by hand.
+/// Answer of a push service to a push by hand, with an explanation.
 public struct ServiceAnswer: Sendable, Equatable {
   /// Whether the service accepted the push.
   public let isAccepted: Bool
   /// Reason of a refusal.
   public let reason: ReasonCode
-  /// The service's name of the reason, also if this version does not know it; `nil` for none.
+  /// The service's name of the reason, even if this version does not know the reason; `nil` for none.
   public let reasonText: String?
   /// Time at which the service found that the token is invalid, in ms since the epoch; 0 if absent.
   public let timestamp: UInt64
