@@ -56,7 +56,7 @@ extension API {
     return .json(CampaignVerbOutcome(id: id, state: state).json)
   }
 
-  /// Returns the job of a request with the name of the request's token as its submitter.
+  /// Returns the job of a request, with the name of the request's access token as its submitter.
   ///
   /// - Throws: `JobError` if the job names another submitter.
   func submittedJob(_ call: RouteCall) throws -> [UInt8] {

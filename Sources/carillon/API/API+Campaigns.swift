@@ -57,7 +57,8 @@ extension API {
         let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
         var response = HTTPResponse.json(
           submission.json(isDuplicate: isDuplicate, more: more), status: isDuplicate ? 200 : 201)
-        // Relative to the path of the request (RFC 9110 section 10.2.2), in front of which a proxy may have a prefix.
+        // The location is relative to the path of the request (RFC 9110 section 10.2.2), because a proxy may add a
+        // prefix to that path.
         response.headers.append(("Location", "campaigns/\(id)"))
         return response
       },

@@ -160,7 +160,7 @@ extension API {
           done.append(key)
         } catch {
           let error = CommandError(error)
-          // The job did not cause these errors, and all other jobs would fail in the same way.
+          // These errors have other causes than the job, and all other jobs would fail in the same way.
           if error.code == .unreachable || error.code == .defect { throw error }
           failed.append((key, error))
         }

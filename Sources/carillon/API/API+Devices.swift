@@ -67,7 +67,7 @@ extension API {
     }
     let store = try await stores.changing()
     let service = try PushServices.known.named(row.service)
-    // Use the clock of Redis, because registrations from several machines are compared.
+    // Use the clock of Redis, because the times of registrations from several machines are compared.
     if row.registeredAt == nil { row.registeredAt = try await store.time() / 1000 }
     guard try await store.registry.register([DeviceRegistration(row, app: "")]) == [true] else {
       throw CommandError(

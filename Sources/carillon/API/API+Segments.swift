@@ -6,7 +6,7 @@ import PushCore
 
 /// Operations on segments.
 extension API {
-  /// Limit of users in a request.
+  /// Maximum number of users in a request.
   private static let mostUsers = 10_000
 
   var segments: [APIOperation] {

@@ -5,15 +5,15 @@ import HTTPServer
 import PushCore
 import ServiceTools
 
-/// The HTTP API, version 1. Each operation uses the same services as its command.
+/// The HTTP API, version 1. Each operation uses the same code in `Operations` as its command.
 struct API: Sendable {
   let configuration: CarillonConfiguration
   let apps: JobApps
   let stores: APIStore
   let pools: APIPools
-  /// Limit of a request body with a list, in bytes.
+  /// Maximum size of a request body with a list, in bytes.
   static let listLimit = 4 << 20
-  /// Limit of a request body with a few fields, in bytes.
+  /// Maximum size of a request body with a few fields, in bytes.
   static let smallLimit = 64 << 10
 
   init(_ configuration: CarillonConfiguration, _ stores: APIStore, _ pools: APIPools) {
@@ -60,7 +60,7 @@ struct API: Sendable {
     ]
   }
 
-  /// Runs a long computation of a request in a pool.
+  /// Runs a long computation for a request in a pool.
   func compute<Value: Sendable>(
     in pool: KeyPath<APIPools, ComputePool> = \.jobs, for call: RouteCall,
     _ body: @escaping @Sendable () async throws -> Value
@@ -68,6 +68,6 @@ struct API: Sendable {
     try await pools[keyPath: pool].run(for: call.holder?.name ?? "anonymous", body)
   }
 
-  /// Returns the actor of a request for the audit log.
+  /// Returns the sender of a request, for the audit log.
   static func actor(_ call: RouteCall) -> Actor { Actor(name: call.holder?.name ?? "anonymous") }
 }

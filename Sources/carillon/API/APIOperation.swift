@@ -18,7 +18,7 @@ struct APIOperation: Sendable {
   struct Body: Sendable {
     /// The JSON Schema of the value.
     var schema: String
-    /// The limit in bytes.
+    /// The maximum size in bytes.
     var limit: Int
     var isRequired = true
   }
@@ -40,7 +40,7 @@ struct APIOperation: Sendable {
   struct Link: Sendable {
     /// The name of the operation.
     var operation: String
-    /// A parameter of the operation, and the member of the answer with its value.
+    /// A parameter of the operation, and the name of the member of the answer that contains its value.
     var parameter: String
     var member: String
 

@@ -2,9 +2,9 @@ import Admin
 
 /// The pools for long computations of the API.
 struct APIPools: Sendable {
-  /// Pool for parsing jobs and other large bodies. A computation takes seconds at most.
+  /// Pool for parsing jobs and other large bodies. A computation takes at most a few seconds.
   let jobs = ComputePool()
   /// Pool for counting an audience or all targets of a campaign. The time depends on the number of users and is mostly
-  /// spent in Redis. After two minutes most proxies have closed the connection.
+  /// spent in Redis. The limit is two minutes, because most proxies close a connection after this time.
   let counts = ComputePool(patience: .seconds(120))
 }

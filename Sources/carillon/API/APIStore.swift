@@ -4,9 +4,9 @@ import EventLoop
 import PushWorker
 
 /// The store of the API. It is opened at its first use and checked again after ``patience``, because it may be
-/// repartitioned. All requests within a second share one read of the fleet.
+/// repartitioned. All requests within a second share one read of the fleet's state.
 actor APIStore {
-  /// Longest time between two checks of the store, in ns.
+  /// Time after which the store is checked again, in ns.
   private static let patience: UInt64 = 5_000_000_000
   private static let freshness: UInt64 = 1_000_000_000
 
@@ -32,7 +32,8 @@ actor APIStore {
   /// Returns the store for operations that submit jobs. A missing store is initialised.
   func taking() async throws -> CampaignStore { try await connection.open(base, creating: true) }
 
-  /// Returns the store for operations that change devices or segments. Throws while the store is being repartitioned.
+  /// Returns the store for operations that change devices or segments. Throws an error while the store is being
+  /// repartitioned.
   func changing() async throws -> CampaignStore {
     try await connection.open(base, creating: true, changing: true)
   }

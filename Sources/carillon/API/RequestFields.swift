@@ -2,8 +2,8 @@ import Admin
 import CommandSupport
 import PushCore
 
-/// Access to the members of a request's body by name. An unknown member, a missing member and a member of a wrong type
-/// are errors.
+/// Access to the members of a request's body by name. An unknown member, a missing required member or a member of a
+/// wrong type is an error.
 struct RequestFields {
   private let members: [JSONValue.Member]
 
@@ -53,7 +53,7 @@ struct RequestFields {
     }
   }
 
-  /// Returns at least one user id, normalized by ``UserID``.
+  /// Returns an array of user ids in the canonical form of ``UserID``, with at least one element.
   func users(_ name: String, limit: Int) throws -> [String] {
     guard let elements = try elements(name, limit: limit) else { throw CommandError(.input, "\(name): is missing") }
     return try elements.enumerated().map { index, element throws(CommandError) in

@@ -4,8 +4,8 @@ import CommandSupport
 public import PushCore
 import ServiceTools
 
-// Command line forms of values from other modules. These modules do not import each other, so the conformances are in
-// this file.
+// Command-line spellings of values from other modules. These modules and ArgumentParser do not depend on each other, so
+// the conformances are in this file.
 
 extension DeviceRowReader.Format: ExpressibleByArgument {}
 

@@ -1,9 +1,9 @@
 import CommandSupport
 import ServiceTools
 
-/// The facts about an app's credential, and about the files that it comes from.
+/// Findings about the credentials of an app, and about the files that contain them.
 enum CredentialRules {
-  /// Reads the files as a worker would.
+  /// Reads the files as a worker does, and returns the findings.
   ///
   /// - Parameter now: UNIX seconds.
   static func findings(_ name: String, _ app: CarillonConfiguration.App, now: Int64) -> [DoctorFinding] {

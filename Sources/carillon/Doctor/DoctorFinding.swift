@@ -27,7 +27,7 @@ struct DoctorFinding: Equatable, JSONReport {
   var subject: String
   /// The observation.
   var text: String
-  /// The remedy; `nil` without a problem.
+  /// The remedy; `nil` for a healthy finding.
   var cure: String?
 
   static func healthy(_ area: Area, _ subject: String = "", _ text: String) -> DoctorFinding {
@@ -74,7 +74,7 @@ struct DoctorReport: JSONReport {
     DoctorFinding.Area.allCases.flatMap { area in findings.filter { $0.area == area } }
   }
 
-  /// The report for people: a line per finding, with the remedy below it.
+  /// The report as text: a line for each finding, with the remedy below it.
   var text: String {
     var lines: [String] = []
     for finding in sorted {

@@ -11,10 +11,10 @@ extension MachineFacts {
   ///
   /// - Parameter zones: the time zone database of workers.
   static func current(zones: ZoneDatabase = .system) -> MachineFacts {
-    // Creating an event loop raises the limit, as in every command. The raised limit counts.
+    // The creation of an event loop raises the limit of open files, as in every command. The raised limit is reported.
     _ = EventLoop(label: "doctor")
     var limit = rlimit()
-    // getrlimit(2): can't fail for a resource that exists.
+    // getrlimit(2) can't fail for a resource that exists.
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     return MachineFacts(
       descriptors: Int(clamping: limit.rlim_cur), availableMemory: available(in: contents("/proc/meminfo") ?? ""),
@@ -31,7 +31,7 @@ extension MachineFacts {
       lacksOldNames: ["US/Pacific", "Asia/Calcutta"].contains { zones.rules($0) == nil })
   }
 
-  /// Returns the available memory in bytes from the text of `/proc/meminfo`, which is in kB (proc_meminfo(5)).
+  /// Returns the available memory in bytes from the text of `/proc/meminfo`, whose numbers are in kB (proc_meminfo(5)).
   static func available(in text: String) -> Int? {
     text.split(separator: "\n").first { $0.hasPrefix("MemAvailable:") }.flatMap { line in
       line.split(separator: " ").compactMap { Int($0) }.first.map { $0 * 1024 }

@@ -30,10 +30,10 @@ struct ZoneFacts: Equatable {
 
 /// Findings from ``MachineFacts``. Pure.
 enum MachineRules {
-  /// Smallest sufficient limit of open files. A worker needs three descriptors per loop and one per connection, and
-  /// raises the limit of its shell.
+  /// Smallest sufficient limit of open files. A worker needs three descriptors for each loop and one for each
+  /// connection. It raises the limit that it inherits from its shell.
   static let fewDescriptors = 512
-  /// A worker has some 60 MiB (`deploy/operations/sizing.md`).
+  /// Smallest sufficient memory in bytes. A worker needs about 60 MiB (`deploy/operations/sizing.md`).
   static let littleMemory = 128 << 20
 
   static func findings(_ facts: MachineFacts, engine: PushEngineKind) -> [DoctorFinding] {

@@ -9,8 +9,8 @@ import PushWorker
 import ServiceTools
 import TLS
 
-/// The check of the connection to a push service: name resolution, connection, certificates. It sends a request only
-/// through a proxy, and this request contains no device token.
+/// The check of the connection to a push service: name resolution, connection, certificates. Only if there is a proxy,
+/// it sends a request. This request contains no device token.
 struct NetworkExamination: Sendable {
   /// Time limit of each step, in ms.
   private static let patience = 5000
@@ -18,7 +18,7 @@ struct NetworkExamination: Sendable {
   /// The apps that use the endpoint.
   var apps: [String]
   let endpoint: PushEndpoint
-  /// The tools of the service that should be there.
+  /// The tools of the service that should answer at the endpoint.
   let tools: any PushServiceTools
 
   private var subject: String { "\(endpoint.url) (\(apps.joined(separator: ", ")))" }
@@ -28,12 +28,12 @@ struct NetworkExamination: Sendable {
 
   func findings() async -> [DoctorFinding] {
     let direct = await withCheckedContinuation { continuation in
-      // Name resolution and the handshake block, so use a separate thread.
+      // Name resolution and the handshake block the thread, so they run on a separate one.
       DispatchQueue(label: "carillon.doctor").async { continuation.resume(returning: self.direct()) }
     }
     guard let proxy = endpoint.proxy else { return direct }
     let proxied = await self.proxied(by: proxy)
-    // With a proxy, the direct connection may be blocked on purpose.
+    // If there is a proxy, the direct connection may be blocked on purpose, so its failure is not a problem.
     return proxied
       + direct.filter { $0.level != .problem }
       + direct.filter { $0.level == .problem }.map {
@@ -124,7 +124,8 @@ struct NetworkExamination: Sendable {
   }
 }
 
-/// A test connection with a TLS handshake. The initializer blocks and closes the connection at its end.
+/// A test connection with a TLS handshake. The initializer blocks until the handshake has ended, and closes the
+/// connection.
 struct TLSProbe {
   let version: String
   let protocolName: String
@@ -132,7 +133,7 @@ struct TLSProbe {
 
   /// - Parameters:
   ///   - host: the expected name in the certificate.
-  ///   - roots: a PEM file to trust instead of the system's certificates.
+  ///   - roots: a PEM file with certificates to trust instead of those of the system.
   ///   - patience: the time limit for the connection and the handshake together, in ms.
   /// - Throws: ``TLS/TLSError``, ``EventLoop/SocketError``.
   init(_ address: SocketAddress, host: String, roots: String?, patience: Int) throws {
@@ -157,7 +158,7 @@ struct TLSProbe {
     while true {
       let now = EventLoop.now
       var watched = pollfd(fd: socket.descriptor, events: Int16(events), revents: 0)
-      // poll(2): how many are ready, 0 when the time has passed, -1 with errno.
+      // poll(2) returns the number of ready descriptors, 0 after the time limit, or -1 with errno.
       let count = poll(&watched, 1, end > now ? Int32((end - now) / 1_000_000) : 0)
       if count > 0 { return }
       if count == 0 { throw SocketError(operation: "connect", reason: "no answer within the time limit") }

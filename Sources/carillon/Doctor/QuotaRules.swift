@@ -2,9 +2,9 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-/// The rates of apps that share a quota of a push service.
+/// Findings about the rates of apps that share a quota of a push service. Pure.
 enum QuotaRules {
-  /// Returns a finding for each quota whose apps have different rates. Only the smallest of them has an effect.
+  /// Returns a finding for each quota whose apps have different rates. Only the smallest rate has an effect.
   static func findings(_ apps: [String: CarillonConfiguration.App]) -> [DoctorFinding] {
     var shares: [String: [(key: String, rate: Double)]] = [:]
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {

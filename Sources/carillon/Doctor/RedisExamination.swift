@@ -4,7 +4,7 @@ import Foundation
 import PushWorker
 import Redis
 
-/// The checks of Redis and of the store. They write nothing.
+/// The checks of Redis and of the store. The checks write nothing.
 struct RedisExamination {
   let configuration: CarillonConfiguration.Redis
   let role: AccessRole
@@ -32,7 +32,7 @@ struct RedisExamination {
     }
     findings += try await rights(unopened)
     findings += await keys(unopened, fleet)
-    // The check of rights has reported these.
+    // The check of rights has already reported these problems.
     fleet.problems.removeAll { $0.code == .forbidden }
     findings += fleet.problems.map { .problem(.keys, "", $0.message, cure: $0.hint) }
     findings += VersionRules.findings(own: Carillon.version, fleet: fleet.versions, live: fleet.presence.live)

@@ -4,15 +4,15 @@ import Redis
 /// Findings from the state of Redis. Pure.
 enum RedisRules {
   /// Limits of a round trip in µs. Within a data centre a round trip takes less than one ms. A commit costs one round
-  /// trip, so a slice waits that long for its credit.
+  /// trip, and a slice waits for that time until it gets credit.
   static let slow = 10_000
   static let tooSlow = 100_000
   /// Limits of the difference between the clocks of Redis and of this machine, in ms. Workers use the clock of Redis,
-  /// so a small difference only misleads people. A large one makes provider tokens too old for APNs (limit one hour;
-  /// tokens are up to 35 minutes old).
+  /// so a small difference only makes times in logs misleading. With a large difference, provider tokens can be too old
+  /// for APNs. APNs accepts tokens for one hour, and tokens are up to 35 minutes old.
   static let clockApart = 2000
   static let clockWrong = 300_000
-  /// Users of a partition for which it is made, see `deploy/operations/sizing.md`.
+  /// Maximum number of users for which a partition is designed, see `deploy/operations/sizing.md`.
   static let crowded = 20_000
 
   /// Returns the findings from a server's INFO.
@@ -116,7 +116,7 @@ enum RedisRules {
     return findings
   }
 
-  /// Returns the findings about cluster slots that were left open.
+  /// Returns the findings about cluster slots whose migration or import has not ended.
   ///
   /// - Parameter slots: `nil` if the Redis user has no right to ask.
   static func findings(openSlots slots: [Int]?) -> [DoctorFinding] {

@@ -3,7 +3,7 @@ import PushCore
 import PushTransport
 import ServiceTools
 
-/// The check of a credential whose tokens come from a server: requests one token, as a worker does before its first
+/// The check of a credential whose tokens come from a server. It requests one token, as a worker does before its first
 /// push.
 struct TokenExamination: Sendable {
   /// The apps that use the credential.
@@ -13,8 +13,8 @@ struct TokenExamination: Sendable {
   /// Name of the server.
   private let server: String
 
-  /// Returns each credential of a configuration with a token server once. A credential whose files can't be read has its
-  /// own finding, see ``CredentialRules``.
+  /// Returns each credential of a configuration with a token server once. Credentials whose files can't be read are
+  /// omitted: ``CredentialRules`` has findings about them.
   static func all(_ configuration: CarillonConfiguration) -> [TokenExamination] {
     var all: [TokenExamination] = []
     for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
@@ -47,7 +47,7 @@ struct TokenExamination: Sendable {
           cure: "check the key, the clock of this machine, and the connection to \(server)")
       ]
     }
-    // The problem contains its remedy.
+    // The text of the problem already contains the remedy.
     return [
       .problem(
         .credential, subject, "no access token for \(title): \(problem)",

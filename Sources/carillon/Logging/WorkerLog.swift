@@ -199,7 +199,7 @@ final class WorkerLog: Sendable {
     write(ConfigurationReload.Notice.applied)
   }
 
-  /// Adds the totals before a reload, for the last line of the process.
+  /// Adds the totals of the time before a reload. The last line of the process contains the totals of all workers.
   func add(_ totals: WorkerTotals) { earlier.withLock { $0 = $0 + totals } }
 
   func write(_ notice: CredentialWatcher.Notice) {

@@ -8,8 +8,8 @@ struct AttributeWarnings {
 
   /// Returns a warning for each attribute that a job uses and that no user has.
   ///
-  /// - Returns: no warning for a Redis user without the right to read attributes, because a producer can still submit a
-  ///   job.
+  /// - Returns: the warnings. There are none if the Redis user has no right to read attributes, because a producer
+  ///   without this right can submit jobs too.
   func find(in campaign: Campaign) async throws -> [Finding] {
     let asked = campaign.attributesAskedFor
     let known: KnownAttributes

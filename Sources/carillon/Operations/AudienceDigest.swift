@@ -16,7 +16,7 @@ struct AudienceDigest {
 
   mutating func add(_ target: TargetResult) {
     targets += 1
-    // The devices of a user are adjacent.
+    // The targets of a user follow each other.
     if !target.user.isEmpty, target.user != lastUser {
       users += 1
       lastUser = target.user
@@ -45,7 +45,7 @@ struct OutcomeRate {
   private(set) var seconds = 60
   private var counts: [Int: Int] = [:]
 
-  /// Limit of intervals. When it is exceeded, the length of the intervals doubles.
+  /// Maximum number of intervals. If there are more, the length of the intervals doubles.
   private static let most = 1000
 
   mutating func add(_ milliseconds: UInt64) {
@@ -55,7 +55,7 @@ struct OutcomeRate {
     counts = Dictionary(counts.map { ($0.key / 2, $0.value) }, uniquingKeysWith: +)
   }
 
-  /// The start of each interval, in ms since 1970, and its number of targets.
+  /// The start of each interval in ms since 1970, and the number of its targets.
   var stretches: [(at: Int, count: Int)] {
     counts.sorted { $0.key < $1.key }.map { ($0.key * seconds * 1000, $0.value) }
   }

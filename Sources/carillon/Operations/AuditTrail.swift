@@ -15,7 +15,7 @@ struct Actor {
   }
 }
 
-/// The audit entries of changes that commands and the API make.
+/// Writes the audit entries for changes that commands and the API make.
 struct AuditTrail {
   let store: CampaignStore
 
@@ -34,7 +34,7 @@ struct AuditTrail {
     }
   }
 
-  /// Records the erasure of a user: how many devices there were, without the user's name.
+  /// Records the erasure of a user, with the number of erased devices but without the user's id.
   func note(erased: ErasureSummary, by actor: Actor) async {
     await note(
       actor, "user.erase", "", detail: erased.isNothing ? "nothing was there" : "\(erased.devices) devices")

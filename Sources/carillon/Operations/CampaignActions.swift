@@ -12,9 +12,9 @@ struct CampaignVerbOutcome: JSONReport {
   var state: CampaignState
   /// Workers that have not confirmed the change. They may continue to send until they read the new state from Redis.
   var unconfirmed: [String] = []
-  /// Whether the campaign was still a job in the queue, which the cancel removed.
+  /// Whether the campaign was still a job in the queue, and the cancel removed this job.
   var wasQueued = false
-  /// The campaign's parts and, for a recurring campaign, its last run; each with its state.
+  /// The campaign's parts and, for a recurring campaign, its last run, each with its state.
   var others: [(id: String, state: CampaignState)] = []
 
   func writeMembers(to json: inout JSONWriter) {
@@ -46,10 +46,11 @@ struct CampaignActions {
     self.store = store
   }
 
-  /// Pauses, resumes or cancels a campaign, and waits until the workers follow. A cancel also removes a queued job.
+  /// Pauses, resumes or cancels a campaign, and waits until the workers have confirmed the change. A cancel also
+  /// removes a job that is still in the queue.
   ///
   /// - Parameter service: the push service whose legs are paused or resumed; `nil` for the whole campaign.
-  /// - Throws: if there is no such campaign, or the action is not allowed in its state.
+  /// - Throws: an error if there is no such campaign, or if its state does not allow the action.
   func carryOut(
     _ verb: ControlVerb, on id: String, reason: String = "", unguarded: Bool = false, service: String? = nil,
     by person: String = ""
@@ -60,7 +61,7 @@ struct CampaignActions {
       if verb == .cancel, try await store.queue.unqueue(id, patience: 2 * lease) {
         return CampaignVerbOutcome(id: id, state: .cancelled, wasQueued: true)
       }
-      // A worker may have activated the job before the cancel.
+      // If the queue has no such job, a worker may have activated the job in the meantime.
       guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
     }
     var outcome = CampaignVerbOutcome(id: id, service: service, state: .active)
@@ -82,7 +83,7 @@ struct CampaignActions {
 
   /// Approves a campaign.
   ///
-  /// - Returns: one line each for the estimate, the audience and the text of the campaign; and the result.
+  /// - Returns: lines with the estimate, the audience and the text of the campaign, and the result.
   func approve(_ id: String, by person: String) async throws -> ([String], CampaignVerbOutcome) {
     let before = try await store.campaigns.findWithJob(id)
     let audience = before.flatMap { AudienceReport(of: $0.0, job: $0.1) }
@@ -94,7 +95,7 @@ struct CampaignActions {
     return (lines.compactMap(\.self), CampaignVerbOutcome(id: id, state: state))
   }
 
-  /// Refuses the id of a part: these actions change the whole campaign, or the legs of one service.
+  /// Refuses the id of a part, because these actions change the whole campaign or the legs of one service.
   private static func refusePart(_ id: String, _ verb: ControlVerb) throws {
     guard let part = CampaignID(id).part else { return }
     let whole = CampaignID(id).whole
@@ -128,7 +129,7 @@ struct CampaignActions {
     case .pause: [.paused]
     case .resume, .approve: [.active, .scheduled]
     case .cancel: [.cancelled]
-    // These actions do not change the state directly.
+    // These actions do not change the state themselves.
     case .decide, .open: []
     }
   }

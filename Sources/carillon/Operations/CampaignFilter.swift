@@ -4,7 +4,7 @@ import PushCore
 import ServiceTools
 
 extension CarillonConfiguration {
-  /// Returns the device filter of a campaign with all its legs, by the configuration of the workers.
+  /// Returns the device filter of a campaign with all its legs, according to the configuration of the workers.
   ///
   /// - Parameters:
   ///   - legs: the campaign of each leg, in their order; at least one.
@@ -24,7 +24,7 @@ extension CarillonConfiguration {
       control: app.control)
   }
 
-  /// Returns the settings of a leg's app, and those for the leg's push service.
+  /// Returns the settings of a leg's app, and the app's settings for the leg's push service.
   func settings(of leg: Campaign) throws -> (app: App, service: AppService) {
     guard let app = apps[leg.app] else {
       throw CommandError(.input, "no app \(Excerpt.quoted(leg.app)) in the configuration")

@@ -18,9 +18,10 @@ struct CampaignLookup {
     self.store = store
   }
 
-  /// Returns a campaign, or its job if the job is still in the queue, and whether a worker can send it.
+  /// Returns a campaign, or its job if the job is still in the queue. The result includes the reason if no worker can
+  /// send it.
   ///
-  /// - Returns: `nil` if there is neither; ``absent(_:)`` returns the reason.
+  /// - Returns: `nil` if there is neither a campaign nor a job; ``absent(_:)`` returns the reason.
   func look(_ id: String) async throws -> CampaignLook? {
     let look = try await look(id) { try await store.campaigns.show(id) }
     guard case .campaign(var report)? = look else { return look }
@@ -31,7 +32,8 @@ struct CampaignLookup {
     return .campaign(report)
   }
 
-  /// Returns the same for repeated reads. The cost does not depend on the number of partitions.
+  /// Returns the same as ``look(_:)``, for repeated reads. The cost of a read does not depend on the number of
+  /// partitions.
   func look(_ id: String, by watch: inout CampaignPoller) async throws -> CampaignLook? {
     try await look(id) { try await watch.look(at: store) }
   }
@@ -51,7 +53,7 @@ struct CampaignLookup {
     let now = try await store.time() / 1000
     let isDue = record.state == .active || record.state == .scheduled && record.times.sendAt ?? 0 <= now
     if isDue, var wait = try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) {
-      // The campaign can't have waited longer than it exists.
+      // The campaign can't have waited since a time before its creation.
       wait.since =
         wait.since.map { max($0, record.times.createdAt) }
         ?? (record.times.startedAt == nil ? record.times.createdAt : nil)
@@ -60,7 +62,7 @@ struct CampaignLookup {
     return CampaignReport(record)
   }
 
-  /// Returns the error for an id without a campaign, with the place of its job if one is known.
+  /// Returns the error for an id without a campaign, with the place of its job if the job is in the queue.
   func whereIs(_ id: String) async throws -> CommandError {
     guard let job = try await store.queue.waitingJob(id) else { return try await absent(id) }
     return CommandError(
@@ -88,7 +90,7 @@ struct CampaignLookup {
     }
   }
 
-  /// Returns the variants and the stages of a campaign; `nil` if its users are not divided in this way.
+  /// Returns the variants and the stages of a campaign; each is `nil` if the campaign has none.
   func groups(of id: String) async throws -> (variants: CampaignVariants?, stages: CampaignStages?) {
     guard let (record, job) = try await store.campaigns.findWithJob(id),
       let campaign = try? record.campaign(job, record.apps(in: .known))
@@ -96,7 +98,7 @@ struct CampaignLookup {
     return (campaign.message.variants, campaign.delivery.stages)
   }
 
-  /// Adds the details that only the report of a single campaign has: audience, receipts and variants.
+  /// Adds the details that only the report of a single campaign contains: audience, receipts and variants.
   func fill(_ report: inout CampaignReport) async throws {
     guard let (record, job) = try await store.campaigns.findWithJob(report.record.id) else { return }
     report.audience = AudienceReport(of: record, job: job)

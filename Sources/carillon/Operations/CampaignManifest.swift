@@ -5,14 +5,14 @@ import PushCore
 import TLS
 
 /// The record of a campaign for archives: its audience, content, settings, times and operators' actions. Its last
-/// member is the SHA-256 of all bytes before it, so that a changed copy is detected.
+/// member is the SHA-256 of all bytes before it, so that a change of a copy can be detected.
 struct CampaignManifest {
   /// One JSON object.
   let json: String
 
   private static let seal = #","sha256":""#
 
-  /// Creates the manifest of a campaign. Reads every target.
+  /// Creates the manifest of a campaign. It reads every target.
   init(of id: String, in store: CampaignStore) async throws {
     guard let record = try await store.campaigns.show(id), let (_, job) = try await store.campaigns.findWithJob(id)
     else {
@@ -90,7 +90,7 @@ struct CampaignManifest {
     }
   }
 
-  /// Writes the fields of the job. The content is written as a digest only, and a list of users or tokens is omitted.
+  /// Writes the fields of the job. The content is replaced by a digest, and a list of users or tokens is omitted.
   private static func write(job: [UInt8], to json: inout JSONWriter) throws {
     let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
     guard case .object(let members) = root.kind else { return }
@@ -162,7 +162,7 @@ struct CampaignManifest {
     }
   }
 
-  /// Returns the JSON output for a copy that matches.
+  /// Returns the JSON output for a copy that matches the campaign.
   static func held(_ id: String) -> String { #"{"id":"\#(id)","holds":true}"# }
 
   /// Whether the copy is unchanged.
@@ -176,7 +176,7 @@ struct CampaignManifest {
     if case .string(let id)? = members.value("campaign")?.kind { id } else { nil }
   }
 
-  /// Returns the names of the members that differ.
+  /// Returns the names of the members that differ between the two manifests.
   private func differences(from other: CampaignManifest) -> [String] {
     let (mine, others) = (values, other.values)
     return Set(mine.keys).union(others.keys).subtracting(["sha256"]).filter { mine[$0] != others[$0] }.sorted()

@@ -4,12 +4,13 @@ import CommandSupport
 import Foundation
 import PushCore
 
-/// One request of channel management and its result, as values.
+/// A request of channel management, and its result.
 ///
-/// Source: Apple, "Sending channel management requests to APNs". The id of a channel travels in a header, never in the
-/// path; the paths have the bundle id without a suffix.
+/// Source: Apple, "Sending channel management requests to APNs". The id of a channel is in a header, never in the path.
+/// The paths contain the bundle id without a suffix.
 enum ChannelRequest: Equatable {
-  /// Creates a channel. With `stores`, it keeps its latest message for up to eight hours for devices that are offline.
+  /// Creates a channel. With `stores`, APNs stores the channel's latest message for up to 8 hours for devices that are
+  /// offline.
   case create(stores: Bool)
   case list
   case show(id: String)

@@ -6,7 +6,7 @@ import PushTransport
 import PushWorker
 import ServiceTools
 
-/// Carries out calls of channel management for one app.
+/// Sends requests of channel management for one app.
 struct ChannelService {
   private let channel: ServiceChannel
   private let endpoint: PushEndpoint
@@ -30,7 +30,7 @@ struct ChannelService {
     endpoint = PushEndpoint(url: settings.channelURL, trustRoots: channel.endpoint.trustRoots)
   }
 
-  /// Sends the request and waits for what comes of it.
+  /// Sends a request and returns its result.
   func perform(_ call: ChannelRequest) async throws -> ChannelRequest.Result {
     let authorization = channel.credential.authorization()
     var token: String?

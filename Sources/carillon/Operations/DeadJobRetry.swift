@@ -11,9 +11,9 @@ struct DeadJobRetry {
 
   /// Puts a dead job into the queue or a dead event on its list, and removes the entry from the dead list.
   ///
-  /// - Parameter compute: runs the parsing of a job, which may take long; by default the caller runs it.
+  /// - Parameter compute: runs the parsing of a job, which may take long. By default, it runs in the calling task.
   /// - Returns: the result as text.
-  /// - Throws: the reason why the entry would fail again. The entry then remains on the dead list.
+  /// - Throws: the reason why the entry would fail again. In this case, the entry remains on the dead list.
   func retry(
     _ key: String,
     compute: (@escaping @Sendable () async throws -> Campaign) async throws -> Campaign = { try await $0() }
@@ -41,7 +41,7 @@ struct DeadJobRetry {
       return "\(run) is back in the queue"
     }
     do {
-      // A retry is a new job, so a time in the past is an error.
+      // The retry submits a new job, so a time in the past is an error.
       let now = Int(Date.now.timeIntervalSince1970)
       let campaign = try await compute {
         try await CampaignJob.parse(store.campaigns.resolve(dead.job), apps, now: now)
@@ -60,8 +60,8 @@ struct DeadJobRetry {
     }
   }
 
-  /// Refuses the job of one target if the user no longer has the device or has opted out. The text of such a job may be
-  /// personal.
+  /// Refuses the job for one target of a user if the user no longer has the device or has opted out, because the text
+  /// of such a job may be personal.
   private func checkTarget(of campaign: Campaign, _ user: String) async throws {
     guard case .tokens(let tokens) = campaign.recipients.audience else { return }
     let owners = try await store.registry.owners(of: tokens, store.services.first(of: campaign))
@@ -73,7 +73,7 @@ struct DeadJobRetry {
     }
   }
 
-  /// Reads an event in the same way as the worker that applies it.
+  /// Checks an event in the same way as the worker that applies it.
   private func check(_ event: [UInt8], of list: EventList) throws(DeviceRowDraft.Problem) {
     let now = Int(Date.now.timeIntervalSince1970 * 1000)
     switch list {

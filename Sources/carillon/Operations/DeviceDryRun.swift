@@ -4,7 +4,7 @@ import PushCore
 /// A dry run of an import: it shows the meaning of the columns, the number of good rows and the first devices, and
 /// stores nothing.
 struct DeviceDryRun {
-  /// Number of shown devices: enough to check the columns.
+  /// Number of devices to show: enough to check the columns.
   private static let shown = 3
 
   private let input: InputFile
@@ -13,7 +13,7 @@ struct DeviceDryRun {
   private let services: PushServices
   private let isJSON: Bool
   private var samples: [DeviceRow] = []
-  /// The counts of rows. `imported` is the number of rows that an import would store.
+  /// The counts of rows. In a dry run, `imported` is the number of rows that an import would store.
   private(set) var report = ImportReport()
 
   /// - Parameters:
@@ -21,7 +21,7 @@ struct DeviceDryRun {
   ///   - reader: the reader, at the beginning of the file.
   ///   - app: the app of rows without an app.
   ///   - services: the push services of the tokens.
-  ///   - isJSON: whether bad rows appear only in the report.
+  ///   - isJSON: whether bad rows appear only in the JSON report, and not on standard error.
   init(input: InputFile, reader: DeviceRowReader, app: String?, services: PushServices, isJSON: Bool) {
     self.input = input
     self.reader = reader

@@ -1,12 +1,12 @@
 import CampaignStore
 import PushCore
 
-/// Stores the rows of a file in batches. Three batches are in flight, one in each step of a registration
-/// (``Registry/bind(_:)``, `enter`, `settle`), while the next batch is read.
+/// Stores the rows of a file in batches. While the next batch is read, three batches are in flight, one in each step of
+/// a registration (``Registry/bind(_:)``, `enter`, `settle`).
 ///
-/// Each step processes the batches in the order of the file, so this order decides the owner of a token. A move of a
-/// token must end before the next move of the same token starts. A row therefore waits if a row in flight gives its
-/// token to another user.
+/// Each step processes the batches in the order of the file. So if several rows have the same token, the order of the
+/// file decides which user owns it. A move of a token to another user must end before the next move of the same token
+/// starts. A row therefore waits while a row in flight moves its token to another user.
 struct DeviceImport {
   /// The position of a file's next row, with the counts of the rows before it.
   struct Position {
@@ -28,7 +28,7 @@ struct DeviceImport {
     var tokens: [Int: Int]
   }
 
-  /// Rows per batch and partition. With 64 rows per call, the fixed cost of a script call is small.
+  /// Rows per batch and partition. With 64 rows per script call, the fixed cost of a call is small.
   private static let rowsPerPartition = 64
   /// Allowed rows per batch: a few MB in flight to Redis.
   private static let batch = 4096...32_768
@@ -42,7 +42,8 @@ struct DeviceImport {
   private let file: String?
   private let size: Int
   private var pending: RegistrationBatch
-  /// Hashes of the tokens in ``pending``, and of their users. A hash collision only costs a wait.
+  /// Hashes of the users in ``pending``, by the hashes of their tokens. A hash collision only causes an unnecessary
+  /// wait.
   private var tokens: [Int: Int] = [:]
   private var running: [Running] = []
   private var bound: Task<Registry.BoundRegistrations, any Error>?
@@ -88,7 +89,7 @@ struct DeviceImport {
 
   /// Sends the remaining rows and waits until all batches are stored.
   ///
-  /// - Parameter position: the same as for ``goOn(at:)``.
+  /// - Parameter position: see ``goOn(at:)``.
   mutating func finish(at position: Position?) async throws {
     try await flush(at: position)
     try await awaitRunning(0)
@@ -130,7 +131,8 @@ struct DeviceImport {
       do {
         totals = try await running.removeFirst().settled.value
       } catch {
-        // The later batches fail too. Wait for them, so that nothing runs in the background when the error is reported.
+        // The later batches fail too. Wait until they have ended, so that nothing runs in the background when the error
+        // is reported.
         for batch in running { _ = await batch.settled.result }
         running = []
         throw error

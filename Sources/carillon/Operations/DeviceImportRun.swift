@@ -25,7 +25,7 @@ struct DeviceImportRun: ~Copyable {
   ///   - reader: the reader, at the beginning of the file.
   ///   - store: the destination.
   ///   - app: the app of rows without an app; empty for none.
-  ///   - isJSON: whether bad rows appear only in the report.
+  ///   - isJSON: whether bad rows appear only in the JSON report, and not on standard error.
   init(input: InputFile, reader: DeviceRowReader, store: CampaignStore, app: String, isJSON: Bool) {
     self.input = input
     self.reader = reader
@@ -34,14 +34,14 @@ struct DeviceImportRun: ~Copyable {
     self.isJSON = isJSON
     devices = DeviceImport(store: store, app: app, file: nil)
     bar = ProgressBar("importing", unit: "rows", total: nil, json: isJSON)
-    // A read of a pipe may wait forever, so signals keep their default action there.
+    // A read of a pipe may wait forever, so signals keep their default action if the input is a pipe.
     stop = input.size == nil ? nil : StopRequest()
   }
 
   /// Whether the import can be resumed.
   var isResumable: Bool { file != nil }
 
-  /// Moves to the first row that must be read.
+  /// Moves to the first row that the import must read.
   mutating func begin(
     format: DeviceRowReader.Format, from system: ForeignSystem?, resuming: Bool
   ) async throws {
@@ -56,7 +56,7 @@ struct DeviceImportRun: ~Copyable {
       }
       return
     }
-    // The first chunk contains the header. Its rows are already stored.
+    // The first chunk is read for its header only. The rows in it are already stored.
     _ = try reader.read(beginning)
     reader.goOn(at: .init(offset: known.offset, line: known.line))
     try input.seek(to: known.offset)
@@ -73,7 +73,8 @@ struct DeviceImportRun: ~Copyable {
 
   /// Reads the rest of the file.
   ///
-  /// - Throws: ``CommandError`` `failed` if the import was interrupted. All rows that were read are then stored.
+  /// - Throws: ``CommandError`` `failed` if the import was interrupted. In this case, all rows that were read are
+  ///   stored.
   mutating func read() async throws {
     defer {
       count()
@@ -95,7 +96,7 @@ struct DeviceImportRun: ~Copyable {
       if chunk.isEmpty { break }
       bytes += chunk.count
       try await devices.goOn(at: position)
-      // The number of rows is known only at the end. Estimate it from the rows read so far.
+      // The number of rows is known only at the end, so it is estimated from the rows read so far.
       bar.update(done: report.rows, total: input.size.map { report.rows * max($0, bytes) / bytes })
       if stop?.isMade == true { return try await interrupt() }
     }

@@ -2,7 +2,7 @@ import CommandSupport
 import PushCore
 
 extension GlobalOptions {
-  /// Returns the format of an export. With `--json` the format is always NDJSON.
+  /// Returns the format of an export. With `--json`, the format is always NDJSON.
   ///
   /// - Parameters:
   ///   - given: the value of `--format`.

@@ -11,7 +11,7 @@ enum ImportIdentity {
   ///   - format: the format of the file.
   ///   - app: the app of rows without an app.
   ///   - system: the system that wrote the export; `nil` for Carillon's own columns.
-  /// - Returns: a digest in hex; `nil` for a pipe or a terminal, where an import can't be resumed.
+  /// - Returns: a digest in hex; `nil` for a pipe or a terminal, from which an import can't be resumed.
   static func of(
     _ input: InputFile, beginning: [UInt8], format: DeviceRowReader.Format, app: String, from system: ForeignSystem?
   ) -> String? {

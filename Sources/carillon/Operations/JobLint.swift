@@ -3,22 +3,25 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-/// The findings of `lint` in a file: those of the rules and, for a job, those that `submit` gets from the store.
+/// The findings of `lint` in a file: the findings of the rules and, for a job, the findings that `submit` gets from the
+/// store.
 ///
-/// A cancelled task ends between two steps, each of which takes a fraction of a second for the largest job.
+/// If the task is cancelled, the lint ends after its current step. A step takes a fraction of a second even for the
+/// largest job.
 struct JobLint {
   private(set) var lint: PushLint
-  /// Why templates, segments and attributes could not be looked up; `nil` where they were, or nothing asks for them.
+  /// Reason why templates, segments and attributes could not be looked up; `nil` if they were looked up, or if this was
+  /// not necessary.
   private(set) var unchecked: String?
 
   /// - Parameters:
   ///   - bytes: a job, a template or a payload.
-  ///   - pushType: the push type of a payload; `nil` infers it.
+  ///   - pushType: the push type of a payload; `nil` to infer it.
   ///   - app: the app that sends a payload.
-  ///   - apps: those of the configuration.
+  ///   - apps: the apps of the configuration.
   ///   - services: the services that the apps can use.
   ///   - now: UNIX seconds.
-  ///   - store: opens the store. It is called for a job only.
+  ///   - store: opens the store. Called only if the file is a job.
   /// - Throws: ``PushCore/JSONSyntaxError`` if the text is not JSON; `CancellationError`.
   init(
     _ bytes: [UInt8], as pushType: String? = nil, app: String? = nil, apps: JobApps,
@@ -75,14 +78,16 @@ struct JobLint {
       if isValid { throw error }
       return
     }
-    // The errors of `lint` may be of its times only. `submit` reports those last, because a known job may be untimely.
+    // All errors of `lint` may concern the times of the job only. The job is checked in the store in this case too,
+    // because `submit` reports errors in times last.
     try await store.queue.check(judgement.campaign)
     guard isValid else { return }
     if let untimely = judgement.untimely { throw untimely }
     lint.add(try await AttributeWarnings(store: store).find(in: judgement.campaign), in: bytes)
   }
 
-  /// A refusal of the store at its field, which its message names first.
+  /// Returns the finding for an error of the store. If the error's message begins with a field, the finding has this
+  /// field as its path.
   private static func finding(_ error: StoreError) -> Finding {
     let parts = error.message.split(separator: ": ", maxSplits: 1)
     let hint = error.hint.isEmpty ? nil : error.hint

@@ -14,14 +14,14 @@ struct JobSubmission {
   private let companions: [Campaign]
   /// Warnings of the rules.
   private(set) var warnings: [Finding]
-  /// Error that depends on the current time. It does not apply to a job that was submitted before.
+  /// Error that depends on the current time. The error does not apply to a job that was submitted before.
   private let untimely: JobError?
 
   /// - Parameters:
   ///   - job: the job as received.
   ///   - resolved: the job with the content of its template (``Campaigns/resolve(_:)``).
-  /// - Throws: the first error of the job; `CancellationError` between two steps, each of which takes a fraction of a
-  ///   second for the largest job.
+  /// - Throws: the first error of the job; `CancellationError` if the task is cancelled, after a step of at most a
+  ///   fraction of a second.
   init(_ job: [UInt8], resolved: @autoclosure () async throws -> [UInt8], _ apps: JobApps) async throws {
     try Self.refusePayload(job)
     self.job = job
@@ -51,16 +51,16 @@ struct JobSubmission {
     }
   }
 
-  /// The rule for a job whose audience gets no push.
+  /// The rule that at least one user of the audience gets a push.
   private static let reachesNoUser = PushRule(
     id: "audience-reaches-no-user", severity: .warning, summary: "the audience has a user who gets a push",
     source: "Carillon: deploy/guide/results.md, “Why a user gets no push”")
 
   /// Returns a warning if a sample of the audience has no user who would get a push. Returns no warning if the sample
-  /// can't be read: the job is already submitted. A Redis user without the rights of a reader gets no warning, and
-  /// neither does a store in Redis before version 7.
+  /// can't be read, because the job is already submitted. For example, the Redis user has no rights of a reader, or the
+  /// rights are unknown because Redis is older than version 7.
   func warningsOfReach(_ store: CampaignStore, _ configuration: CarillonConfiguration) async -> [Finding] {
-    // Producers are not allowed to read devices. Redis would list each refused command in ACL LOG.
+    // Producers are not allowed to read devices. Without this check, Redis would list each refused command in ACL LOG.
     guard (try? await store.fleet.missingRights(of: .reader))?.isEmpty == true,
       let start = try? await store.time() / 1000, let filter = try? configuration.filter(of: legs, start: start),
       let sample = try? await store.audiences.sampleReach(of: campaign, filter: filter), sample.users.users == 0
@@ -81,7 +81,7 @@ struct JobSubmission {
 
   /// Returns the result of `submit` as JSON.
   ///
-  /// - Parameter more: warnings besides those of the rules.
+  /// - Parameter more: warnings in addition to those of the rules.
   func json(isDuplicate: Bool, more: [Finding] = []) -> String {
     var json = JSONWriter()
     json.beginObject()
@@ -108,7 +108,8 @@ struct JobSubmission {
     return json.text
   }
 
-  /// Returns the users and devices that the campaign would reach if it began now, and its size in Redis in bytes.
+  /// Returns the users and devices that the campaign would reach if it began now, and the size of the campaign in Redis
+  /// in bytes.
   ///
   /// - Throws: the same errors as ``submit(to:by:)`` for a new job.
   func count(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws -> (Reached, bytes: Int) {
@@ -120,7 +121,7 @@ struct JobSubmission {
     return (reached, CampaignSize.bytes(of: reached.targets, campaign, partitions: store.keys.partitions))
   }
 
-  /// Refuses a single payload with a clear error. The error for unknown members of a job would not help.
+  /// Refuses a single payload with a clear error. Otherwise, the error would only report unknown members of a job.
   private static func refusePayload(_ file: [UInt8]) throws {
     guard file.count <= CampaignJob.maximumSize,
       let root = try? JSONValue(parsing: file, maximumDepth: CampaignJob.maximumNesting),

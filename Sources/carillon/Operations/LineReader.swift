@@ -19,7 +19,7 @@ struct LineReader: ~Copyable {
   private var isSkipping = false
   private var isAtEnd = false
 
-  /// - Parameter maximumLength: the limit in bytes. Longer lines are bad lines.
+  /// - Parameter maximumLength: the maximum length of a line in bytes. A longer line has no text.
   init(_ file: InputFile, maximumLength: Int) {
     self.file = file
     self.maximumLength = maximumLength
@@ -50,13 +50,13 @@ struct LineReader: ~Copyable {
   private mutating func keep(_ bytes: ArraySlice<UInt8>) {
     guard !isSkipping else { return }
     pending += bytes
-    // Allow one more byte for the carriage return of files from Windows, and a byte order mark.
+    // In addition, allow one byte for the carriage return in files from Windows, and the bytes of a byte order mark.
     isSkipping = pending.count > maximumLength + 1 + ByteOrderMark.bytes.count
   }
 
   private mutating func end(_ lines: inout [Line]) {
     number += 1
-    // A pipe may deliver the mark in pieces, so remove it from the whole line.
+    // A pipe may deliver the byte order mark in parts, so it is removed only when the first line is complete.
     if number == 1 { pending = ByteOrderMark.dropped(from: pending) }
     if pending.last == UInt8(ascii: "\r") { pending.removeLast() }
     let isGood = !isSkipping && pending.count <= maximumLength

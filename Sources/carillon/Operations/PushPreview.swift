@@ -6,16 +6,16 @@ import PushTransport
 import ServiceTools
 
 /// The pushes of a campaign to each device of a user, before or after they are sent. Headers and body are exactly those
-/// of the worker. The preview selects the user's devices as the worker does, and does not check that the user is in the
-/// audience.
+/// of the worker. The preview selects the user's devices as the worker does. It does not check whether the user is in
+/// the audience.
 struct PushPreview {
   let campaign: Campaign
   let user: String
-  /// Whether the content is final: the campaign has its targets.
+  /// Whether the content is final, because the campaign has its targets.
   let isFixed: Bool
-  /// The user's variant; `nil` if there are no variants, and while the variant is not known.
+  /// The user's variant; `nil` without variants, or if the user's variant is not known yet.
   let variant: String?
-  /// Whether the user gets the winning variant and it is not chosen yet. There are then no pushes.
+  /// Whether the user gets the winning variant, and the winner is not chosen yet. In this case, ``pushes`` is empty.
   let waits: Bool
   /// Whether the user has a device for the campaign.
   let hasDevices: Bool
@@ -27,7 +27,7 @@ struct PushPreview {
     /// The tools of the device's push service.
     let tools: any PushServiceTools
     let token: DeviceToken
-    /// The push; `nil` if its payload would be too large. Then the device gets nothing.
+    /// The push; `nil` if its payload would be too large. In this case, the device gets nothing.
     let push: PreparedPush?
   }
 
@@ -64,7 +64,7 @@ struct PushPreview {
     let stages = legs[0].delivery.stages
     let stage = stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
     let isLater = stages?.winnerPlace.flatMap { place in stage.map { $0 > place } }
-    // A later stage has the winning variant, once it is chosen.
+    // After the winner is chosen, all later stages get it.
     if let winner = record?.staging.winner, isLater == true {
       for index in legs.indices { legs[index].message.variant = winner }
     }
@@ -103,7 +103,7 @@ struct PushPreview {
     self.pushes = pushes
   }
 
-  /// The pushes as JSON, without the headers of a provider token or an endpoint. So the caller does not need the
+  /// The pushes as JSON, without headers that depend on the credential or the endpoint, so the caller does not need the
   /// credentials.
   var json: String {
     json { push, _, json in

@@ -4,12 +4,12 @@ import PushTransport
 import PushWorker
 import ServiceTools
 
-/// One push over its own connection, with all details that can be shown.
+/// One push over its own connection, with all details that can be shown to a user.
 struct SinglePush {
   /// Result of the push.
   struct Outcome {
     var response: HTTPExchange.Response
-    /// Time from the submission to the answer, including the connect.
+    /// Time from the start of the connection to the answer.
     var duration: Duration
   }
 
@@ -20,7 +20,7 @@ struct SinglePush {
   /// URL of the request, with a shortened token.
   var url: String { channel.endpoint.url + prepared.shownPath }
 
-  /// Headers of the request in their order. The bearer token is a secret and therefore shortened.
+  /// Headers of the request in their order. The bearer token is shortened, because it is a secret.
   var shownHeaders: [HTTPExchange.Header] {
     requestHeaders.map { header in
       guard header.name == "authorization" else { return header }
@@ -35,13 +35,13 @@ struct SinglePush {
 
   /// Sends the push.
   ///
-  /// - Throws: ``CommandError`` `unreachable` if no answer comes, or no token from the server of the credential;
+  /// - Throws: ``CommandError`` `unreachable` if no answer arrives, or if the server of the credential issues no token;
   ///   `configuration` if the credential is refused.
   func send() async throws -> Outcome {
-    // A credential may have to get its first token from a server.
+    // The credential may first have to get a token from a server.
     let authorization = await channel.credential.firstAuthorization()
     if authorization == nil, let problem = channel.credential.problem {
-      // A credential that is only delayed waits for its token server.
+      // If the credential is not stopped, it is only delayed and waits for its token server.
       guard channel.credential.stopped == nil else {
         throw CommandError(.configuration, "\(tools.service.title): \(problem)")
       }

@@ -5,7 +5,7 @@ import ServiceTools
 
 /// A push that a user sends by hand: a payload for one token. The rules for jobs apply.
 struct SinglePushDraft {
-  /// Id of the job that the rules check in place of the push.
+  /// Id of a job. The rules check this job instead of the push.
   var name: String
   var app: String
   var token: DeviceToken
@@ -23,18 +23,18 @@ struct SinglePushDraft {
   ///   - service: the service of the app.
   ///   - now: UNIX seconds.
   /// - Returns: the push as a campaign, and the rules that it breaks.
-  /// - Throws: an error for a field that is invalid alone.
+  /// - Throws: an error for a field that is invalid on its own.
   func examine(by service: any PushService, now: Int) throws -> (campaign: Campaign, findings: [Finding]) {
     try CampaignJob.examine(job(service), .known([app: [service]]), now: now)
   }
 
-  /// Makes the push.
+  /// Creates the push.
   ///
   /// - Parameters:
-  ///   - campaign: see ``examine(by:now:)``.
+  ///   - campaign: the campaign that ``examine(by:now:)`` returned.
   ///   - service: the service of the app.
   ///   - channel: the channel to the service.
-  ///   - id: a UUID, if the pushes of the service have one.
+  ///   - id: a UUID for the push, if pushes of the service have one.
   func push(
     _ campaign: Campaign, by service: any PushService, of tools: any PushServiceTools, through channel: ServiceChannel,
     now: Int, id: String

@@ -3,7 +3,7 @@ import PushCore
 
 /// User ids in the arguments of a command, or in the path and query of a request.
 enum UserArgument {
-  /// Returns the id, normalized by ``UserID``.
+  /// Returns the id in the canonical form of ``UserID``.
   static func read(_ text: String) throws(CommandError) -> String {
     do throws(IdentifierError) {
       return try UserID.read(text)

@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// The audience of a campaign for output. Lists are shown by their lengths.
+/// The audience of a campaign for output. Lists are shown as their lengths.
 struct AudienceReport: JSONReport {
   private let campaign: Campaign
 
@@ -21,7 +21,7 @@ struct AudienceReport: JSONReport {
   /// Whether the campaign ignores the app's suppression lists.
   var isTransactional: Bool { campaign.recipients.isTransactional }
 
-  /// The text of its pushes before values are filled in; `nil` for a payload without an alert.
+  /// The text of the pushes before placeholders are replaced; `nil` for a payload without an alert.
   var message: String? {
     func member(_ name: String, of value: JSONValue?) -> JSONValue? {
       guard case .object(let members)? = value?.kind else { return nil }

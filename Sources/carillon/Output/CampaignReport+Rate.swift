@@ -4,8 +4,8 @@ import PushCore
 
 /// The rate of a campaign for output.
 extension CampaignReport {
-  /// The rate in pushes per second, from the job and the known targets; `nil` for no limit, or while the number of
-  /// targets is unknown.
+  /// The rate in pushes per second, calculated from the job and the number of targets; `nil` for no limit, or while the
+  /// number of targets is unknown.
   private var perSecond: Double? {
     switch record.delivery.rate {
     case .perSecond(let rate)?: rate
@@ -15,23 +15,23 @@ extension CampaignReport {
     }
   }
 
-  /// Estimated targets without an outcome; `nil` before the first sealed slice and after the end.
+  /// Estimated number of targets without an outcome; `nil` before the first sealed slice and after the end.
   private var left: Int? {
     record.times.finishedAt == nil ? total.map { max(0, $0.count - done) } : nil
   }
 
-  /// Whether the campaign will miss the end time of its job at its average speed so far.
+  /// Whether the campaign will end after the `finishBy` of its job if it continues at its average speed so far.
   private var isLate: Bool {
     guard case .until(let end)? = record.delivery.rate, record.state == .active, let left, left > 0 else {
       return false
     }
     guard end > now else { return true }
-    // A shorter measurement of the speed is not reliable.
+    // After a shorter time, the measured speed is not reliable.
     guard let startedAt = record.times.startedAt, now - startedAt >= Self.longEnough else { return false }
     return Double(done) * Double(end - now) < 0.9 * Double(left) * Double(now - startedAt)
   }
 
-  /// Shortest reliable measurement of the speed, in ms.
+  /// Time after the start from which the measured speed is reliable, in ms.
   private static let longEnough = 10_000
 
   func writeRate(to json: inout JSONWriter) {

@@ -5,7 +5,7 @@ import PushCore
 /// The reach of a campaign: the steps from its audience to its targets. The counts are numbers of users and add up:
 /// each user of the audience gets a push, is in a control group, or is excluded for one reason.
 extension CampaignReport {
-  /// Writes the member `reach`. Omitted for a campaign to raw tokens, and before the first slice is sealed.
+  /// Writes the member `reach`. It is omitted for a campaign to raw tokens, and before the first slice is sealed.
   func writeReach(to json: inout JSONWriter) {
     let counters = record.counters
     let isToTokens = counters.meant == 0 && counters.targets > 0

@@ -10,11 +10,11 @@ struct CampaignReport: JSONReport {
   var audience: AudienceReport?
   /// Counts of receipts; `nil` if they were not read.
   var receipts: [ReceiptEvent.Kind: Int]?
-  /// The variants with their results; `nil` for none, or if they were not read.
+  /// The variants with their results; `nil` if there are none, or if they were not read.
   var variants: VariantsReport?
-  /// The gate before the next stage; `nil` for none, or if it was not read.
+  /// The gate before the next stage; `nil` if there is none, or if it was not read.
   var gate: Gate?
-  /// The status of the app's backend if it is unhealthy and throttles the campaign.
+  /// The status of the app's backend if it is unhealthy and throttles the campaign; `nil` otherwise.
   var backend: BackendStanding?
   /// The time of the report, in ms since 1970.
   var now = Int(Date().timeIntervalSince1970 * 1000)
@@ -23,7 +23,7 @@ struct CampaignReport: JSONReport {
     self.record = record
   }
 
-  /// The gate after the latest started stage.
+  /// The gate after the stage that started last.
   struct Gate {
     /// The number of the stage before the gate.
     let stage: Int
@@ -49,8 +49,8 @@ struct CampaignReport: JSONReport {
   /// Targets with an outcome.
   var done: Int { record.counters.outcomes.values.reduce(0, +) }
 
-  /// The number of targets: exact when all slices are sealed, before that extrapolated from the sealed slices; `nil`
-  /// before the first sealed slice.
+  /// The number of targets: exact if all slices are sealed, otherwise extrapolated from the sealed slices. `nil` before
+  /// the first sealed slice.
   var total: (count: Int, isFinal: Bool)? {
     let (targets, sealed, slices) = (record.counters.targets, record.slices.sealed, record.slices.total)
     if sealed >= slices || record.times.finishedAt != nil { return (targets, true) }
@@ -216,7 +216,7 @@ struct CampaignReport: JSONReport {
     return TextTable(rows.map { [$0.0, Excerpt.harmless($0.1)] }).text
   }
 
-  /// Returns the label of a part's row: a part of a campaign without stages is only a leg.
+  /// Returns the label of a part's row: in a campaign without stages, a part is a leg.
   private static func label(of part: CampaignRecord) -> String {
     guard let place = CampaignID(part.id).part, place.isStage else { return "also" }
     if case .main = place.stage { return "leg" }

@@ -5,7 +5,7 @@ import PushCore
 /// A job of the dead list for output.
 struct DeadJobReport: JSONReport {
   let job: DeadJob
-  /// How many bytes of the job the object has at most.
+  /// Maximum number of bytes of the job that the JSON object contains.
   private let limit: Int
 
   init(_ job: DeadJob, limit: Int = .max) {
@@ -20,7 +20,7 @@ struct DeadJobReport: JSONReport {
     json.member("reason", job.reason)
     json.member("hint", job.hint.isEmpty ? nil : job.hint)
     json.member("size", job.size)
-    // Whether the stored job is incomplete and therefore can't be retried.
+    // `cut`: whether the stored job is incomplete and therefore can't be retried.
     json.member("cut", job.isCut)
     json.member("job", String(decoding: job.job.prefix(limit), as: UTF8.self))
   }

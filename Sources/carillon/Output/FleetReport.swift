@@ -8,7 +8,7 @@ import Redis
 struct FleetReport: JSONReport {
   let fleet: FleetSnapshot
   let alarms: [FleetAlarm]
-  /// Limit of rows of workers and of campaigns. The others are only counted.
+  /// Maximum number of rows for workers and for campaigns. All further ones are only counted.
   var most = 20
 
   init(_ fleet: FleetSnapshot, most: Int = 20) {

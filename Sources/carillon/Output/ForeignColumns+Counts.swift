@@ -2,7 +2,7 @@ import CommandSupport
 import PushCore
 
 extension ForeignColumns {
-  /// The omitted parts of another system's export for people; follows the counts of an import.
+  /// The omitted parts of another system's export as text, which follows the counts of an import.
   var countsText: String {
     var text = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { ", \($0.value.grouped) omitted: \($0.key)" }.joined()
@@ -19,7 +19,7 @@ extension ForeignColumns {
     return text
   }
 
-  /// Writes the same as members of the open JSON object.
+  /// Writes the omitted parts as members of the open JSON object.
   func appendCounts(to json: inout JSONWriter) {
     guard !columns.isEmpty else { return }
     json.object("leftOut") { json in

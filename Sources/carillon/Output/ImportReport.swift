@@ -9,21 +9,21 @@ struct ImportReport {
     var message: String
   }
 
-  /// Limit of errors that are reported one by one: enough to find the problem of a file. A wrong file with millions of
-  /// rows must not fill the log or the memory.
+  /// Maximum number of errors that are reported one by one: enough to find the problem of a file. The number is
+  /// limited, because a wrong file with millions of rows must not fill the log or the memory.
   static let maximumErrors = 1000
 
   var rows = 0
   var imported = 0
   /// Bad rows.
   var skipped = 0
-  /// Devices that are stored without a time zone, because theirs was refused.
+  /// Devices that are stored without a time zone, because their time zone was refused.
   var withoutZone = 0
   /// Good rows that changed nothing because their token has a newer registration; `nil` if this can't happen.
   var outdated: Int?
   /// Devices removed because their users exceed the device limit; `nil` if this can't happen.
   var crowdedOut: Int?
-  /// Imported users with a device; `nil` if the import is not one of users.
+  /// Imported users with a device; `nil` if the import is not an import of users.
   var known: Int?
   /// The mapping of the columns of another system's export.
   var foreign = ForeignColumns()
@@ -36,7 +36,8 @@ struct ImportReport {
     note(line: line, message, of: file, json: isJSON)
   }
 
-  /// Counts an error in a row that is stored anyway, and reports it like ``skip(line:_:of:json:)``.
+  /// Counts a bad row, or a row that is stored without a refused detail, and reports the error like
+  /// ``skip(line:_:of:json:)``.
   mutating func add(_ error: DeviceRowReader.RowError, of file: String, json isJSON: Bool) {
     guard error.isKept else { return skip(line: error.line, error.message, of: file, json: isJSON) }
     withoutZone += 1

@@ -1,6 +1,6 @@
 import PushCore
 
-/// A value that commands and the API print as one JSON object of the contract.
+/// A value that commands and the API print as one JSON object, whose format is part of the API.
 protocol JSONReport {
   /// Writes the members of the object.
   func writeMembers(to json: inout JSONWriter)

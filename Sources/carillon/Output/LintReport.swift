@@ -2,12 +2,12 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-/// Findings of `lint` in a file.
+/// Output of `lint` for a file.
 struct LintReport {
   /// Name of the file; empty for a request by HTTP.
   var file: String
   var lint: PushLint
-  /// Reason why templates, segments and attributes of a job were not looked up; `nil` if nothing was skipped.
+  /// Reason why templates, segments and attributes of a job were not looked up; `nil` if no check was skipped.
   var unchecked: String?
   /// The next runs of a recurring job.
   var runs: NextRuns?
@@ -91,7 +91,7 @@ struct LintReport {
 
 /// Format of findings in the output of commands.
 enum FindingText {
-  /// `error: aps.badge: must be a number, not a string (remove the quotes)`.
+  /// Returns a line such as `error: aps.badge: must be a number, not a string (remove the quotes)`.
   static func line(_ finding: Finding) -> String {
     let hint = finding.hint.map { " (\($0))" } ?? ""
     return "\(finding.rule.severity.rawValue): \(place(finding))\(finding.message)\(hint)"

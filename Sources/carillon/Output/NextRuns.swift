@@ -12,19 +12,19 @@ struct NextRuns: Equatable {
     var wall: Int
   }
 
-  /// The time zone of the schedule; `nil` for each device's own.
+  /// The time zone of the schedule; `nil` if each device's own time zone applies.
   var zone: String?
-  /// The reason why there are no runs; `nil` if there may be some.
+  /// The reason why there are no runs; `nil` if runs are possible.
   var problem: String?
   var runs: [Run] = []
 
-  /// Number of shown runs.
+  /// Maximum number of runs to show.
   static let most = 5
 
   /// - Parameters:
   ///   - job: the job's JSON text.
   ///   - now: the present time, in UNIX seconds.
-  /// - Returns: `nil` for a job that is not recurring, or if its times are unreadable.
+  /// - Returns: `nil` if the job is not recurring, or if its times can't be read.
   init?(_ job: [UInt8], zones: ZoneDatabase, now: Int) {
     guard let (id, timing) = CampaignJob.timing(of: job), let repetition = timing.repetition else { return nil }
     zone = timing.localTime == nil ? repetition.zone : nil

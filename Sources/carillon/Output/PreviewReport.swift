@@ -12,7 +12,7 @@ struct PreviewReport {
     self.app = app
   }
 
-  /// Only the pushes, one below the other. If there are variants, the first line is the user's variant.
+  /// The pushes as text, one below the other. If there are variants, the first line is the user's variant.
   var text: String {
     if preview.waits, let variants = preview.campaign.message.variants {
       return "\(Excerpt.quoted(preview.user)) waits for the best variant: \(variants)"

@@ -1,7 +1,7 @@
 import APNs
 import PushCore
 
-/// Answers of the other environment for tokens that the configured environment calls bad, with a conclusion.
+/// Answers of the other environment about tokens that the configured environment refused as bad, with a conclusion.
 struct QuarantineProbeReport {
   /// One push and its answer.
   struct Answer {
@@ -25,14 +25,14 @@ struct QuarantineProbeReport {
     case mixed
     /// Neither environment knows the tokens.
     case bad
-    /// The answers have another cause.
+    /// The answers allow no conclusion.
     case unknown
 
     var isKnown: Bool { self != .unknown }
   }
 
   var app: String
-  /// Campaign of the tokens; `nil` if they come from the quarantine.
+  /// Campaign of the tokens; `nil` if the tokens come from the quarantine.
   var campaign: String?
   /// Environment in the app's configuration.
   var configured: PushEnvironment

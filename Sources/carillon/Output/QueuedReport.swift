@@ -19,7 +19,7 @@ struct QueuedReport: JSONReport {
     }
   }
 
-  /// Writes the JSON object of the API, with all counts 0.
+  /// Writes the same members as for a campaign, with all counts 0.
   func writeMembers(to json: inout JSONWriter) {
     json.member("id", job.outline.id)
     json.member("state", Self.state)
@@ -69,7 +69,7 @@ struct QueuedReport: JSONReport {
     "\(job.outline.id) \(Self.state)  \(Self.text(of: job.place))" + (waiting.map { "  waiting: \($0.text)" } ?? "")
   }
 
-  /// The cells of the row in `campaign list`.
+  /// The cells of the job's row in `campaign list`.
   var cells: [String] {
     let place =
       switch job.place {
@@ -84,7 +84,7 @@ struct QueuedReport: JSONReport {
 }
 
 extension CampaignWait {
-  /// The reason and its start for people.
+  /// The reason for waiting and the time since it exists, for people.
   var text: String { reason + (since.map { ", since \(Timestamp.format(milliseconds: $0))" } ?? "") }
 
   /// Writes the member `waiting` of the API.

@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-/// Writes the results of targets as lines of an export. Confined to one thread, because its digest is.
+/// Writes the results of targets as lines of an export. Only one thread may use it, because this applies to its digest.
 struct ResultWriter {
   private let campaign: String
   private let services: [any PushService]
@@ -22,7 +22,7 @@ struct ResultWriter {
 
   /// - Parameters:
   ///   - campaign: the id of the campaign.
-  ///   - services: the push services of the tokens. Several add a column with their names.
+  ///   - services: the push services of the tokens. If there are several, a column with their names is added.
   ///   - groups: the variants and the stages of the campaign; `nil` if the users are not divided in this way.
   ///   - format: the format. CSV begins with a header line.
   ///   - spreadsheetSafe: see ``PushCore/CSVWriter``.
@@ -48,7 +48,7 @@ struct ResultWriter {
     csv = header
   }
 
-  /// Returns the columns of a result in the order of the contract; a text is `nil` if the value is unknown.
+  /// Returns the columns of a result in their documented order. A text is `nil` if the value is unknown.
   func row(_ result: TargetResult) -> [(name: String, text: String?)] {
     var row: [(name: String, text: String?)] = [
       ("campaign", campaign), ("user", result.user.isEmpty ? nil : result.user),
@@ -69,7 +69,7 @@ struct ResultWriter {
     if let stages {
       let place = Array(result.user.utf8).withUnsafeBytes(stages.draw.place)
       let stage = place < stages.all.count ? "\(place + 1)" : "\(CampaignPart(.rest))"
-      // The stage follows from the user's id, which an erased target no longer has.
+      // The stage is calculated from the user's id, which an erased target no longer has.
       row.append(("stage", result.token == nil ? nil : stage))
     }
     return row

@@ -7,7 +7,7 @@ struct SendReport {
   let push: SinglePush
   let findings: [Finding]
 
-  /// The findings, then the request as it is sent.
+  /// The findings, followed by the request as it is sent.
   var request: String {
     var lines = findings.map { "! \(FindingText.line($0))" }
     lines.append("> POST \(push.url)")
@@ -18,7 +18,7 @@ struct SendReport {
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
 
-  /// Last line of a dry run.
+  /// Last line of the output of a dry run.
   var end: String {
     let errors = findings.filter { $0.rule.severity == .error }.count
     return errors == 0
@@ -26,7 +26,7 @@ struct SendReport {
       : "nothing was sent; it breaks \(errors) rule\(errors == 1 ? "" : "s")"
   }
 
-  /// Returns the answer with every header, and its meaning.
+  /// Returns the answer with all headers and its meaning.
   func response(_ outcome: SinglePush.Outcome) -> String {
     let response = outcome.response
     let answer = push.tools.answer(response)
@@ -34,7 +34,7 @@ struct SendReport {
     lines += response.headers.map { "< \($0.name): \($0.value)" }
     if !response.body.isEmpty {
       lines.append("<")
-      // A service may write its JSON over several lines.
+      // The JSON in an answer may have several lines.
       lines += response.body.split(separator: UInt8(ascii: "\n")).map { "< " + String(decoding: $0, as: UTF8.self) }
     }
     if let since = since(answer) { lines.append("< since \(since)") }
@@ -44,7 +44,7 @@ struct SendReport {
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
 
-  /// Returns the request, the findings and the answer as one object. `nil` means a dry run.
+  /// Returns the request, the findings and the answer as one JSON object. An outcome of `nil` means a dry run.
   func json(_ outcome: SinglePush.Outcome?) -> String {
     var json = JSONWriter()
     json.beginObject()

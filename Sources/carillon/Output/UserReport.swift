@@ -8,7 +8,7 @@ struct UserReport: JSONReport {
   let segments: [String]
   let suppression: [SuppressionList]
 
-  /// - Throws: `CommandError` if there is no data of the user.
+  /// - Throws: `CommandError` if the store has no data of the user.
   init(_ user: String, in store: CampaignStore) async throws {
     (segments, suppression) = try await store.audiences.lists(of: user)
     let known = try await store.registry.user(user)

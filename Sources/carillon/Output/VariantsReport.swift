@@ -5,7 +5,7 @@ import PushCore
 /// The variants of a campaign with their results and the winner.
 struct VariantsReport {
   let variants: CampaignVariants
-  /// The rule that chooses the winner; `nil` if no stage has one.
+  /// The rule that chooses the winner; `nil` if no stage chooses a winner.
   let winner: CampaignStages.Winner?
   /// The counts of each variant.
   let counts: [VariantCounts]

@@ -8,7 +8,8 @@ import TLS
 /// The HTTP server of this process: its routes, its address and its access tokens. The token file is read again when it
 /// changes.
 final class AdminEndpoint: Sendable {
-  /// Polling interval of the token file: short enough for an operator who has just created a token.
+  /// Polling interval of the token file: short enough for an operator who has just created a token and waits until it
+  /// works.
   private static let interval = Duration.seconds(2)
   private static let logger = Logger(label: "admin")
 
@@ -21,8 +22,8 @@ final class AdminEndpoint: Sendable {
   /// - Parameters:
   ///   - listen: the address.
   ///   - routes: the routes.
-  /// - asksForTokens: whether a route requires a token. Without any token, such a server must only accept connections
-  ///     from this machine.
+  ///   - asksForTokens: whether a route requires a token. Without a token in the file, such a server must accept
+  ///     connections only from this machine.
   init(
     _ admin: CarillonConfiguration.Admin?, at listen: ListenAddress, _ routes: [Route], asksForTokens: Bool
   ) throws {
@@ -64,14 +65,14 @@ final class AdminEndpoint: Sendable {
   /// Replaces the routes.
   func replace(_ routes: [Route]) { site.replace(routes) }
 
-  /// Stops the server. Answers to requests in flight are sent first, within 5 s.
+  /// Stops the server. Before it stops, the server completes requests in flight, for at most 5 s.
   func stop() async {
     watching?.cancel()
     await server.stop(within: .seconds(5))
   }
 
-  /// Returns the tokens of a file. A user who can write the file can create access, so its permissions are checked like
-  /// those of a key.
+  /// Returns the tokens of a file. A user who can write the file can give access to everyone, so the permissions of the
+  /// file are checked as for a key.
   static func tokens(_ file: String) throws -> AccessTokens {
     let bytes: [UInt8]
     do throws(SecretFileError) {

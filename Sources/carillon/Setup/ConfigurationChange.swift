@@ -2,9 +2,10 @@ import CommandSupport
 
 /// The changed keys between two configurations. Pure.
 struct ConfigurationChange: Equatable {
-  /// Changed keys that a running worker applies.
+  /// Changed keys that take effect without a restart of the process.
   var applied: [String] = []
-  /// Changed keys that need a restart of the process, because its connections and its state depend on them.
+  /// Changed keys that need a restart of the process, because the connections and the state of the process depend on
+  /// them.
   var restart: [String] = []
   /// Whether a new worker must replace the running one. A change of the log settings does not need this.
   var concernsWork = false

@@ -5,12 +5,12 @@ import Logging
 import PushCore
 import TLS
 
-/// Reads the configuration again on SIGHUP and when its file changes. If the new configuration is invalid, it logs an
-/// error, and the previous one stays in use.
+/// Reads the configuration again on SIGHUP and when its file changes. If the new configuration is invalid, an error is
+/// logged, and the previous configuration stays in use.
 actor ConfigurationReload {
   /// A result of a reload that is logged.
   enum Notice: Equatable {
-    /// A SIGHUP was received, and nothing has changed.
+    /// A SIGHUP was received, but nothing has changed.
     case unchanged
     /// The configuration is invalid.
     case invalid(message: String, hint: String?)
@@ -40,7 +40,7 @@ actor ConfigurationReload {
   ) {
     current = configuration
     file = loader.file
-    // The first read has logged the warnings.
+    // Warnings are not logged here, because the first read has already logged them.
     load = { try loader.load() }
     self.tell = tell
     readStamp = FileStamp(of: loader.file)
@@ -73,14 +73,14 @@ actor ConfigurationReload {
     }
   }
 
-  /// Returns whether the file differs from the file that was read, and did not change since the previous poll.
+  /// Returns whether the file differs from its state at the last read, and has not changed since the previous poll.
   private func hasChanged() -> Bool {
     let stamp = FileStamp(of: file)
     defer { seenStamp = stamp }
     return stamp != readStamp && stamp == seenStamp
   }
 
-  /// Reads the file once.
+  /// Reads the file one time.
   ///
   /// - Parameter isAsked: whether an operator asked for the reload, so that an unchanged file is logged too.
   /// - Returns: the changes; `nil` if nothing has changed or the configuration is invalid.
@@ -88,7 +88,8 @@ actor ConfigurationReload {
     readStamp = FileStamp(of: file)
     do {
       var new = try load()
-      // Check the referenced files too. Otherwise the worker would end because of a missing file.
+      // Check the files that the configuration names too. Otherwise, the new worker would end if such a file is
+      // missing.
       let channels = try AppChannels.make(new.apps)
       try EnvironmentProxy.check(
         channels, engine: new.worker.engine, environment: ProcessInfo.processInfo.environment)

@@ -7,7 +7,7 @@ import ServiceTools
 import TLS
 
 /// Reads the credential files of a worker again when they change, and reports certificates that expire soon. The worker
-/// needs no restart.
+/// does not need a restart for this.
 ///
 /// If a changed file can't be used, the watcher reports it, and the earlier credential stays in use.
 actor CredentialWatcher {
@@ -34,8 +34,8 @@ actor CredentialWatcher {
     var hasExpired = false
   }
 
-  /// Interval between two checks. It is short for an operator who waits, and the cost is small compared to the worker's
-  /// other work.
+  /// Interval between two checks. It is short enough for an operator who waits, and the cost of a check is small
+  /// compared with the worker's other work.
   private static let interval = Duration.seconds(5)
   /// Seconds between two notices about the same certificate.
   private static let day: Int64 = 86_400
@@ -77,7 +77,7 @@ actor CredentialWatcher {
     }
   }
 
-  /// Checks the files one time.
+  /// Checks the files once.
   ///
   /// - Parameter now: UNIX seconds.
   func look(now: Int64) {
@@ -94,7 +94,8 @@ actor CredentialWatcher {
     watched.stamps = stamps
     let app = watched.apps[0]
     do {
-      // Also at the first check, because a file may have changed since the start. An unchanged file has no effect.
+      // The files are also read at the first check, because a file may have changed since the start. An unchanged file
+      // has no effect.
       try app.settings.reload(watched.credential, sharedBy: watched.apps.map(\.settings))
       guard !isFirst else { return }
       watched.credential.resume()

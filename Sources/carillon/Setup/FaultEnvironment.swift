@@ -5,10 +5,10 @@ import Glibc
 import PushCore
 import PushWorker
 
-/// The switches with which tests break a worker, read from its environment; see `Tests/Pages/faults.md`. A release build has
-/// none of them.
+/// The switches with which tests break a worker, read from its environment; see `Tests/Pages/faults.md`. A release
+/// build does not contain these switches.
 enum FaultEnvironment {
-  /// `CARILLON_FAULT_VERSION`: what the program says that it is; `nil` for the truth.
+  /// `CARILLON_FAULT_VERSION`: the version that the program reports; `nil` to report its real version.
   static var version: String? {
     #if DEBUG
       ProcessInfo.processInfo.environment["CARILLON_FAULT_VERSION"]
@@ -17,9 +17,10 @@ enum FaultEnvironment {
     #endif
   }
 
-  /// `CARILLON_FAULT_KILL` (`moment` or `moment:pass`), `CARILLON_FAULT_POISON` (token in hex), `CARILLON_FAULT_MUTANT`.
+  /// `CARILLON_FAULT_KILL` (`moment` or `moment:pass`), `CARILLON_FAULT_POISON` (token in hex),
+  /// `CARILLON_FAULT_MUTANT`.
   ///
-  /// - Throws: a switch that is misspelt would let its test pass for nothing.
+  /// - Throws: an error for a misspelt switch. Otherwise, its test would pass without the fault.
   static func switches() throws -> FaultSwitches {
     #if DEBUG
       let environment = ProcessInfo.processInfo.environment
@@ -54,7 +55,7 @@ enum FaultEnvironment {
   }
 
   #if DEBUG
-    /// A part of a worker that a test blocks, to see that `/livez` notices.
+    /// A part of a worker that a test blocks, to check that `/livez` reports this.
     enum Blocked: String, CaseIterable {
       /// The worker's event loop.
       case loop
@@ -65,7 +66,7 @@ enum FaultEnvironment {
     }
   #endif
 
-  /// The time limit of `/livez` while a part is blocked: `nil` for that of the program.
+  /// The time limit of `/livez` while a part is blocked: `nil` for the program's default.
   static var livenessLimit: Duration? {
     #if DEBUG
       ProcessInfo.processInfo.environment["CARILLON_FAULT_BLOCK"] == nil ? nil : .seconds(1)
@@ -74,7 +75,8 @@ enum FaultEnvironment {
     #endif
   }
 
-  /// `CARILLON_FAULT_BLOCK` (`loop`, `redis`, `executor`): blocks that part for good. Called once the worker has started.
+  /// `CARILLON_FAULT_BLOCK` (`loop`, `redis`, `executor`): blocks this part permanently. Called after the worker has
+  /// started.
   static func block(loop: EventLoop, redis: EventLoop) {
     #if DEBUG
       guard let blocked = ProcessInfo.processInfo.environment["CARILLON_FAULT_BLOCK"].flatMap(Blocked.init) else {
@@ -84,7 +86,7 @@ enum FaultEnvironment {
       switch blocked {
       case .loop: loop.execute(stop)
       case .redis: redis.execute(stop)
-      // Twice as many as it has threads.
+      // The number of tasks is twice the number of the executor's threads.
       case .executor: for _ in 0..<2 * ProcessInfo.processInfo.processorCount { Task.detached { stop() } }
       }
     #endif

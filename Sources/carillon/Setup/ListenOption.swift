@@ -9,10 +9,10 @@ struct ListenOption: ParsableArguments {
       valueName: "address:port"))
   var listen: String?
 
-  /// Returns the address of the server: that of the option, otherwise that of the configuration.
+  /// Returns the address of the server: the value of the option, or otherwise the address in the configuration.
   ///
-  /// - Parameter standard: the default if neither has an address.
-  /// - Returns: `nil` without any address. Then the command opens no port.
+  /// - Parameter standard: the default if neither the option nor the configuration has an address.
+  /// - Returns: `nil` if no address is set. In this case, the command opens no port.
   func address(_ configuration: CarillonConfiguration, standard: String? = nil) throws -> ListenAddress? {
     if let listen {
       guard let address = ListenAddress(listen) else {

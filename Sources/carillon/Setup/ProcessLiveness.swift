@@ -2,19 +2,19 @@ import Admin
 import EventLoop
 
 extension Liveness.Part {
-  /// Limit of a turn of an event loop or of Swift's executor. A turn takes milliseconds, on an overloaded machine a
-  /// second. An orchestrator probes about every ten seconds and acts after three failures.
+  /// Limit of a turn of an event loop or of Swift's executor. A turn takes milliseconds; on an overloaded machine, it
+  /// takes a second. An orchestrator typically probes every 10 s and acts after three failures.
   static let turnLimit = FaultEnvironment.livenessLimit ?? .seconds(5)
   /// Limit of a call to Redis: twice the client's own time limits of 4 s for a connection and 5 s for an answer.
   static let redisCallLimit = Duration.seconds(20)
 
-  /// Returns the check that an event loop executes a submitted task in time.
+  /// Returns the check of whether an event loop executes a submitted task in time.
   static func turns(_ name: String, of loop: EventLoop) -> Liveness.Part {
     Liveness.Part(name, within: turnLimit) { answer in loop.execute(answer) }
   }
 
-  /// Returns the check that a call to Redis returns in time, with or without success. `/readyz` checks whether Redis
-  /// answers.
+  /// Returns the check of whether a call to Redis returns in time, with or without success. `/readyz` checks whether
+  /// Redis answers.
   static func redisCall(of watch: WorkerWatch) -> Liveness.Part {
     Liveness.Part("a call to Redis", within: redisCallLimit) { watch.waitsForRedisSince }
   }

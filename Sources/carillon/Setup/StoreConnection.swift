@@ -6,8 +6,8 @@ import Redis
 
 /// Opens the store of a configuration.
 struct StoreConnection {
-  /// Time that a command waits for Redis before it reports that Redis is unreachable: long enough for a restart of a
-  /// proxy, short enough for an operator at a terminal.
+  /// Time for which a command waits for Redis before it reports that Redis is unreachable. It is long enough for the
+  /// restart of a proxy, and short enough for an operator at a terminal.
   private static let patience = Duration.seconds(4)
   /// Number of partitions of a new store: enough for five million users.
   private static let standardPartitions = 256
@@ -24,8 +24,9 @@ struct StoreConnection {
   private let services: PushServices
 
   /// - Parameters:
-  ///   - zoneinfo: the folder of the time zone database; `nil` for the system's.
-  ///   - apps: the push services of the configured apps, for devices without a service. Needed only to add devices.
+  ///   - zoneinfo: the folder of the time zone database; `nil` for that of the system.
+  ///   - apps: the push services of the configured apps, for devices without a service. They are needed only to add
+  ///     devices.
   init(
     _ redis: CarillonConfiguration.Redis, zoneinfo: String? = nil, apps: [String: [any PushService]] = [:]
   ) throws {
@@ -46,15 +47,15 @@ struct StoreConnection {
   /// The address of Redis for messages, without secrets.
   var endpoint: String { access.url.endpoint }
 
-  /// Returns the store with a separate connection. The connection is made at its first use.
+  /// Returns the store with a separate connection. The connection is opened when it is used for the first time.
   ///
   /// - Parameters:
   ///   - name: the name of the connection in `CLIENT LIST`.
   ///   - loop: the event loop of the connection (default: a separate loop).
-  ///   - keys: the keyspace of an opened store (default: that of a new store).
+  ///   - keys: the keyspace of an opened store (default: the keyspace of a new store).
   func store(for name: String, on loop: EventLoop? = nil, keys: Keyspace? = nil) -> CampaignStore {
     let keys = keys ?? self.keys
-    // After an outage of Redis, workers must reconnect quickly to record outcomes, so the backoff is short.
+    // The backoff is short, because workers must reconnect quickly after an outage of Redis to record outcomes.
     let options = RedisOptions(
       clientName: name, home: keys.home, connectTimeout: Self.patience, patience: Self.patience,
       backoff: Backoff(cap: .seconds(1)))
@@ -74,9 +75,9 @@ struct StoreConnection {
   ///
   /// - Parameters:
   ///   - store: the result of ``store(for:on:keys:)``.
-  /// - creating: whether a missing store is initialised. True for workers and for commands that add devices, segments
+  ///   - creating: whether a missing store is initialised. True for workers and for commands that add devices, segments
   ///     or jobs.
-  /// - changing: whether the caller changes devices or segments. This is not allowed while the store is locked for
+  ///   - changing: whether the caller changes devices or segments. This is not allowed while the store is locked for
   ///     repartitioning.
   ///   - adopting: whether the store may have another number of partitions than the configuration.
   func open(
@@ -87,7 +88,7 @@ struct StoreConnection {
 }
 
 extension GlobalOptions {
-  /// Opens the store of the configuration. Most commands start with this.
+  /// Opens the store of the configuration. Most commands begin with this call.
   ///
   /// - Parameters:
   ///   - creating: whether a missing store is initialised.

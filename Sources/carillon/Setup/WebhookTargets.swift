@@ -5,7 +5,7 @@ import TLS
 extension CarillonConfiguration {
   /// Returns the webhooks with their secrets.
   ///
-  /// - Throws: ``CommandError`` with the key and the file.
+  /// - Throws: ``CommandError`` that names the key and the file.
   func webhookTargets() throws(CommandError) -> [Webhook] {
     var targets: [Webhook] = []
     for (name, webhook) in webhooks.sorted(by: { $0.key < $1.key }) {
@@ -30,6 +30,6 @@ extension CarillonConfiguration {
     return targets
   }
 
-  /// Shortest allowed secret, in bytes. A shorter secret can be guessed.
+  /// Minimum length of a secret in bytes. A shorter secret could be guessed.
   private static let shortestSecret = 16
 }

@@ -5,13 +5,13 @@ import Glibc
 enum Confirmation {
   /// - Parameters:
   ///   - isGiven: the value of `--yes`.
-  ///   - deed: the action: `this drops 3 jobs for good`.
+  ///   - deed: the action, as the beginning of a sentence: `this drops 3 jobs for good`.
   ///   - detail: more about the action, shown only in the question; empty for none.
-  ///   - refusal: the message without a confirmation.
-  /// - Throws: ``CommandError`` `usage` without a terminal, `failed` without a confirmation.
+  ///   - refusal: the message if the user does not confirm.
+  /// - Throws: ``CommandError`` `usage` without a terminal, `failed` if the user does not confirm.
   static func obtain(_ isGiven: Bool, for deed: String, detail: String = "", refusal: String) throws {
     guard !isGiven else { return }
-    // isatty(3): 1 for a terminal.
+    // isatty(3) returns 1 for a terminal.
     guard isatty(STDIN_FILENO) == 1 else {
       throw CommandError(
         .usage, "\(deed), and standard input is not a terminal to ask for confirmation",

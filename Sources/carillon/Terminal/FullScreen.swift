@@ -2,7 +2,7 @@ import CommandSupport
 import Dispatch
 import Glibc
 
-/// A terminal in full-screen mode. At the end the previous state of the terminal is always restored.
+/// A terminal in full-screen mode. The previous state of the terminal is always restored at the end.
 ///
 /// The escape codes work on all current terminals (ECMA-48, and xterm's private modes 1049 and 25).
 struct FullScreen: ~Copyable {
@@ -27,13 +27,13 @@ struct FullScreen: ~Copyable {
   /// - Returns: `nil` if standard input or standard output is not a terminal.
   static func open() throws(FileError) -> FullScreen? {
     var mode = termios()
-    // isatty(3): 1 for a terminal. tcgetattr(3): 0, or -1 with errno.
+    // isatty(3) returns 1 for a terminal. tcgetattr(3) returns 0, or -1 with errno.
     guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 else {
       return nil
     }
     let former = mode
-    // Deliver keys immediately and don't echo them. Keys for signals still work, except the suspend key, which would
-    // stop the program in full-screen mode.
+    // Deliver keys immediately and don't echo them. Keys for signals still work, except the suspend key: it would stop
+    // the program and leave the terminal in full-screen mode.
     mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
     withUnsafeMutableBytes(of: &mode.c_cc) { $0[Int(VSUSP)] = 0 }
     guard tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0 else { throw FileError.last("the terminal") }
@@ -46,7 +46,7 @@ struct FullScreen: ~Copyable {
     self.events = events
     signals = Self.watchSignals(continuation)
     keys = Self.watchKeys(continuation)
-    // If the terminal is gone, the first output of lines reports it.
+    // An error is ignored here. If the terminal is gone, the first call of `show` reports it.
     try? Self.write("\u{1B}[?1049h\u{1B}[?25l")
   }
 
@@ -54,14 +54,14 @@ struct FullScreen: ~Copyable {
     keys.cancel()
     signals.cancel()
     try? Self.write("\u{1B}[?25h\u{1B}[?1049l")
-    // tcsetattr(3): TCSADRAIN waits until all output is transmitted.
+    // tcsetattr(3): with TCSADRAIN, the call waits until all output is transmitted.
     withUnsafePointer(to: former) { _ = tcsetattr(STDIN_FILENO, TCSADRAIN, $0) }
   }
 
   /// Replaces the content of the screen with these lines.
   func show(_ lines: [String]) throws(FileError) {
     var size = winsize()
-    // ioctl_tty(2): writes the size in characters, or fails if it is unknown.
+    // ioctl_tty(2) writes the size in characters, or fails if the size is unknown.
     let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 && size.ws_row > 0
     try Self.write(
       Self.frame(lines, width: isKnown ? Int(size.ws_col) : 80, height: isKnown ? Int(size.ws_row) : 24))
@@ -69,7 +69,8 @@ struct FullScreen: ~Copyable {
 
   /// Returns the escape sequence that replaces the screen with these lines. Pure. Text outside the screen is cut off.
   static func frame(_ lines: [String], width: Int, height: Int) -> String {
-    // Start at the top. Each line clears its rest; the last one clears the screen below it.
+    // Start at the top. The text of each line is followed by a code that clears the rest of the line. The last code
+    // clears the screen below.
     "\u{1B}[H" + lines.prefix(height).map { $0.prefix(width) + "\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J"
   }
 
@@ -84,7 +85,7 @@ struct FullScreen: ~Copyable {
     let keys = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
     keys.setEventHandler {
       var byte: UInt8 = 0
-      // read(2): one of the available bytes; 0 if the terminal is gone.
+      // read(2) reads one of the available bytes, and returns 0 if the terminal is gone.
       continuation.yield(read(STDIN_FILENO, &byte, 1) == 1 ? .key(byte) : .end)
     }
     keys.resume()

@@ -3,11 +3,11 @@ import Glibc
 
 import PushCore
 
-/// Draws a ``ProgressLine`` on standard error. Without a terminal it writes a line every few seconds.
+/// Draws a ``ProgressLine`` on standard error. If standard error is not a terminal, it writes a line every 5 s.
 struct ProgressBar: ~Copyable {
-  /// Interval between two drawings. Ten per second look live at negligible cost.
+  /// Interval between two drawings. With ten drawings per second, the progress appears live at negligible cost.
   private static let interval = Duration.milliseconds(100)
-  /// Interval between two lines without a terminal: short enough to see the progress.
+  /// Interval between two lines for output that is not a terminal: short enough to see the progress.
   private static let lineInterval = Duration.seconds(5)
 
   private let label: String
@@ -53,7 +53,7 @@ struct ProgressBar: ~Copyable {
     }
   }
 
-  /// Removes the line. The command's result follows.
+  /// Removes the line from the terminal, before the command prints its result.
   mutating func finish() {
     if isTerminal, drawn != nil {
       drawn = nil
@@ -64,7 +64,7 @@ struct ProgressBar: ~Copyable {
 
   private static var terminalWidth: Int {
     var size = winsize()
-    // ioctl_tty(2): TIOCGWINSZ fills a winsize.
+    // ioctl_tty(2): TIOCGWINSZ writes the size of the terminal into a `winsize`.
     guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 20 else { return 79 }
     return Int(size.ws_col) - 1
   }

@@ -14,7 +14,7 @@ struct ProgressLine {
   /// Work that was done before the start.
   var first = 0
 
-  /// The line without a terminal.
+  /// The line for output that is not a terminal.
   var plain: String {
     var text = "\(label): \(done.grouped)"
     if let total, total > 0 { text += " of \(total.grouped)" }
@@ -47,8 +47,8 @@ struct ProgressLine {
     guard let total, total > 0 else { return String("\(label)  \(tail)".prefix(width)) }
     let share = min(1, Double(done) / Double(total))
     let percent = "\(Int(share * 100))%"
-    // Label, percentage, brackets and blanks need 10 characters besides the bar. A bar of fewer than ten cells shows
-    // nothing useful.
+    // Percentage, brackets and blanks need 10 characters in addition to label, bar and tail. A bar with fewer than 10
+    // cells is not useful.
     let room = min(40, width - label.count - tail.count - 10)
     guard room >= 10 else { return String("\(label) \(percent)  \(tail)".prefix(width)) }
     let filled = Int(share * Double(room))

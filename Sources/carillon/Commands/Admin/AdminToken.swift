@@ -47,7 +47,7 @@ struct AdminToken: CarillonCommand {
     try StandardOutput.printLine(JSONWriter.object("token", token))
   }
 
-  /// Appends a line with a single write, so that two simultaneous calls append two complete lines.
+  /// Appends a line with a single write(2), so that two simultaneous calls append two complete lines.
   private func append(_ line: String, to file: String) throws {
     let descriptor = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failure(file) }

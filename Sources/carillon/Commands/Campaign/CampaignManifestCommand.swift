@@ -20,8 +20,8 @@ extension CampaignCommand {
           carillon campaign manifest spring-sale-2026 --check spring-sale-2026.json
         """)
 
-    /// Largest accepted copy, in bytes. A manifest with a timeline, settings and a thousand time intervals is much
-    /// smaller.
+    /// Maximum size of an accepted copy, in bytes. A manifest with a timeline, settings and a thousand time intervals
+    /// is much smaller.
     private static let readLimit = 8 << 20
 
     @OptionGroup var global: GlobalOptions

@@ -41,7 +41,7 @@ extension CampaignCommand {
       }
     }
 
-    /// Reads the argument as a file if one has that name, and otherwise as a campaign's id.
+    /// Reads the argument as a file if a file has this name, and otherwise as a campaign's id.
     private func read(
       _ store: CampaignStore, _ configuration: CarillonConfiguration
     ) async throws -> PushPreview {

@@ -18,7 +18,8 @@ extension CampaignCommand {
 }
 
 extension CarillonCommand {
-  /// Controls a campaign and prints its new state. A verb that does not apply to the campaign's state fails.
+  /// Controls a campaign and prints its new state. Throws an error if the state of the campaign does not allow the
+  /// action.
   func control(
     _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, service: String? = nil,
     by who: CampaignCommand.Who

@@ -23,8 +23,8 @@ extension CampaignCommand {
                  "message":{"body":"Hello"}}' | carillon campaign submit -
         """)
 
-    /// Largest number of bytes to read. It is above the size limit of a job, so that the error can contain the excess
-    /// size.
+    /// Maximum number of bytes to read. It is larger than the size limit of a job, so that the error for a job that is
+    /// too large can contain its size.
     private static let readLimit = 64 * CampaignJob.maximumSize
 
     @OptionGroup var global: GlobalOptions
@@ -36,7 +36,7 @@ extension CampaignCommand {
     @Option(help: "The submitter. If approval is required, another person must approve.") var by: String?
     @Flag(help: "Only count the users and devices that the job would reach.") var estimate = false
 
-    /// Longest wait for the replicas. A replica that follows its primary is only milliseconds behind.
+    /// Longest wait for the replicas. A working replica is only milliseconds behind its primary.
     private static let replicaTimeout = Duration.seconds(5)
 
     func validate() throws {
@@ -68,7 +68,7 @@ extension CampaignCommand {
       try StandardOutput.printLine(submission.campaign.id)
     }
 
-    /// Returns the job with the content of its templates. Reads the store only if the job names a template.
+    /// Returns the job with the content of its templates. It reads the store only if the job names a template.
     private func resolve(_ job: [UInt8], _ configuration: CarillonConfiguration) async throws -> [UInt8] {
       guard try !CampaignJob.templates(of: job).isEmpty else { return job }
       return try await StoreConnection(configuration.redis).open(creating: false).campaigns.resolve(job)

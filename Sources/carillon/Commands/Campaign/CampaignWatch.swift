@@ -21,12 +21,12 @@ extension CampaignCommand {
           carillon campaign watch spring-sale-2026
         """)
 
-    /// Interval between two reads. Five reads a second look live; the cost of a read does not depend on the number of
-    /// partitions.
+    /// Interval between two reads. With five reads a second, the display appears live. The cost of a read does not
+    /// depend on the number of partitions.
     private static let interval = Duration.milliseconds(200)
     /// Shortest interval between two lines without a terminal.
     private static let lineInterval = Duration.seconds(1)
-    /// Longest time without Redis before the command ends. Workers, in contrast, wait without limit.
+    /// Longest time without Redis after which the command ends. Workers, in contrast, wait without limit.
     private static let patience = Duration.seconds(60)
 
     @OptionGroup var global: GlobalOptions
@@ -59,14 +59,14 @@ extension CampaignCommand {
           try await Task.sleep(for: record.state == .scheduled ? Self.lineInterval : Self.interval)
         case .queued(let report):
           try view.wait(report)
-          // Finding the job means scanning the queue.
+          // The interval is longer here, because every read scans the queue for the job.
           try await Task.sleep(for: Self.lineInterval)
         case nil: throw try await CampaignLookup(store).absent(id)
         }
       }
     }
 
-    /// State of the output: bar, last line and last reason.
+    /// State of the output: progress bar, last line and last reason.
     private struct CampaignView: ~Copyable {
       private let isJSON: Bool
       private let isTerminal: Bool

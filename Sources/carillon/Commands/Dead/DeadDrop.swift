@@ -46,10 +46,10 @@ extension DeadCommand.Selection {
 }
 
 extension DeadCommand {
-  /// Applies `body` to jobs of the dead list. A job that fails does not stop the others.
+  /// Applies `body` to jobs of the dead list. If one job fails, the command continues with the others.
   ///
   /// - Throws: the failure if there is only one job; otherwise the number of failures, after a report of each. Both
-  ///   have the same exit status.
+  ///   errors have the same exit status.
   static func forEach(
     _ keys: [String], verb: String, json isJSON: Bool, _ body: (String) async throws -> String
   ) async throws {
@@ -62,7 +62,7 @@ extension DeadCommand {
         if !isJSON { try StandardOutput.printLine("\(key) \(said)") }
       } catch {
         let error = CommandError(error)
-        // The job did not cause these errors, and all other jobs would fail in the same way.
+        // These errors have other causes than the job, and all other jobs would fail in the same way.
         if error.code == .unreachable || error.code == .defect { throw error }
         failures.append(error)
         if keys.count > 1 { StandardError.write(error.report(json: isJSON)) }
@@ -70,7 +70,7 @@ extension DeadCommand {
     }
     if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: verb)) }
     if keys.count == 1, var failure = failures.first {
-      // The arguments are right, the job is not.
+      // The arguments are right, but the job is wrong, so the exit status is that of a failed action.
       if failure.code.exitStatus != CommandError.Code.failed.exitStatus { failure.code = .failed }
       throw failure
     }

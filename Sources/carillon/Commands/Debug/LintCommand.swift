@@ -27,8 +27,8 @@ struct LintCommand: CarillonCommand {
         echo '{"aps":{"alert":"Hello","bagde":1}}' | carillon lint -
       """)
 
-  /// Largest number of bytes to read. It is above the size limit of a job, so that the error can contain the excess
-  /// size.
+  /// Maximum number of bytes to read. It is larger than the size limit of a job, so that the error for a job that is
+  /// too large can contain its size.
   private static let readLimit = 64 * CampaignJob.maximumSize
 
   @OptionGroup var global: GlobalOptions

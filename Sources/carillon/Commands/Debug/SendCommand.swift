@@ -79,7 +79,7 @@ struct SendCommand: CarillonCommand {
     guard let known = configuration.apps[app]?.services else { throw CommandError(.defect, "no app \(app)") }
     let (tools, settings) = try configured(among: known)
     let hasPriority = tools.service.jobFields.contains { $0.name == "priority" }
-    // A service with priorities checks the value itself. For any other service, the urgency follows from the value.
+    // A service with priorities checks the value itself. For any other service, the value is converted to an urgency.
     guard hasPriority || priority.map({ [10, 5, 1].contains($0) }) ?? true else {
       throw CommandError(.input, "--priority: must be the number 10, 5 or 1")
     }
@@ -100,7 +100,7 @@ struct SendCommand: CarillonCommand {
     return (push, findings)
   }
 
-  /// Returns the push service: that of `--service`, or else the only one of the app.
+  /// Returns the push service: the service of `--service`, or otherwise the only service of the app.
   private func configured(
     among known: [CarillonConfiguration.AppService]
   ) throws -> (any PushServiceTools, any PushServiceSettings) {
@@ -135,7 +135,7 @@ struct SendCommand: CarillonCommand {
     } catch {
       throw CommandError(.input, "payload: not valid JSON: \(error)", hint: "such as {\"aps\":{\"alert\":\"Hello\"}}")
     }
-    // As a payload, APNs would send the whole job to the device, and the device would show nothing.
+    // APNs would accept the job as a payload, but the device would show nothing.
     guard !tools.isJob(root) else {
       throw CommandError(
         .input, "payload: this is a whole job, not a payload alone",

@@ -13,9 +13,9 @@ struct SimulateCommand: LongRunningCommand {
     abstract: "Run a local simulator of APNs and FCM.",
     discussion: SimulateHelp.discussion)
 
-  /// Longest delay, in ms: every client gives up after a minute.
+  /// Maximum delay, in ms: all clients give up after a minute.
   private static let longestLatency = 60_000
-  /// Longest wait at the end for a reader of the last line; standard error has the same limit.
+  /// Maximum wait at the end until a reader has the last line. Standard error has the same limit.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
   @OptionGroup var global: GlobalOptions
@@ -103,7 +103,8 @@ struct SimulateCommand: LongRunningCommand {
     configuration.fcm?.tokenPort = ports.token
   }
 
-  /// Prints an object with the event and more members. Does not wait for a reader: the simulator also runs without one.
+  /// Prints an object with the event and further members. It does not wait for a reader, because the simulator also
+  /// runs without one.
   private static func say(_ event: String, to output: DescriptorWriter, _ more: (inout JSONWriter) -> Void) {
     var json = JSONWriter()
     json.beginObject()
@@ -121,7 +122,7 @@ struct SimulateCommand: LongRunningCommand {
     }
   }
 
-  /// Waits for a signal or a failure of the log.
+  /// Waits for a signal or an error of the request log. Returns the error; `nil` after a signal.
   private func end(of simulator: Simulator, _ signals: ProcessSignals) async -> RequestLogError? {
     let numbers = signals.numbers
     return await withTaskGroup(of: RequestLogError?.self) { group in

@@ -35,7 +35,7 @@ struct SimulatorOptions: ParsableArguments {
     }
   }
 
-  /// Changes the settings that these options set, and no others.
+  /// Changes only the settings for which an option is given.
   func apply(to configuration: inout SimulatorConfiguration) throws {
     configuration.environment = environment
     if let seed { configuration.seed = seed }
@@ -45,7 +45,7 @@ struct SimulatorOptions: ParsableArguments {
     for assignment in assignments { try configuration.knobs.apply(assignment: assignment) }
   }
 
-  /// Returns the timeline to play; `nil` if there is none.
+  /// Returns the timeline that the simulator plays; `nil` if the option is missing.
   func loadTimeline() throws -> SimulatorTimeline? {
     guard let timeline else { return nil }
     let hint = #"a timeline is such as [{"at":5,"knobs":{"streamLimit":1}},{"at":10,"action":"goAway"}]"#

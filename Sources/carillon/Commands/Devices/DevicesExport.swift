@@ -25,8 +25,8 @@ extension DevicesCommand {
       let store = try await global.openStore()
       var attributes: Set<String> = []
       if format == .csv {
-        // The first line of CSV names the columns. Only the users' records show which attributes exist, so read them
-        // once before.
+        // The first line of CSV names the columns. The attributes are known only after reading all users' records, so
+        // these are read once in advance.
         try await store.registry.forEachUser { users in
           for user in users { attributes.formUnion(user.attributeTexts.keys) }
         }

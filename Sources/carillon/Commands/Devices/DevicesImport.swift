@@ -105,10 +105,11 @@ extension DevicesCommand {
         try await run.read()
       } catch {
         var failure = CommandError(error)
-        // A file that is refused before its first row is read again from its beginning.
+        // If the file is refused before its first row, the import has not reached a position at which it could
+        // continue.
         guard run.report.rows > 0 else { throw failure }
         let next = run.isResumable ? "continue with: \(resumption)" : "importing again is safe"
-        // Rows in flight at the moment of the failure are not counted, although Redis may have stored them.
+        // Rows that were in flight when the import failed are not counted, although Redis may have stored them.
         failure.hint =
           (failure.hint.map { $0 + "; " } ?? "") + "\(run.report.imported.grouped) rows are imported; \(next)"
         throw failure
@@ -129,7 +130,7 @@ extension DevicesCommand {
       return (words + ["--resume"]).map(Self.shellWord).joined(separator: " ")
     }
 
-    /// Returns a word with the quotes that a shell needs.
+    /// Returns a word, in quotes if a shell needs them.
     private static func shellWord(_ word: String) -> String {
       let isPlain = word.utf8.allSatisfy { PlainName.isLetter($0) || $0 == UInt8(ascii: "/") }
       return isPlain && !word.isEmpty ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
@@ -147,7 +148,7 @@ extension DevicesCommand {
 }
 
 extension CarillonConfiguration {
-  /// Throws if the configuration has no app of this name.
+  /// Throws an error if the configuration has no app with this name.
   func checkApp(_ name: String) throws(CommandError) {
     guard apps[name] == nil else { return }
     throw CommandError(

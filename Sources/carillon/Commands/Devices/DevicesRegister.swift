@@ -43,7 +43,7 @@ extension DevicesCommand {
       let store = try await StoreConnection(configuration.redis).open(creating: true, changing: true)
       let service = try PushServices.known.named(row.service)
       let token = service.text(of: row.token)
-      // Use the clock of Redis, because registrations from several machines are compared.
+      // Use the clock of Redis, because the times of registrations from several machines are compared.
       if row.registeredAt == nil { row.registeredAt = try await store.time() / 1000 }
       guard try await store.registry.register([DeviceRegistration(row, app: "")]) == [true] else {
         let owner = try await store.registry.owners(of: [row.token], service)[0] ?? "another user"
@@ -65,12 +65,12 @@ extension DevicesCommand {
       try reportRefusal(of: row)
     }
 
-    /// Throws if the device was registered without its time zone.
+    /// Throws an error if the device was registered without its time zone, because the zone was refused.
     private func reportRefusal(of row: DeviceRow) throws {
       if let refusal = row.refusal { throw CommandError(.input, refusal) }
     }
 
-    /// Returns the row, with the same checks as for a row of a file.
+    /// Returns the device as a row, with the same checks as for a row of a file.
     private func row(_ configuration: CarillonConfiguration) throws -> DeviceRow {
       let vocabulary = DeviceVocabulary(
         services: .known(apps: configuration.appServices), apps: Set(configuration.apps.keys),

@@ -25,7 +25,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       }
     }
 
-    /// Calls `body` with the selected devices, a page at a time.
+    /// Calls `body` with the selected devices, one page at a time.
     ///
     /// - Parameter body: returns false to stop.
     func forEachPage(
@@ -46,7 +46,7 @@ struct QuarantineCommand: AsyncParsableCommand {
       _ = try await body(known.compactMap { $0 })
     }
 
-    /// Changes the selected devices, a page at a time.
+    /// Changes the selected devices, one page at a time.
     ///
     /// - Returns: the number of changed devices.
     func change(
@@ -65,10 +65,11 @@ struct QuarantineCommand: AsyncParsableCommand {
   /// Calls `body` with the devices in quarantine that got a push of an app, or that a campaign quarantined.
   ///
   /// - Parameters:
-  ///   - app: `nil` for any.
-  ///   - campaign: `nil` for any.
+  ///   - app: the app; `nil` for any app.
+  ///   - campaign: the campaign; `nil` for any campaign.
   ///   - body: returns false to stop.
-  /// - Throws: `CommandError` if there is no such device and the app or campaign is unknown: the name may be mistyped.
+  /// - Throws: `CommandError` if no device matches, and the app or campaign is unknown, because its name may be
+  ///   mistyped.
   static func forEachPage(
     of app: String?, _ campaign: String?, _ store: CampaignStore, _ configuration: CarillonConfiguration,
     _ body: ([QuarantinedDevice]) async throws -> Bool
@@ -82,7 +83,7 @@ struct QuarantineCommand: AsyncParsableCommand {
     }
     guard !isAny else { return }
     if let app { try configuration.checkApp(app) }
-    // A queued or expired campaign may have no device in quarantine.
+    // The id of a queued or expired campaign is not an error, although no device matches.
     if let campaign, try await store.queue.memory(of: campaign) == nil,
       try await store.queue.waitingJob(campaign) == nil
     {

@@ -27,7 +27,7 @@ extension QuarantineCommand {
           carillon quarantine probe --app news --count 5 --yes
         """)
 
-    /// More pushes would give no further information.
+    /// Allowed numbers of pushes. More pushes would give no further information.
     static let counts = 1...10
 
     @OptionGroup var global: GlobalOptions
@@ -69,7 +69,7 @@ extension QuarantineCommand {
       for (token, push) in pushes {
         let answer = try await push.send().response
         report.answers.append(.init(token: token, status: answer.status, reason: answer.reason))
-        // The service would refuse the next token too.
+        // After a 403, the service would refuse the next token too.
         if answer.status == 403 { break }
       }
       try StandardOutput.printLine(global.json ? report.json : report.text)
@@ -83,7 +83,7 @@ extension QuarantineCommand {
       var app: String
     }
 
-    /// Returns tokens that the service called bad, at most `count` of them.
+    /// Returns at most `count` tokens that the service refused as bad.
     private func candidates(
       _ store: CampaignStore, _ configuration: CarillonConfiguration
     ) async throws -> [Candidate] {
@@ -97,7 +97,8 @@ extension QuarantineCommand {
           throw try await CampaignLookup(store).whereIs(id)
         }
         if campaign.app == selection.app ?? campaign.app {
-          // The guard held this target back: the push was sent, and its outcome is not recorded.
+          // The guard holds back the answers about these targets: their pushes were sent, but their outcomes are not
+          // recorded.
           try await store.results.forEachResult(of: id) { page in
             found += page.filter { $0.outcome == nil && $0.reason == Reason.badDeviceToken.name }
               .compactMap { result in result.token.map { Candidate(token: $0, app: campaign.app) } }

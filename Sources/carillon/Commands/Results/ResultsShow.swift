@@ -58,7 +58,7 @@ extension ResultsCommand {
       try StandardOutput.printLine(tables.joined(separator: "\n\n"))
     }
 
-    /// Returns the results of a token, which can have the form of several services.
+    /// Returns the results of a token. The text may be a valid token of several services.
     private func find(
       _ token: String, _ services: [any PushService], _ store: CampaignStore
     ) async throws -> [TargetResult] {

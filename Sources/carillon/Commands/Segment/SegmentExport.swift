@@ -28,7 +28,7 @@ extension SegmentCommand {
 }
 
 extension StandardOutput {
-  /// Writes the id of a user as a line: in the format of a file of users, or as JSON.
+  /// Writes the id of a user as a line: in the format of a file for `segment import`, or as JSON.
   mutating func write(_ user: String, json isJSON: Bool) throws {
     guard isJSON else { return try writeLine(SegmentLine.text(of: user)) }
     var json = JSONWriter()

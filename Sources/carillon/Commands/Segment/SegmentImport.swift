@@ -39,7 +39,7 @@ extension SegmentCommand {
 
 /// The name of a segment in a command or a request.
 enum SegmentName {
-  /// Returns the name without white space at its edges.
+  /// Returns the name without white space at both ends.
   static func read(_ text: String) throws(CommandError) -> String {
     guard let name = PlainName.read(text) else {
       throw CommandError(

@@ -22,7 +22,7 @@ extension SegmentCommand {
       for name in try await store.audiences.segmentNames() {
         segments[name] = .users(try await store.audiences.size(ofSegment: name))
       }
-      // If a name has both, the definition counts.
+      // If a name has both users and a definition, the definition counts.
       for (name, definition) in try await store.audiences.definitions().all { segments[name] = .definition(definition) }
       let sorted = segments.sorted { $0.key < $1.key }
       guard global.json else {

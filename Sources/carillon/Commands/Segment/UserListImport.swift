@@ -6,9 +6,10 @@ import PushCore
 
 /// An import of a file with one user id per line into a segment or a suppression list.
 struct UserListImport {
-  /// Users per write to Redis: about 16 per partition of a usual store.
+  /// Number of users per write to Redis: about 16 per partition of a store with 256 partitions.
   private static let batch = 4096
-  /// Longest line, in bytes: the longest id with every character a doubled quote, its quotes and some blanks.
+  /// Maximum length of a line in bytes. The longest line has an id in quotes that consists of doubled quotes only, and
+  /// some blanks.
   private static let longestLine = 2 * UserID.maximumLength + 64
 
   private let file: String
@@ -17,7 +18,7 @@ struct UserListImport {
   private let global: GlobalOptions
 
   /// - Parameters:
-  ///   - file: its path; `-` is standard input.
+  ///   - file: the path of the file; `-` for standard input.
   ///   - segment: the segment that stores the list.
   ///   - options: whether the file replaces the list, and the time of the file's content.
   init(_ file: String, into segment: String, _ options: ReplaceOptions, _ global: GlobalOptions) {
@@ -49,7 +50,7 @@ struct UserListImport {
         }
       }
     } catch {
-      // Without this, Redis would expire the unfinished list later.
+      // This frees the memory of the unfinished list immediately. Otherwise, Redis would expire the list later.
       if let replacement { try? await store.audiences.discard(replacement) }
       throw error
     }
@@ -62,7 +63,7 @@ struct UserListImport {
     if report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
   }
 
-  /// Refuses a list that is empty, or that has fewer than half of the users of the list in force.
+  /// Refuses a list that is empty, or that has fewer than half of the users of the present list.
   private func checkSize(
     of replacement: SegmentReplacement, in store: CampaignStore, _ path: String
   ) async throws {
@@ -124,8 +125,8 @@ struct UserListImport {
 
 /// Options for replacing a list of users with a file.
 struct ReplaceOptions: ParsableArguments {
-  /// A list that shrinks below 1/`largestShrink` of its users needs `--allow-shrink`: a truncated export is shorter,
-  /// and a list seldom loses half of its users in a day.
+  /// A list that shrinks below 1/`largestShrink` of its users needs `--allow-shrink`, because the file may be a
+  /// truncated export. A list seldom loses half of its users in a day.
   static let largestShrink = 2
 
   @Flag(help: "Replace the list with the users of the file.")
@@ -144,7 +145,7 @@ struct ReplaceOptions: ParsableArguments {
     throw ValidationError("--\(option) needs --replace: add --replace, or omit it.")
   }
 
-  /// Returns the time at which the list was written, in ms since 1970; `nil` for now.
+  /// Returns the time at which the list was written, in ms since 1970; `nil` for the present time.
   func instant(of input: InputFile) throws -> Int? {
     guard let asOf else { return input.size == nil ? nil : input.modified / 1_000_000 }
     do throws(IdentifierError) {

@@ -25,7 +25,8 @@ extension StoreCommand {
     @Flag(help: "Repair the problems that can be repaired safely. Correct data is not changed.") var repair = false
 
     func run() async throws {
-      // While `store repartition` moves keys, many keys are not in their final place.
+      // `changing` refuses the check while `store repartition` moves keys, because many keys are not in their final
+      // place.
       let store = try await global.openStore(changing: true)
       var output = StandardOutput()
       var report = StoreCheckReport()
@@ -34,7 +35,7 @@ extension StoreCommand {
           report.count(finding)
           try output.writeLine(global.json ? StoreCheckReport.json(finding) : StoreCheckReport.text(finding))
         }
-        // Flush, so that the operator sees the progress.
+        // Flush after each page of findings, so that the operator sees the progress.
         if !findings.isEmpty { try output.flush() }
       }
       try output.writeLine(global.json ? report.json : report.text)

@@ -27,7 +27,7 @@ extension StoreCommand {
 
     /// Interval between two checks for running campaigns and workers.
     private static let interval = Duration.milliseconds(500)
-    /// Time after the lock in which registrations and import batches that started earlier end.
+    /// Time to wait after the lock. Registrations and import batches that started before the lock end within this time.
     private static let gracePeriod = Duration.seconds(5)
 
     @OptionGroup var global: GlobalOptions
@@ -55,7 +55,7 @@ extension StoreCommand {
         detail: ": running campaigns end, then users move", refusal: "nothing was changed")
       let began = ContinuousClock.now
       let spread = try await store.repartition.hold(for: count)
-      // The store is locked from now on. A blocked reader of standard error must not extend the lock.
+      // The store is locked from now on. Detach standard error, so that a blocked reader does not extend the lock.
       StandardError.detach()
       try await waitForObstacles(store, since: began)
       var bar = ProgressBar("moving", unit: "partitions", total: spread, json: global.json)

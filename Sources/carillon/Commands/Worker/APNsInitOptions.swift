@@ -11,7 +11,7 @@ struct APNsInitOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A file with the certificate's passphrase in its first line.", valueName: "file"))
   var passphraseFile: String?
 
-  /// The values that were given, by the names of the options.
+  /// The values of the given options, by the names of the options.
   var values: [String: String] {
     [
       "topic": topic, "environment": environment, "key-file": keyFile, "key-id": keyID, "team-id": teamID,

@@ -84,7 +84,8 @@ struct Doctor {
     return findings
   }
 
-  /// Returns each endpoint of a push service once, with its apps, and a finding for each app whose endpoint is invalid.
+  /// Returns each endpoint of a push service once, with the apps that use it, and a finding for each app whose endpoint
+  /// is invalid.
   private static func ways(
     _ configuration: CarillonConfiguration
   ) -> (examinations: [NetworkExamination], findings: [DoctorFinding]) {

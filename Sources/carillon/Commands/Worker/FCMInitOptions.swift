@@ -8,7 +8,7 @@ struct FCMInitOptions: ParsableArguments {
   var project: String?
   @Flag(help: "Use the metadata server of Google Cloud instead of a key.") var metadataServer = false
 
-  /// The values that were given, by the names of the options.
+  /// The values of the given options, by the names of the options.
   var values: [String: String] {
     [
       "service-account-file": serviceAccountFile, "project": project,

@@ -44,18 +44,19 @@ struct InitCommand: CarillonCommand {
   func run() async throws {
     let named = EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
     let file = output ?? global.config ?? named ?? ConfigurationLoader.defaultFile
-    // Check this before the first question.
+    // Check this before the first question, so that the user does not answer for nothing.
     guard access(file, F_OK) != 0 else {
       throw CommandError(.input, "\(file) already exists", hint: "move it away, or choose another file with --output")
     }
-    // isatty(3): 1 for a terminal.
+    // isatty(3) returns 1 for a terminal.
     let asks = !global.json && isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
     var ask: ((String, String?) throws -> String)?
     if asks { ask = { question, standard in try Question.ask(question, standard: standard) } }
     let draft = try self.draft(for: file, asking: ask)
     try draft.check(file: file)
     for named in draft.files + [redisPasswordFile].compactMap(\.self) {
-      // access(2): 0 if the file is readable. The configuration is not written before all its files are readable.
+      // access(2) returns 0 if the file is readable. The configuration is written only if all files that it names are
+      // readable.
       guard access(named, R_OK) == 0 else {
         throw CommandError(
           .input, "\(named): \(String(cString: strerror(errno)))",
@@ -85,8 +86,8 @@ struct InitCommand: CarillonCommand {
     options["redis"] = redis
     options["app"] = app
     let interview = SetupInterview(options: options, ask: ask) { Self.path($0, from: file) }
-    // All commands, also the doctor at the end, use the URL of the environment. A URL with a password is not copied
-    // into a file.
+    // All commands, including the checks at the end of this command, use the URL of the environment, so it is the
+    // default here. A URL with a password is not copied into the file.
     let environment = ProcessInfo.processInfo.environment["CARILLON_REDIS_URL"]
       .flatMap { $0.isEmpty || $0.contains("@") ? nil : $0 }
     draft.redisURL = try interview.answer("redis", "Where is Redis?", standard: environment ?? draft.redisURL)
@@ -99,7 +100,8 @@ struct InitCommand: CarillonCommand {
     return draft
   }
 
-  /// Returns the tools of the app's push services: those that have an option, or that of `--service`.
+  /// Returns the tools of the app's push services: the services for which an option is given, or the service of
+  /// `--service`.
   private func serviceTools() throws(CommandError) -> [any PushServiceTools] {
     let known = KnownServices.all
     let values = ["apns": apns.values, "fcm": fcm.values]
@@ -126,15 +128,16 @@ struct InitCommand: CarillonCommand {
     if path.hasPrefix("/") || file.hasPrefix("/"), let below = pathBelow(path, file) { return below }
     guard !path.hasPrefix("/"), file.contains("/") else { return path }
     let folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-    // Use `..` if the file's folder is a plain relative path; otherwise use an absolute path.
+    // If the file's folder is a plain relative path, `..` leads from it to the working directory. Otherwise, an
+    // absolute path is necessary.
     if !file.hasPrefix("/"), !folder.contains(".."), !folder.contains("") {
       return String(repeating: "../", count: folder.filter { $0 != "." }.count) + path
     }
     return absolute(path) ?? path
   }
 
-  /// Returns the path of a file below the folder of another file; `nil` if it is not below the folder, or if a path has
-  /// `..`, which may lead out of a symbolic link.
+  /// Returns the path of a file below the folder of another file; `nil` if the path is not below the folder. The result
+  /// is also `nil` for a path with `..`, because `..` after a symbolic link leads to another folder.
   private static func pathBelow(_ path: String, _ file: String) -> String? {
     guard let target = absolute(path)?.split(separator: "/").filter({ $0 != "." }),
       let folder = absolute(file)?.split(separator: "/").filter({ $0 != "." }).dropLast(),
@@ -147,7 +150,7 @@ struct InitCommand: CarillonCommand {
   private static func absolute(_ path: String) -> String? {
     guard !path.hasPrefix("/") else { return path }
     var buffer = [CChar](repeating: 0, count: 4097)
-    // getcwd(3): null if the path does not fit into the buffer, or if the folder no longer exists.
+    // getcwd(3) returns null if the path does not fit into the buffer, or if the folder no longer exists.
     guard getcwd(&buffer, buffer.count - 1) != nil else { return nil }
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) + "/" + path
   }

@@ -31,7 +31,7 @@ struct TopCommand: CarillonCommand {
 
   func run() async throws {
     let store = try StoreConnection(global.loadConfiguration().redis).store(for: "carillon top")
-    // Read before taking over the terminal, so that an error at the start is reported in the usual way.
+    // Read the state before entering full-screen mode, so that an error at the start is reported in the usual way.
     let first = FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease))
     guard !global.json, let screen = try FullScreen.open() else {
       await store.close()
@@ -65,13 +65,13 @@ struct TopCommand: CarillonCommand {
     }
   }
 
-  /// The reason for a refresh or a new drawing.
+  /// The reason for a refresh of the data or of the screen.
   private enum Look {
     case time
     case event(FullScreen.Event)
   }
 
-  /// Returns the lines to show. If Redis is unreachable, they contain the error above the previous state.
+  /// Returns the lines to show. If Redis is unreachable, the lines are the error and the previous state below it.
   private func look(at store: CampaignStore, before: [String]) async throws -> [String] {
     do {
       return FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease), most: 100).lines

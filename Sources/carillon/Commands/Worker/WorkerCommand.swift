@@ -32,8 +32,8 @@ struct WorkerCommand: LongRunningCommand {
         carillon worker --drain
       """)
 
-  /// Seconds after worker.deadline at which a hanging worker is ended. A normal stop takes at most two: one for a
-  /// hanging engine, one for a late timer.
+  /// Number of seconds after `worker.deadline` at which a worker that hangs is ended. A normal stop takes at most 2 s
+  /// longer than the deadline: 1 s for an engine that hangs, and 1 s for a late timer.
   private static let grace = 5
 
   @OptionGroup var global: GlobalOptions
@@ -68,12 +68,13 @@ struct WorkerCommand: LongRunningCommand {
       for await _ in signals.numbers {
         notifier?.stopping()
         await stop.ask(within: Int(deadline.components.seconds))
-        // A second signal means that the operator does not want to wait. Unanswered pushes stay in doubt in the ledger.
+        // A second signal means that the operator does not want to wait. Pushes without an answer stay in doubt in the
+        // ledger.
         deadline = .zero
       }
     }
     defer { stopper.cancel() }
-    // Serve the health checks before the first call of Redis, so that they show the reason for waiting.
+    // Serve the health checks before the first call of Redis, so that they can report why the worker waits.
     let watch = WorkerWatch()
     let loops = WorkerLoops()
     let liveness = Liveness([
@@ -98,7 +99,8 @@ struct WorkerCommand: LongRunningCommand {
     await served?.stop()
   }
 
-  /// Runs workers, one after the other: a new one after each reload and after each repartitioning of the store.
+  /// Runs workers, one after the other: a new worker starts after each reload and after each repartitioning of the
+  /// store.
   private func work(
     _ configuration: CarillonConfiguration, name: String, on loops: WorkerLoops, unless stop: WorkerStop,
     _ watch: WorkerWatch, _ notifier: ServiceNotifier?
@@ -117,8 +119,8 @@ struct WorkerCommand: LongRunningCommand {
       }
     }
     defer { reloading.cancel() }
-    // While the store is repartitioned, no worker runs; a new worker then opens the store with its new partitions. A
-    // new worker also starts when the configuration has changed.
+    // No worker runs while the store is repartitioned. After that, a new worker opens the store with its new
+    // partitions. A new worker also starts when the configuration has changed.
     var isStoreLocked = false
     repeat {
       let isReload = stop.takeRenewal()
@@ -140,7 +142,7 @@ struct WorkerCommand: LongRunningCommand {
           notifier?.ready("worker \(name) is taking campaigns")
           FaultEnvironment.block(loop: loops.worker, redis: loops.intake)
         }
-        // In the log, a reload is neither a stop nor a start.
+        // A reload is not logged as a stop and a start.
         switch event {
         case .started(let name) where isReload: log.goesOn(as: name)
         case .draining where stop.isRenewed && !stop.isAsked: break
@@ -189,7 +191,8 @@ struct WorkerCommand: LongRunningCommand {
         return try await connection.open(store, creating: true, changing: true)
       } catch let error as StoreError where error.code == .held && !drain {
         watch.waits(because: "\(error)")
-        // The process is ready although it waits, so that systemd starts the units that depend on it.
+        // The process reports to systemd that it is ready although it waits, so that systemd starts the units that
+        // depend on it.
         if isNew {
           log.error("waits: \(error)")
           notifier?.ready("worker \(name) waits: \(error)")
@@ -201,7 +204,7 @@ struct WorkerCommand: LongRunningCommand {
     return nil
   }
 
-  /// Host name and process id, in the characters that are allowed in a name.
+  /// Host name and process id, with only the characters that are allowed in a name.
   private static var ownName: String {
     let host = String(
       decoding: ProcessInfo.processInfo.hostName.utf8.map { PlainName.isLetter($0) ? $0 : UInt8(ascii: "-") },
@@ -211,9 +214,10 @@ struct WorkerCommand: LongRunningCommand {
   }
 }
 
-/// The event loops of a worker process. They live as long as the process and survive reloads.
+/// The event loops of a worker process. They are kept until the process ends, also during reloads.
 private struct WorkerLoops {
-  /// Loop of the worker and of its two connections to Redis, so that a call wakes no other thread.
+  /// Loop of the worker and of its two connections to Redis. They share a loop, so that a call to Redis wakes no other
+  /// thread.
   let worker = EventLoop(label: "worker")
   /// Loop of the connection that waits for jobs.
   let intake = EventLoop(label: "intake")
@@ -223,9 +227,9 @@ private struct WorkerLoops {
 private final class WorkerStop: Sendable {
   private struct State {
     var worker: PushWorker?
-    /// Deadline of the latest request to stop, in seconds.
+    /// Maximum duration of the latest requested stop, in seconds; `nil` for no request.
     var deadline: Int?
-    /// Deadline of the latest request to stop and start again, in seconds.
+    /// Maximum duration of the stop in the latest requested restart, in seconds; `nil` for no request.
     var renewal: Int?
   }
 
@@ -264,7 +268,7 @@ private final class WorkerStop: Sendable {
     if let deadline { Task { await worker.stop(within: deadline) } }
   }
 
-  /// Asks the worker to stop. Does not wait for the end.
+  /// Asks the worker to stop. The function does not wait until the worker has stopped.
   func ask(within seconds: Int) async {
     let worker = state.withLock { state in
       state.deadline = seconds
