@@ -3,8 +3,8 @@ internal import PushCore
 /// Rules of FCM for its senders: connections, retries and the quota of a project.
 ///
 /// Sources: "Scale FCM requests" (Firebase documentation) for retries, timeouts and the slow start, "Throttling and
-/// quotas" for the quota, the Firebase Admin SDKs for Node.js and Java for the streams, and bloomberg/pushiko for age and
-/// PINGs.
+/// quotas" for the quota, the Firebase Admin SDKs for Node.js and Java for the streams, and bloomberg/pushiko for age
+/// and PINGs.
 enum FCMPolicies {
   private static let second: UInt64 = 1_000_000_000
 

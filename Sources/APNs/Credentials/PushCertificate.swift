@@ -12,7 +12,7 @@ public struct PushCertificate: Sendable, Equatable {
 
   /// Allowed topics. The first is the app's own topic. Empty if the certificate contains none.
   public let topics: [String]
-  /// Environments that the certificate names; empty if it names none, as certificates for Wallet and MDM do.
+  /// Environments that the certificate names; empty if it names none, for example in a certificate for Wallet or MDM.
   public let environments: Set<Environment>
   /// Common name: `Apple Push Services: com.example.news`.
   public let name: String

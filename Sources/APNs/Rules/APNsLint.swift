@@ -95,7 +95,7 @@ struct APNsLint {
     return members.value("aps") == nil && APNsService().isJob(root)
   }
 
-  /// Returns whether the JSON is a payload: it has `aps`, which no job has.
+  /// Returns whether the JSON is a payload: it has the member `aps`, which is not allowed in a job.
   static func isPayload(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     return members.value("aps") != nil && !isJob(root)

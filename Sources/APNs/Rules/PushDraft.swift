@@ -48,7 +48,8 @@ public struct PushDraft: Sendable {
     self.size = size
   }
 
-  /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to APNs".
+  /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to
+  /// APNs".
   public static let maximumBroadcast = 5120
 
   /// Changes the push type, and sets the defaults of the new type.

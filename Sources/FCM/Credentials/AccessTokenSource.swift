@@ -72,7 +72,7 @@ public final class AccessTokenSource: PushCredential {
 
   public func authorization() -> PushAuthorization? {
     if let token = state.withLock({ $0.policy.authorization(clock.now()) }) { return .token(token) }
-    // The timer renews a token before it expires, so an event is necessary only if there is no token.
+    // The timer renews a token before it expires, so an event is necessary only while a token is missing.
     handle(.asked)
     return nil
   }

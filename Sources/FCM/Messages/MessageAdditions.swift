@@ -107,7 +107,7 @@ struct MessageAdditions {
       if textAfterLifetime == nil { text += [UInt8(ascii: "}")] } else { textAfterLifetime? += [UInt8(ascii: "}")] }
     }
 
-    /// Adds the comma before the members that the object already has.
+    /// Adds the comma before the existing members of the object.
     mutating func close(before members: [JSONValue.Member]) {
       guard !members.isEmpty, !text.isEmpty || textAfterLifetime != nil else { return }
       if textAfterLifetime == nil { text += [UInt8(ascii: ",")] } else { textAfterLifetime? += [UInt8(ascii: ",")] }

@@ -85,8 +85,8 @@ public struct FCMTools: PushServiceTools {
     return project
   }
 
-  /// Returns whether a text can be the id or the number of a project. An old id may have the prefix of a domain, such as
-  /// `example.com:news`. Source: Google Cloud, "Creating and managing projects".
+  /// Returns whether a text can be the id or the number of a project. An old id may have the prefix of a domain, such
+  /// as `example.com:news`. Source: Google Cloud, "Creating and managing projects".
   static func isProject(_ text: String) -> Bool {
     (1...100).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in

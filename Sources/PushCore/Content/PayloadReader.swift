@@ -159,8 +159,8 @@ struct PayloadReader {
 
   // MARK: Limits
 
-  /// Maximum size in bytes of a message or payload, or of the changes for one language, without white space. No push service
-  /// accepts a third of this. The limit bounds the work for a job with many languages and variants.
+  /// Maximum size in bytes of a message or payload, or of the changes for one language, without white space. No push
+  /// service accepts a third of this. The limit bounds the work for a job with many languages and variants.
   static let mostBytes = 16_384
 
   private func checkSize(_ value: JSONValue, path: String) throws(JobError) {

@@ -6,7 +6,7 @@ extension CampaignJob {
   ///   - token: the token's canonical text.
   ///   - suffix: text that is appended to the id; at most 32 characters that are valid in an id.
   ///   - payload: the payload without placeholders, if the job has personal content. The user of the token is unknown,
-  ///     so there are no values.
+  ///     so values are not available.
   ///   - service: the service of the token.
   /// - Throws: an error if the job is not valid JSON.
   public static func alone(

@@ -32,8 +32,8 @@ public struct Disposition: Sendable, Equatable {
     /// Every push with the credential would fail in the same way. The credential stops
     /// (``PushService/refusal(of:unknownReason:generation:)``), and an alarm reports it.
     case stopCredential(ReasonCode)
-    /// The push exceeded the service's quota (``PushService/quota``). The fleet sends more slowly if this happens often.
-    /// `perMinute` is the quota in pushes per minute, if the answer contains it.
+    /// The push exceeded the service's quota (``PushService/quota``). The fleet sends more slowly if this happens
+    /// often. `perMinute` is the quota in pushes per minute, if the answer contains it.
     case slowQuota(perMinute: Int?)
   }
 

@@ -14,7 +14,7 @@ public struct PushAnswer: Sendable, Equatable {
   public var kind: Kind
   /// HTTP status; 0 without an answer.
   public var status: UInt16
-  /// Reason of a refusal. If there is no answer because the service refused the whole credential, the reason of that
+  /// Reason of a refusal. If an answer is missing because the service refused the whole credential, the reason of that
   /// refusal.
   public var reason: ReasonCode
   /// Seconds of a `Retry-After` header (RFC 9110 section 10.2.3); 0 without one.

@@ -36,7 +36,8 @@ public protocol PushService: Sendable {
   /// Returns the kind of token to which a campaign sends.
   func tokenKind(for campaign: Campaign) -> TokenKind
 
-  /// Returns the reason why no campaign can reach a device with this kind of token and this environment; `nil` if one can.
+  /// Returns the reason why no campaign can reach a device with this kind of token and this environment; `nil` if one
+  /// can.
   ///
   /// - Parameter environment: `nil` for the app's environment.
   func problem(ofKind kind: TokenKind, _ environment: PushEnvironment?) -> String?

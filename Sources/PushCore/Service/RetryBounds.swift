@@ -12,8 +12,8 @@ public struct RetryBounds: Sendable, Equatable {
   public var minimumAfterDoubt = 0
   /// Maximum delay, also if a `Retry-After` asks for more; `nil` for no bound except ``RetryPolicy/longest``.
   public var maximumDelay: Int?
-  /// Factor by which the delay after a server error grows with each attempt, from ``RetryPolicy/firstServerError`` up to
-  /// ``RetryPolicy/serverError``. `nil`: all delays after the first one are ``RetryPolicy/serverError``.
+  /// Factor by which the delay after a server error grows with each attempt, from ``RetryPolicy/firstServerError`` up
+  /// to ``RetryPolicy/serverError``. `nil`: all delays after the first one are ``RetryPolicy/serverError``.
   public var serverErrorFactor: Int?
   /// Maximum time from the first attempt to the last; `nil` for no limit except ``RetryPolicy/attempts``. The time is
   /// the sum of the planned delays, because the ledger does not contain the time of the first attempt.

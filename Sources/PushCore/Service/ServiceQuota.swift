@@ -8,8 +8,8 @@ public struct ServiceQuota: Sendable, Hashable {
   public var name: String
   /// Limit in pushes per second, above 0: the service's default, unless the configuration sets a rate.
   public var perSecond: Double
-  /// Seconds in which the rate rises linearly from a tenth of the limit to the limit, when the fleet begins to send. The
-  /// rate falls at the same speed while the fleet sends nothing. 0 for no slow start.
+  /// Seconds in which the rate rises linearly from a tenth of the limit to the limit, when the fleet begins to send.
+  /// The rate falls at the same speed while the fleet sends nothing. 0 for no slow start.
   public var rampSeconds: Int
 
   /// - Parameters:

@@ -14,7 +14,7 @@ struct ExpressionScanner {
     return position < characters.count ? characters[position] : nil
   }
 
-  /// Moves past blanks and a character if this character is next. Returns whether it was.
+  /// Moves past blanks and this character if it is next. Returns whether the character was found.
   mutating func take(_ character: Unicode.Scalar) -> Bool {
     guard peek() == character else { return false }
     position += 1

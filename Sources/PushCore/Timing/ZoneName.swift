@@ -21,7 +21,7 @@ public struct ZoneName: Equatable, Sendable {
   ]
   /// Other names of UTC.
   private static let utc: Set = ["GMT0", "Greenwich", "UCT", "Universal", "Zulu"]
-  /// Prefixes of zones that Foundation has but the database does not have.
+  /// Prefixes of zones that Foundation accepts, although they are not in the database.
   private static let foreign = ["SystemV/"]
 
   /// - Parameter text: a name as a phone or a person writes it.
