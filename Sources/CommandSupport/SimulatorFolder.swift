@@ -103,8 +103,7 @@ package struct SimulatorFolder {
 
   private func write(_ name: String, _ text: String, mode: mode_t) throws(FileError) {
     let file = path + "/" + name
-    // open(2): with O_EXCL, an existing file is an error. This prevents that a key is overwritten or a symbolic link is
-    // followed.
+    // open(2): with O_EXCL, an existing file is an error. So no key is overwritten, and no symbolic link is followed.
     let descriptor = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw FileError.last(file) }
     let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

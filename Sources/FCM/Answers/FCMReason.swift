@@ -3,8 +3,9 @@ public import PushCore
 /// Reason of a refusal by FCM, as one byte. Ledger records contain the raw values: never renumber them, and only add
 /// new ones.
 ///
-/// If FCM has a word for exactly this case, the name of the reason is that word. Otherwise, the name is Carillon's own.
-/// FCM uses `INVALID_ARGUMENT` for a wrong token and for a wrong message, and `RESOURCE_EXHAUSTED` for three quotas.
+/// If FCM has a word for exactly the case of a reason, this word is the name of the reason. Otherwise, the name is
+/// Carillon's own. FCM uses `INVALID_ARGUMENT` for a wrong token and for a wrong message, and `RESOURCE_EXHAUSTED` for
+/// three quotas.
 ///
 /// Source: Firebase, "FCM Error Codes" (`google.firebase.fcm.v1.ErrorCode`); Google, `google.rpc.Code` and
 /// `google.api.ErrorReason`.

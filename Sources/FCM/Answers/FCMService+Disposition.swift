@@ -9,7 +9,8 @@ extension FCMService {
   /// Shortest delay in milliseconds after a 429 without `Retry-After`. Source: the same as for ``afterServerError``.
   static let afterQuota = 60_000
 
-  /// Decides the consequences of a refusal. Only a 4xx whose reason names the token has consequences for the token.
+  /// Decides the consequences of a refusal. Only a 4xx with a reason that concerns the token has consequences for the
+  /// token.
   ///
   /// Source: Firebase, "FCM Error Codes", "Manage FCM registration tokens", "Best practices when sending FCM messages
   /// at scale".

@@ -1,7 +1,7 @@
 internal import PushCore
 
-/// Reasons why a credential stops although FCM has answered no push with them. The codes are separate from the codes of
-/// FCM's answers in ``FCMReason``, and are never renumbered.
+/// Reasons why a credential stops although FCM has answered no push with them. ``FCMReason`` has the same codes,
+/// separate from those of FCM's answers. They are never renumbered.
 enum CredentialReason {
   /// The token endpoint refuses the key of the service account.
   static let keyRefused = ReasonCode(rawValue: 60)

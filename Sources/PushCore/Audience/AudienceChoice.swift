@@ -9,7 +9,7 @@ public struct EarlierAudience: Hashable, Sendable {
   /// Ids of the campaign's stages, if it has parts. The store sets them.
   public var parts: [String] = []
 
-  /// Outcomes of users who got the push, or may have got it, because the result of the push is unknown.
+  /// Outcomes of users who got the push (`accepted`) or may have got it (`unknown`).
   public static let reached: [Outcome] = [.accepted, .unknown]
 
   /// - Parameters:

@@ -1,5 +1,5 @@
-/// Rule that defines a segment instead of a list of users: an expression, optionally with a condition. Its members are
-/// the users of the expression who have a device that meets the condition, at the time of evaluation.
+/// Rule that defines a segment instead of a list of users: an expression, optionally with a condition. The members of
+/// the segment are the users of the expression who have a device that meets the condition, at the time of evaluation.
 public struct SegmentDefinition: Sendable, Equatable {
   /// Expression over segments, which may be rules too.
   public var expression: AudienceExpression

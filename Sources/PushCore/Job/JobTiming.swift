@@ -88,7 +88,8 @@ struct JobTiming {
         "needs an audience of users: the zone of a device is stored with its user",
         hint: "use segment or users as the audience")
     }
-    // A recurring job itself is never sent, and each run begins when it is due. `sendAt` therefore sets no send time.
+    // A recurring job itself is never sent, and each run begins when it is due. So `late` does not apply to the
+    // `sendAt` of such a job.
     let hasTime = timing.localTime != nil || fields.value("sendAt") != nil && fields.value("repeat") == nil
     for (name, isOf) in [("defaultTimezone", timing.isPerDevice), ("late", hasTime)]
     where fields.value(name) != nil && !isOf {

@@ -177,7 +177,7 @@ extension PushService {
   public var quota: ServiceQuota? { nil }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
 
-  /// Returns the rules that a push breaks which only notifies the app of new content.
+  /// Returns the broken rules of a push that only notifies the app of new content.
   func findings(ofRefresh pushType: String) -> [Finding] {
     guard let payload = refreshPayload(of: pushType) else { return [] }
     var json = JSONWriter()

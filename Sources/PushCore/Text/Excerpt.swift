@@ -30,8 +30,8 @@ public enum Excerpt {
   /// Returns the same as ``quoted(_:)`` without the quotes, for a producer's name in a path.
   public static func bare(_ text: some StringProtocol) -> String { String(quoted(text).dropFirst().dropLast()) }
 
-  /// Returns whether a character can make a person read something other than the text. A control character can drive a
-  /// terminal, and a bidirectional control character changes the order in which the characters around it are shown.
+  /// Returns whether a character can make a person read something other than the text. A control character can control
+  /// a terminal, and a bidirectional control character changes the order in which the characters around it are shown.
   ///
   /// Source: Unicode Standard Annex #9, section 2, "Directional Formatting Characters".
   static func misleads(_ scalar: Unicode.Scalar) -> Bool {

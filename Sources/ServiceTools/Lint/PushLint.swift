@@ -114,7 +114,7 @@ public struct PushLint: Sendable {
     return all
   }
 
-  /// Returns the findings for an error of the reader of jobs or templates: If the file has fields that have moved,
+  /// Returns the findings for an error of the reader of jobs or templates. If the file has fields that have moved,
   /// returns a finding for each of them instead.
   public static func findings(for error: JobError, in root: JSONValue, _ apps: JobApps) -> [Finding] {
     let moved = CampaignJob.movedFields(of: root, apps)

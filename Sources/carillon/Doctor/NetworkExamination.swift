@@ -9,8 +9,8 @@ import PushWorker
 import ServiceTools
 import TLS
 
-/// The check of the connection to a push service: name resolution, connection, certificates. Only if there is a proxy,
-/// it sends a request. This request contains no device token.
+/// The check of the connection to a push service: name resolution, connection, certificates. It sends a request only if
+/// there is a proxy, and this request contains no device token.
 struct NetworkExamination: Sendable {
   /// Time limit of each step, in ms.
   private static let patience = 5000

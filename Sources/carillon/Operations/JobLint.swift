@@ -78,7 +78,7 @@ struct JobLint {
       if isValid { throw error }
       return
     }
-    // All errors of `lint` may concern the times of the job only. The job is checked in the store in this case too,
+    // If all errors of `lint` concern the times of the job, `judge` succeeds. The store then checks the job too,
     // because `submit` reports errors in times last.
     try await store.queue.check(judgement.campaign)
     guard isValid else { return }

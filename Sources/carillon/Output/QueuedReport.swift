@@ -84,7 +84,7 @@ struct QueuedReport: JSONReport {
 }
 
 extension CampaignWait {
-  /// The reason for waiting and the time since it exists, for people.
+  /// The reason for waiting and the time at which it began, for people.
   var text: String { reason + (since.map { ", since \(Timestamp.format(milliseconds: $0))" } ?? "") }
 
   /// Writes the member `waiting` of the API.

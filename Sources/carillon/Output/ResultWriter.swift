@@ -3,7 +3,8 @@ import CommandSupport
 import PushCore
 import ServiceTools
 
-/// Writes the results of targets as lines of an export. Only one thread may use it, because this applies to its digest.
+/// Writes the results of targets as lines of an export. Only one thread may use a writer, because only one thread may
+/// use the digest in it.
 struct ResultWriter {
   private let campaign: String
   private let services: [any PushService]

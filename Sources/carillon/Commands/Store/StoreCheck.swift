@@ -25,8 +25,8 @@ extension StoreCommand {
     @Flag(help: "Repair the problems that can be repaired safely. Correct data is not changed.") var repair = false
 
     func run() async throws {
-      // `changing` refuses the check while `store repartition` moves keys, because many keys are not in their final
-      // place.
+      // With `changing`, the check is refused while `store repartition` moves keys, because many keys are then not in
+      // their final place.
       let store = try await global.openStore(changing: true)
       var output = StandardOutput()
       var report = StoreCheckReport()
