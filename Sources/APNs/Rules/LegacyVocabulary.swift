@@ -7,7 +7,7 @@ enum LegacyVocabulary {
   /// A text that only such settings contain.
   private struct Trace {
     var pattern: String
-    /// Words of which a line must contain one.
+    /// Words. A line must contain at least one of them; empty for no such condition.
     var among: [String] = []
     /// A word that gives the line another meaning.
     var unless: String?

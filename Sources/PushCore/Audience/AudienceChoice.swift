@@ -2,7 +2,7 @@
 public struct EarlierAudience: Hashable, Sendable {
   /// The campaign's id.
   public let campaign: String
-  /// Outcomes of which a user must have at least one. Each occurs once, in the order of the codes; never empty.
+  /// Outcomes. A user must have at least one of them. Each occurs once, in the order of the codes; never empty.
   public let outcomes: [Outcome]
   /// Whether the users opened the push, according to the app's receipts; `nil` if this does not matter.
   public let opened: Bool?

@@ -6,7 +6,7 @@ public struct AudienceExpression: Sendable, Equatable {
     case segment(String)
     /// `*`: every registered user.
     case everybody
-    /// Every registered user except those of the node.
+    /// Every registered user except the users of the node.
     case not(Node)
     case and(Node, Node)
     case or(Node, Node)

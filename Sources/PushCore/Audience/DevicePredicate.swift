@@ -98,7 +98,7 @@ public struct DevicePredicate: Sendable, Equatable {
 
   /// Parses `locale = 'en' & (appVersion >= '5.2' | plan in ('gold', 'silver')) & !(city exists)`.
   ///
-  /// The fields of devices are those of ``TextField``, ``VersionField`` and ``TimeField``. Any other name is an
+  /// The fields of devices are the cases of ``TextField``, ``VersionField`` and ``TimeField``. Any other name is an
   /// attribute of the user. It needs double quotes if it contains other characters than letters, digits, `_`, `.` and
   /// `-`. Texts and times need single quotes; numbers, `true`, `false` and durations have none. `!` binds tighter than
   /// `&`, and `&` tighter than `|`.

@@ -87,7 +87,7 @@ public struct RecencyHistogram: Sendable, Equatable {
 public struct RecencyQuotas: Sendable {
   private let limit: Int
   private var totals: [Int: Int] = [:]
-  /// First bin of which not all users are included.
+  /// First bin whose users are not all included.
   private var boundary = Int.max
   /// Number of included users of the boundary bin, and number of all its users.
   private var part = (taken: 0, all: 0)

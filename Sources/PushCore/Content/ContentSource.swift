@@ -92,7 +92,7 @@ struct ContentSource {
     own = own.map { MergePatch.apply($0, to: below) } ?? below
   }
 
-  /// Applies the changes of a variant. If the job has no content, that of the variant is complete.
+  /// Applies the changes of a variant. If the job has no content, the variant's content is complete.
   private mutating func change(by variant: JobFields, _ known: Set<String>?) throws(JobError) {
     let says = saysSomething
     if let own = try Self.own(variant, service) {
@@ -227,7 +227,7 @@ struct ContentSource {
     return languages
   }
 
-  /// Splits the changes for a language into those of the message and those of the service's payload.
+  /// Splits the changes for a language into the changes of the message and the changes of the service's payload.
   private static func language(
     _ tag: String, _ changes: JSONValue, path: String, _ service: any PushService, _ known: Set<String>?
   ) throws(JobError) -> Language {

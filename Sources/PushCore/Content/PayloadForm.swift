@@ -8,7 +8,7 @@ public struct PayloadForm: Sendable {
   /// Smallest size in bytes to which the push can be shortened, with all fallbacks. If the job has values for its
   /// recipients, it is the size of the largest push of a recipient.
   public internal(set) var size: Int
-  /// Recipient with the largest size; `nil` if the size is not that of one recipient.
+  /// Recipient with the largest size; `nil` if the size does not belong to one recipient.
   public internal(set) var largestFor: String?
   /// Path of the content in the job: `message`, `apns.payload` or a language.
   public let path: String

@@ -50,7 +50,7 @@ struct DecimalText {
   private(set) var whole: ArraySlice<UInt8> = []
   private(set) var fraction: ArraySlice<UInt8> = []
 
-  /// Maximum number of digits. Longer numbers are not meant for people.
+  /// Maximum number of digits. A longer number is copied unchanged.
   private static let mostDigits = 30
 
   /// - Parameter decimals: the number of decimals, with the last one rounded half away from zero; `nil` to keep them.

@@ -107,7 +107,7 @@ extension RegistrationEvent {
     return offsets
   }
 
-  /// Changes the time of an event that has no time of its own.
+  /// Sets the time of an event that does not contain a time.
   ///
   /// - Parameter instant: ms since the epoch.
   public mutating func move(to instant: Int) {

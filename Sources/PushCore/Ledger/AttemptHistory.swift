@@ -16,7 +16,7 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// Reads the stored byte.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Creates a history. The defaults are those of a first attempt.
+  /// Creates a history. The defaults describe a first attempt.
   public init(counted: Int = 0, isAmbiguous: Bool = false) {
     rawValue = UInt8(min(max(0, counted), Self.mostCounted))
     self.isAmbiguous = isAmbiguous

@@ -3,14 +3,14 @@
 ///
 /// The defaults bound nothing. APNs uses the defaults.
 public struct RetryBounds: Sendable, Equatable {
-  /// Minimum delay of every retry after an answer, also if a `Retry-After` asks for less.
+  /// Minimum delay of every retry after an answer, even if a `Retry-After` asks for less.
   public var minimumDelay = 0
   /// Minimum delay after a 429 without `Retry-After`.
   public var minimumAfterTooManyRequests = 0
   /// Minimum delay after an attempt without an answer, whose push may have been delivered. With 0, the push is sent
   /// again immediately if it was the first attempt.
   public var minimumAfterDoubt = 0
-  /// Maximum delay, also if a `Retry-After` asks for more; `nil` for no bound except ``RetryPolicy/longest``.
+  /// Maximum delay, even if a `Retry-After` asks for more; `nil` for no bound except ``RetryPolicy/longest``.
   public var maximumDelay: Int?
   /// Factor by which the delay after a server error grows with each attempt, from ``RetryPolicy/firstServerError`` up
   /// to ``RetryPolicy/serverError``. `nil`: all delays after the first one are ``RetryPolicy/serverError``.

@@ -11,7 +11,7 @@ public struct CampaignStages: Sendable, Equatable {
 
   /// Rules for the choice of the winning variant.
   public struct Winner: Sendable, Equatable {
-    /// Measure by which variants are compared.
+    /// Measure for the comparison of variants.
     public var measure: CampaignVariants.Measure
     /// Minimum number of measured events of all variants together. With fewer events, the choice would be chance.
     public var minimum: Int

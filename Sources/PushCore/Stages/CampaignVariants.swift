@@ -17,7 +17,7 @@ public struct CampaignVariants: Sendable, Equatable {
     }
   }
 
-  /// Measure by which variants are compared. Raw values are names in a job.
+  /// Measure for the comparison of variants. Raw values are names in a job.
   public enum Measure: String, CaseIterable, Sendable {
     /// Share of the accepted pushes that users opened, according to the app's receipts.
     case opened

@@ -4,7 +4,7 @@ public struct ControlGroup: Sendable, Equatable {
   private let samples: [UserSample]
 
   /// - Parameters:
-  ///   - campaign: the campaign, with or without a group of its own.
+  ///   - campaign: the campaign, with or without its own control group.
   ///   - share: share of the app's users who get none of its campaigns except transactional ones: more than 0, less
   ///     than 1; `nil` for none. The group of an app has the same users in all campaigns.
   public init(of campaign: Campaign, app share: Double? = nil) {

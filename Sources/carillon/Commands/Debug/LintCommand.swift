@@ -73,7 +73,7 @@ struct LintCommand: CarillonCommand {
     }
   }
 
-  /// The time zones of the configured workers; those of the system if there is no configuration.
+  /// The time zone database of the configured workers; the database of the system without a configuration.
   private var zones: ZoneDatabase {
     guard let folder = try? global.loadConfiguration().worker.zoneinfo else { return .system }
     return ZoneDatabase(folder: folder)
