@@ -16,8 +16,8 @@ public actor PushWorker: WorkerLoopHost {
   private let loop: EventLoop
   private let environment: WorkerEnvironment
   private let parts: WorkerParts
-  /// Measures the heartbeat call to Redis, which the worker makes every few seconds. If the Redis client loses this
-  /// call, the worker makes no progress.
+  /// Measures the heartbeat call to Redis, which the worker makes at least every few seconds. A call that never returns
+  /// means that the worker makes no progress.
   public nonisolated let waitsForRedis = CallClock()
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -40,8 +40,8 @@ public actor PushWorker: WorkerLoopHost {
     parts = WorkerParts(environment, blocking: blocking, loop: loop, heartbeats: waitsForRedis)
   }
 
-  /// Whether the store is being repartitioned, or was repartitioned. The worker then takes no new work, and ends when
-  /// nothing runs.
+  /// Whether the store is being repartitioned, or was repartitioned. If so, the worker takes no new work, and ends when
+  /// no slice is running.
   public var isStoreLocked: Bool { environment.storeLock != .none }
 
   /// Returns the worker's present state and its totals. Calls neither Redis nor a connection's queue.
@@ -63,7 +63,7 @@ public actor PushWorker: WorkerLoopHost {
     try await parts.failover.begin { try await parts.maintenance.registerWebhooks() }
     do {
       try await parts.presence.enter(on: loop)
-      // From now on, an operator who pauses a campaign waits for this worker too.
+      // From here on, a command that pauses a campaign also waits for this worker.
       try await parts.failover.begin { try await parts.follower.follow() }
     } catch {
       await parts.presence.unsubscribe()
@@ -97,10 +97,10 @@ public actor PushWorker: WorkerLoopHost {
   }
 
   /// Waits for the answers to pushes in flight, records them, releases all other work, and returns when ``run()`` is
-  /// about to return. It may be called several times.
+  /// about to return. Callers may call this function several times.
   ///
-  /// - Parameter deadline: Seconds to wait for answers. Targets that are unanswered after that stay in doubt in the
-  ///   ledger.
+  /// - Parameter deadline: Maximum time in seconds to wait for answers. Targets without an answer by then stay in doubt
+  ///   in the ledger.
   public func stop(within deadline: Int = 10) async {
     environment.loop.attach(self)
     parts.shutdown.begin()

@@ -26,8 +26,8 @@ public struct WorkerConfiguration: Sendable {
   /// Time in ms for which a claim is valid without a renewal. After this time, other workers take over the slices of a
   /// dead worker. A live worker renews its claims three times per lease.
   public var lease: Int
-  /// Maximum time in ms from the start of a push to its answer. After this time, the push is in doubt, and its
-  /// connection is abandoned.
+  /// Maximum time in ms from the start of a push to its answer. After this time the push is in doubt, and its
+  /// connection may be replaced.
   public var answerTimeout = 30_000
   /// ``lease`` of every worker that `carillon worker` starts. Commands that wait for workers use this value.
   public static let standardLease = 6000
@@ -100,7 +100,7 @@ public struct ServiceChannel: Sendable {
   public var endpoint: PushEndpoint
   /// The address for broadcasts; `nil` if it is the same.
   public var broadcastEndpoint: PushEndpoint?
-  /// The credential for the push service. Apps with the same credential and endpoint share their connections.
+  /// The credential for the push service. Apps with the same credential and endpoint share connections.
   public var credential: any PushCredential
   /// Maximum number of pushes per second of all campaigns of the app to this service, over the whole fleet; `nil` for no
   /// limit.

@@ -20,8 +20,8 @@ final class WorkerShutdown: WorkerPart {
   }
 
   /// Time in ns for connections to close when a worker ends; an engine that hangs gets the same time again. All pushes
-  /// of held slices were answered before. Other pushes belong to released slices, which other workers have or which are
-  /// in doubt in the ledger.
+  /// of held slices have been answered by then. Other pushes belong to released slices: other workers have these
+  /// slices, or the targets are in doubt in the ledger.
   private static let closingTime: UInt64 = 1_000_000_000
 
   /// Starts the shutdown. Idempotent.

@@ -2,12 +2,13 @@ import PushCore
 
 /// The composers of a campaign's pushes.
 struct CampaignComposers {
-  /// Maximum number of composers: enough for the hours of some days. Earlier ones are not needed again.
+  /// Maximum number of composers, enough for one expiration per hour over several days. When the cache is full, it is
+  /// emptied, because composers of past hours are not needed again.
   private static let most = 128
 
-  /// The composer for pushes without an expiration of their own.
+  /// The composer for pushes with the campaign's expiration.
   let standard: any PushComposer
-  /// The composers for other pushes, by expiration.
+  /// The composers for pushes with a different expiration, by expiration in UNIX seconds.
   private var byExpiration: [Int: any PushComposer] = [:]
 
   init(of campaign: Campaign, _ service: any PushService, expiration: Int?) {

@@ -12,7 +12,7 @@ final class CampaignContext {
   var `guard`: CampaignGuard
   /// The permits to send while the guard is undecided.
   var trial = TrialLease()
-  /// Answers that the fleet has not received yet, since the guard is open.
+  /// Answers that arrived after the guard opened and that this worker has not reported to the fleet.
   var reports = GuardReports()
   var progress: CampaignProgress
 
@@ -46,16 +46,16 @@ final class CampaignContext {
     progress.isNarrowed = true
   }
 
-  /// Records the stages of the campaigns that its audience names.
+  /// Replaces the campaign with a copy that contains the stages of the campaigns that its audience names.
   func refer(to campaign: Campaign) { self.campaign = campaign }
 
-  /// Identifies its pushes in a pool while this context exists.
+  /// Identifies the campaign's pushes in a pool while this context exists.
   var flow: Int { Int(bitPattern: ObjectIdentifier(self)) }
 
   /// Returns the send times of a slice's targets.
   func times(_ times: SendTimes) -> SliceTimes { schedule.times(times, of: campaign) }
 
-  /// Returns those of the unknown time zones that were not returned before.
+  /// Returns the unknown time zones among `zones` that no earlier call returned.
   func noteUnknownZones(_ zones: [String]) -> [String] { schedule.noteUnknownZones(zones) }
 
   /// Returns the composer for pushes with an expiration, in UNIX seconds.

@@ -28,7 +28,7 @@ struct CampaignContextFactory: WorkerPart {
       tally: figures.tally(of: campaign, channel.service))
   }
 
-  /// Refuses a campaign whose default zone this machine does not know. No other zone may replace it.
+  /// Refuses a campaign whose default zone this machine does not know. No other zone may replace the default zone.
   private func checkZones(of campaign: Campaign) throws(JobError) {
     guard campaign.delivery.timing.isPerDevice else { return }
     guard store.zones.isThere else {

@@ -1,25 +1,26 @@
 import CampaignStore
 import PushCore
 
-/// The constant facts of a held campaign, determined once instead of for each slice.
+/// The facts of a held campaign that never change. The worker determines them once for all slices.
 struct CampaignFacts {
-  /// The job without white space. A part has the job of its campaign.
+  /// The job without white space. A part of a campaign has the job of the whole campaign.
   let job: [UInt8]
   let channel: ServiceChannel
   let route: PushRoute
   let filter: DeviceFilter
   /// The legs that are expanded together.
   let expansion: JointExpansion
-  /// The rules by which its targets are granted.
+  /// The rules by which Redis grants the campaign's targets.
   let rules: GrantRules
-  /// The account whose credit its pushes use.
+  /// The account whose credit the campaign's pushes use.
   let account: CreditBudget.Account
-  /// The rates that limit it: its own, its app's and its backend's; usually none.
+  /// The rates that limit the campaign: its own rate, the rate of its app and the rate of the app's backend. Usually
+  /// none.
   let limits: [RateLimit]
-  /// The counters of its pushes.
+  /// The counters of the campaign's pushes.
   let tally: PushTally
-  /// The time at which it was activated, in ms since the epoch.
+  /// The time at which the campaign was activated, in ms since the epoch.
   let createdAt: Int
-  /// Number of resumes before this context was made. Facts of an earlier round do not apply to this one.
+  /// The campaign's round: the number of resumes before this context was made. Facts of an earlier round do not apply.
   let round: Int
 }

@@ -49,7 +49,7 @@ struct CampaignFollower: WorkerPart {
   }
 
   private func apply(_ id: String, _ state: CampaignState?, round: Int) {
-    // The campaign was paused and resumed between two reads.
+    // If the round is higher, the campaign was paused and resumed between two reads.
     let held =
       slices.sessions.map(\.context).filter { $0.campaign.id == id } + [campaigns.contexts[id]].compactMap(\.self)
     for context in held where context.facts.round < round && !context.progress.isOutdated {

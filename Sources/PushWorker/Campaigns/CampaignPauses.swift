@@ -17,7 +17,8 @@ struct CampaignPauses: WorkerPart {
   ///
   /// - Parameters:
   ///   - everyLeg: Whether the cause concerns the whole campaign.
-  ///   - round: The round in which the cause was found. In a later round the campaign continues: the cause may be fixed.
+  ///   - round: The round in which the cause was found. In a later round the campaign continues, because the cause may
+  ///     be fixed.
   func pause(_ id: String, everyLeg: Bool = false, round: Int, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
     let context = campaigns.contexts[id].flatMap { $0.facts.round == round ? $0 : nil }

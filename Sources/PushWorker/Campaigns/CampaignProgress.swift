@@ -2,21 +2,23 @@
 struct CampaignProgress {
   /// Whether its partitions and the definitions of its segments are fixed.
   var isNarrowed: Bool
-  /// Whether this worker has paused it or is about to pause it. Then this worker sends nothing more of it.
+  /// Whether this worker has paused the campaign or is about to pause it. If so, this worker sends no more pushes of
+  /// the campaign.
   var isPaused = false
-  /// Whether it was resumed after its context was made.
+  /// Whether the campaign was resumed after its context was made.
   var isOutdated = false
-  /// The part that is not expanded yet.
+  /// The estimate of the part that is not expanded yet.
   var expansion = ExpansionEstimate()
-  /// Number of its pushes that were passed to the pool. Campaigns of one lane and pool take turns by this count.
+  /// Number of the campaign's pushes that were passed to the pool. Campaigns of one lane and pool take turns by this
+  /// count.
   private(set) var served = 0
 
   init(isNarrowed: Bool) {
     self.isNarrowed = isNarrowed
   }
 
-  /// Sets the initial count when the worker takes the campaign. The campaign is served next, without blocking others
-  /// until it has caught up.
+  /// Sets the initial count when the worker takes the campaign. With `start`, the campaign is served next, but does not
+  /// block the other campaigns until it has sent as many pushes as they have.
   mutating func startServing(at start: Int) { served = max(served, start) }
 
   mutating func noteServed(_ pushes: Int) { served += pushes }

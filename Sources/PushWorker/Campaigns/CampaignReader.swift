@@ -33,7 +33,7 @@ final class CampaignReader: WorkerPart {
     self.declined = declined
   }
 
-  /// Returns the campaigns of which no slice may be taken now.
+  /// Returns the campaigns from which the worker must not take a slice now.
   func campaignsPassedOver(_ now: UInt64) -> Set<String> {
     declined.declines.campaigns.union(preconditions.obstructedCampaigns(now)).union(rates.campaignsWithoutPlace())
       .union(readings.large)
@@ -41,15 +41,16 @@ final class CampaignReader: WorkerPart {
 
   /// Fixes the partitions of a campaign that starts to expand, unless a precondition fails.
   ///
-  /// - Returns: Whether slices of the campaign can be taken now. They can't while a large job is being read, so that
-  ///   the campaigns behind it are served. The end of the read wakes the claim loop.
+  /// - Returns: Whether slices of the campaign can be taken now. They can't while the campaign's large job is being
+  ///   read, so that campaigns behind this one are served. The end of the read wakes the claim loop.
   func begin(_ id: String) async throws -> Bool {
     guard case .found(let context, .active) = try await context(of: id) else { return false }
     return try await preconditions.begin(context)
   }
 
-  /// Returns the context and the state of a slice's campaign; `nil` if the slice needs no work. Then the reference was
-  /// dropped or given back. With an unknown app, the reference stays in the worker's list.
+  /// Returns the context and the state of a slice's campaign; `nil` if the worker can't work on the slice. In that
+  /// case, the function has dropped the reference or given it back. If the app is unknown, the reference stays in the
+  /// worker's list.
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)

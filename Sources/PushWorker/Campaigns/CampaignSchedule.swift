@@ -1,16 +1,16 @@
 import CampaignStore
 import PushCore
 
-/// The limits of the time in which a campaign's targets may be sent.
+/// The times between which a campaign's targets may be sent.
 struct CampaignSchedule {
-  /// Time after which nothing is sent any more, in UNIX seconds; `nil` for no limit, or if each target has its own.
+  /// Time after which no target is sent, in UNIX seconds; `nil` for no limit, or if each target has its own deadline.
   let deadline: Int?
   /// Start of the campaign, in ms since the epoch.
   let start: Int
-  /// Time until which its pushes may be delivered, in UNIX seconds; 0 for one attempt.
+  /// Time until which the push service may deliver the pushes, in UNIX seconds; 0 for one delivery attempt.
   private let expiration: Int?
   private let zones: ZoneDatabase
-  /// Unknown time zones of devices that were logged already.
+  /// Time zones of devices that this machine does not know and that were already logged.
   private var unknownZones: Set<String> = []
 
   init(of campaign: Campaign, _ record: CampaignRecord, _ zones: ZoneDatabase) {
@@ -31,6 +31,6 @@ struct CampaignSchedule {
     SliceTimes(times, of: campaign, start: start, expiration: expiration, zones: zones)
   }
 
-  /// Returns those of the unknown time zones that were not returned before.
+  /// Returns the unknown time zones among `zones` that no earlier call returned.
   mutating func noteUnknownZones(_ zones: [String]) -> [String] { zones.filter { unknownZones.insert($0).inserted } }
 }

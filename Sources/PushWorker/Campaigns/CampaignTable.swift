@@ -13,9 +13,10 @@ final class CampaignTable {
   private(set) var epoch: Int?
   /// Campaigns that this worker is pausing.
   private var pausing: Set<String> = []
-  /// The round in which each resumed campaign was last sent.
+  /// The latest known round of each resumed campaign.
   private var rounds: [String: Int] = [:]
-  /// More resumed campaigns than a fleet has at a time. Beyond this number, a resume may be logged twice.
+  /// Maximum number of entries in ``rounds``, more resumed campaigns than a fleet has at a time. Beyond this number, a
+  /// resume may be logged twice.
   private static let maximumRounds = 1000
   /// Campaigns that were paused or cancelled in the last seconds, with the time of the read. Redis may lose these
   /// writes.
@@ -80,13 +81,13 @@ final class CampaignTable {
   ///
   /// - Returns: Whether the campaign was resumed after the last call for it.
   func noteRound(_ round: Int, of id: String) -> Bool {
-    // Campaigns that have ended are removed with the rest.
+    // Empties the table, which also removes campaigns that have ended.
     if rounds.count >= Self.maximumRounds { rounds.removeAll() }
     guard round > 0 else { return false }
     return rounds.updateValue(round, forKey: id) != round
   }
 
-  /// Pauses and cancellations of the last seconds.
+  /// The pauses and cancellations of the last seconds.
   var recent: [(id: String, verb: ControlVerb)] {
     lately.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
   }

@@ -1,6 +1,7 @@
 import CampaignStore
 
-/// Estimates how much of a campaign is still to be expanded, and records what blocks it.
+/// Estimates how many targets the unexpanded slices of a campaign have, and records the reason that blocks the
+/// expansion.
 struct ExpansionEstimate {
   /// The reason why a campaign can't be expanded.
   struct Obstacle {
@@ -13,17 +14,17 @@ struct ExpansionEstimate {
 
   /// The present obstacle; `nil` for none.
   var obstacle: Obstacle?
-  /// Number of users that each slice takes, once known, for a campaign with a limit.
+  /// For a campaign with a limit: the number of users that each slice takes; `nil` until it is known.
   var quotas: AudienceQuotas?
   /// `EventLoop.now` of the last read in which all campaigns of its audience had ended.
   var earlierEndedAt: UInt64?
-  /// `EventLoop.now` of the last read in which all segments that it names or excludes existed.
+  /// `EventLoop.now` of the last read in which all segments that the campaign names or excludes existed.
   var segmentsSeenAt: UInt64?
-  /// Number of targets of a slice as the store estimates it; `nil` before the store was asked.
+  /// The store's estimate of the number of targets of a slice; `nil` before the first estimate.
   var estimatedTargetsPerSlice: Int?
-  /// Number of its unfinished slices when one was last claimed.
+  /// Number of the campaign's unfinished slices when this worker last claimed one of them.
   var unfinished = 0
-  /// Slices that this worker expanded recently, and their targets.
+  /// Number of slices that this worker expanded recently, and number of their targets.
   private var expanded = (slices: 0, targets: 0)
 
   /// Average number of targets of the slices that this worker expanded; `nil` before the first slice.

@@ -1,4 +1,5 @@
-/// The campaigns that this worker has reported as waiting, so that it can withdraw the reports. Pure.
+/// The campaigns that this worker has reported as waiting. The worker withdraws a report when its campaign continues.
+/// Pure.
 struct WaitingReports {
   /// A change to write to the store.
   enum Change: Equatable {

@@ -3,11 +3,11 @@
 /// Credit is free again only after the answer is recorded. After a death, the number of targets in doubt therefore
 /// never exceeds the window.
 ///
-/// If a push service does not answer or is slow, the credit of its pool is free late or never. If there are several
-/// pools, no pool may therefore take the whole window. A pool gets more only while it has less than ``share`` times the
-/// free credit. One busy pool gets three quarters of the window, two busy pools get three sevenths each, and some
-/// credit is always free for the next pool. (Dynamic thresholds: Choudhury and Hahne, "Dynamic queue length thresholds
-/// for shared-memory packet switches", 1998.) The credit of lower lanes does not limit a higher lane.
+/// If a push service is slow or does not answer, the credit of its pool becomes free late or never. If there are
+/// several pools, no pool may therefore take the whole window. A pool gets more only while it has less than ``share``
+/// times the free credit. One busy pool gets three quarters of the window, two busy pools get three sevenths each, and
+/// some credit is always free for the next pool. (Dynamic thresholds: Choudhury and Hahne, "Dynamic queue length
+/// thresholds for shared-memory packet switches", 1998.) The credit of lower lanes does not limit a higher lane.
 struct CreditBudget: Equatable {
   /// A pool and a lane. Each such pair has its own credit.
   struct Account: Hashable {
@@ -49,8 +49,8 @@ struct CreditBudget: Equatable {
     return min(free, max(more, own == 0 ? 1 : 0))
   }
 
-  /// Returns the credit that an account could have if no other account changed. A worker requests credit only if it
-  /// gets a large part of this number, because a request costs a round trip.
+  /// Returns the maximum credit that an account could hold while the other accounts stay unchanged. A worker requests
+  /// credit only if it gets a large part of this number, because a request costs a round trip.
   func reach(_ account: Account) -> Int {
     isShared ? held(inLanesUpTo: account).own + allowance(account) : window
   }

@@ -51,7 +51,7 @@ final class CreditDispatcher: WorkerPart {
     timer?.disarm()
   }
 
-  /// Runs every few ms. Handles outcomes that have waited long enough, leases to renew, retries that are due, stopped
+  /// Runs every 5 ms. Handles outcomes that have waited long enough, leases to renew, retries that are due, stopped
   /// credentials, and pools that can't send.
   private func tick() {
     let now = EventLoop.now
@@ -64,8 +64,8 @@ final class CreditDispatcher: WorkerPart {
 
   /// Wakes the slices that have a next step, in the order in which they are served.
   ///
-  /// - Parameter takingMore: Whether to take further slices if there is room. Callers need a reason, because the worker
-  ///   also takes slices regularly.
+  /// - Parameter takingMore: Whether to take further slices if there is room. Pass `true` only if something has
+  ///   changed, because the worker also takes slices regularly.
   func dispatch(takingMore: Bool) {
     let now = EventLoop.now
     guards.askToStandDown(now)

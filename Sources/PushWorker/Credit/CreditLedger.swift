@@ -1,7 +1,7 @@
 /// The worker's window, and the credit of pushes whose slices this worker has released. Confined to the worker's loop.
 final class CreditLedger {
   private(set) var budget: CreditBudget
-  /// Pushes in flight whose slices were released. They keep the credit of the slice.
+  /// Pushes in flight whose slices were released. They keep the credit that their slices held.
   private var orphans: [SliceTag: (account: CreditBudget.Account, count: Int)] = [:]
 
   init(window: Int) {

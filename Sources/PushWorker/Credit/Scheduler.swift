@@ -3,9 +3,9 @@ import PushCore
 /// Decides which slice gets credit next, and how much. The type does no I/O.
 ///
 /// Higher lanes come first. While a slice of a higher lane could use credit, a lower lane gets only credit that the
-/// pool of the higher lane must not use. Within a lane and a pool, campaigns take turns: the campaign with the smallest
-/// number of sent pushes goes first (start-time fair queueing: Goyal, Vin and Cheng, 1996). A single target therefore
-/// never waits for a million targets of another campaign.
+/// higher lane's pool is not allowed to use. Within a lane and a pool, campaigns take turns: the campaign with the
+/// smallest number of sent pushes goes first (start-time fair queueing: Goyal, Vin and Cheng, 1996). A single target
+/// therefore never waits for a million targets of another campaign.
 enum Scheduler {
   /// The facts that the scheduler needs about a held slice.
   struct Entry {
@@ -59,7 +59,7 @@ enum Scheduler {
     entries.sorted { ($0.account.lane, $0.served, $0.slot) < ($1.account.lane, $1.served, $1.slot) }
   }
 
-  /// The demand of all held slices, by campaign. It determines which slice goes first.
+  /// The demand of all held slices, by campaign. The demand determines which slice goes first.
   struct Demand {
     private struct Campaign {
       var id: String
@@ -134,8 +134,8 @@ enum Scheduler {
 
   // MARK: Giving back
 
-  /// Returns the slices whose waiting pushes are removed from the pool, and the number of pushes that each slice may
-  /// keep there.
+  /// Returns the slices whose waiting pushes must be removed from their pool, each with the number of pushes that it
+  /// may keep there.
   ///
   /// Pushes that wait for a stuck pool only use up credit. If a slice can't get the credit to which it is entitled, it
   /// has priority over two kinds of waiting pushes: pushes of a lower lane, and pushes beyond their pool's equal part

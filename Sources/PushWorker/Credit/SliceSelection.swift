@@ -6,24 +6,24 @@ final class SliceSelection {
   struct Opening: Equatable {
     /// The lanes, highest first; empty for none.
     var lanes: ArraySlice<Lane>
-    /// Campaigns of which the worker holds enough.
+    /// Campaigns of which the worker holds enough slices.
     var excluded: Set<String>
   }
 
   /// Number of slices that may be prepared at the same time. It depends on the number of remaining slices of the
-  /// campaign whose slice was claimed last.
+  /// campaign from which the worker last claimed a slice.
   private(set) var preparable = 1
 
-  /// Maximum number of slices that one worker prepares at the same time. With four, the next slice is ready when a
-  /// slice is finished.
+  /// Maximum number of slices that one worker prepares at the same time. With four, the next slice is ready when the
+  /// present one is finished.
   static let maximumPreparable = 4
   /// Maximum number of held slices of a pool, in a lane and the higher lanes. Enough to keep the window busy at the end
   /// of a slice; few enough to limit memory.
   static let maximumSlices = 16
   /// Maximum number of held slices, whatever they wait for: enough for several pools.
   static let maximumInHand = 4 * maximumSlices
-  /// Maximum number of additional held slices of campaigns with a rate limit. Such a slice costs almost nothing, and
-  /// without it its campaign would stop.
+  /// Maximum number of held slices of campaigns with a rate limit, in addition to ``maximumInHand``. Such a slice costs
+  /// almost nothing, and its campaign would stop if no worker held it.
   static let maximumLimited = maximumInHand
 
   /// Records the number of remaining slices of a campaign. A worker prepares half of its share of them at a time. All
@@ -91,7 +91,7 @@ final class SliceSelection {
     return busy >= Self.maximumSlices || remaining >= 2 * window
   }
 
-  /// Maximum number of slices of one dequeue call. With so many, the round trip costs each slice almost nothing.
+  /// Maximum number of slices of one dequeue call. With this number, the round trip costs each slice almost nothing.
   static let largestBunch = 128
   /// Maximum average number of targets of a slice in a batch. With more targets, round trips are not the main cost.
   static let fewTargets = 32

@@ -34,15 +34,15 @@ struct FormerSlice {
 /// The writes that Redis may still lose. A crash, or a failover to a replica with a delay, undoes acknowledged writes.
 /// The type does no I/O, and time is an argument.
 struct FailoverReplay {
-  /// The result of a check of the servers. A server is identified by its place in the store. In the first check, no
-  /// server counts as the same or as changed.
+  /// The result of a check of the servers. A place in the store identifies a server. In the first check, no server
+  /// counts as the same or as changed.
   struct Finding: Equatable {
     /// Whether no server was known before.
     var isFirst = false
     /// Servers that are the same as before.
     var same: Set<String> = []
-    /// Servers that have changed or lost data, and therefore need a replay. An unknown server is one of them, because
-    /// it may have been a replica.
+    /// Servers that have changed or lost data, and therefore need a replay. The set also contains servers that were
+    /// unknown before, because such a server may have been a replica.
     var changed: Set<String> = []
   }
 
@@ -77,12 +77,12 @@ struct FailoverReplay {
   /// that other workers can replay their writes. Workers try to connect at least once a second, and the check and the
   /// replay take about 100 ms.
   static let grace: UInt64 = 3_000_000_000
-  /// Time in ms. If the fleet has had no heartbeat for this time, no worker was running or Redis was unreachable. An
+  /// Time in ms without a heartbeat of any worker after which either no worker was running or Redis was unreachable. An
   /// idle worker sends a heartbeat every 2.5 s.
   static let silence = 4000
-  /// Maximum age in ms of a missing campaign that is activated again, at the last check of its server. Redis loses only
-  /// the end of its log. If the campaign is older, it is missing for another reason, and workers must not begin it
-  /// again.
+  /// Maximum age in ms at which a missing campaign is activated again. The age counts up to the last check of its
+  /// server. Redis loses only the end of its log. An older campaign is missing for another reason, and workers must not
+  /// begin it again.
   private static let forgettable = 2 * Int(SliceJournal.memory / 1_000_000)
 
   // MARK: Checking servers
@@ -136,8 +136,8 @@ struct FailoverReplay {
   ///
   /// If a worker was stopped (a stopped process, a suspended machine), its data is out of date. Other workers may have
   /// had its slices since then, and Redis may have lost their writes. If this worker replayed its old data first, Redis
-  /// would refuse the newer replays of the others. The others therefore replay first. This worker still replays before
-  /// the grace period ends, because it may be the only one with the data.
+  /// would refuse the newer replays of the other workers. This worker therefore waits for the first half of the grace
+  /// period. It still replays before the grace period ends, because it may be the only worker with the data.
   func delay(_ now: UInt64) -> UInt64 {
     guard wentOnAt > 0, now - wentOnAt < Self.grace else { return 0 }
     let begin = claimsResume - min(claimsResume, Self.grace / 2)
@@ -155,7 +155,7 @@ struct FailoverReplay {
   }
 
   /// Removes writes that are old enough to be durable, for servers that are still the same. Keeps all writes for a
-  /// server that does not answer: it may have lost its last writes, even if it stopped long ago.
+  /// server that does not answer, because that server may have lost its last writes, even if it stopped long ago.
   ///
   /// - Parameters:
   ///   - clock: In ms since the epoch; `nil` if the server of the shared keys is not the same as before.
@@ -182,7 +182,7 @@ struct FailoverReplay {
     isDue = true
   }
 
-  /// Requests a replay again, because the last one failed.
+  /// Requests another replay, because the last one failed.
   mutating func mustRunAgain() { isDue = true }
 
   /// - Returns: Whether a replay is due and none is running.
@@ -193,8 +193,8 @@ struct FailoverReplay {
     return true
   }
 
-  /// The slices to replay, as positions in ``former``, which do not change until ``end()``. Entries of the same slice
-  /// form a group, in the order of their releases.
+  /// The slices to replay, as positions in ``former``. The positions stay valid until ``end()``. Entries of the same
+  /// slice form a group, in the order of their releases.
   var due: [[Int]] {
     let places = former.indices.filter { former[$0].isDue && !former[$0].isOver }
     return Dictionary(grouping: places) { former[$0].ledger.slice }.values.sorted { $0[0] < $1[0] }
@@ -215,8 +215,8 @@ struct FailoverReplay {
     former.removeAll(where: \.isOver)
   }
 
-  /// Returns whether this worker must replay a slice. Before the replay, it must not take the slice. Otherwise it would
-  /// send targets a second time.
+  /// Returns whether this worker must replay a slice. Before the replay, the worker must not take the slice. Otherwise
+  /// it would send targets a second time.
   func mustTell(of slice: SliceReference) -> Bool {
     isPending && former.contains { $0.isDue && $0.ledger.slice == slice }
   }

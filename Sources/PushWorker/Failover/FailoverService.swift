@@ -79,7 +79,8 @@ final class FailoverService: WorkerPart {
     return await sharedStore.isAdmitted()
   }
 
-  /// Error for a cluster in which the server with the shared keys does not answer. It has the list of workers.
+  /// Error for a cluster in which the server with the shared keys does not answer. The shared keys include the list of
+  /// workers.
   private struct SharedServerMissing: Error, CustomStringConvertible {
     var description: String { "the server of the shared keys does not answer" }
   }
@@ -87,8 +88,8 @@ final class FailoverService: WorkerPart {
   /// Whether other workers may still be replaying their writes.
   var isInGrace: Bool { failover.isInGrace(EventLoop.now) }
 
-  /// Checks which servers answer. Until then, the stores refuse calls on new connections. A changed server may have
-  /// lost writes.
+  /// Checks which servers answer. The stores refuse calls on new connections until this check has passed, because a
+  /// changed server may have lost writes.
   func checkServer() async {
     failover.noteRunning(EventLoop.now)
     do {
@@ -102,7 +103,7 @@ final class FailoverService: WorkerPart {
       }
       let finding = failover.look(Self.names(first), Self.names(second))
       if finding.isFirst {
-        // Other workers may have writes that the server lost before this worker started.
+        // The server may have lost writes before this worker started. Other workers then replay them.
         if try await mayHaveFailedOver(uptime: home.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
       } else if !finding.changed.isEmpty {
         try await tellThatItForgot(finding, home: home, servers: first + second)
@@ -160,8 +161,8 @@ final class FailoverService: WorkerPart {
     do {
       return try await sharedStore.slices.mayHaveFailedOver(uptime: uptime, timeout: FailoverReplay.silence)
     } catch let error as StoreError where error.code == .damaged {
-      // The damaged list could have shown whether writes were lost. So this worker waits for the replays of other
-      // workers.
+      // Because the list is damaged, the worker can't find out whether Redis lost writes. It therefore waits for the
+      // replays of other workers.
       log.report("a list is damaged", error)
       return true
     }
@@ -182,7 +183,7 @@ final class FailoverService: WorkerPart {
 
   // MARK: Released slices
 
-  /// Replays lost writes before the worker ends, within the time of the stop. Possibly no other worker has these
+  /// Replays lost writes before the worker ends, until the deadline of the stop. Possibly no other worker has these
   /// writes.
   func replayBeforeEnd() async {
     while failover.isPending, !life.isAbandoning {
@@ -195,7 +196,7 @@ final class FailoverService: WorkerPart {
   /// grace period is short.
   private static let replays = 16
 
-  /// Replays released slices. Slices that are released during this may need another replay.
+  /// Replays released slices. Slices that are released during the replay may need another one.
   private func replayFormerSlices() async throws {
     do {
       failover.drop(try await restoreCampaigns(of: failover.former.filter(\.isDue).map(\.context)))
@@ -249,7 +250,7 @@ final class FailoverService: WorkerPart {
         try await slice.ledger.unclaim()
       }
     } else {
-      // The next owner then does not wait until this worker's lease ends.
+      // Releases the claim, so that the next owner does not wait until this worker's lease ends.
       try await slice.ledger.unclaim()
       // Another worker may have the claim but no list of targets.
       if !isSealed, slice.journal.targets != nil, isInGrace {
@@ -288,7 +289,7 @@ final class FailoverService: WorkerPart {
           _ = try await sharedStore.queue.activate(
             campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
         }
-        // If a stage reached some of its users, it must continue for all of them.
+        // A stage that has reached some of its users must continue for all of them.
         try await sharedStore.campaigns.restoreStage(
           of: context.campaign, job: context.facts.job, start: context.schedule.start)
       } catch let error as StoreError where error.code == .invalid {
@@ -313,7 +314,8 @@ final class FailoverService: WorkerPart {
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: seal, standing: .replay(granted: granted, decisions: decisions.decisions))
     if try await !ledger.commit(&nothing, request).isSealed {
-      // The slice ended long ago: there is nothing to replay.
+      // This worker can restore only a list that it sealed recently. Otherwise the slice ended long ago, or another
+      // worker restores the list.
       guard let targets = journal.targets,
         case .claimed(let standing) = try await ledger.claim(worker: environment.configuration.name),
         !standing.isSealed,

@@ -35,7 +35,7 @@ struct SliceJournal {
     note(outcomes.isEmpty ? nil : outcomes, answer.retries, at: now)
   }
 
-  /// Records targets that were found granted.
+  /// Records targets that Redis had granted in a lost reply.
   mutating func note(found targets: [GrantedTarget], at now: UInt64) { note(nil, targets, at: now) }
 
   private mutating func note(_ outcomes: RecordedOutcomes?, _ retries: [GrantedTarget], at now: UInt64) {
@@ -51,7 +51,7 @@ struct SliceJournal {
     entries.removeFirst(entries.firstIndex { now - $0.at <= Self.memory } ?? entries.count)
   }
 
-  /// Records that everything was replayed at this time. Redis may lose it again.
+  /// Sets the time of all writes to the time of their replay, because Redis may lose these writes again.
   mutating func renew(at now: UInt64) {
     if targets != nil { sealedAt = now }
     for index in entries.indices { entries[index].at = now }

@@ -29,8 +29,8 @@ struct SliceReplay: WorkerPart {
       try await tellAgain(session)
       claimedAt = EventLoop.now
       answer = try await session.ledger.claim(worker: environment.configuration.name)
-      // Granted targets without an answer may have been sent, by another worker or by this worker at an earlier time
-      // than its journal covers.
+      // Granted targets without an answer may have been sent: by another worker, or by this worker before the time that
+      // its journal covers.
       session.doubt.isInherited = true
     }
     session.claim.mustReplay = false
@@ -69,7 +69,7 @@ struct SliceReplay: WorkerPart {
       try await session.ledger.unclaim()
       throw NotRestoredYet()
     }
-    // It is too late for a replay. The same rule applies to released slices.
+    // It is too late to replay the old list of targets. The same rule applies to released slices.
     if !isSealed { session.journal = SliceJournal() }
     session.journal.renew(at: EventLoop.now)
   }

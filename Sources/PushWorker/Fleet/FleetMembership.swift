@@ -10,7 +10,7 @@ final class FleetMembership {
   var isListening = false
   /// Whether other workers know that this worker listens.
   var hasJoined = false
-  /// Time after which a missing subscription again means that another worker is dead.
+  /// Time from which a missing subscription again means that another worker is dead.
   private var othersBackAt: UInt64 = 0
   /// Time of the last heartbeat that Redis accepted.
   private var heartbeatAt: UInt64?

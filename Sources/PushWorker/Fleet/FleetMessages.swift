@@ -1,8 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// Receives the messages of the fleet, and adds this worker to the list of workers. If a worker gets no messages, it
-/// gets the same information later from the answers to its heartbeats.
+/// Receives the messages of the fleet, and adds this worker to the list of workers. If messages are lost, the worker
+/// gets the same information later, from the answers to its heartbeats.
 final class FleetMessages: WorkerPart {
   let environment: WorkerEnvironment
   private let membership: FleetMembership
@@ -23,7 +23,7 @@ final class FleetMessages: WorkerPart {
     self.takeover = takeover
   }
 
-  /// Subscribes to the messages. If Redis refuses, the worker is slower but keeps working.
+  /// Subscribes to the messages. If Redis refuses the subscription, the worker reacts later but keeps working.
   func listen(on events: EventLoop) async {
     let receive = loop.callback { [weak self] in self?.receive($0) }
     let listener = sharedStore.fleet.listener(for: membership.instance, on: events, handler: receive)
@@ -68,7 +68,7 @@ final class FleetMessages: WorkerPart {
 
   /// Adds this worker to the list of workers, unless a live worker has the same name.
   ///
-  /// - Throws: ``StoreError`` `conflict` if the name was given.
+  /// - Throws: ``StoreError`` `conflict` if the operator gave the name and a live worker uses it.
   func join() async throws {
     // If a worker has no subscription, only its heartbeats show that it is alive. This is also true for an earlier
     // process with the same name.

@@ -28,8 +28,8 @@ struct Heartbeat: WorkerPart {
     environment.setClock(pulse.now)
     environment.fleet = pulse.workers
     references.note(holdsSlices: pulse.holdsSlices)
-    // Redis considered this worker dead and removed it from the list. The worker publishes everything again that it
-    // publishes only once.
+    // Redis considered this worker dead and removed it from the list. The worker now repeats everything that it
+    // normally publishes only once.
     if pulse.isNew {
       membership.hasJoined = false
       reporter.forget()

@@ -4,7 +4,8 @@ import CampaignStore
 /// heartbeat in between. The type does no I/O.
 ///
 /// A live worker that lost its connection sends a heartbeat immediately. If the heartbeat is too late, the worker
-/// counts as dead. Its claims are then invalid, and it can send at most one window of further pushes.
+/// counts as dead although it is alive. Its claims are then invalid, and it can send at most one window of further
+/// pushes.
 struct LivenessMonitor {
   /// Workers that were absent at the last check, with their last heartbeats.
   private var absent: [WorkerInstance: Int] = [:]

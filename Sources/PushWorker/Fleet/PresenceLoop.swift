@@ -18,7 +18,8 @@ struct PresenceLoop: WorkerPart {
   private static let pulseInterval = 1000
   /// Time in ms between heartbeats of an idle worker.
   private static let idlePulseInterval = 2500
-  /// Time in ms between checks of the servers, on unchanged connections, if the worker has nothing that Redis may lose.
+  /// Time in ms between checks of the servers while connections are unchanged and the worker has no writes that Redis
+  /// may lose.
   private static let idleServerInterval = 60_000
   /// Whether the worker holds nothing and has no regular task.
   var isIdle: Bool { upkeep.isIdle }

@@ -1,6 +1,6 @@
-/// Selects the workers that try to take available slices: few enough that they don't all request the same slice, and
-/// enough that almost always one of them does. The next signal of the leader reports slices that no worker has taken.
-/// The rule also selects the workers that wait for jobs.
+/// Selects the workers that try to take available slices. They are few, so that not all workers request the same slice,
+/// and enough that at least one almost always tries. The next signal of the leader reports slices that no worker has
+/// taken. The rule also selects the workers that wait for jobs.
 public enum WakeRule {
   /// Time in ms between attempts without a signal, if messages are lost. Usually a worker that makes slices available
   /// publishes a message, and the answer to each heartbeat has the same information.
@@ -11,10 +11,10 @@ public enum WakeRule {
   /// - Parameter roll: A random number from 0 up to the number of workers, exclusive.
   public static func looks(for slices: Int, roll: Int) -> Bool { roll < slices.multipliedCapped(by: looks) }
 
-  /// Returns whether this worker tries to take slices, chosen at random.
+  /// Returns whether this worker tries to take slices. The choice is random.
   static func looks(for slices: Int, fleet: Int) -> Bool { looks(for: slices, roll: .random(in: 0..<fleet)) }
 
-  /// Average number of workers that wait for jobs. In 1 of 10⁷ turns no worker waits, and only for that turn.
+  /// Average number of workers that wait for jobs. In one of 10⁷ turns no worker waits, which delays a job by one turn.
   private static let waiters = 16
 
   /// Returns whether a worker waits for jobs in its present turn. Each waiting worker costs Redis a call every few

@@ -45,7 +45,8 @@ struct EventApplier: Sendable {
     var page = Page()
     switch list {
     case .registrations:
-      // A name that is similar to a column's is refused, because an event can't confirm that the name is meant.
+      // A name that is similar to a column's name is refused. An event, unlike the import command, can't confirm that
+      // the name is intended.
       let vocabulary = DeviceVocabulary(services: store.services, apps: apps, now: now)
       var registrations = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
         try RegistrationEvent(parsing: text, vocabulary)
@@ -90,8 +91,8 @@ struct EventApplier: Sendable {
     }
   }
 
-  /// Gives events without a time a time of their own. If two events concern the same user or token, the later event in
-  /// the list gets the later time. With equal times, the removal would win.
+  /// Assigns a time to each event without one. If two events concern the same user or token, the later event in the
+  /// list gets the later time. With equal times, the removal would win.
   ///
   /// - Parameter time: The time that these events have so far, in ms since the epoch.
   private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {

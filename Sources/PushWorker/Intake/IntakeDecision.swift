@@ -3,8 +3,8 @@ import PushCore
 
 /// The next action for a job that was taken from the queue. Pure.
 enum IntakeDecision: Equatable {
-  /// The job becomes a campaign. `untimely` means that only the present time makes it invalid: then it must be known
-  /// already.
+  /// The job becomes a campaign. `untimely` is the error of a job that is invalid only at the present time. The store
+  /// then accepts the job only if it already has the campaign.
   case activate(Campaign, untimely: JobError? = nil)
   /// The job goes to the dead list.
   case deadLetter(reason: String, hint: String)
@@ -37,7 +37,7 @@ enum IntakeDecision: Equatable {
   /// Decides by the store's refusal of a campaign; `nil` if the job is not the cause.
   init?(_ error: StoreError) {
     switch error.damage {
-    // Damaged data under its id, or in its slices.
+    // The data of the campaign or of its slices is damaged.
     case .campaign?, .slice?: break
     default: guard error.code == .invalid else { return nil }
     }

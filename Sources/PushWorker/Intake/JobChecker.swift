@@ -5,11 +5,10 @@ import Synchronization
 /// Runs checks of jobs one after the other on a separate thread, each with a limit on its processor time. Pushes never
 /// wait for a check.
 ///
-/// Swift can't stop running code from outside. A check that exceeds the limit continues alone, and the next check gets
-/// another thread.
+/// Swift can't stop running code from outside. A check that exceeds the limit therefore continues on its thread, and
+/// the next check gets a new thread.
 ///
-/// The limit counts processor time, not elapsed time: on a busy machine, a check takes longer through no fault of the
-/// job.
+/// The limit counts processor time, not elapsed time, because a busy machine delays checks of any job.
 final class JobChecker: Sendable {
   /// The error of a check that took longer than the limit.
   struct TooExpensive: Error {
@@ -28,7 +27,8 @@ final class JobChecker: Sendable {
     var interrupt: (@Sendable () -> Void)?
   }
 
-  /// Maximum number of checks that continue alone: each keeps a core busy. Further checks wait until one of them ends.
+  /// Maximum number of checks that continue after their limit, because each keeps a core busy. Further checks wait
+  /// until one of them ends.
   private static let mostAbandoned = 2
   /// Minimum time in ns between two measurements of a check near its limit.
   private static let shortestWait: UInt64 = 50_000_000
@@ -53,7 +53,7 @@ final class JobChecker: Sendable {
     interrupt?()
   }
 
-  /// Runs a check. The time before its turn does not count. Only one caller at a time may use this.
+  /// Runs a check. The time before the check starts does not count. Only one caller at a time may call this function.
   ///
   /// - Throws: ``TooExpensive``, ``Stopped``, or what the check throws.
   func run<Answer: Sendable>(_ check: @escaping @Sendable () throws -> Answer) async throws -> Answer {
@@ -110,7 +110,7 @@ final class JobChecker: Sendable {
     }
   }
 
-  /// The caller that waits for a check. The check, its limit or a stop resumes it, once.
+  /// The caller that waits for a check. The check, its limit or a stop resumes the caller, exactly one time.
   private final class Waiting<Answer: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Answer, any Error>?>
 

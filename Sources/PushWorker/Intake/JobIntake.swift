@@ -15,19 +15,19 @@ struct JobIntake: Sendable {
   private struct Arrival {
     /// The entry on the worker's list.
     var entry: [UInt8]
-    /// The job without users whose erasure is pending.
+    /// A copy of the job without the users whose erasure is pending.
     var job: [UInt8]
-    /// The job with the content of its templates.
+    /// A copy of the job with the content of its templates.
     var resolved: [UInt8]
     /// The id of its campaign, if this is a run of a recurring job.
     var run: String?
   }
 
-  /// Number of worker lives that may begin the intake of a job before it is given up. One or two may have died of
-  /// something else at that moment. A check takes milliseconds, so three have died of the job.
+  /// Number of worker processes that may die during the intake of a job before the job goes to the dead list. One or
+  /// two deaths may have another cause. A check takes milliseconds, so the job is the cause of three deaths.
   static let mostLives = 3
-  /// Number of attempts before a job that meets damaged data goes to the dead list. After the first, the data may be
-  /// rebuilt.
+  /// Number of failed attempts after which a job that needs damaged data goes to the dead list. After the first
+  /// failure, the data may be rebuilt.
   static let mostFailures = 3
 
   let store: CampaignStore
@@ -63,7 +63,8 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// Returns whether an error comes from the job or from data that it names. Then other jobs can still be taken in.
+  /// Returns whether an error comes from the job or from data that the job names. Such an error does not affect other
+  /// jobs.
   static func isOfTheJob(_ error: any Error) -> Bool {
     if let error = error as? StoreError { return !error.concernsEverybody }
     return error is JobError || error is JSONSyntaxError
@@ -137,14 +138,14 @@ struct JobIntake: Sendable {
 
   /// Returns the reason why a campaign needs approval and its number of pushes; `nil` for a campaign that needs none.
   ///
-  /// The sizes of the sets give an upper bound, which comes from samples. If the bound is a tenth of the limit or more,
-  /// the worker counts user by user, as `submit --estimate` does. An audience above ``mostCounted`` is not counted: the
-  /// bound decides.
+  /// The sizes of the sets give a bound, which comes from samples. If the bound is more than a tenth of the limit, the
+  /// worker counts user by user, as `submit --estimate` does. For an audience above ``mostCounted``, the bound decides
+  /// without a count.
   private func whyApprovalIsNeeded(
     _ campaign: Campaign, _ job: [UInt8]
   ) async throws -> (reason: String, reached: Reached?)? {
     guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
-    // The estimate needs the definitions of the segments that are rules.
+    // The estimate needs the definitions of segments that are named expressions.
     var known = campaign
     known.recipients.definitions = try await store.queue.check(known)
     let sizes = try await store.limits.estimate(of: known).targets
@@ -180,9 +181,9 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// The part of the limit from which a campaign is counted. The bound comes from samples and from the devices of an
-  /// average user, but the users of one audience may have more devices. Counting every job would cost jobs for single
-  /// users four round trips each.
+  /// Divisor of the approval limit: a campaign is counted if its bound exceeds the limit divided by this number. The
+  /// bound comes from samples and from the devices of an average user, but the users of one audience may have more
+  /// devices. Counting every job would cost a job for a single user four round trips.
   private static let estimateMargin = 10
   /// Maximum number of targets, by the sizes of the sets, that a worker counts user by user. The worker takes in no
   /// other job during the count, so the count is bounded.

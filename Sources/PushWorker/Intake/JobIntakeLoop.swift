@@ -5,12 +5,12 @@ import PushCore
 /// Takes jobs from the queue. They become campaigns, or go to the dead list with the reason.
 final class JobIntakeLoop: WorkerPart {
   let environment: WorkerEnvironment
-  /// The same store through a third client, which a wait for a job blocks most of the time.
+  /// The same store through a third client. A wait for a job blocks this client most of the time.
   private let blocking: CampaignStore
   private let membership: FleetMembership
   private let failover: FailoverService
-  /// The server's number for the connection that waits for jobs, to end a wait; `nil` before the first wait and after
-  /// the intake has ended.
+  /// Redis' id of the connection that waits for jobs, with which the worker ends a wait; `nil` before the first wait
+  /// and after the intake has ended.
   private var connection: Int?
   /// Held jobs that take long to check.
   private var largeJobs = LargeJobs()
@@ -38,8 +38,8 @@ final class JobIntakeLoop: WorkerPart {
     loop.start { await self.endWait() }
   }
 
-  /// Ends the wait for a job. Repeats this, because a wait may be about to begin. If Redis refuses, the wait ends at
-  /// its time limit.
+  /// Ends the wait for a job. Repeats the call, because a wait may be about to begin. If Redis refuses the call, the
+  /// wait ends at its time limit.
   private func endWait() async {
     while let connection {
       try? await sharedStore.queue.endWait(of: connection)
@@ -47,13 +47,13 @@ final class JobIntakeLoop: WorkerPart {
     }
   }
 
-  /// Time limit of one wait for a job, in seconds, and duration of a turn without a wait. Shorter than a lease without
-  /// a heartbeat. If Redis gives a job to a stopped worker, the job must be in its list before the worker counts as
-  /// dead. Others then search the list. A stopping worker ends the wait.
+  /// Time limit of one wait for a job, in seconds, and duration of a turn without a wait. It is shorter than the time
+  /// after which a worker without a heartbeat counts as dead. If Redis gives a job to a suspended worker, the job is
+  /// then in the list of that worker before other workers search the list. A stopping worker ends the wait earlier.
   private static let intakeWait = 3
 
-  /// Time in ns between checks of Redis' free memory while no job comes. They cost Redis more than everything else that
-  /// an idle worker asks.
+  /// Time in ns between checks of Redis' free memory while no job arrives. These checks cost Redis more than all other
+  /// calls of an idle worker.
   private static let roomInterval: UInt64 = 60_000_000_000
 
   /// Takes in small jobs in this task, and large jobs in a second task.
@@ -71,7 +71,7 @@ final class JobIntakeLoop: WorkerPart {
     // A worker that got a job waits for the next one, because there may be many.
     var waits = true
     var nextLook: UInt64 = 0
-    // An earlier life of this name, or a lost reply, may have left jobs in the worker's own list.
+    // An earlier process with this name, or a lost reply, may have left jobs in the worker's own list.
     var mayHaveLeftover = true
     while !life.isStopping {
       do {
@@ -161,13 +161,14 @@ final class JobIntakeLoop: WorkerPart {
     }
   }
 
-  /// Pauses without waiting for a job: the fleet is large, or this worker holds the maximum number of large jobs.
+  /// Pauses without waiting for a job, because the fleet is large or this worker holds the maximum number of large
+  /// jobs.
   private func leaveWaitingToOthers() async {
     await signals.intake.wait(milliseconds: Self.intakeWait * 1000, on: loop)
   }
 
-  /// Waits for a job. Asks for the connection's number at the start and after errors. If the number has changed, a wait
-  /// that a stop should end lasts until its time limit.
+  /// Waits for a job. Reads the connection's id at the start and after errors. If the id has changed without an error,
+  /// a stop can't end the wait, which then lasts until its time limit.
   private func awaitJob() async throws -> [UInt8]? {
     if connection == nil { connection = try await blocking.queue.intakeConnection() }
     guard !life.isStopping else { return nil }

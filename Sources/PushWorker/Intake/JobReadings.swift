@@ -16,15 +16,15 @@ struct JobReadings {
     }
   }
 
-  /// Result of a reading: the campaign, and the campaigns of all legs that are expanded together with it, in their order;
-  /// none for one leg.
+  /// Result of a reading: the campaign, and the campaigns of all legs that are expanded together, in their order. The
+  /// list is empty for a campaign with one leg.
   typealias Reading = Result<(campaign: Campaign, legs: [Campaign]), JobError>
 
   /// Maximum number of results that wait to be taken. Each is a parsed job, which may have some megabytes.
   private static let most = 16
 
-  /// Reads large jobs one at a time. One takes a fraction of a second, and Swift's executor has only as many threads as
-  /// there are cores.
+  /// Thread that reads large jobs, one at a time. Reading a large job takes a fraction of a second and would block one
+  /// of the few threads of Swift's executor, which has one thread per core.
   private static let thread = ComputeThread(priority: .low)
 
   private var underWay: [Key: (task: Task<Reading, Never>, isLarge: Bool)] = [:]
@@ -41,7 +41,7 @@ struct JobReadings {
   /// Removes and returns the result of a reading that has ended.
   mutating func take(_ key: Key) -> Reading? { done.removeValue(forKey: key) }
 
-  /// Returns the reading of a job. Starts it if there is none. A caller that gets a new reading must call
+  /// Returns the reading of a job. Starts a reading if there is none. A caller that gets a new reading must call
   /// ``end(_:keeping:)`` when the reading has ended.
   ///
   /// - Parameter hook: Called with the job before it is read; `nil` except in tests.

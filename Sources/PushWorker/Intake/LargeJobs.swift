@@ -3,8 +3,8 @@
 struct LargeJobs {
   /// Minimum size of a large job, in bytes. A smaller job is checked within a millisecond.
   private static let size = 16_384
-  /// Maximum number of large jobs that a worker takes from the queue before their turn, so that small jobs behind them
-  /// need not wait. Each has at most a megabyte (`CampaignJob.maximumSize`).
+  /// Maximum number of large jobs that a worker holds, so that small jobs behind them in the queue need not wait. Each
+  /// has at most 1 MiB (`CampaignJob.maximumSize`).
   private static let most = 16
 
   private(set) var entries: [[UInt8]] = []

@@ -3,8 +3,8 @@ import CampaignStore
 /// Applies the reports of apps and backends about users, devices and pushes, in the worker that holds the housekeeping
 /// lease.
 ///
-/// The result depends only on the times of the events. So a page may be applied again, or by two workers at the same
-/// time.
+/// The result depends only on the times of the events. A page may therefore be applied twice, or by two workers at the
+/// same time.
 final class RegistrationIntake: WorkerPart {
   let environment: WorkerEnvironment
   private let membership: FleetMembership

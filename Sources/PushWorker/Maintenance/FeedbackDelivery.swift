@@ -2,9 +2,9 @@ import CampaignStore
 
 /// Partitions of slices whose prunes must still be delivered to the partitions of the tokens.
 struct UndeliveredPrunes {
-  /// Number of partitions for which the worker makes a round trip before a second has passed. The owner index of a
-  /// token is in the token's partition. A delivery therefore costs one script call for each partition, whatever the
-  /// number of its tokens.
+  /// Number of partitions from which the worker delivers prunes immediately instead of once a second. The owner index
+  /// of a token is in the token's partition. A delivery therefore costs one script call for each partition, whatever
+  /// the number of tokens.
   private static let deliveredTogether = 64
 
   private var partitions: Set<Int> = []

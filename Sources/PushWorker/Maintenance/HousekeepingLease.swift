@@ -1,16 +1,17 @@
 import CampaignStore
 
-/// The lease on the housekeeping tasks. Its holder is the maintenance leader: the one worker of the fleet that runs
-/// these tasks, and that publishes a signal regularly. Confined to the worker's loop. Time is an argument, in ns of
+/// The lease on the housekeeping tasks. The worker that holds the lease is the maintenance leader: it runs these tasks
+/// for the fleet and publishes a signal regularly. Confined to the worker's loop. Time is an argument, in ns of
 /// `EventLoop.now`.
 final class HousekeepingLease {
   /// Time in ms between two signals while a campaign runs, and between two runs of the tasks.
   static let beat = 250
   /// Minimum and maximum number of runs for each signal while no campaign runs. A signal costs Redis a write for each
-  /// worker, and a late signal can't delay a campaign. Signals are therefore rarer in a larger fleet, whose heartbeats
-  /// detect an expired lease sooner.
+  /// worker, and a late signal can't delay a campaign. Signals are therefore rarer in a larger fleet. The more frequent
+  /// heartbeats of a larger fleet detect an expired lease sooner.
   private static let idleBeats = 4...16
-  /// Number of workers in the fleet for each of these runs.
+  /// Divisor of the fleet's size: while no campaign runs, there are `fleet / workersPerLook` runs for each signal,
+  /// within ``idleBeats``.
   private static let workersPerLook = 4
   /// Time in ms that a worker waits for a late signal.
   private static let patience = 200
@@ -25,11 +26,11 @@ final class HousekeepingLease {
   private var nextSweep: UInt64 = 0
   /// Number of runs so far.
   private var beats = 0
-  /// Whether the next run checks the other workers. Every second run has such a check, and after two checks a worker
-  /// counts as dead, so this takes less than a second. The first run of a leader also has a check, because no other
-  /// worker detects that the former leader has died.
+  /// Whether the next run checks the other workers. Every second run has such a check. A worker counts as dead after
+  /// two checks, so the detection takes less than a second. The first run of a leader also has a check, because only
+  /// the leader detects that the former leader has died.
   private var looksNext = true
-  /// The run with the next signal to a fleet without campaigns.
+  /// The number of the run that sends the next signal while no campaign runs.
   private var nextIdleBeat = 0
   /// Time of the last signal; `nil` if no leader is known.
   private var lastBeat: UInt64?
@@ -40,8 +41,8 @@ final class HousekeepingLease {
 
   /// Records a signal.
   ///
-  /// - Parameter next: Time in ms until the next signal, as the leader announced it. Limited to the longest interval of
-  ///   this code.
+  /// - Parameter next: Time in ms until the next signal, as the leader announced it. Limited to the longest interval in
+  ///   ``idleBeats``.
   func heard(_ now: UInt64, next: Int) {
     lastBeat = now
     interval = min(max(Self.beat, next), Self.beat * Self.idleBeats.upperBound)
@@ -52,7 +53,7 @@ final class HousekeepingLease {
   func untilMissing(_ now: UInt64) -> Int {
     guard let lastBeat else { return 0 }
     var end = Self.end(of: interval, after: lastBeat)
-    // While a campaign runs, a time that was announced for a fleet without campaigns does not count.
+    // While a campaign runs, the longer time that the leader announced for a fleet without campaigns does not count.
     if let busySince { end = min(end, Self.end(of: Self.beat, after: max(lastBeat, busySince))) }
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
@@ -62,7 +63,7 @@ final class HousekeepingLease {
     moment + UInt64(2 * interval + patience) * 1_000_000
   }
 
-  /// Records that the worker holds slices. So a campaign runs, and each run has a signal.
+  /// Records that the worker holds slices. A campaign therefore runs, and each run of the leader sends a signal.
   ///
   /// - Returns: Whether a missing signal is now detected sooner.
   func noteBusy(_ now: UInt64) -> Bool {
@@ -74,7 +75,8 @@ final class HousekeepingLease {
   /// Records that the worker holds no slice.
   func noteIdle() { busySince = nil }
 
-  /// Records that a heartbeat found no leader. This worker then does not wait for a signal.
+  /// Records that a heartbeat found no leader. This worker then tries to become the leader without waiting for a
+  /// signal.
   func heardOfNone() { lastBeat = nil }
 
   /// Returns the time in ms from this run's signal to the next one, in a fleet without campaigns; `nil` if this run has
@@ -108,7 +110,7 @@ final class HousekeepingLease {
     interval = Self.beat
   }
 
-  /// Counts a run. Returns whether the run checks the other workers.
+  /// Counts a run, and returns whether it checks the other workers.
   func looksAround() -> Bool {
     beats += 1
     defer { looksNext.toggle() }
@@ -124,7 +126,7 @@ final class HousekeepingLease {
 
   /// Number of sweep steps between two searches for lost references and lost scheduled campaigns.
   private static let rareEvery = 8
-  /// Time in seconds of a sweep through all partitions.
+  /// Duration in seconds of a sweep through all partitions.
   private static let sweepTime = 256
 
   /// Returns the partitions of the next sweep step, and whether the step searches for lost references and campaigns.

@@ -36,8 +36,8 @@ final class Maintenance: WorkerPart {
   /// Registers new webhooks, so that they get every event from now on. Called before the worker takes anything.
   func registerWebhooks() async throws { try await webhooks.register() }
 
-  /// Runs the tasks for which no other part waits: deliveries to webhooks, and checks of backends. The function returns
-  /// when its task is cancelled.
+  /// Runs the deliveries to webhooks and the checks of backends. No other part waits for these tasks. The function
+  /// returns when its task is cancelled.
   func runUnattended() async {
     await loop.withGroup { group in
       if self.webhooks.isNeeded { self.loop.start(in: &group) { await self.webhooks.run() } }
@@ -65,7 +65,7 @@ final class Maintenance: WorkerPart {
         } else if housekeeping.untilMissing(EventLoop.now) == 0 {
           wait = HousekeepingLease.look
         } else {
-          // Because of the random part, the workers of the fleet do not ask at the same time.
+          // The random part keeps the workers of the fleet from asking at the same time.
           wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...HousekeepingLease.look)
         }
       } catch {
@@ -134,7 +134,7 @@ final class Maintenance: WorkerPart {
     }
     registrations.apply(chores.events)
     if housekeeping.isSweepDue(heard) { try await sweep() }
-    // More work is due. Entries that can't be handled must not delay the others.
+    // Runs again immediately if more slices may be due. Entries that can't be handled must not delay the others.
     if chores.isMoreDue { return 0 }
     return min(HousekeepingLease.beat, chores.nextScheduled ?? .max)
   }
@@ -158,8 +158,8 @@ final class Maintenance: WorkerPart {
     }
   }
 
-  /// Sweeps through a few partitions: delivers remaining prunes, and completes unfinished registrations. Some steps
-  /// also search for slices without a reference and for campaigns that are missing in the schedule.
+  /// Sweeps through a few partitions: delivers remaining prunes, and completes unfinished registrations. Every eighth
+  /// step also searches for slices without a reference and for campaigns that are missing in the schedule.
   private func sweep() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
     for partition in partitions {
@@ -179,7 +179,7 @@ final class Maintenance: WorkerPart {
         tell(begun: repaired.begun)
       }
     }
-    // Also after a failure, so that the next leader continues after this step.
+    // Stores the positions also after a failure, so that the next leader continues after this step.
     try await sharedStore.fleet.write(housekeeping.notes)
   }
 

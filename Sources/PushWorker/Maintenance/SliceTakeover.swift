@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// Gives back the slices of a dead worker, or of an earlier life of this worker.
+/// Gives back the slices of a dead worker, or of an earlier process with this worker's name.
 struct SliceTakeover: WorkerPart {
   let environment: WorkerEnvironment
 

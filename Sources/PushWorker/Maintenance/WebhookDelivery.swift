@@ -23,8 +23,8 @@ final class WebhookDelivery: WorkerPart {
   /// Whether there are webhooks.
   var isNeeded: Bool { !environment.configuration.webhooks.isEmpty }
 
-  /// Runs until its task is cancelled. No other part waits for it: an event that was not recorded as delivered is
-  /// delivered again.
+  /// Runs until its task is cancelled. No other part waits for the end of a delivery, because an event that is not
+  /// recorded as delivered is delivered again.
   func run() async {
     await loop.withGroup { group in
       if self.environment.configuration.webhooks.contains(where: { $0.kinds.contains(.alarms) }) {
@@ -76,7 +76,7 @@ final class WebhookDelivery: WorkerPart {
     var standing = standing
     do {
       while let end = try await deliverPage(to: webhook, from: &standing) {
-        // Skips entries that are not changes: Carillon did not write them.
+        // If the page ends with entries that are not changes, skips them: Carillon did not write these entries.
         guard end != standing.position else { continue }
         standing = WebhookStanding(name: webhook.name, position: end)
         try await sharedStore.results.keep(standing)

@@ -4,8 +4,8 @@ import PushTransport
 
 /// Decides what a webhook receives, and when a delivery is retried. Pure: time is an argument.
 enum WebhookPolicy {
-  /// Time in ms between two checks for events. An event arrives well within a second, and only one worker of the fleet
-  /// asks Redis for two small replies.
+  /// Time in ms between two checks for events. A webhook gets an event well within a second. The checks are cheap,
+  /// because only one worker of the fleet makes them and Redis returns two small replies.
   static let interval = 250
   /// Time in ms between two checks for alarms that were raised or cleared.
   static let alarmInterval = 15_000

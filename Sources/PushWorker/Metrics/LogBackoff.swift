@@ -20,7 +20,7 @@ struct LogBackoff {
       unsaid += 1
       return nil
     }
-    // An error that had ended starts again with the shortest pause.
+    // If the error paused for longer than twice the interval, the intervals start again from the shortest.
     pause = now - last > 2 * pause ? Self.shortest : min(2 * pause, Self.longest)
     defer { unsaid = 0 }
     toldAt = now

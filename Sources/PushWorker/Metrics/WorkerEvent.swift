@@ -4,7 +4,7 @@ public import CampaignStore
 /// An event for the log. It never contains a token, a payload or a secret.
 public enum WorkerEvent: Sendable {
   case started(name: String)
-  /// - Parameter isTransactional: Whether it goes to users on its app's suppression lists too.
+  /// - Parameter isTransactional: Whether the campaign also goes to users on its app's suppression lists.
   case activated(campaign: String, isTransactional: Bool)
   /// The start time of a scheduled campaign has come.
   case campaignStarted(campaign: String)
@@ -14,7 +14,8 @@ public enum WorkerEvent: Sendable {
   case eventsSuperseded(list: EventList, count: Int)
   /// Devices have time zones that this machine does not know. They use the campaign's default zone.
   case zonesUnknown(campaign: String, zones: [String], instead: String)
-  /// A campaign has waited long enough for registration events. It begins before this many events are applied.
+  /// A campaign has waited long enough for registration events. It begins although this many events are not applied
+  /// yet.
   case overtook(campaign: String, events: Int)
   /// A job went to the dead list under this key. The job may have no id.
   case deadLettered(key: String, campaign: String?, reason: String)
@@ -29,7 +30,7 @@ public enum WorkerEvent: Sendable {
   case controlApplied(campaign: String, state: CampaignState)
   /// The worker sends a campaign that was resumed.
   case resumed(campaign: String)
-  /// A gate has chosen the variant that the later stages of a campaign get.
+  /// A gate has chosen the variant for the later stages of a campaign.
   case decided(campaign: String, variant: String)
   /// The next stage of a campaign begins.
   case opened(campaign: String, stage: String)
@@ -60,11 +61,12 @@ public enum WorkerEvent: Sendable {
   case throttled(app: String, share: Double, reason: String)
   /// The backend is healthy again, and its campaigns are as fast as before.
   case throttleEnded(app: String)
-  /// A push service refuses pushes, because a quota is used up. The fleet sends at this rate for now.
+  /// A push service refuses pushes, because a quota is used up. The fleet sends at this rate until the quota permits
+  /// more.
   case quotaExceeded(quota: String, perSecond: Double)
   /// The state of the connections to a push service, logged from time to time.
   case connections(service: String, endpoint: String, PoolState)
-  // Events of slices, for the search for a fault.
+  // Events of slices, for debugging.
   /// A slice was claimed. Contains the number of its targets if it is sealed.
   case claimed(slice: SliceReference, targets: Int?)
   /// The targets of a slice are fixed.

@@ -46,7 +46,7 @@ public struct WorkerMetrics: Sendable {
   public var quotas: [Quota]
   public var totals: WorkerTotals
   public var events: WorkerEventCounts
-  /// Maximum number of targets in doubt. `windowUsed` is the number that may be in doubt now.
+  /// Maximum number of targets in doubt. `windowUsed` is the number of targets that may be in doubt now.
   public var window: Int
   public var windowUsed: Int
   public var slicesInHand: Int
@@ -72,7 +72,7 @@ public struct WorkerEventCounts: Sendable, Equatable {
   public var declines = 0
   /// Slices of dead workers that were given back to all workers.
   public var requeuedSlices = 0
-  /// Slices that were taken over with targets in doubt. `takenOverInDoubt` counts these targets.
+  /// Slices that were taken over with targets in doubt. `takenOverInDoubt` is the number of these targets.
   public var takeovers = 0
   public var takenOverInDoubt = 0
   public var lostSlices = 0

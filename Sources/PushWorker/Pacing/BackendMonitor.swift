@@ -40,8 +40,8 @@ final class BackendMonitor: WorkerPart {
     }
   }
 
-  /// Reads the health of the backends for the first campaign of an app with a backend. A worker without slices does not
-  /// read it.
+  /// Reads the health of the backends when the worker takes its first campaign of an app with a backend. A worker
+  /// without slices does not read the health regularly.
   func learn() async {
     do {
       follow(try await sharedStore.limits.backends())

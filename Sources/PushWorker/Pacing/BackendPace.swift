@@ -3,8 +3,9 @@ import PushTransport
 
 /// The speed of an app's campaigns while its backend is slow or failing. Time is an argument.
 ///
-/// Users who open a push cause load on the backend, so the health of the backend controls the speed. Each bad check
-/// halves the share, down to a bound. Each good check adds a tenth of the full rate. A single bad check has no effect.
+/// Users who open a push cause load on the backend, so the health of the backend controls the speed. The first bad
+/// check of a backend with the full share has no effect. Every other bad check halves the share, down to a bound. Each
+/// good check adds a tenth of the full rate.
 enum BackendPace {
   /// Consecutive bad checks before the share falls.
   static let patience = 2

@@ -3,8 +3,9 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Campaigns whose every push would fail here. The cause may be this worker's alone: its settings or its way to the
-/// push service. So this worker leaves them to others, and pauses them only when every live worker declines them.
+/// Campaigns that this worker declines, because every push of them would fail here. The cause may affect only this
+/// worker, for example its settings or its network path to the push service. This worker therefore leaves these
+/// campaigns to other workers, and pauses a campaign only when every live worker declines it.
 final class DeclinedCampaigns: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -51,7 +52,7 @@ final class DeclinedCampaigns: WorkerPart {
       case .outdated: withdraw(id, round: decline.round)
       }
     } catch {
-      // The next heartbeat repeats it.
+      // The next heartbeat repeats the call.
       log.report("could not decline campaign \(id)", error)
     }
   }
@@ -62,8 +63,9 @@ final class DeclinedCampaigns: WorkerPart {
     wakeClaims()
   }
 
-  /// Declines every held campaign whose credential was stopped: nothing is sent with it, so no answer would come. The
-  /// refusal that stopped it may concern a push of another campaign, or no push.
+  /// Declines every held campaign whose credential was stopped. Nothing is sent with such a credential, so no answer
+  /// would decline the campaign later. The refusal that stopped the credential may concern a push of another campaign,
+  /// or no push.
   func declineForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context

@@ -1,5 +1,5 @@
-/// Campaigns that this worker declines, because of its own settings or the campaign's. Other workers may send them.
-/// Pure.
+/// Campaigns that this worker declines. The cause may be the settings of this worker or of the campaign, so other
+/// workers may send them. Pure.
 struct Declines {
   struct Decline: Equatable {
     /// Number of resumes of the campaign. After a later resume, this worker tries the campaign again.
@@ -14,10 +14,10 @@ struct Declines {
 
   private(set) var raised: [String: Decline] = [:]
 
-  /// The campaigns of which no slice may be taken.
+  /// The campaigns from which this worker must not take a slice.
   var campaigns: Set<String> { Set(raised.keys) }
 
-  /// - Returns: `false` if it is declined already in this round.
+  /// - Returns: `false` if the campaign is already declined in this round.
   mutating func raise(_ id: String, round: Int, reason: String, remedy: String, at now: UInt64) -> Bool {
     guard raised[id].map({ $0.round < round }) ?? true else { return false }
     raised[id] = Decline(round: round, reason: reason, remedy: remedy, since: now)
@@ -26,6 +26,6 @@ struct Declines {
 
   func applies(to id: String, round: Int) -> Bool { raised[id].map { $0.round >= round } ?? false }
 
-  /// - Returns: Whether it was declined.
+  /// - Returns: Whether the campaign was declined.
   mutating func drop(_ id: String) -> Bool { raised.removeValue(forKey: id) != nil }
 }

@@ -1,12 +1,13 @@
 import PushCore
 
-/// Answers to a campaign whose guard is open that this worker has not reported to the fleet. Until it has reported
-/// them, the worker may change only a limited number of devices. The damage by a wrong setting in the middle of a
+/// Answers to a campaign with an open guard that this worker has not reported to the fleet. Until the worker has
+/// reported them, it may change only a limited number of devices. The damage by a wrong setting in the middle of a
 /// campaign therefore does not grow with the fleet.
 ///
-/// A worker alone is the whole fleet and reports nothing.
+/// The only worker of a fleet reports nothing.
 struct GuardReports {
-  /// The latest answers since the last report, good and bad in proportion.
+  /// The latest answers since the last report. Old answers are removed in a way that keeps the proportion of bad
+  /// answers.
   private var news = GuardCounts()
   /// All bad answers since the last report.
   private var bad = GuardCounts()
@@ -14,7 +15,7 @@ struct GuardReports {
   private var told = (news: GuardCounts(), bad: GuardCounts())
   private(set) var isReporting = false
   private var reportedAt: UInt64 = 0
-  /// The number of the next report, from 1. An answer is part of the next report after it.
+  /// The number of the next report, from 1. The answers that are counted now are part of it.
   private(set) var report = 1
 
   /// Minimum time between two reports, in ns.

@@ -146,7 +146,7 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  /// Ends the suspension of a guard, because the answers of the other workers are as bad, or there are no other
+  /// Ends the suspension of a guard, because the answers of the other workers are equally bad, or there are no other
   /// workers.
   private func goOn(_ context: CampaignContext) {
     if context.guard.goOn() { note(decided: context) }
@@ -159,7 +159,7 @@ final class GuardService: WorkerPart {
 
   // MARK: Open guard
 
-  /// Returns whether this worker may change a device before the fleet has received the answer.
+  /// Returns whether this worker may change a device before it has reported the answer to the fleet.
   func mayAct(on context: CampaignContext) -> Bool {
     context.guard.isOff
       || !context.guard.isSuspended && context.reports.mayAct(context.guard.policy, fleet: environment.fleet)
@@ -195,8 +195,8 @@ final class GuardService: WorkerPart {
     wakeSlices()
   }
 
-  /// Reports the last answers to a campaign with an undecided guard, after the worker released its last slice. Also
-  /// gives unused permits back. The guards of other workers use both.
+  /// Reports the last answers to a campaign with an undecided guard, after this worker released its last slice of the
+  /// campaign. Also returns unused permits. Other workers use the permits, and their guards use the answers.
   func tellRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,
       !slices.sessions.contains(where: { $0.context === context }),
@@ -243,8 +243,8 @@ final class GuardService: WorkerPart {
   /// has tripped, or an operator paused the campaign before the guard had decided. In the second case, the operator may
   /// know about a problem. A worker that stops decides by the answers that it has.
   ///
-  /// - Parameter report: Number of a report to the fleet. Only answers that wait for this report or an earlier one are
-  ///   handled.
+  /// - Parameter report: Number of a report to the fleet. The function handles only answers that wait for this report
+  ///   or an earlier one.
   func carryOut(_ session: SliceSession, reportedUpTo report: Int = .max) {
     let guarding = session.context.guard
     if guarding.isSuspended, session.intent == .send { return }
@@ -270,7 +270,8 @@ final class GuardService: WorkerPart {
   func drop(_ answer: DeferredAnswer, of session: SliceSession) {
     switch session.intent {
     case .cancel: return recorder.append(answer, to: session, fate: .keep)
-    // The target is in doubt for the new owner, and must stay in doubt. With an outcome, it would not be sent again.
+    // The target is in doubt for the new owner, and must stay in doubt. With an outcome, the new owner would not send
+    // the target again.
     case .lost: return credit.giveBack(1, of: session)
     case .send, .leave: break
     }

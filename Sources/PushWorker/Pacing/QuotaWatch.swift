@@ -2,8 +2,8 @@ import CampaignStore
 
 /// Decides when this worker reports to the fleet that a quota refuses pushes. Pure: time is an argument.
 ///
-/// A quota that is used up refuses every push. A service that is busy for a moment refuses single pushes. These are only
-/// sent again.
+/// When a quota is used up, the service refuses every push. A service that is busy for a moment refuses single pushes,
+/// which are sent again without a report.
 struct QuotaWatch {
   /// Number of pushes that exceeded the quota, since the start of the worker.
   private(set) var exceeded = 0
@@ -21,7 +21,7 @@ struct QuotaWatch {
   static let mostGap = 4.0
   /// Value of ``gap`` while no push is refused.
   private static let largestGap = 64.0
-  /// Share of the latest push in the average: about twenty refused pushes in a row cause a report.
+  /// Weight of the latest gap in the average: about twenty refused pushes in a row cause a report.
   private static let weight = 0.125
 
   /// Records a push that exceeded the quota.

@@ -1,6 +1,7 @@
 import CampaignStore
 
-/// Permits of a rate that this worker holds. They are granted for a short time and released in steps.
+/// The permits of one rate that this worker holds. Redis grants them for a short time, and this type releases them in
+/// steps.
 ///
 /// Permits expire quickly. Otherwise a worker that was stopped could send a large burst when it continues. The next
 /// request returns unused permits. Permits of a dead worker are lost until the bucket grants them again.
@@ -9,7 +10,7 @@ struct RateLease {
   private(set) var allowance = 0
   /// Permits spent on credit that a slice has requested from Redis.
   private(set) var reserved = 0
-  /// `EventLoop.now` since which only the rate limits its pushes; `nil` while something else limits them.
+  /// `EventLoop.now` since which only this rate delays pushes; `nil` while another limit delays them.
   private(set) var limitedSince: UInt64?
   private(set) var isAsking = false
   /// `EventLoop.now` from which a new request makes sense.
@@ -38,13 +39,13 @@ struct RateLease {
     /// `EventLoop.now` at which they arrived.
     var at: UInt64 = 0
 
-    /// Maximum number of permits to use at the same time. Permits that were due more than two steps ago have expired.
+    /// Maximum number of released permits: the permits of two steps. Older permits have expired.
     var most: Int { max(1, 2 * ((total + RateLease.steps - 1) / RateLease.steps)) }
   }
 
   /// Lifetime of a grant, in ns.
   static let slice = UInt64(RateBucket.slice) * 1000
-  /// Number of steps in which a grant is released: each commit gets some permits, and there is no burst.
+  /// Number of steps in which a grant is released, so that each commit gets some permits and no burst occurs.
   static let steps = 5
 
   /// Releases the permits that are due, and expires old ones.
@@ -67,7 +68,7 @@ struct RateLease {
     reserved += count
   }
 
-  /// Records the result of that credit. The rest of the permits is available again.
+  /// Records how many of the spent permits were used. The other permits are available again.
   mutating func reconcile(spent count: Int, sent: Int) {
     // Permits that were spent before the rate applied were not counted.
     reserved = max(0, reserved - count)
@@ -77,7 +78,7 @@ struct RateLease {
     keepMost()
   }
 
-  /// Records used permits whose pushes were not sent. They go back with the next request.
+  /// Records used permits whose pushes were not sent. The next request returns them.
   mutating func giveBack(_ count: Int) {
     unused += count
     used = max(0, used - count)
@@ -97,13 +98,13 @@ struct RateLease {
     guard !isAsking, now >= dueAt else { return nil }
     guard wanted > 0 else { return rest(now) }
     guard wanted > allowance else { return nil }
-    // A worker that did not use all its permits requests a quarter more than it used. Other workers may need the rest.
+    // A worker that did not use all its permits requests only a quarter more than it used, because other workers may
+    // need permits.
     let usable = used + reserved
     return ask(unused > 0 ? min(wanted - allowance, usable + usable / 4 + 1) : wanted - allowance, now)
   }
 
-  /// Returns the last request when nothing is left to send; `nil` if no permit is left to return, or a request is in
-  /// flight.
+  /// Returns a request that only returns the unused permits; `nil` if none is unused, or a request is in flight.
   mutating func rest(_ now: UInt64) -> Question? {
     limitedSince = nil
     unused += allowance + lot.total - lot.released

@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// A rate that limits pushes of this worker: of a campaign, of its app, of the app's backend, or of a quota that apps
-/// share. Confined to the worker's loop.
+/// A rate that limits pushes of this worker. The rate belongs to a campaign, an app, the backend of an app, or a quota
+/// that apps share. Confined to the worker's loop.
 final class RateLimit {
   let subject: RateSubject
   private(set) var rate: CampaignRate
@@ -54,7 +54,7 @@ final class RateLimit {
     watch.note(limit: perMinute, sent: lease.total, now: now)
   }
 
-  /// Returns whether such a report is logged.
+  /// Returns whether a report of this quota is logged now.
   func shouldLogReport(_ now: UInt64) -> Bool { watch.shouldLog(now) }
 
   /// Applies the answer of Redis; `nil` for none.
@@ -82,7 +82,7 @@ final class RateLimit {
     }
   }
 
-  /// Returns whether the targets to send have just fallen below the number that the worker needs to hold.
+  /// Returns whether the number of targets to send has just fallen below ``ahead``.
   func runsShort(of wanted: Int) -> Bool {
     defer { isShort = wanted < ahead }
     return wanted < ahead && !isShort
@@ -104,10 +104,10 @@ extension [RateLimit] {
   /// Pushes that all workers may send in the next quarter of a second; `.max` for no limit.
   var soon: Int { inForce.reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
 
-  /// The smallest number of targets that are enough to hold; `nil` for no limit.
+  /// The smallest number of targets that the worker needs to hold; `nil` for no limit.
   var ahead: Int? { inForce.map(\.ahead).min() }
 
-  /// The rate that delays pushes, and the time since when. If several rates delay them, the rate with the latest time
+  /// The rate that delays pushes, and since when. If several rates delay the pushes, the rate with the latest time
   /// counts.
   var obstacle: (reason: String, since: UInt64)? {
     inForce.compactMap { limit in limit.lease.limitedSince.map { (reason: limit.reason, since: $0) } }

@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Gets permits for campaigns, apps and quotas that have a rate. Redis grants them to the fleet for a short time at a time.
+/// Gets permits for campaigns, apps and quotas that have a rate. Redis grants permits for a short time only.
 final class RateService: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -55,15 +55,15 @@ final class RateService: WorkerPart {
     table.follow(standings, of: known, now: Int(now))
   }
 
-  /// Returns the number of pushes that its rates permit a campaign now. After the campaign's deadline there is no
-  /// limit, because the remaining targets are recorded without a push.
+  /// Returns the number of pushes that a campaign's rates permit now. After the campaign's deadline there is no limit,
+  /// because the remaining targets are recorded without a push.
   func allowance(of context: CampaignContext) -> Int {
     if let deadline = context.schedule.deadline, deadline * 1000 <= Int(now) { return .max }
     return context.facts.limits.allowance
   }
 
-  /// Returns the number of targets of a campaign that the worker needs to hold; `nil` if the window and not a rate
-  /// limits the campaign.
+  /// Returns the number of targets of a campaign that the worker needs to hold; `nil` if the window limits the campaign
+  /// more than a rate does.
   func enough(of context: CampaignContext) -> Int? {
     guard !context.facts.limits.isEmpty, let ahead = context.facts.limits.ahead else { return nil }
     return ahead < 2 * environment.configuration.window ? ahead : nil
@@ -126,7 +126,7 @@ final class RateService: WorkerPart {
     wakeSlices(takingMore: false)
   }
 
-  /// Gives the unused permits of a campaign back after its last held slice was released.
+  /// Returns the unused permits of a campaign to Redis, after this worker released its last slice of the campaign.
   func tellRest(of context: CampaignContext) {
     for limit in context.facts.limits where limit.isInForce {
       let isNeeded = slices.sessions.contains { $0.context.facts.limits.contains { $0 === limit } }
@@ -151,10 +151,10 @@ final class RateService: WorkerPart {
     isCrowded ? Set(campaigns.contexts.filter { enough(of: $0.value) != nil }.keys) : []
   }
 
-  /// Releases a slice if the worker holds enough slices of its campaign. The worker did not know the campaign's rate
-  /// when it took the slice.
+  /// Gives a slice back if the worker already holds enough targets of its campaign. The worker did not know the
+  /// campaign's rate when it took the slice.
   ///
-  /// - Returns: whether it was given back.
+  /// - Returns: whether the slice was given back.
   func leaves(_ reference: SliceReference, _ context: CampaignContext) async throws -> Bool {
     guard let enough = enough(of: context) else { return false }
     let others = slices.sessions.filter { $0.slice.campaign == reference.campaign }
@@ -168,7 +168,7 @@ final class RateService: WorkerPart {
     return true
   }
 
-  /// Returns the reason, and the time since when, if only its rate delays a campaign.
+  /// Returns the reason, and since when, if only its rate delays a campaign.
   func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
     guard let obstacle = context.facts.limits.obstacle, now - obstacle.since >= Self.shortestWait,
       slices.sessions.contains(where: { $0.context === context && wanted(by: $0, now) > 0 })
@@ -176,6 +176,7 @@ final class RateService: WorkerPart {
     return obstacle
   }
 
-  /// Minimum wait in ns before it is reported. A shorter wait would end before an operator reads the report.
+  /// Minimum time in ns for which a rate delays pushes before the worker reports the rate. A shorter delay would end
+  /// before an operator reads the report.
   private static let shortestWait: UInt64 = 1_000_000_000
 }

@@ -10,7 +10,7 @@ struct RateTable {
   private var backends: [String: RateLimit] = [:]
   /// The rates of quotas, by name.
   private(set) var quotas: [String: RateLimit] = [:]
-  /// The smallest configured rate of the apps that share a quota, by its name.
+  /// The smallest configured rate of the apps that share a quota, by the name of the quota.
   private let configured: [String: Double]
 
   /// - Parameter apps: the apps of this worker.
@@ -21,8 +21,8 @@ struct RateTable {
     }
   }
 
-  /// Returns the rates that limit a campaign: its own, its app's backend's, and that of its service's quota, or its
-  /// app's.
+  /// Returns the rates that limit a campaign: its own rate, the rate of its app's backend, and the rate of its
+  /// service's quota. If the service has no quota, the rate of the app replaces the last one.
   mutating func limits(of campaign: Campaign, _ app: AppChannel, _ channel: ServiceChannel) -> [RateLimit] {
     var limits: [RateLimit] = []
     if let rate = campaign.delivery.rate { limits.append(RateLimit(.campaign(Self.subject(campaign, rate)), rate)) }
@@ -45,8 +45,9 @@ struct RateTable {
     return limits
   }
 
-  /// Returns the id whose token bucket limits a campaign. The legs of a stage share one bucket. If the rate follows from a
-  /// time, each leg sends its own targets in that time.
+  /// Returns the id whose token bucket limits a campaign. With a rate per second, the legs of a stage share one bucket.
+  /// If the rate follows from a duration or an end, each leg has its own bucket, because each leg sends its own targets
+  /// in that time.
   private static func subject(_ campaign: Campaign, _ rate: CampaignRate) -> String {
     guard case .perSecond = rate else { return campaign.id }
     return campaign.expandedTogether.first ?? campaign.id

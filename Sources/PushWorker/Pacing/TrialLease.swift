@@ -1,8 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Number of pushes that this worker may send for a campaign in its guard trial. The worker leases these sends from
-/// Redis.
+/// The pushes that this worker may send for a campaign in its guard trial. The worker leases these sends from Redis.
 struct TrialLease {
   /// Sends that were leased and not spent.
   private(set) var allowance = 0
@@ -21,9 +20,9 @@ struct TrialLease {
   private var told = GuardCounts()
   private var returned = 0
 
-  /// Answers of all workers that Redis has counted. If Redis has lost some of them, these are the answers that this
-  /// worker has reported. Otherwise a worker with enough answers would wait for other workers that may have no more
-  /// targets.
+  /// Answers of all workers that Redis has counted. If Redis has lost some of them, the property returns the answers
+  /// that this worker has reported. Otherwise a worker with enough answers would wait for other workers that may have
+  /// no more targets.
   var fleetCounts: GuardCounts {
     guard let counts = answer?.counts, counts.answers >= told.answers else { return told }
     return counts
@@ -38,18 +37,18 @@ struct TrialLease {
 
   /// Minimum time between two requests that are not urgent, in ns.
   private static let pace: UInt64 = 20_000_000
-  /// The same time for a campaign with a low rate, whose trial takes long.
+  /// Minimum time in ns between two requests for a campaign with a low rate, whose trial takes long.
   private static let slowPace: UInt64 = 200_000_000
   /// Time in ns without changes after which no more answers are expected, if nothing is in flight.
   private static let silence: UInt64 = 500_000_000
 
-  /// Uses sends for credit that is being requested.
+  /// Spends sends on credit that is being requested.
   mutating func spend(_ count: Int) {
     allowance -= count
     reserved += count
   }
 
-  /// Records how many of these sends were used. The others are available again.
+  /// Records how many of the spent sends were used. The others are available again.
   mutating func reconcile(spent count: Int, sent: Int) {
     reserved -= count
     allowance += count - sent
@@ -88,8 +87,8 @@ struct TrialLease {
       wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
 
-  /// Returns the counts that Redis has of this worker, for the question whether the worker should decline the campaign;
-  /// `nil` while another request is in flight or too recent.
+  /// Returns the counts that this worker has reported to Redis. With them, the worker asks Redis whether to decline the
+  /// campaign; `nil` while another request is in flight or too recent.
   mutating func withdrawal(now: UInt64) -> (told: GuardCounts, leased: Int)? {
     guard !isAsking, now - askedAt >= Self.pace else { return nil }
     isAsking = true
@@ -97,7 +96,7 @@ struct TrialLease {
     return (told, lent - returned)
   }
 
-  /// Records that the question was answered or has failed.
+  /// Records that the question of ``withdrawal(now:)`` was answered or has failed.
   mutating func endWithdrawal() { isAsking = false }
 
   /// Returns the last report after the worker released its last slice; `nil` if there is nothing to report. The report
@@ -122,7 +121,7 @@ struct TrialLease {
   mutating func take(_ answer: GuardTrialAnswer?, to question: Question, lease: UInt64, now: UInt64) {
     isAsking = false
     guard let answer else { return }
-    // After a gap in the answers, it is unknown whether anything changed.
+    // After a long time without an answer of Redis, it is unknown whether the counts changed in between.
     let isNews = answer.counts != self.answer?.counts || answer.underWay != self.answer?.underWay
     if isNews || now - heardAt > Self.memory(lease) { quietSince = now }
     self.answer = answer
@@ -136,7 +135,7 @@ struct TrialLease {
   /// Returns whether no more answers are expected from any worker.
   ///
   /// - Parameter lease: Time in ns without changes after which Redis considers the sends in flight lost. Redis then
-  ///   leases them again, so more answers may come. After twice this time, no more answers come, because other workers
+  ///   leases them again, so more answers may come. After twice this time no more answers come: by then, other workers
   ///   have taken over the slices of a dead worker.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
     guard let answer, now - heardAt <= Self.memory(lease) else { return false }

@@ -136,8 +136,8 @@ final class AnswerHandler: WorkerPart {
       }
     case .resendNow: record.at = 0
     }
-    // For a finished target, the attempt is not counted. The guard may drop the answer. The target is then sent again,
-    // and this attempt must not count.
+    // The attempt of a finished target is not counted here, because the guard may drop the answer. The target would
+    // then be sent again, and this attempt must not count.
     if record.state == .waiting, decision.countsAttempt { record.history.count() }
     switch (record.state, session.intent) {
     case (.waiting, .lost):
@@ -149,7 +149,7 @@ final class AnswerHandler: WorkerPart {
     default:
       var answer = DeferredAnswer(
         index: index, record: record, fate: decision.token,
-        // A device that registered while its push was on the way has a new token, or has the same token again.
+        // If the device registered after this time, it has a new token, or the same token is valid again.
         timestamp: completion.timestamp == 0
           ? session.targets.underWay.grantTime(of: index) : completion.timestamp,
         unknownReason: completion.unknownReason)

@@ -6,10 +6,12 @@ struct DeferredAnswer {
   var record: LedgerRecord
   var fate: Disposition.TokenFate
   /// The device keeps its token if it registered after this time, in ms since the epoch. It is the time at which the
-  /// service found the token dead or, if the service gives no time, that of the grant. 0 if the token is kept anyway.
+  /// service found the token dead or, if the service gives no time, the time of the grant. 0 if the answer does not
+  /// affect the token.
   var timestamp: UInt64
   /// The text of a reason for which the service has no code.
   var unknownReason: String?
-  /// The number of the report to the fleet that it waits for; 0 while it waits for the guard's decision.
+  /// The number of the report to the fleet for which the answer waits; 0 while the answer waits for the guard's
+  /// decision.
   var report = 0
 }

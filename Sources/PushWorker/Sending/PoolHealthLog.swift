@@ -27,7 +27,7 @@ struct PoolHealthLog {
   ///
   /// - Parameters:
   ///   - now: `EventLoop.now`.
-  ///   - isLast: Whether this is the last check. If the pool ever had connections, they are then reported.
+  ///   - isLast: Whether this is the last check. The last check reports the connections of every pool that has had any.
   mutating func look(at state: PoolState, now: UInt64, isLast: Bool = false) -> [Notice] {
     var notices: [Notice] = []
     if state.failures > failures, let error = state.lastError { notices.append(.failed(error)) }

@@ -26,7 +26,8 @@ final class PushRoute {
     self.pool = pool
   }
 
-  /// Whether the route can send nothing, or almost nothing, now. Its slices then leave credit and room to other slices.
+  /// Whether the route can send nothing, or almost nothing, now. If so, its slices leave credit and room to other
+  /// slices.
   var isStuck: Bool {
     switch health {
     case .unreachable, .unresponsive, .breakerOpen, .credentialDelayed: true
@@ -34,7 +35,8 @@ final class PushRoute {
     }
   }
 
-  /// Permits the pool to send waiting pushes until a monotonic time in ns, up to which a claim of its slices is valid.
+  /// Permits the pool to send waiting pushes until `deadline`, a monotonic time in ns. A claim of one of its slices is
+  /// valid until then.
   func maySend(until deadline: UInt64) { pool.mayTake(until: deadline) }
 
   /// Checks the health of the pool.

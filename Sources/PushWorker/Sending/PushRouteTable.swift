@@ -30,8 +30,9 @@ final class PushRouteTable {
     if let known = routes.first(where: { $0.credential === channel.credential && $0.endpoint == channel.endpoint }) {
       return known
     }
-    // With more streams than the window can fill, one connection would take pushes that another could send. Also,
-    // libcurl checks every transfer of a connection whenever its socket is readable, and uses about 20 kB for each.
+    // With more streams than its share of the window, one connection would take pushes that another could send. Also,
+    // libcurl checks every transfer of a connection whenever its socket is readable, and uses about 20 kB for each
+    // transfer.
     let connections = channel.connections ?? configuration.connections
     let share = (configuration.window + connections - 1) / connections
     let pool = ConnectionPool(
@@ -49,7 +50,7 @@ final class PushRouteTable {
 
   /// Logs the connections of all routes: errors immediately, their state from time to time.
   ///
-  /// - Parameter isLast: whether the worker is about to close them.
+  /// - Parameter isLast: whether the worker is about to close the connections.
   func reportConnections(to log: TroubleLog, isLast: Bool = false) {
     let now = EventLoop.now
     for route in routes {

@@ -29,7 +29,7 @@ final class PushSender: WorkerPart {
     do {
       try await session.load(targets.map(\.index))
     } catch {
-      // The targets stay granted. The next search for targets in doubt finds them.
+      // The targets stay granted. The next search for targets in doubt finds and sends them.
       credit.giveBack(targets.count, of: session)
       throw error
     }
@@ -166,9 +166,9 @@ final class PushSender: WorkerPart {
   }
 
   /// Returns whether a push uses the connection for unproven pushes (``PushBatch/isUnproven``). This is true in three
-  /// cases: a job lists the token, the token was rejected recently, or an earlier attempt was not accepted. In the last
-  /// case, a retry after a 5xx or without an answer also gets another connection. The worker does not know whether a
-  /// registered device has ever got a push.
+  /// cases: the job lists the token, the token was rejected recently, or an earlier attempt was not accepted. The third
+  /// case includes retries after a 5xx or without an answer, which therefore use another connection than the first
+  /// attempt. The worker does not know whether a registered device has ever got a push.
   private func isUnproven(
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {
@@ -176,7 +176,7 @@ final class PushSender: WorkerPart {
     return session.targets.underWay.attempt(of: index).history.counted > 0 || rejected.contains(token)
   }
 
-  /// Removes waiting pushes from the pools if their deadline has passed or their quiet hours have begun.
+  /// Takes back pushes that no connection has taken, if their deadline has passed or their quiet hours have begun.
   func expireBacklogs() {
     let now = Int(now)
     for session in slices.sessions where session.pending.unanswered > 0 {

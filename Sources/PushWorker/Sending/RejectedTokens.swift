@@ -5,8 +5,8 @@ import PushCore
 /// A table of fingerprints. A new rejection may replace an old one, and the table ends with the worker. Two tokens with
 /// the same fingerprint (64 bits) do no harm: the second one only uses the connection for unproven pushes.
 struct RejectedTokens: Sendable {
-  /// Half a megabyte of fingerprints. No campaign gets more rejections before its guard pauses it. Most token lists
-  /// have fewer dead tokens between two campaigns.
+  /// Number of fingerprints; the table takes 512 kB. No campaign gets more rejections before its guard pauses it. Most
+  /// token lists gain fewer dead tokens between two campaigns.
   static let standardCapacity = 1 << 16
 
   private let capacity: Int

@@ -3,8 +3,8 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Records the results of targets: an outcome, or that a target is granted again later. It also takes back pushes that
-/// no connection has taken.
+/// Records the results of targets: an outcome, or that a target is granted again later. Also takes back pushes that no
+/// connection has taken.
 struct TargetRecorder: WorkerPart {
   let environment: WorkerEnvironment
   let credit: CreditLedger
@@ -52,7 +52,7 @@ struct TargetRecorder: WorkerPart {
       state: .waiting, attempt: attempt, history: history, reason: reason, at: UInt64(max(0, milliseconds)))
     defer { session.end(index) }
     if let outcome {
-      // Whatever prevents sending now, an earlier attempt may have been delivered.
+      // An earlier attempt may have been delivered, whatever prevents sending now.
       record.finish(history.isAmbiguous ? .unknown : outcome, at: now)
       append(DeferredAnswer(index: index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
     } else if session.intent == .lost {

@@ -57,7 +57,7 @@ public struct FaultSwitches: Sendable {
 
   /// Creates switches without any fault.
   ///
-  /// - Parameter die: Ends the process immediately. The worker makes no system calls.
+  /// - Parameter die: Ends the process immediately. It is an argument because this module makes no system calls.
   public init(die: @escaping @Sendable () -> Void = {}) {
     self.die = die
   }
@@ -78,7 +78,7 @@ extension WorkerPart {
     #endif
   }
 
-  /// Marks a token that is about to be sent.
+  /// Ends the process if a token that is about to be sent is the poison token.
   @inline(__always) func crashPoint(sending token: ArraySlice<UInt8>) {
     #if DEBUG
       let faults = environment.configuration.faults

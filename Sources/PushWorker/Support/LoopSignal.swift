@@ -3,8 +3,9 @@ import EventLoop
 
 /// A signal that one task waits for. Confined to the worker's loop.
 ///
-/// A latched signal stores a notification that arrives while no task waits, and ends the next wait immediately. A
-/// signal that is not latched drops it: its task checks for work before it waits, without a suspension in between.
+/// A latched signal stores a notification that arrives while no task waits; the next wait then ends immediately. A
+/// signal that is not latched drops such a notification. Its task must check for work before it waits, without a
+/// suspension in between.
 final class LoopSignal {
   private let isLatched: Bool
   private var waiter: CheckedContinuation<Void, Never>?
@@ -16,7 +17,7 @@ final class LoopSignal {
     self.isLatched = isLatched
   }
 
-  /// Clears a stored notification. The caller is about to do the work that it asks for.
+  /// Clears a stored notification. The caller is about to do the work that the notification requests.
   func reset() { isRung = false }
 
   /// Suspends until ``ring()``.

@@ -47,7 +47,7 @@ final class WorkerEnvironment {
   func noteStart() { clock.startedAt = Int(clock.now) }
 }
 
-/// A part of a worker. It owns its state, and gets the other parts that it uses when it is made.
+/// A part of a worker. A part owns its state, and its initialiser gets the other parts that it uses.
 protocol WorkerPart {
   var environment: WorkerEnvironment { get }
 }
@@ -85,8 +85,8 @@ extension WorkerPart {
   /// - Parameter takingMore: Whether to take further slices if there is room.
   func wakeSlices(takingMore: Bool = true) { signals.onCredit(takingMore) }
 
-  /// Suspends for a number of milliseconds. Nothing ends this earlier: the loops of a stopping worker just end a moment
-  /// later.
+  /// Suspends for a number of milliseconds. No signal ends the pause earlier, so the loops of a stopping worker may end
+  /// this much later.
   func pause(milliseconds: Int) async {
     do {
       try await Task.sleep(for: .milliseconds(milliseconds))

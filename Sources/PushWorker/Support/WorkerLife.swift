@@ -35,13 +35,14 @@ struct WorkerLife {
   /// twice.
   ///
   /// - Parameters:
-  ///   - waited: The time that it has waited.
-  ///   - deadline: The time that it was allowed to wait.
+  ///   - waited: The time that the caller has waited.
+  ///   - deadline: The time that the caller was allowed to wait.
   static func grace(after waited: Duration, of deadline: Duration) -> Duration {
     waited - deadline > standstill ? readingTime : .zero
   }
 
-  /// Delay of a timer that proves a stop of the process: on a busy machine, timers are about 10 ms late.
+  /// Minimum delay of a timer that shows that the process was stopped. On a busy machine, timers are only about 10 ms
+  /// late.
   private static let standstill = Duration.milliseconds(500)
   /// Time to read and record the answers. This takes some ms, and more on the machine that delayed the timer.
   private static let readingTime = Duration.seconds(1)

@@ -13,9 +13,9 @@ protocol WorkerLoopHost: Actor {
 
 /// Starts tasks and timers of a worker's parts on the worker's loop. Confined to that loop.
 ///
-/// The parts are not `Sendable`, so their closures must not leave the loop. The closures stay here. A task or timer
-/// carries the number of its closure to the actor, which calls the closure. A task is enqueued on the loop immediately,
-/// like a task that an actor's method starts.
+/// The parts are not `Sendable`, so their closures must not leave the loop. This class therefore stores the closures by
+/// number. A task or timer passes the number to the actor, which calls the closure. A task is enqueued on the loop
+/// immediately, like a task that an actor's method starts.
 ///
 /// An async method of a part runs where its caller runs: on the loop. Swift 6.3.1 breaks this rule without a diagnostic
 /// in three places, so a debug build checks the loop in ``check()``:

@@ -1,5 +1,5 @@
-/// The signals that end the waits of a worker's loops, and the signals from parts to parts made after them. Confined to
-/// the worker's loop.
+/// The signals that end the waits of a worker's loops, and the closures with which a part notifies parts that are
+/// created after it. Confined to the worker's loop.
 final class WorkerSignals {
   let intake = LoopSignal(isLatched: true)
   let largeJobs = LoopSignal(isLatched: true)

@@ -24,8 +24,8 @@ struct BunchSeal: WorkerPart {
     let sealing = sessions.sorted { $0.key < $1.key }.map { position, session in
       let targets = expansion.targets(of: position)
       let count = targets.count
-      // If targets have their own send times, it may be too early to send them. A later step checks this, so the call
-      // that seals the list grants nothing.
+      // If targets have their own send times, it may be too early to send them. A later step checks the times, so the
+      // call that seals the list grants no such target.
       let lendable = targets.times == nil ? dispatcher.credit(for: session, demand, EventLoop.now) : 0
       // If the targets can't all be granted now, a later commit grants them.
       session.claim.seal = session.ledger.claim
@@ -41,8 +41,8 @@ struct BunchSeal: WorkerPart {
       log.report("slices of campaign \(bunch.context.campaign.id)", error)
       await failover.checkServer()
       for (position, session, commit) in sealing {
-        // Redis may have sealed and granted the targets. A replay finds this out, because this worker still has the
-        // targets.
+        // It is unknown whether Redis has sealed and granted the targets. The replay detects it and restores them,
+        // because this worker still has the targets.
         preparation.noteSeal(expansion.targets(of: position), of: session)
         committer.failCommit(commit, of: session)
         session.claim.mustReplay = true

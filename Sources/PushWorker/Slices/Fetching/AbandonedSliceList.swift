@@ -8,7 +8,8 @@ struct AbandonedSliceList {
   private var slices: [SliceReference] = []
   private var end: UInt64 = 0
 
-  /// Maximum number of slices; a worker never holds more. Workers take the rest like any other slice.
+  /// Maximum number of slices in the list; a worker never holds more. Workers take further abandoned slices from the
+  /// lanes, like any other slice.
   static let most = SliceSelection.maximumInHand
   /// Lifetime of the list after the latest report, in ns. By then, each worker that could take a slice has taken it.
   static let memory: UInt64 = 2_000_000_000
@@ -23,7 +24,7 @@ struct AbandonedSliceList {
     if slices.count < Self.most, !slices.contains(slice) { slices.append(slice) }
   }
 
-  /// Returns abandoned slices of one campaign: of the first reported campaign that is not excluded.
+  /// Returns the abandoned slices of one campaign: the first reported campaign that is not excluded.
   func next(_ now: UInt64, excluding isExcluded: (_ campaign: String) -> Bool) -> [SliceReference] {
     guard now < end, let first = slices.first(where: { !isExcluded($0.campaign) }) else { return [] }
     return slices.filter { $0.campaign == first.campaign }

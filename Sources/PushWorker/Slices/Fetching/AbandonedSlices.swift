@@ -14,7 +14,7 @@ final class AbandonedSlices: WorkerPart {
     self.selection = selection
   }
 
-  /// Whether no abandoned slice is left to take.
+  /// Whether there is no abandoned slice to take.
   var isEmpty: Bool { left.isEmpty(EventLoop.now) }
 
   /// Records an abandoned slice.

@@ -15,8 +15,8 @@ final class SliceFetcher: WorkerPart {
   private let housekeeping: HousekeepingLease
   private let bunches: BunchRunner
   private let returns: SliceReturn
-  /// ms until the next start among the campaigns that wait for registration events, as of the latest dequeue; `nil` for
-  /// none.
+  /// Time in ms after which the first campaign that waits for registration events starts, as of the latest dequeue;
+  /// `nil` for none.
   private var eventWait: Int?
 
   init(
@@ -61,7 +61,7 @@ final class SliceFetcher: WorkerPart {
       } catch {
         log.report("could not claim a slice", error)
         await failover.recover(from: error)
-        // Pauses even if a signal arrives: what Redis refuses now, it refuses within the next few ms too.
+        // Pauses even if a signal arrives, because Redis would refuse the same call again within the next few ms.
         await pause(milliseconds: 100)
       }
       await waitForClaim()
@@ -69,7 +69,7 @@ final class SliceFetcher: WorkerPart {
     while !slices.taken.isEmpty { await waitForClaim() }
   }
 
-  /// Returns whether a worker that does not wait for new work is done.
+  /// Returns whether a worker that drains, or whose store is locked, has nothing left to do.
   private func isDone() async throws -> Bool {
     guard slices.taken.isEmpty else { return false }
     switch environment.storeLock {
@@ -111,7 +111,8 @@ final class SliceFetcher: WorkerPart {
     }
   }
 
-  /// ms until the next dequeue if no signal arrives. Messages and heartbeats wake most workers. These workers poll:
+  /// Time in ms until the next dequeue if no signal arrives. Messages and heartbeats wake most workers. These workers
+  /// poll:
   /// - a worker that drains, or whose store is locked;
   /// - a worker in the grace period after a failover;
   /// - a worker that passed over a campaign which waits for registration events.

@@ -4,7 +4,7 @@ import PushCore
 /// Gives back slices that this worker stops working on.
 struct SliceReturn: WorkerPart {
   let environment: WorkerEnvironment
-  /// ms for which a reference is postponed until the replay of its slice.
+  /// Time in ms for which a reference is postponed while its slice waits for a replay.
   private static let replayPause = 200
 
   /// Gives a slice back to all workers. The caller has already released the claim.
@@ -20,14 +20,15 @@ struct SliceReturn: WorkerPart {
     if try await !park(session.slice, for: milliseconds) { try await requeue(session) }
   }
 
-  /// Parks a slice that this worker could not seal, for a moment. The expansion of another leg may have sealed it, so that
-  /// it can be sent now. A slice of a campaign with one leg is another worker's.
+  /// Parks a slice that this worker could not seal, for ``sealedPause``. The expansion of another leg may have sealed
+  /// the slice, so that it can be sent now. Does nothing for a campaign with one leg, because another worker then has
+  /// the slice.
   func parkSealed(_ session: SliceSession) async throws {
     guard !session.context.facts.expansion.parts.isEmpty else { return }
     try await park(session, for: Self.sealedPause)
   }
 
-  /// ms for which such a slice is parked.
+  /// Time in ms for which a slice is parked that this worker could not seal.
   private static let sealedPause = 1
 
   /// Parks a slice without a claim.

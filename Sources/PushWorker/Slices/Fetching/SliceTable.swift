@@ -9,7 +9,7 @@ struct SliceTag: Hashable {
     base = UInt64(generation) << 48 | UInt64(slot) << 32
   }
 
-  /// Creates the prefix that a push's tag contains.
+  /// Creates the prefix from the tag of a push.
   init(of tag: UInt64) { base = tag & ~0xffff_ffff }
 
   var slot: Int { Int(base >> 32 & 0xffff) }
@@ -26,7 +26,8 @@ struct SliceTag: Hashable {
 /// The held slices by slot, and the slices that the worker is claiming. Confined to the worker's loop.
 final class SliceTable {
   private var slots: [SliceSession?] = []
-  /// Distinguishes successive slices of one slot: a completion may arrive after the worker released its slice.
+  /// Distinguishes successive slices of one slot. This is necessary because a completion may arrive after the worker
+  /// released its slice.
   private var generation: UInt16 = 0
   /// Slices taken from the lanes, whether held already or not.
   private(set) var taken: Set<SliceReference> = []
@@ -82,7 +83,7 @@ final class SliceTable {
   /// Returns whether the worker holds slices of a campaign.
   func has(_ campaign: String) -> Bool { sessions.contains { $0.slice.campaign == campaign } }
 
-  /// Returns a tag for a new slice. The caller must call ``add(_:)`` before anything else asks for a tag.
+  /// Returns a tag for a new slice. The caller must call ``add(_:)`` before the next call of this function.
   func nextTag() -> SliceTag {
     generation &+= 1
     return SliceTag(generation: generation, slot: slots.firstIndex { $0 == nil } ?? slots.count)

@@ -19,8 +19,8 @@ final class ExpansionPreconditions: WorkerPart {
 
   /// Time in ns during which the worker takes no further slice of a blocked campaign.
   private static let patience: UInt64 = 1_000_000_000
-  /// Lifetime, in ns, of two positive results: all earlier campaigns have ended and still exist; all named segments
-  /// exist.
+  /// Time in ns for which two positive results stay valid: all earlier campaigns have ended and still exist; all named
+  /// segments exist.
   private static let earlierMemory: UInt64 = 10_000_000_000
 
   /// Returns whether slices of a campaign can be expanded now. If not, records the reason, which the worker publishes.
@@ -51,8 +51,8 @@ final class ExpansionPreconditions: WorkerPart {
     }
   }
 
-  /// Returns whether the number of users of each slice is known. Workers first count the users of every slice of a
-  /// campaign with a limit. All its slices wait until the last one is counted.
+  /// Returns whether the number of users that each slice takes is known. For a campaign with a limit, workers first
+  /// count the users of every slice. All its slices wait until the last one is counted.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
     guard context.campaign.recipients.limit != nil, context.progress.expansion.quotas == nil else { return true }

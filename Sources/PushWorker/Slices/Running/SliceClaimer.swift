@@ -15,7 +15,7 @@ struct SliceClaimer: WorkerPart {
   let failover: FailoverService
   let dispatcher: CreditDispatcher
   /// Time in ms for which a slice is parked while its pool can't send. It is short, because no event reports that the
-  /// pool can send again. It is longer than the time that a worker needs for all slices of a campaign.
+  /// pool can send again. It is longer than the time that a worker needs to park all slices of a campaign.
   private static let stuckPause = 5000
 
   /// Claims a slice. Ends it immediately if no target is left.
@@ -35,7 +35,8 @@ struct SliceClaimer: WorkerPart {
     let ledger = SliceLedger(
       store: store, slice: reference, lease: environment.configuration.lease, app: context.campaign.app,
       service: context.facts.channel.service, rules: context.facts.rules)
-    // The expansion stays on the present connection. If Redis fails over and loses the claim, this worker can't seal.
+    // The expansion uses only the present connection. If Redis fails over and loses the claim, this worker then can't
+    // seal the targets.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
     let standing: SliceStanding

@@ -2,8 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Records the outcomes of slices in their ledgers and gets new targets granted. It also finds the targets in doubt,
-/// sends them again, and searches for a poison target, which kills its workers.
+/// Records the outcomes of slices in their ledgers, and requests grants for further targets. Also finds the targets in
+/// doubt, sends them again, and searches for a poison target, which kills its workers.
 struct SliceCommitter: WorkerPart {
   let environment: WorkerEnvironment
   let credit: CreditLedger
@@ -97,7 +97,8 @@ struct SliceCommitter: WorkerPart {
     // The pool may send its waiting pushes while any claim of its slices is valid.
     session.context.facts.route.maySend(until: commit.at + lease)
     let sealed = session.targets.count ?? 0
-    // If the sealed list has another seal id, it may have more targets. Redis has then lost this worker's list.
+    // If Redis has lost this worker's list, another worker may have sealed a list with another seal id and more
+    // targets.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
       credit.giveBack(lent, of: session)
       throw await store.repair.inspect(session.slice)
@@ -120,8 +121,8 @@ struct SliceCommitter: WorkerPart {
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       credit.giveBack(lent, of: session)
-      // If a reply was lost, the targets that it granted were never sent. Targets in doubt of an earlier owner may have
-      // been sent.
+      // This worker never sent the targets that a lost reply granted. An earlier owner may have sent its targets in
+      // doubt.
       session.doubt.isInherited = session.doubt.isInherited && !(session.doubt.isEmpty)
       try await reconcile(session)
     } else {
@@ -228,7 +229,7 @@ struct SliceCommitter: WorkerPart {
       credit.giveBack(count, of: session)
       throw error
     }
-    // While the targets were read, the worker may have lost the slice, and with it the targets in doubt.
+    // While the targets were read, the worker may have lost the slice and dropped the targets in doubt.
     guard session.doubt.targets.starts(with: targets) else { return credit.giveBack(count, of: session) }
     session.doubt.targets.removeFirst(count)
     spent = count
@@ -244,8 +245,8 @@ struct SliceCommitter: WorkerPart {
     try await sender.send(session, sent)
   }
 
-  /// Returns a target in doubt in the form in which it is sent again. It is marked as ambiguous (sent and not
-  /// answered), because its earlier owner may have sent it. A withheld target is not marked.
+  /// Returns a target in doubt as it is sent again: marked as ambiguous (sent and not answered), because its earlier
+  /// owner may have sent it. A withheld target is not marked.
   private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
     var target = target
     if session.targets.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }

@@ -28,8 +28,7 @@ struct SliceDriver: WorkerPart {
     }
   }
 
-  /// Returns whether another attempt is pointless: this version can't work with the store, or the slice must be
-  /// isolated.
+  /// Returns whether a retry is useless, because this version can't work with the store or the slice must be isolated.
   private func isFinal(_ error: any Error) -> Bool {
     guard let error = error as? StoreError else { return error is CancellationError }
     return switch error.damage {
@@ -69,7 +68,7 @@ struct SliceDriver: WorkerPart {
     return false
   }
 
-  /// Closes a slice in which this worker has no more targets without an outcome.
+  /// Closes a slice after this worker has recorded an outcome for each of its targets.
   ///
   /// - Returns: `false` if Redis has remaining targets.
   private func finish(_ session: SliceSession) async throws -> Bool {

@@ -8,9 +8,10 @@ struct SlicePreparation: WorkerPart {
   let preconditions: ExpansionPreconditions
   let committer: SliceCommitter
   let returns: SliceReturn
-  /// ms for which a slice that can't be expanded is parked.
+  /// Time in ms for which a slice that can't be expanded is parked.
   private static let obstaclePause = 5000
-  /// ms for which a slice of a campaign with a limit is parked, unless the last slice is counted earlier.
+  /// Time in ms for which a counted slice of a campaign with a limit is parked, unless the last slice is counted
+  /// earlier.
   private static let rankingPause = 2000
 
   /// Expands a slice that is not sealed, or reads the targets that an earlier owner left in doubt.

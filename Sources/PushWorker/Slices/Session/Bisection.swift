@@ -5,8 +5,8 @@ import CampaignStore
 /// sent.
 ///
 /// The type does no I/O. Redis has a record of the targets that are being sent, so the search continues after each
-/// death. Three deaths start the search. It then costs at most one death for each halving, and one for the last target,
-/// which is sent alone.
+/// death. Three deaths start the search. The search then costs at most one death for each halving, and one for the last
+/// target, which is sent alone.
 struct Bisection: Equatable {
   /// The next action of the search.
   enum Step: Equatable {
@@ -14,7 +14,7 @@ struct Bisection: Equatable {
     case attempt(ArraySlice<GrantedTarget>)
     /// This target has killed the worker alone: don't send it again.
     case deadLetter(GrantedTarget)
-    /// No target has killed a worker: the slice continues like any other.
+    /// No target has killed a worker. The slice continues like any other.
     case end
   }
 
@@ -34,8 +34,8 @@ struct Bisection: Equatable {
     if let trial {
       let tried = doubt.filter { trial.contains($0.index) }
       if !tried.isEmpty { candidates = tried[...] }
-      // Only a target that was sent alone goes to the dead list. A target that is left because the others were excluded
-      // does not.
+      // Only a target that was sent alone goes to the dead list. If only one target remains because the others were
+      // excluded, it is first sent alone.
       if trial.count == 1 { culprit = tried.first }
     }
     let middle = candidates.startIndex + (candidates.count + 1) / 2

@@ -3,11 +3,12 @@ import CampaignStore
 /// Users who departed after a slice was expanded: they lost a device or opted out. The worker checks the targets of
 /// these users before it sends them.
 struct DepartedUsers {
-  /// Number of departures that the fingerprints below cover; `nil` for the number from before the expansion.
+  /// Number of departures that the fingerprints cover. With `nil`, the next commit uses the number from before the
+  /// expansion, and returns all departures since then.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
-  /// A bit for each fingerprint, by its last bits; empty without fingerprints. Nearly all users have not departed, and
-  /// reading a bit costs a tenth of a search in the set.
+  /// A bit for each fingerprint, at the index of its low bits; empty without fingerprints. Nearly all users have not
+  /// departed, and reading a bit costs a tenth of a search in the set.
   private var bits: [UInt64] = []
   /// Whether every user counts as departed, because there were more departures than the store or this type can list.
   private var isAnybody = false

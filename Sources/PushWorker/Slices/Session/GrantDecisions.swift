@@ -4,7 +4,7 @@ import PushCore
 /// The decisions about the granted targets of a slice, by index. The type uses no memory while all targets are sent
 /// without a badge.
 struct GrantDecisions {
-  /// The decisions from the first target on; empty if all targets are sent without a badge.
+  /// The decision for each target; empty if all targets are sent without a badge.
   private(set) var decisions: [GrantDecision] = []
 
   subscript(index: Int) -> GrantDecision { index < decisions.count ? decisions[index] : .send }

@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// The last state of a held slice that Redis reported, and the actions that the worker must do first.
+/// The state of a held slice as Redis last reported it, and the actions that the worker must take before others.
 struct SliceClaim {
   /// The seal id of the list of targets; empty before the list is sealed.
   var seal: [UInt8] = []
@@ -30,7 +30,7 @@ struct SliceClaim {
   /// The way in which the slice was closed; `nil` while it is open.
   var ending: Closing?
 
-  /// Records how many targets wait. Their due time is unknown, so the next commit asks for it.
+  /// Records how many targets wait. Their due time is unknown until the next commit returns it.
   mutating func note(waiting: Int, later: Int) {
     self.waiting = waiting
     self.later = later

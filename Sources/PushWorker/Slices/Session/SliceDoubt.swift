@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// Targets of a slice that are granted, have no answer and are not in flight on this worker. Also the search for a
+/// The targets of a slice that are granted, have no answer and are not in flight on this worker, and the search for a
 /// poison target among them.
 struct SliceDoubt {
   /// Targets to send again: granted to an earlier owner, or granted in a lost reply.

@@ -5,9 +5,9 @@ import PushCore
 
 /// A held slice, from its claim to its release. Confined to the worker's loop.
 ///
-/// The driver runs the next step, ``SliceSituation/next``, and waits for a wake-up if there is none.
+/// The driver runs the next step, ``SliceSituation/next``. If there is none, the driver waits for a wake-up.
 final class SliceSession {
-  /// The slot in the table, and the common prefix of the tags of its pushes.
+  /// The slot in the table, and the common prefix of the tags of the slice's pushes.
   let tag: SliceTag
   let ledger: SliceLedger
   let context: CampaignContext
@@ -80,7 +80,7 @@ final class SliceSession {
     }
   }
 
-  /// Returns whether a target is sent now, held or dropped.
+  /// Returns whether a target is sent now, sent later, or expired.
   ///
   /// - Parameter now: ms since the epoch.
   func fate(of index: Int, now: Int) -> SliceTimes.Fate {
@@ -191,8 +191,8 @@ final class SliceSession {
     pending.outcomes.markUntold(index)
   }
 
-  /// Loads the tokens of targets that are not loaded. It reads only targets that the journal does not have: the journal
-  /// has the targets that this worker sealed recently.
+  /// Loads the tokens of targets that are not loaded. Reads targets from Redis only if the journal does not have them.
+  /// The journal has the targets that this worker sealed recently.
   func load(_ indexes: some Collection<Int>) async throws {
     let size = TargetsUnderWay.chunkSize
     // A loaded chunk may be released while another chunk is read. The loop therefore repeats until no chunk is missing.
@@ -207,7 +207,7 @@ final class SliceSession {
     }
   }
 
-  /// The reason why granted targets can't be sent yet.
+  /// Error while granted targets can't be sent, because Redis could not check them.
   private struct NotSealed: Error, CustomStringConvertible {
     var description: String { "its granted targets could not be checked: Redis lost its seal" }
   }
@@ -230,7 +230,7 @@ final class SliceSession {
     var suspects: [Int] = []
     let departed = targets.departed
     var next = indexes.startIndex
-    // Consecutive targets of one chunk.
+    // Handles consecutive targets of one chunk together.
     while next < indexes.endIndex, let (chunk, position) = targets.underWay.place(of: indexes[next]),
       position < chunk.count
     {

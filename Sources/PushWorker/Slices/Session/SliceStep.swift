@@ -85,9 +85,9 @@ struct SliceSituation: Equatable {
   var backlog = Backlog()
   var pending = Pending()
   var credit = Credit()
-  /// Whether answers of other slices may still let the guard decide.
+  /// Whether the guard may still decide by answers of other slices.
   var mayMoreCome = false
-  /// Whether the slice searches for a poison target. Then it sends only the targets that are being tried.
+  /// Whether the slice searches for a poison target. If so, it sends only the targets that are being tried.
   var isBisecting = false
   /// Whether the lease is due for renewal.
   var renews = false
@@ -97,14 +97,15 @@ struct SliceSituation: Equatable {
   static let fullBatch = 400
   /// Time in ms that outcomes wait for further outcomes.
   static let patience = 5
-  /// Credit below which a request for more does not justify a round trip. At most a quarter of the pool's reach, so
-  /// that this amount always becomes available.
+  /// Minimum credit that justifies a round trip. It is at most a quarter of the pool's reach, so that this amount
+  /// always becomes available.
   private var worthwhileCredit: Int { credit.isScarce ? 1 : min(64, max(1, credit.reach / 4)) }
-  /// Limit in ms: the slice waits for an earlier retry, and is parked for a later one.
+  /// Maximum time in ms until a retry for which the worker keeps the slice. If the retry is due later, the slice is
+  /// parked.
   static let shortWait = 200
 
   var next: SliceStep {
-    // This comes first: Redis knows less of the slice than this worker, so any other answer could be wrong.
+    // The replay comes first. Redis has lost writes of the slice, so its answers to other calls could be wrong.
     if isForgotten, intent != .lost { return .replay }
     let free = max(0, credit.amount - pending.returning)
     if intent == .send, backlog.doubt > 0, free > 0 { return .resend(min(backlog.doubt, free)) }
@@ -122,7 +123,7 @@ struct SliceSituation: Equatable {
     // Credit that a commit would return does not justify the commit: more outcomes may still join it.
     if wanted > 0, min(wanted, free) >= min(worthwhileCredit, grantable) { return .commit(credit: wanted) }
     if pending.outcomes == 0, pending.unanswered == 0 {
-      // All following steps end or park the slice, and would lose the deferred answers.
+      // The deferred answers come first, because all following steps end or park the slice and would lose them.
       if pending.deferred > 0, intent != .send || backlog.doubt == 0 && (backlog.ungranted == 0 || isBisecting) {
         return intent == .send && mayMoreCome ? renewal : .flush
       }

@@ -4,7 +4,7 @@ import CampaignStore
 struct ComparedTargets {
   /// The compared targets.
   var indexes = 0..<0
-  /// The value of ``DepartedUsers/changes`` at that time.
+  /// The value of ``DepartedUsers/changes`` when the targets were compared.
   var changes = 0
   /// The targets whose users may have departed. Redis checks them in the commit.
   var suspects: [SealedTarget] = []

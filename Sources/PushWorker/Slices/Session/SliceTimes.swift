@@ -3,7 +3,7 @@ import PushCore
 
 /// Send times of a slice's targets, and the decision about a granted target. Pure: time is an argument.
 ///
-/// Redis grants no target before its time. This type checks what has changed since the grant: a quiet time may have
+/// Redis grants no target before its send time. This type checks for changes since the grant: a quiet time may have
 /// begun, or the deadline may have passed.
 struct SliceTimes {
   /// The decision about a target.
@@ -28,7 +28,8 @@ struct SliceTimes {
 
   /// - Parameters:
   ///   - times: Send times of the slice.
-  ///   - zones: Time zones of the system. A zone that only another worker knew gets the rules of the default zone.
+  ///   - zones: Time zones of the system. If this machine does not know a zone that another worker knew, the zone gets
+  ///     the rules of the default zone.
   init(_ times: SendTimes, of campaign: Campaign, start: Int, expiration: Int?, zones: ZoneDatabase) {
     self.times = times
     self.campaign = campaign

@@ -5,13 +5,13 @@ import PushCore
 struct TargetsUnderWay {
   /// A bit for every target in flight. A completion without this bit is ignored.
   private var bits: [UInt64] = []
-  /// Attempts after the first, and first attempts with an ambiguous history. They are rare, so a dictionary is
-  /// affordable.
+  /// Attempts after the first, and first attempts with an ambiguous history. These attempts are rare, so a dictionary
+  /// is cheap enough.
   private var attempts: [Int: (attempt: UInt8, history: AttemptHistory)] = [:]
   private var chunks: [TargetChunk?] = []
   /// Number of targets in flight in each chunk.
   private var live: [Int] = []
-  /// Time of the oldest grant in each chunk since it last had no target in flight, in ms since the epoch.
+  /// For each chunk, the time of the first grant since the chunk last had no target in flight, in ms since the epoch.
   private var granted: [UInt64] = []
   private var count = 0
 
@@ -39,7 +39,8 @@ struct TargetsUnderWay {
 
   /// Returns a time at or before the grant of a target in flight, in ms since the epoch.
   ///
-  /// It is exact for the first targets of a chunk. One time for each target would cost eight bytes of memory per push.
+  /// The time is exact for the targets of a chunk that were granted first. One time for each target would cost 8 bytes
+  /// of memory per push.
   func grantTime(of index: Int) -> UInt64 { granted[index / Self.chunkSize] }
 
   /// Updates a target in flight that Redis granted again in a lost reply. The coming answer then counts for the new
@@ -65,7 +66,8 @@ struct TargetsUnderWay {
 
   /// Removes a target after its outcome was queued.
   ///
-  /// - Parameter granted: The high-water mark. A fully granted chunk is released with its last target in flight.
+  /// - Parameter granted: Number of granted targets. A fully granted chunk is released when its last target in flight
+  ///   ends.
   mutating func end(_ index: Int, granted: Int) {
     bits[index / 64] &= ~(1 << UInt64(index % 64))
     if !attempts.isEmpty { attempts[index] = nil }
