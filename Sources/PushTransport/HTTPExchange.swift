@@ -16,7 +16,7 @@ public enum HTTPExchange {
     public var headers: [Header]
     /// Body; `nil` for none.
     public var body: [UInt8]?
-    /// Whether the answer ends with its headers. If so, nothing of its body is read, regardless of its length.
+    /// Whether the exchange ends after the headers of the answer. If so, the body of the answer is not read.
     public var endsAtHeaders = false
 
     /// Creates an instance with these values.
@@ -64,7 +64,7 @@ public enum HTTPExchange {
   public struct Failure: Error, Sendable {
     /// Description for people.
     public var message: String
-    /// Whether the request may have been processed nevertheless.
+    /// Whether the service may have processed the request nevertheless.
     public var isInDoubt: Bool
   }
 
@@ -93,7 +93,7 @@ public enum HTTPExchange {
     let exchange = CurlExchange(
       request, endpoint: endpoint, identity: identity, connectTimeout: connectTimeout, timeout: timeout,
       reach: reach)
-    // libcurl blocks, so it gets its own thread and not one of Swift's few.
+    // libcurl blocks, so it runs on a separate thread and not on one of the few threads of Swift's executor.
     let result = await withCheckedContinuation { continuation in
       DispatchQueue(label: "carillon.exchange").async { continuation.resume(returning: exchange.perform()) }
     }

@@ -8,7 +8,7 @@ public struct PushCompletion: Sendable {
   public var answer: PushAnswer
   /// Time when the service found that the token is no longer valid, in ms since the epoch; 0 if the answer has none.
   public var timestamp: UInt64
-  /// Text of a reason without a code. Such a reason is rare, so a string is affordable.
+  /// Text of a reason without a code. Such reasons are rare, so the cost of a string does not matter.
   public var unknownReason: String?
 
   /// Creates an instance with these values.

@@ -3,9 +3,9 @@ public import TLS
 
 /// Credential for a push service: bearer tokens that are renewed from time to time, or a client certificate.
 ///
-/// This is the boundary between pools, which only ask for the present authorization, and its source. Safe to use from
-/// any thread; pools of the same credential share one object. One credential belongs to one account of the service, and
-/// so do the connections of its pools.
+/// This is the boundary between pools and the source of authorizations: pools only ask for the present authorization.
+/// Safe to use from any thread; pools of the same credential share one object. One credential belongs to one account of
+/// the service, and so do the connections of its pools.
 public protocol PushCredential: AnyObject, Sendable {
   /// Returns the present authorization; `nil` while there is none, and while the credential is stopped.
   func authorization() -> PushAuthorization?
@@ -14,24 +14,25 @@ public protocol PushCredential: AnyObject, Sendable {
   func note(_ event: CredentialEvent)
   /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
-  /// Problem that delays the next authorization, for people; `nil` while the present one is valid, while the credential
-  /// is stopped, and in the first seconds. The credential continues without help when the cause is gone.
+  /// Problem that delays the next authorization, for people; `nil` while the present authorization is valid, while the
+  /// credential is stopped, and in the first seconds. When the cause is gone, the credential continues without help.
   var delay: String? { get }
-  /// Returns the present authorization, and waits for the first one. The wait ends without one when the credential
-  /// stops or has a ``delay``.
+  /// Returns the present authorization. Waits for the first authorization; returns `nil` when the credential stops or
+  /// has a ``delay``.
   func firstAuthorization() async -> PushAuthorization?
   /// Time when the credential expires, in UNIX seconds; `nil` for never.
   var expiry: Int64? { get }
-  /// Seconds by which the clock for the credential is ahead of the service's clock, as far as the service has refused
-  /// the credential for its time; 0 otherwise. The credential corrects the error itself.
+  /// Seconds by which this clock is ahead of the service's clock, if the service has refused the credential because of
+  /// its time; otherwise 0. The credential corrects the error without help.
   var clockError: Int64 { get }
   /// Tries the credential again, as after a start.
   func resume()
-  /// Returns the meaning of the reason for this credential and the remedy, for people.
+  /// Returns the meaning of a reason for this credential, and the remedy, for people.
   func explain(_ reason: ReasonCode) -> String
   /// Sets the number of seconds by which the fleet's clock is ahead of this machine's.
   func setOffset(_ seconds: Int64)
-  /// Calls `body` whenever ``authorization()`` may have changed for another reason than time, on any thread.
+  /// Calls `body`, on any thread, whenever ``authorization()`` may have changed for a reason other than the passing of
+  /// time.
   func observe(_ body: @escaping @Sendable () -> Void)
 }
 
@@ -61,8 +62,8 @@ public enum PushAuthorization: Sendable, Equatable {
     }
   }
 
-  /// Credential number of connections. A connection is opened for one number and never used with another. A service may
-  /// bind a connection to the first account that it sees on it, and does bind it to the certificate.
+  /// Credential number of connections. A connection is opened for one number and never used with another. A service
+  /// binds a connection to the certificate of its handshake, and may bind it to the first account that it sees.
   var connection: Int {
     switch self {
     case .token(let token): token.connection
@@ -83,8 +84,8 @@ public enum PushAuthorization: Sendable, Equatable {
 public struct BearerToken: Sendable, Equatable {
   /// Text without the prefix `bearer`.
   public let text: String
-  /// Generation: the number of the token among those of one source. It distinguishes answers about an older token from
-  /// answers about the present one.
+  /// Generation: the number of the token among the tokens of one source. It distinguishes answers about an older token
+  /// from answers about the present token.
   public let generation: Int
   /// Number of the source's signing key; tokens with the same number may share a connection.
   public let connection: Int

@@ -2,7 +2,7 @@
 public struct PushEndpoint: Sendable, Equatable {
   /// HTTP proxy through which connections are tunnelled (CONNECT).
   public struct Proxy: Sendable, Equatable {
-    /// `http://host:port`, or `https://` if the connection to the proxy is encrypted itself.
+    /// `http://host:port`, or `https://host:port` if the connection to the proxy is encrypted.
     public var url: String
     /// Login at the proxy, with Basic or Digest as the proxy requires; `nil` for none.
     public var login: Login?
@@ -33,7 +33,7 @@ public struct PushEndpoint: Sendable, Equatable {
   /// Proxy for the endpoint; `nil` to use the environment (`https_proxy`, `no_proxy`), as libcurl does.
   public var proxy: Proxy?
 
-  /// Creates the endpoint of one request to a complete URL.
+  /// Creates the endpoint for a request to a complete URL, which is used unchanged.
   init(verbatim url: String, trustRoots: String?) {
     self.url = url
     self.trustRoots = trustRoots

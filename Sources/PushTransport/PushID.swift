@@ -1,7 +1,7 @@
 internal import PushCore
 internal import TLS
 
-/// Ids that identify a push of a campaign when it is sent twice.
+/// Ids by which a push of a campaign can be recognised if it is sent twice.
 ///
 /// An id is UUIDv5(campaign, token), so every worker gives the same push the same id at any time. One thread at a time
 /// can use a value, because of the ``TLS/Digest`` in it.
@@ -34,8 +34,8 @@ public struct PushID {
     token.withUnsafeBytes { id(token: $0) }
   }
 
-  /// Returns an id that all pushes of a campaign share: the first 32 hex digits of SHA-256(campaign id). If it is the
-  /// collapse id or the tag of a push, a duplicate replaces the first push.
+  /// Returns an id that all pushes of a campaign share: the first 32 hex digits of SHA-256(campaign id). If a push has
+  /// this id as its collapse id or tag, a duplicate replaces the first push.
   public static func collapseID(campaign: String) -> String {
     let digest = Digest(.sha256).hash(Array(campaign.utf8))
     return String(decoding: Hex.encode(digest.prefix(16)), as: UTF8.self)

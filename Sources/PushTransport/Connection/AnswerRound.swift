@@ -36,8 +36,8 @@ struct AnswerRound: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - latency: time from sending to the answer, in nanoseconds.
-  ///   - inFlight: pushes handed over and not answered at that time.
-  ///   - waiting: those of them that the connection had not begun to send.
+  ///   - inFlight: number of pushes that were handed over and not answered at that time.
+  ///   - waiting: number of these pushes that the connection had not begun to send.
   ///   - width: width of the window, which is about the number of answers in the round.
   mutating func note(
     _ signal: CongestionWindow.Signal, latency: UInt64, inFlight: Int, waiting: Int, width: Double

@@ -9,14 +9,13 @@ public import PushCore
 ///
 /// The algorithm is similar to the gradient of Netflix' concurrency-limits and to TCP Vegas. If answers take longer
 /// than on an empty connection, pushes wait in a queue, and a wider window makes the queue longer. Each round widens
-/// the window by a share. The share doubles with each round while answers are fast. It is smaller if the latency is
+/// the window by a share. The share doubles with each round while answers are fast, and is smaller if the latency is
 /// near the limit of ``LatencyGauge``. Above this limit, the window does not grow.
 ///
-/// If answers stay late, the cause may be a queue or a longer network path. Latencies alone do not show which. As in
-/// BBR, the window is therefore narrow for two round trips. The latency in this time is the latency of the path, and
-/// the window then becomes as wide as this path allows.
-/// Errors narrow the window by half of their share, as in DCTCP. If all pushes fail, the window halves each round trip.
-/// A few errors have no effect (``ErrorShares``).
+/// If answers stay late, the cause may be a queue or a longer network path. Latencies alone do not show which of the
+/// two it is. As in BBR, the window is therefore narrow for two round trips. The latency in this time is the latency of
+/// the path, and the window then becomes as wide as this path allows. Errors narrow the window by half of their share,
+/// as in DCTCP. If all pushes fail, the window halves each round trip. A few errors have no effect (``ErrorShares``).
 ///
 /// The latency is measured from the time when the connection began to send the push. Waiting in this process, for a
 /// free stream or for a turn, does not depend on the server.
@@ -27,9 +26,9 @@ public struct CongestionWindow: Sendable, Equatable {
     case accepted
     /// A rejection that concerns the push alone.
     case rejected
-    /// 429. A single one concerns one device; many of them mean that the service is overloaded.
+    /// Status 429. A single 429 concerns one device; many of them mean that the service is overloaded.
     case throttled
-    /// 5xx: the server has a problem.
+    /// Status 5xx: the server has a problem.
     case busy
     /// No answer: refused, reset or timed out.
     case failed
@@ -77,9 +76,9 @@ public struct CongestionWindow: Sendable, Equatable {
   private var measurement: Measurement?
 
   /// Width after the first accepted push. Every path can carry this many pushes (RFC 6928 also begins with ten
-  /// packets). It saves four round trips on the way to a thousand.
+  /// packets). Starting at 16 instead of 1 saves four round trips until the window reaches 1,000.
   private static let first = 16.0
-  /// Growth after a sign of congestion.
+  /// Minimum share of growth, which applies after a sign of congestion.
   private static let leastPace = 1.0 / 16
   /// Share of the width during a measurement. With a quarter of the width, the queue that ``LatencyGauge`` tolerates
   /// becomes empty. The latency then differs clearly from the latency with a full queue.
@@ -102,7 +101,8 @@ public struct CongestionWindow: Sendable, Equatable {
     if start == .fullWindow { width = Double(self.maximum) }
   }
 
-  /// Creates a window of constant width after the first acceptance. The benchmark compares the adaptive window with it.
+  /// Creates a window with a constant width after the first acceptance, for comparison with the adaptive window in the
+  /// benchmark.
   init(fixed width: Int) {
     maximum = max(1, width)
     minimum = Double(maximum)
@@ -115,8 +115,8 @@ public struct CongestionWindow: Sendable, Equatable {
   /// other connection can take them. libcurl therefore gets only as many pushes as it can send immediately.
   ///
   /// - Parameters:
-  ///   - inFlight: pushes handed over and not answered.
-  ///   - waiting: those of them that the connection has not begun to send.
+  ///   - inFlight: number of pushes that were handed over and not answered.
+  ///   - waiting: number of these pushes that the connection has not begun to send.
   public func room(inFlight: Int, waiting: Int) -> Int {
     min(limit - inFlight, min(max(Self.leastWaiting, (inFlight - waiting) / 2), Self.mostWaiting) - waiting)
   }
@@ -124,10 +124,10 @@ public struct CongestionWindow: Sendable, Equatable {
   /// Records the result of one push.
   ///
   /// - Parameters:
-  ///   - sentAt: time when the connection began to send it, in monotonic nanoseconds.
-  ///   - now: time when its end was seen.
-  ///   - inFlight: pushes handed over and not answered at that time, including this one.
-  ///   - waiting: those of them that the connection had not begun to send.
+  ///   - sentAt: time when the connection began to send the push, in monotonic nanoseconds.
+  ///   - now: time when the result of the push was seen, in monotonic nanoseconds.
+  ///   - inFlight: number of pushes that were handed over and not answered at that time, including this one.
+  ///   - waiting: number of these pushes that the connection had not begun to send.
   public mutating func note(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
     let latency = now &- sentAt
     guard isTrusted else {
@@ -139,8 +139,8 @@ public struct CongestionWindow: Sendable, Equatable {
     if sentAt >= round.began { finishRound(now) }
   }
 
-  /// Resets the window for a new connection. A window that starts at one is half as wide as the last connection's after
-  /// the first acceptance, because the new path may differ.
+  /// Resets the window for a new connection. If the window starts at one, it becomes half as wide as on the last
+  /// connection after the first acceptance, because the new path may differ.
   public mutating func reset() {
     narrow()
     if start == .fullWindow { width = Double(maximum) }
@@ -191,7 +191,7 @@ public struct CongestionWindow: Sendable, Equatable {
   }
 
   private mutating func grow(_ headroom: Double) {
-    // If the connection did not use the full width, the round says nothing about it.
+    // If the connection did not use the full width, the round does not show whether a wider window is useful.
     guard round.accepted > 0, round.peak * 4 >= limit * 3 else { return }
     resize(width + max(1, width * pace) * headroom)
     pace = headroom >= 0.5 ? min(1, pace * 2) : max(Self.leastPace, pace / 2)

@@ -1,10 +1,10 @@
 internal import PushCore
 
-/// Count of errors of which a connection may be the cause.
+/// Count of errors that the connection may have caused.
 struct ConnectionBlame {
   /// Number of answers and losses in a row that count as errors.
   private var faults = 0
-  /// Whether an answer means that the connection can no longer be used, even if later answers are good.
+  /// Whether an answer has shown that the connection can no longer be used, even if later answers are good.
   private(set) var isSpent = false
 
   /// Number of errors in a row after which the connection is replaced. A single error may be chance.

@@ -20,7 +20,7 @@ struct ConnectionDriver {
     case askToOpen
     /// Open the connection with this serial number.
     case open(Int)
-    /// Call the driver again after this number of nanoseconds.
+    /// Call the driver after this number of nanoseconds.
     case lookAgain(after: UInt64)
     /// Take at most this number of pushes from the supply for the current connection; ``took(_:now:)`` gets the actual
     /// number.
@@ -65,7 +65,7 @@ struct ConnectionDriver {
   private var expiresAt = UInt64.max
   /// Whether the connection had no room for another push at the last call of ``next(_:credential:now:)``.
   private var isFull = false
-  /// Number of remaining pushes for each connection that only waits for its last pushes to end.
+  /// Number of remaining pushes of each connection that takes no more pushes, by serial number.
   private var ending: [Int: Int] = [:]
   private var verdict = ConnectionVerdict()
 
@@ -94,8 +94,8 @@ struct ConnectionDriver {
   mutating func next(_ room: StreamRoom, credential: Int, now: UInt64) -> Action {
     guard !isDraining else { return .rest }
     guard phase != .closed else { return .askToOpen }
-    // The connection has an older key or certificate. Or it had no push for so long that devices on the path may have
-    // dropped its state.
+    // The connection has an older key or certificate, is too old, or was idle for so long that devices on the path may
+    // have dropped its state.
     if self.credential != credential || isStale(now) || isOver(now) { return replace(.closed(accepted: accepted)) }
     let count = count(room)
     isFull = count <= 0 && isBusy(room)
@@ -135,7 +135,8 @@ struct ConnectionDriver {
     phase != .closed && isOver(now) ? replace(.closed(accepted: accepted)) : .rest
   }
 
-  /// Whether all streams of the connection are busy, and latency is flat. Then another connection can send more.
+  /// Whether all streams of the connection are busy and latency is flat. If so, another connection can send more
+  /// pushes.
   var isSaturated: Bool { phase == .established && isFull && window.isFlat }
 
   /// Records that the connection could not be created.
@@ -156,9 +157,9 @@ struct ConnectionDriver {
   /// Records the answer to a push on the current connection.
   ///
   /// - Parameters:
-  ///   - sentAt: time when the connection began to send it.
+  ///   - sentAt: time when the connection began to send the push, in monotonic nanoseconds.
   ///   - waiting: number of pushes that the connection has not begun to send.
-  /// - Returns: whether it is the first accepted push.
+  /// - Returns: whether this is the first accepted push on the connection.
   mutating func answered(
     _ signal: CongestionWindow.Signal, _ blame: AnswerMeaning.Blame, sentAt: UInt64, waiting: Int, now: UInt64
   ) -> Bool {
@@ -247,8 +248,8 @@ struct ConnectionDriver {
     return now >= usedAt + idle
   }
 
-  /// Returns whether a connection without room uses its whole window. A queue also has no room while it holds pushes
-  /// that it has not begun.
+  /// Returns whether a connection without room uses its whole window. A connection with a queue also has no room while
+  /// pushes wait in it.
   private func isBusy(_ room: StreamRoom) -> Bool {
     switch room {
     case .streams: inFlight > 0
@@ -268,6 +269,7 @@ struct ConnectionDriver {
 enum StreamRoom: Equatable {
   /// The connection can begin this number of pushes immediately.
   case streams(Int)
-  /// The connection takes any number of pushes and keeps those that it can't begin; this number is waiting now.
+  /// The connection takes any number of pushes, and keeps the pushes that it can't begin in a queue. `waiting` is the
+  /// present number in the queue.
   case queue(waiting: Int)
 }

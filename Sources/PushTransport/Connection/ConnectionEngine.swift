@@ -29,7 +29,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private var drained: [CheckedContinuation<Void, Never>] = []
   private var drainTimer: LoopTimer?
   private var connector: Connector
-  /// Whether the supply must know when the connection is saturated, and what it knows.
+  /// Whether the engine reports saturation to the supply, and the last reported value.
   private let reportsSaturation: Bool
   private var reportedSaturation = false
 
@@ -182,8 +182,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       } else {
         driver.ended(on: serial)
       }
-      // If the certificate is refused, a push without an answer gets this reason, so that it is not sent again soon. If
-      // a provider token is refused, every push has an answer.
+      // If the certificate was refused, a push without an answer gets the reason of the refusal, so that it is not sent
+      // again soon. If a provider token was refused, every push has an answer.
       if let stopped, answer.kind != .answered { completions[first + index].answer.reason = stopped }
     }
     ended.removeAll(keepingCapacity: true)
@@ -256,7 +256,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       ending[serial] = connection
       connection.retire()
       supply.note(event, of: number)
-      // Pushes that the connection had not begun come back immediately.
+      // Collects the pushes that the connection had not begun, because it returns them immediately.
       collect(connection, serial, now)
     }
   }

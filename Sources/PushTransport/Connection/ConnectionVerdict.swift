@@ -15,7 +15,7 @@ struct ConnectionVerdict {
   private var blame = ConnectionBlame()
   /// Kinds of the losses.
   private var loss: Loss = []
-  /// Time of the last loss. Losses of pushes that were in flight at that time are not counted again.
+  /// Time of the last loss. Further losses of pushes that were in flight at that time are not counted as new errors.
   private var lostAt: UInt64 = 0
 
   /// Records the effect of an answer on the connection.
@@ -68,9 +68,9 @@ struct ConnectionVerdict {
 enum ConnectionCondition: Equatable {
   /// The connection works.
   case working
-  /// The peer takes no more streams. The text is for logs, in case no push was accepted yet.
+  /// The peer takes no more streams. The text is logged if no push was accepted on the connection.
   case goingAway(String)
-  /// The connection is lost. The text has the reason if the transport knows more than the errors of the pushes.
+  /// The connection is lost. The text is the reason; `nil` if the transport knows only the errors of the pushes.
   case broken(String?)
   /// No further stream can be opened on the connection, without an error.
   case exhausted

@@ -21,7 +21,8 @@ struct ErrorShares: Sendable, Equatable {
     let errors =
       average(&throttled, round.throttled, noise: Self.noise.throttled)
       + average(&busy, round.busy, noise: Self.noise.busy)
-      // A push is refused if it was sent before the client knew that the peer had lowered its limit.
+      // While the peer's limit holds pushes back, failures do not count. The peer also refuses pushes that were sent
+      // before the client knew that the peer had lowered the limit.
       + average(&failed, round.isHeldBack ? 0 : round.failed, noise: Self.noise.failed)
     return Double(errors) / count
   }

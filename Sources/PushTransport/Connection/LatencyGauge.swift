@@ -1,9 +1,9 @@
 /// Gauge that decides whether answers take longer than a round trip to the service.
 struct LatencyGauge: Sendable, Equatable {
   enum Verdict: Sendable, Equatable {
-    /// They do not take longer. `headroom` is the unused part of the tolerance, 0 to 1.
+    /// Answers do not take longer. `headroom` is the unused part of the tolerance, 0 to 1.
     case flat(headroom: Double)
-    /// They take longer at the moment.
+    /// Answers take longer at the moment.
     case late
     /// The round trip should be measured again, because answers have been late for a long time or the last measurement
     /// is old: see ``measured(_:now:)``.
@@ -32,10 +32,11 @@ struct LatencyGauge: Sendable, Equatable {
   /// Minimum duration of late rounds before a new measurement, in nanoseconds. In a shorter time, other processes on
   /// the machine may be the cause.
   private static let doubtfulTime: UInt64 = 200_000_000
-  /// Duration of late rounds, in nanoseconds, after which a new measurement needs no minimum number of rounds.
+  /// Duration of late rounds, in nanoseconds, after which a new measurement is due even with fewer than
+  /// ``doubtfulRounds``.
   private static let unbearableTime: UInt64 = 5_000_000_000
-  /// Minimum interval between measurements, in nanoseconds and in round trips. A measurement costs up to three round
-  /// trips at a quarter of the rate, so it uses at most a twentieth of the time.
+  /// Minimum interval between measurements, in nanoseconds and in round trips. A measurement takes up to three round
+  /// trips at a quarter of the rate, so measurements reduce the rate by at most a twentieth.
   private static let leastInterval: UInt64 = 10_000_000_000
   private static let leastTrips: UInt64 = 45
   /// Nanoseconds after which the round-trip time may have changed, if no round has confirmed it.

@@ -7,7 +7,7 @@ protocol PushConnection: AnyObject {
   /// Event from outside that only this connection handles.
   associatedtype Event: Sendable
 
-  /// Authorization with which the connection was opened. It is never used with another one.
+  /// Authorization with which the connection was opened. The connection is never used with another authorization.
   var authorization: PushAuthorization { get }
   /// Whether a push was accepted on the connection. The engine sets this.
   var isEstablished: Bool { get set }
@@ -24,7 +24,7 @@ protocol PushConnection: AnyObject {
   func handle(_ event: Event, now: UInt64)
   /// Does all work that is possible without waiting.
   ///
-  /// - Returns: the time that is used as the arrival time of the answers that it has read.
+  /// - Returns: the time to use as the arrival time of the answers that this call has read.
   func run(now: UInt64) -> UInt64
   /// Checks timeouts; called every ``PushConnector/tickInterval``.
   func tick(now: UInt64)
@@ -32,14 +32,14 @@ protocol PushConnection: AnyObject {
   func send(_ part: PushBatch.Part, with authorization: PushAuthorization, now: UInt64)
   /// Whether pushes that the connection has not begun could be sent now.
   var canResume: Bool { get }
-  /// Sends as many as possible of the pushes that it has not begun.
+  /// Sends as many as possible of the pushes that the connection has not begun.
   func resume(with authorization: PushAuthorization, now: UInt64)
   /// Writes the collected bytes, after all pushes of the turn were handed over.
   func flush()
   /// Ends the turn.
   func rest()
-  /// Appends the pushes that have ended to both lists, each once. It handles many pushes together, so that no push
-  /// costs a dispatch.
+  /// Appends the pushes that have ended to both lists, each once. One call handles many pushes, so that no push costs a
+  /// dispatch.
   func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64)
   /// Returns the reason why the first push since the last call was lost; `nil` if none was lost.
   func takeTrouble() -> String?
@@ -47,7 +47,7 @@ protocol PushConnection: AnyObject {
   func retire()
   /// Ends all pushes in their present state.
   func abandon()
-  /// Closes the connection; no push is in flight any longer. Idempotent.
+  /// Closes the connection. After this call, no push is in flight. Idempotent.
   func close()
 }
 
@@ -57,11 +57,11 @@ protocol PushConnector: Sendable {
 
   /// Nanoseconds between two calls of ``PushConnection/tick(now:)``; `nil` for none.
   var tickInterval: UInt64? { get }
-  /// Whether its connections detect that they are dead while no push is in flight.
+  /// Whether connections of this transport detect that they are dead while no push is in flight.
   var findsDeadConnections: Bool { get }
   /// Begins to open a connection.
   ///
-  /// - Throws: an error if a local problem makes a connection impossible. It does not throw for a network problem.
+  /// - Throws: an error if a local problem makes a connection impossible; never for a network problem.
   mutating func connect(
     _ authorization: PushAuthorization, _ surroundings: ConnectionSurroundings<Connection.Event>, now: UInt64
   ) throws -> Connection
@@ -83,8 +83,8 @@ struct ConnectionSurroundings<Event: Sendable> {
 struct EndedPush {
   /// Time when the connection began to send the push, or otherwise when it was handed over; in monotonic nanoseconds.
   var sentAt: UInt64
-  /// Generation of the credential with which it was sent.
+  /// Generation of the credential with which the push was sent.
   var generation: Int
-  /// Reason why it got no answer; empty for an answer, and for a reason that does not concern the connection.
+  /// Reason why the push got no answer; empty for an answer, and for a reason that does not concern the connection.
   var loss: Loss = []
 }

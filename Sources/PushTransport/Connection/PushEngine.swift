@@ -11,6 +11,6 @@ public protocol PushEngine: AnyObject, Sendable {
   func startSmall()
   /// Stops taking pushes, waits for answers to the pushes in flight, and closes the connections. After `deadline`
   /// nanoseconds, pushes without an answer complete with an unknown result. The function returns when all completions
-  /// were delivered. It may be called several times.
+  /// were delivered. Callers may call it several times.
   func drain(deadline: UInt64) async
 }

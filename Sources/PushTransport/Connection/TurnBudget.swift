@@ -1,16 +1,16 @@
 /// Limit for the data that an engine reads in one turn, if its transport reads until the socket is empty.
 ///
-/// libcurl 7.88.1 reads as long as the socket has data and the transfer gets none of this data (`cf_h2_recv` in
+/// libcurl 7.88.1 continues to read while the socket has data that belongs to no transfer (`cf_h2_recv` in
 /// lib/http2.c). A fast server could therefore block the engine's thread forever.
 struct TurnBudget {
   private var records = 0
   private var bytes = 0
 
-  /// Maximum number of TLS records. An answer takes a few, and at most some thousand pushes are in flight on a
-  /// connection. Reading this many small records takes about 50 ms.
+  /// Maximum number of TLS records. An answer needs a few records, and at most some thousand pushes are in flight on a
+  /// connection. Reading 16,384 small records takes about 50 ms.
   static let mostRecords = 16_384
-  /// Maximum number of bytes in them: 16 kB for each of a thousand answers; real ones have some hundred bytes. If they
-  /// consist of the smallest frames, reading them takes about 100 ms.
+  /// Maximum number of bytes in these records: 16 kB for each of a thousand answers; real answers have some hundred
+  /// bytes. If the bytes consist of the smallest frames, reading them takes about 100 ms.
   static let mostBytes = 16_777_216
 
   /// Reason for closing a connection that exceeds the limit.

@@ -19,7 +19,7 @@ struct CurlAnswer {
     }
     let body = transfer.responseBody
     guard status != 200 || !body.isEmpty else {
-      // For every service, this means that the push was accepted. Most pushes end in this way.
+      // For every service, a 200 without a body means that the push was accepted. Most pushes end in this way.
       reply = PushReply(.accepted)
       return
     }

@@ -6,10 +6,9 @@ internal import TLS
 /// One connection to the service: a multi handle of libcurl, its socket and its transfers.
 ///
 /// The type sends pushes and reports events; ``ConnectionDriver`` makes the decisions. It is confined to the engine's
-/// loop, because a libcurl handle must not be used by two threads (libcurl-thread(3)). Only the engine uses it, and
-/// libcurl's callbacks during calls of the engine.
-/// It has many properties: libcurl's handles with their memory, the transfers, and facts about the connection that
-/// libcurl reports one by one.
+/// loop, because two threads must not use the same libcurl handle (libcurl-thread(3)). Only the engine uses it, and
+/// libcurl's callbacks while the engine calls libcurl. It has many properties: libcurl's handles with their memory, the
+/// transfers, and facts about the connection that libcurl reports one by one.
 final class CurlConnection: PushConnection {
   enum Event: Sendable {
     /// A socket of libcurl is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
@@ -31,10 +30,10 @@ final class CurlConnection: PushConnection {
   let sockets: CurlSockets
   /// Not private, because libcurl's callbacks use the property.
   var timer: CurlTimer
-  /// Data that the service may still send in this turn, and whether it exceeded the limit in any turn.
+  /// Data that the service may still send in this turn, and whether the service has exceeded the limit in any turn.
   private var budget = TurnBudget()
   private var isOverrun = false
-  /// Whether ALPN selected HTTP/2, and the reason why the connection is not used if it did not.
+  /// Whether ALPN selected HTTP/2. If not, `refusal` is the reason why the connection is not used.
   private var isAgreed = false
   private var refusal: ProtocolRefusal?
   /// Whether the service ended the connection before it processed any stream (GOAWAY with last stream 0). This is known
@@ -45,7 +44,7 @@ final class CurlConnection: PushConnection {
   private let identity: CurlIdentity?
   private let configuration: ConnectionPool.Configuration
   private let surroundings: ConnectionSurroundings<Event>
-  /// This object lives as long as the connection, and therefore longer than libcurl's TLS contexts.
+  /// Lives as long as the connection, and therefore longer than libcurl's TLS contexts.
   private lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
@@ -55,7 +54,7 @@ final class CurlConnection: PushConnection {
   /// Reason why the first push was lost since the last query.
   private var trouble: String?
   private var headers: HeaderList?
-  /// URL of the present request with a zero at its end, and the length of its constant part.
+  /// URL of the present request with a zero byte at its end, and the number of bytes of its constant part.
   private var url: [UInt8] = []
   private var urlPrefix = 0
   private var isClosed = false
@@ -84,7 +83,7 @@ final class CurlConnection: PushConnection {
     let own = Unmanaged.passUnretained(self).toOpaque()
     _ = carillon_multi_set_socket(multi, socketChanged, own)
     _ = carillon_multi_set_timer(multi, timerChanged, own)
-    // Only one connection. Otherwise libcurl would open another one as soon as the peer allows too few streams.
+    // Allows one connection. Otherwise libcurl would open another one as soon as the peer allows too few streams.
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1)
     // libcurl's own limit is 100 streams, regardless of the peer's (CURLMOPT_MAX_CONCURRENT_STREAMS).
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
@@ -136,8 +135,8 @@ final class CurlConnection: PushConnection {
         carillon_easy_set_headers(easy, transfer.headerList)
       )
     }
-    // libcurl shows a GOAWAY only in its verbose text, which costs more than a push. The verbose text is therefore on
-    // only until the first accepted push. Until then, one push is sent at a time.
+    // libcurl shows a GOAWAY only in its verbose text, which takes more time than a push. The verbose text is therefore
+    // enabled only until the first accepted push. Until then, one push is sent at a time.
     if identity != nil { _ = carillon_easy_set_long(easy, CURLOPT_VERBOSE, isEstablished ? 0 : 1) }
     guard codes == (CURLE_OK, CURLE_OK, CURLE_OK), curl_multi_add_handle(multi, easy) == CURLM_OK else {
       recycle(transfer, isPoisoned: true)
@@ -178,10 +177,10 @@ final class CurlConnection: PushConnection {
   }
 
   private func loss(of transfer: CurlTransfer, _ error: CurlError) -> Loss {
-    // On a working connection, this push was not even begun because the connection was closed. Nothing was lost.
+    // If the connection worked and was closed before this push was begun, nothing was lost.
     guard transfer.wasRead || !isEstablished else { return [] }
     if trouble == nil { trouble = error.description }
-    // After a timeout the connection may be half dead, and libcurl would not report it.
+    // After a timeout the connection may be dead, and libcurl would not report that.
     return error.isTimeout ? [.ofConnection, .silence] : .ofConnection
   }
 
@@ -214,7 +213,7 @@ final class CurlConnection: PushConnection {
     }
   }
 
-  /// Lets libcurl read and write as much as possible: at most everything that is due now.
+  /// Lets libcurl do all work that is due now: read, write and handle timeouts.
   func run(now: UInt64) -> UInt64 {
     if timer.takeDue() { act(CURL_SOCKET_BAD, 0) }
     return EventLoop.now
@@ -224,8 +223,8 @@ final class CurlConnection: PushConnection {
     guard !isClosed else { return }
     var running: Int32 = 0
     budget.restart()
-    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). This is never called from within a
-    // callback.
+    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). The function must not be called within a
+    // callback, and this code never does that.
     curl_multi_socket_action(multi, descriptor, events, &running)
   }
 
@@ -238,14 +237,16 @@ final class CurlConnection: PushConnection {
     if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
     if let refusal { return .broken("\(refusal)") }
     if isOverrun { return .broken(TurnBudget.text) }
-    // While the connection is being opened, libcurl opens and closes sockets.
+    // Before the first accepted push, a missing socket has no meaning, because libcurl opens and closes sockets while
+    // it connects.
     return isEstablished && sockets.isEmpty ? .broken(nil) : .working
   }
 
   // MARK: Closing
 
-  /// Stops opening sockets. libcurl would send all held pushes to the next connection at the same time, but that one
-  /// allows only one push at first. Without a socket, they come back as not sent.
+  /// Stops opening sockets. With a new socket, libcurl would send all held pushes on the new connection at the same
+  /// time, but a new connection allows only one push at first. Without a socket, libcurl returns the pushes as not
+  /// sent.
   func retire() { isRetired = true }
 
   func abandon() {
@@ -261,8 +262,8 @@ final class CurlConnection: PushConnection {
     guard !isClosed else { return }
     isClosed = true
     sockets.stop()
-    // curl_multi_cleanup(3): easy handles must be removed first. It closes the connections, so libcurl still calls back
-    // for their sockets.
+    // curl_multi_cleanup(3): easy handles must be removed first. The cleanup closes the connections, so libcurl still
+    // calls back for their sockets.
     for transfer in transfers {
       guard let easy = transfer.easy else { continue }
       if transfer.headers != nil { curl_multi_remove_handle(multi, easy) }
@@ -318,7 +319,8 @@ final class CurlConnection: PushConnection {
     }
   }
 
-  /// Opens a socket if the engine has allowed a connection. libcurl would replace a dead connection without asking.
+  /// Opens a socket if the engine has allowed a connection. Without this check, libcurl would replace a dead connection
+  /// on its own.
   func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
     guard !isEstablished, !isRetired, !isClosed else { return CURL_SOCKET_BAD }
     // All connections use the same proxy, so its addresses are not spread.

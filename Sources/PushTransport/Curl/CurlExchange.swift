@@ -36,7 +36,8 @@ struct CurlExchange: Sendable {
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     let list = headerList()
-    // These are released last: curl_easy_cleanup(3) still calls back and reads while it closes the connection.
+    // Releases these objects last, because curl_easy_cleanup(3) still calls back and reads them while it closes the
+    // connection.
     defer {
       withExtendedLifetime((answer, identity)) {}
       errorText.deallocate()
@@ -79,7 +80,7 @@ struct CurlExchange: Sendable {
       carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
       carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, timeout),
       carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout),
-      // As for campaigns: a caller that cancels a lookup does not wait for it.
+      // As for campaigns: when a lookup is cancelled, libcurl does not wait for its end.
       carillon_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1),
       carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
       carillon_easy_set_headers(easy, list),
@@ -95,7 +96,7 @@ struct CurlExchange: Sendable {
         carillon_easy_set_seek(easy, refuseRewind, own),
       ]
     }
-    // This also works with a body: CURLOPT_POST has set POST already, and CURLOPT_CUSTOMREQUEST changes only the
+    // The option also works with a body: CURLOPT_POST has set POST already, and CURLOPT_CUSTOMREQUEST changes only the
     // method's name.
     codes.append(carillon_easy_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method))
     codes += endpoint.apply(to: easy)
@@ -137,14 +138,15 @@ struct CurlExchange: Sendable {
     let toSend: [UInt8]
     private let endsAtHeaders: Bool
     private let publicOnly: Bool
-    /// Limit for the data that is read. libcurl reads as long as the socket has data, even beyond its own timeout.
+    /// Limit for the data that libcurl reads. libcurl reads as long as the socket has data, even beyond its own
+    /// timeout.
     private var budget = TurnBudget()
     private(set) lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
     /// Last socket that was opened.
     private var descriptor: Int32 = -1
     private var headerCount = 0
-    /// Whether enough was read. libcurl then ends the transfer with `CURLE_WRITE_ERROR`, because a callback took less
-    /// than it was given (CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION).
+    /// Whether enough data was read. libcurl then ends the transfer with `CURLE_WRITE_ERROR`, because a callback took
+    /// less data than it was given (CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION).
     private(set) var isComplete = false
     private var status = 0
     private(set) var sent = 0
@@ -202,7 +204,7 @@ struct CurlExchange: Sendable {
         return true
       }
       guard let colon = line.firstIndex(of: ":") else {
-        // This is the empty line after the headers. After those of a 1xx answer, another answer follows.
+        // An empty line ends the headers. After the headers of a 1xx answer, another answer follows.
         isComplete = endsAtHeaders && status >= 200 && line.allSatisfy(\.isNewline)
         return !isComplete
       }
@@ -220,8 +222,8 @@ struct CurlExchange: Sendable {
   }
 }
 
-/// CURLOPT_OPENSOCKETFUNCTION: called with the address of the next connection, after the name was looked up. So the
-/// checked address is the one that is used. `CURL_SOCKET_BAD` ends the attempt.
+/// CURLOPT_OPENSOCKETFUNCTION: called with the address of the next connection, after the name was looked up. libcurl
+/// therefore uses exactly the address that was checked. `CURL_SOCKET_BAD` ends the attempt.
 private func openSocket(
   _ data: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {

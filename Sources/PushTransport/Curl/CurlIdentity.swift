@@ -29,7 +29,7 @@ final class CurlIdentity {
       carillon_easy_set_blob(easy, CURLOPT_SSLCERT_BLOB, certificates.baseAddress, certificates.count),
       carillon_easy_set_string(easy, CURLOPT_SSLKEYTYPE, "PEM"),
       carillon_easy_set_blob(easy, CURLOPT_SSLKEY_BLOB, key.baseAddress, key.count),
-      // A resumed session would use the certificate of its first handshake.
+      // Disables session resumption, because a resumed session would use the certificate of its first handshake.
       carillon_easy_set_long(easy, CURLOPT_SSL_SESSIONID_CACHE, 0),
     ]
     return codes.allSatisfy { $0 == CURLE_OK }

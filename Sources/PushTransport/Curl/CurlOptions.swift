@@ -7,7 +7,7 @@ extension ConnectionPool.Configuration {
   func apply(to easy: UnsafeMutableRawPointer) -> Bool {
     let codes =
       [
-        // ALPN decides. Cleartext HTTP/2 is never used (it fails on reused connections in 7.88).
+        // ALPN selects the protocol. Cleartext HTTP/2 is never used (in 7.88 it fails on reused connections).
         carillon_easy_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
         // APNs requires TLS 1.2 or later. (The option is a C int since libcurl 8.13, and a long before.)
         carillon_easy_set_long(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
@@ -26,8 +26,8 @@ extension ConnectionPool.Configuration {
         carillon_easy_set_long(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0),
         // Without this option, all connections would begin with the first address that the resolver returns.
         carillon_easy_set_long(easy, CURLOPT_DNS_SHUFFLE_ADDRESSES, 1),
-        // libcurl sends no PING on the connections of a multi handle (curl_easy_upkeep(3) supports only those of easy
-        // handles). So TCP's own probes keep an idle connection alive in NATs and detect a dead peer.
+        // libcurl sends no PING on the connections of a multi handle (curl_easy_upkeep(3) supports only connections of
+        // easy handles). TCP's own probes therefore keep an idle connection alive in NATs and detect a dead peer.
         carillon_easy_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1),
         carillon_easy_set_long(easy, CURLOPT_TCP_KEEPIDLE, Self.keepaliveIdle),
         carillon_easy_set_long(easy, CURLOPT_TCP_KEEPINTVL, Self.keepaliveInterval),
@@ -43,12 +43,12 @@ extension ConnectionPool.Configuration {
     return codes.allSatisfy { $0 == CURLE_OK }
   }
 
-  /// Seconds without traffic before the first TCP probe, and seconds between probes. The first is the interval of
-  /// node-apn's PING. It is below five minutes, after which some NATs drop a connection at the earliest (RFC 5382
-  /// requires two hours).
+  /// Seconds without traffic before the first TCP probe, and seconds between probes. node-apn sends its PING at the
+  /// same interval of 60 s. NATs keep an idle connection for at least five minutes (RFC 5382 requires two hours).
   private static let keepaliveIdle = 60
   private static let keepaliveInterval = 15
-  /// Seconds; longer than ``idleLimit``, so that libcurl never decides.
+  /// Maximum idle time for libcurl in seconds. It is longer than ``idleLimit``, so that the driver always decides
+  /// first.
   private static let longestIdle = 7 * 86_400
 }
 
@@ -60,7 +60,7 @@ extension PushEndpoint {
 
   /// Options that replace libcurl's own trust settings; empty to keep them.
   var trustOptions: [(option: CURLoption, value: String?)] {
-    // libcurl trusts file *and* directory, and was built with the distribution's directory (CURLOPT_CAPATH).
+    // libcurl trusts both the file and the directory, and was built with the distribution's directory (CURLOPT_CAPATH).
     trustRoots.map { [(CURLOPT_CAINFO, $0), (CURLOPT_CAPATH, nil)] } ?? []
   }
 }

@@ -31,8 +31,8 @@ final class CurlSockets {
   }
 
   private func makeWatcher(_ descriptor: Int32) -> SocketWatcher? {
-    // libcurl closes its sockets, and the pipes of its resolver, without notice, so a duplicate is watched. Without one
-    // (no descriptors left), the transfers on the socket time out.
+    // Watches a duplicate, because libcurl closes its sockets and the pipes of its resolver without notice. If no
+    // duplicate can be made (no descriptors left), the transfers on the socket time out.
     guard let socket = try? Socket.duplicate(of: descriptor) else { return nil }
     let happened = happened
     let watcher = SocketWatcher(

@@ -29,7 +29,7 @@ struct CurlTimer {
     }
   }
 
-  /// Returns whether libcurl has something to do, and resets it.
+  /// Returns ``isDue`` and resets it.
   mutating func takeDue() -> Bool {
     defer { isDue = false }
     return isDue
@@ -38,8 +38,8 @@ struct CurlTimer {
   /// Arms the timer for the time that libcurl requested.
   mutating func arm() {
     guard let deadline else { return }
-    // A timer that fires too early is rearmed, so it is only moved to an earlier time. libcurl changes the time with
-    // every push, and arming costs a system call.
+    // An armed timer is only moved to an earlier time. If it fires before the deadline, the next turn arms it again.
+    // libcurl changes the time with every push, and arming costs a system call.
     if let armedFor, armedFor <= deadline { return }
     armedFor = deadline
     let now = EventLoop.now

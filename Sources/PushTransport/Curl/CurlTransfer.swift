@@ -3,8 +3,8 @@ internal import EventLoop
 internal import PushCore
 
 /// Count of the pushes that libcurl has but has not begun to send. They wait for the peer's stream limit or for a
-/// connection that is being opened. All transfers of one connection share the count; confined to its loop, like the
-/// transfers.
+/// connection that is being opened. All transfers of one connection share the count. Confined to the loop of the
+/// connection, like the transfers.
 final class CurlQueue {
   /// Number of waiting pushes.
   var waiting = 0
@@ -22,7 +22,7 @@ final class CurlTransfer {
   private(set) var tag: UInt64 = 0
   /// Time when libcurl began to send the push, or otherwise when it was handed over; in monotonic nanoseconds.
   private(set) var sentAt: UInt64 = 0
-  /// Headers of the push. This is a reference, because libcurl reads them until the end.
+  /// Headers of the push. The reference keeps them in memory, because libcurl reads them until the transfer ends.
   private(set) var headers: HeaderList?
   /// Whether libcurl has asked for the body. If not, the service can't have processed the push.
   private(set) var wasRead = false
@@ -38,12 +38,12 @@ final class CurlTransfer {
   private(set) var payloadCount = 0
   private var payloadRead = 0
   private let response = UnsafeMutableRawBufferPointer.allocate(byteCount: responseCapacity, alignment: 1)
-  /// Number of bytes of the body that were kept, and number that were received.
+  /// Number of bytes of the body that were kept, and number of bytes that were received.
   private var responseCount = 0
   private var receivedCount = 0
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private let idNode = UnsafeMutablePointer<curl_slist>.allocate(capacity: 1)
-  /// `name: UUID`, with a zero at its end.
+  /// `name: UUID`, with a zero byte at its end.
   private var idLine = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   /// Name at the beginning of ``idLine``.
   private var idName: String?
@@ -80,7 +80,8 @@ final class CurlTransfer {
     errorText[0] = 0
     if payload.count < bytes.count {
       payload.deallocate()
-      // The size is a multiple of half a kilobyte, because payloads of one campaign differ only a little.
+      // The size is a multiple of 512 bytes, so that the memory can be reused: payloads of one campaign differ only a
+      // little in size.
       payload = .allocate(byteCount: (bytes.count + 511) / 512 * 512, alignment: 1)
     }
     payload.copyMemory(from: bytes)
@@ -93,7 +94,7 @@ final class CurlTransfer {
     self.headers = headers
   }
 
-  /// Writes the line for the push's own id; transfers of one campaign share the name.
+  /// Prepares the header line for the push's id. The name rarely changes, because the pushes of a campaign share it.
   private func nameID(_ name: String?) {
     idName = name
     idLine.deallocate()
@@ -128,7 +129,8 @@ final class CurlTransfer {
     let own = Unmanaged.passUnretained(self).toOpaque()
     let codes = [
       carillon_easy_set_pointer(easy, CURLOPT_PRIVATE, own),
-      // CURLOPT_ERRORBUFFER: the buffer must exist until the handle is cleaned up, which holds for this one, see above.
+      // CURLOPT_ERRORBUFFER: the buffer must exist until the handle is cleaned up. This buffer lives as long as the
+      // transfer, which outlives its handle.
       carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
       carillon_easy_set_read(easy, readBody, own),
       carillon_easy_set_seek(easy, refuseSeek, own),
@@ -143,7 +145,8 @@ final class CurlTransfer {
   fileprivate var maySend: Bool { easy.map(mayRequest) ?? false }
 
   fileprivate func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    // libcurl has read the whole body before, so it wants to send the body a second time. It must not decide this.
+    // libcurl has already read the whole body, so it wants to send the body a second time. libcurl must not decide to
+    // send a push twice.
     if wasRead, payloadRead == payloadCount { return Int(CURL_READFUNC_ABORT) }
     if !wasRead {
       wasRead = true

@@ -4,8 +4,8 @@ internal import PushCore
 /// Headers that the pushes of a batch share, in libcurl's form. The list is built once and is the tail of every push's
 /// own list.
 ///
-/// libcurl reads a header list until the transfer is done, and neither copies nor changes it (CURLOPT_HTTPHEADER). So
-/// any number of transfers may share nodes, as long as this object outlives them: each transfer holds a reference.
+/// libcurl reads a header list until the transfer is done, and neither copies nor changes it (CURLOPT_HTTPHEADER). Any
+/// number of transfers may therefore share nodes. Each transfer holds a reference, so this object outlives them.
 final class HeaderList {
   /// Sources of the list. The list is reused as long as both stay the same.
   let request: PushRequest

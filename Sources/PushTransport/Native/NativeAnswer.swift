@@ -13,7 +13,7 @@ enum NativeAnswer {
   static func completion(
     _ ended: RequestSession.Ended, wasRefused: Bool, _ service: any PushService
   ) -> PushCompletion {
-    // Every service means an acceptance by this; most pushes end with it.
+    // For every service, a 200 without a body means that the push was accepted. Most pushes end in this way.
     if ended.status == 200, ended.body.isEmpty { return PushCompletion(tag: ended.tag, answer: .accepted) }
     guard ended.status >= 200 else {
       let kind: PushAnswer.Kind = wasRefused || isUnprocessed(ended) ? .notSent : .ambiguous

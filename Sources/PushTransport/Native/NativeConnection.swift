@@ -45,7 +45,7 @@ final class NativeConnection: PushConnection {
   private var deadline: UInt64
   private var attemptDeadline = UInt64.max
   private var watch = PeerWatch()
-  /// Beginning of the present counting period for frames, see ``HTTP2/RequestSession/allowMoreFrames()``.
+  /// Beginning of the present counting period for the peer's frames, see ``HTTP2/RequestSession/allowMoreFrames()``.
   private var countedSince: UInt64 = 0
   private var goAways = 0
 
@@ -153,7 +153,7 @@ final class NativeConnection: PushConnection {
         ended[ended.count - 1].loss = loss(of: push, isKnown: completion.kind == .notSent)
       }
     }
-    // Pushes that the connection took and never began.
+    // Returns the pushes that the connection took and never began.
     guard isRetired || failure != nil || isGoingAway, let part = waiting else { return }
     waiting = nil
     for push in part.batch.pushes[part.range] {
@@ -165,7 +165,7 @@ final class NativeConnection: PushConnection {
   /// - Parameter isKnown: whether it is certain that the service did not process the push.
   private func loss(of push: RequestSession.Ended, isKnown: Bool) -> Loss {
     if let failure {
-      // The connection worked. It was closed before this push was sent completely, so the push is not lost.
+      // If the connection worked and was closed before this push was sent completely, the push is not lost.
       if isEstablished, isKnown { return [] }
       if trouble == nil { trouble = failure.description }
       return .ofPush
@@ -244,7 +244,7 @@ final class NativeConnection: PushConnection {
       link?.wantsWrite = isBlocked
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
     } catch {
-      // The service's last message, an alert or a GOAWAY, says more than the error of the write.
+      // Reads the service's last message, an alert or a GOAWAY, because it says more than the error of the write.
       do { try read(watch.heardAt) } catch { fail(error) }
       fail(error)
     }
@@ -337,7 +337,7 @@ final class NativeConnection: PushConnection {
         do {
           try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
         } catch {
-          // The last frames to write contain the reason.
+          // Writes the last frames, because they contain the reason for the peer.
           if session.output.count <= Self.record, !isBlocked { _ = try? stream.write(session.output) }
           throw error
         }
@@ -365,7 +365,7 @@ final class NativeConnection: PushConnection {
     let failure = NativeFailure(error)
     self.failure = failure
     session?.abandon()
-    // There is an event to report, even if a write caused the error.
+    // The engine must report the failure, even if a write caused the error.
     isDue = true
     guard let alert = failure.alert, authorization.identity != nil else { return }
     wasRefused = !isEstablished

@@ -12,7 +12,7 @@ struct NativeConnector: PushConnector {
   var liveness = NativeConnection.Liveness()
   /// First stream id of every connection; for tests.
   var firstStreamID: UInt32 = 1
-  /// Lookup of a host. The addresses are shuffled, so that the connections of a fleet begin with different ones.
+  /// Lookup of a host. The addresses are shuffled, so that the connections of a fleet begin with different addresses.
   var resolve: Resolve = { try SocketAddress.resolve(host: $0, port: $1).shuffled() }
 
   /// Buffer for received bytes. A TLS record has at most 16 kB (RFC 8446 section 5.1), and no read returns more.

@@ -48,7 +48,7 @@ final class NativeLink {
 
   /// Continues to open the link.
   ///
-  /// - Returns: whether HTTP/2 can begin. If not, it continues when the socket is ready.
+  /// - Returns: whether HTTP/2 can begin. If not, the caller must call this again when the socket is ready.
   func advance() throws -> Bool {
     if phase == .connecting { phase = tunnel == nil ? .handshake : .connectTunnel }
     if phase == .connectTunnel {

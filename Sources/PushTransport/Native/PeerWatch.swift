@@ -10,7 +10,7 @@ struct PeerWatch {
     case dead
   }
 
-  /// Time when the peer was last heard.
+  /// Time when the last bytes of the peer arrived.
   private(set) var heardAt: UInt64 = 0
   private var pingedAt: UInt64?
   /// Number of PINGs since the last request.

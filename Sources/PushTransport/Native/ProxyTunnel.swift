@@ -1,10 +1,10 @@
 internal import EventLoop
 internal import TLS
 
-/// Tunnel through an HTTP proxy (RFC 9110 section 9.3.6): one request and the head of its answer. It reads no byte
-/// after the head.
+/// Tunnel through an HTTP proxy (RFC 9110 section 9.3.6): one request and the head of its answer. The type reads no
+/// byte after the head.
 struct ProxyTunnel {
-  /// Maximum length of the proxy's answer head in bytes. Real ones have some hundred.
+  /// Maximum length of the head of the proxy's answer, in bytes. Real heads have some hundred bytes.
   private static let longestHead = 8192
 
   private var request: [UInt8]
@@ -25,14 +25,15 @@ struct ProxyTunnel {
   /// Continues to open the tunnel.
   ///
   /// - Returns: the event to wait for; `nil` if the tunnel is open.
-  /// - Throws: ``NativeFailure`` if the proxy refuses, ``EventLoop/SocketError`` if the connection to it breaks.
+  /// - Throws: ``NativeFailure`` if the proxy refuses, ``EventLoop/SocketError`` if the connection to the proxy breaks.
   mutating func advance(over socket: Socket) throws -> IOResult? {
     while sent < request.count {
       let result = try request.withUnsafeBytes { try socket.write(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
       guard case .bytes(let count) = result else { return result }
       sent += count
     }
-    // The head is read byte by byte, about a hundred bytes once per connection. The bytes after it belong to TLS.
+    // Reads the head byte by byte, because the bytes after it belong to TLS. The head has about a hundred bytes and is
+    // read once per connection.
     while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
       var byte: UInt8 = 0
       let result = try withUnsafeMutableBytes(of: &byte) { try socket.read(into: $0) }

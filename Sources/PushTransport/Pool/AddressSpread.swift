@@ -1,11 +1,12 @@
 /// Spread of a pool's connections over the addresses of the service: different connections use different addresses if
 /// there are several. Pure.
 ///
-/// Apple's engineers recommend a fresh lookup for each connection, and not to use one address twice. Engines look up
-/// the name, shuffle the addresses, and offer one after the other. An address of another connection is declined, unless
-/// no other address is known, or the last opening of this connection failed.
+/// Apple's engineers recommend a fresh lookup for each connection and a different address for each. Engines look up the
+/// name, shuffle the addresses, and offer one after the other. This type declines an address that another connection
+/// uses, unless no other address is known or the last opening of this connection failed.
 struct AddressSpread: Sendable {
-  /// Maximum number of known addresses. A lookup returns fewer; if there are more, all are removed.
+  /// Maximum number of known addresses. A lookup returns fewer. When the number is reached, all known addresses are
+  /// removed.
   static let capacity = 64
 
   private var known: Set<String> = []

@@ -1,5 +1,5 @@
 /// Histogram of the latencies of answers. It has only plain numbers without heap storage. A connection counts the
-/// answers of a turn and delivers the counts with them, so a push costs at most four comparisons and no lock.
+/// answers of a turn and delivers the counts with the answers, so a push costs at most four comparisons and no lock.
 public struct AnswerTimes: Sendable, Equatable {
   /// Upper bounds of the ranges in nanoseconds. Longer latencies are counted in one more range. A round trip to APNs
   /// takes about 10 to 100 ms, a timeout 30 s.

@@ -28,7 +28,7 @@ struct Backlog: Sendable {
   /// Number of lanes that have ever had a push.
   var laneCount: Int { lanes.count }
 
-  /// Appends a batch to those of its flow in its lane; lane 0 is served first.
+  /// Appends a batch to the other batches of its flow in the lane. Lane 0 is served first.
   mutating func append(_ batch: PushBatch, lane: Int) {
     guard !batch.pushes.isEmpty else { return }
     precondition(lane >= 0)
@@ -99,8 +99,8 @@ extension Backlog.Flow {
     return PushBatch.Part(batch: entry.batch, range: entry.next..<end)
   }
 
-  /// Removes the first batch. Empty batches stay in front until they are half of the array, because removing them one
-  /// by one would be quadratic.
+  /// Removes the first batch. Empty batches stay at the front until they are half of the array, because removing them
+  /// one by one takes quadratic time.
   private mutating func removeHead() {
     entries[head].batch.bytes = []
     entries[head].batch.pushes = []

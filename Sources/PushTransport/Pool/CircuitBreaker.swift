@@ -9,8 +9,8 @@ internal import PushCore
 ///                                                     └─────5xx: twice the wait; no answer: the same┘
 ///
 /// Only 503 `ServiceUnavailable` and 503 without a reason count (reference 5.3: back off globally if their rate rises).
-/// A 429 concerns one device, and a 500 may be caused by the push. One server that stops answers 503 `Shutdown`, and
-/// its connection is replaced.
+/// A 429 concerns one device, and the push may be the cause of a 500. A single server that stops answers with 503
+/// `Shutdown`, and its connection is replaced.
 public struct CircuitBreaker: Sendable, Equatable {
   /// State of the breaker.
   public enum State: Sendable, Equatable {
@@ -39,8 +39,8 @@ public struct CircuitBreaker: Sendable, Equatable {
     public var longestWait: UInt64
 
     /// Creates an instance, with defaults. A restart behind a load balancer takes seconds. If the outage lasts for
-    /// hours, one push per minute costs the service and the campaign almost nothing. The recovery is then noticed
-    /// within a minute.
+    /// hours, one push per minute costs the service and the campaign almost nothing, and the breaker detects the
+    /// recovery within a minute.
     public init(firstWait: UInt64 = 2_000_000_000, longestWait: UInt64 = 60_000_000_000) {
       self.firstWait = firstWait
       self.longestWait = longestWait
@@ -100,7 +100,8 @@ public struct CircuitBreaker: Sendable, Equatable {
   ///   - signal: the meaning of the result.
   ///   - tag: the tag of the push. While the breaker is not closed, only the trial push counts, because all others were
   ///     sent earlier.
-  ///   - jitter: random, 0 to 1; half of a wait is random, so that a fleet does not return at the same moment.
+  ///   - jitter: random, 0 to 1; half of a wait is random, so that the workers of a fleet do not continue at the same
+  ///     moment.
   /// - Returns: whether the state changed.
   public mutating func note(_ signal: Signal, tag: UInt64, now: UInt64, jitter: Double) -> Bool {
     switch state {

@@ -2,14 +2,14 @@ internal import EventLoop
 internal import PushCore
 
 extension ConnectionPool.State {
-  /// Returns whether the time in which connections may take pushes is over.
+  /// Returns whether ``mayTakeUntil`` has passed, so that connections may not take pushes.
   func isOver(_ now: UInt64) -> Bool { mayTakeUntil.map { $0 < now } ?? false }
 
   func hasWork(for engine: Int) -> Bool {
     (connections[engine].isForUnproven ? unproven : backlog).count > 0
   }
 
-  /// Returns whether the pool needs another connection: all open ones are saturated, or get no answers.
+  /// Returns whether the pool needs another connection, because every open connection is saturated or gets no answers.
   func needsConnection(_ engine: Int, now: UInt64) -> Bool {
     connections.indices.allSatisfy { index in
       let other = connections[index]
@@ -65,7 +65,7 @@ extension CircuitBreaker {
     var clock: (now: UInt64, jitter: Double)?
     for completion in completions {
       let signal = Signal(completion.answer, of: service)
-      // Time and chance cost a system call, and are needed only when the breaker opens.
+      // Reads the time and a random number only if the breaker may open, because both cost a system call.
       if signal != .answered, clock == nil { clock = (EventLoop.now, .random(in: 0..<1)) }
       if note(signal, tag: completion.tag, now: clock?.now ?? 0, jitter: clock?.jitter ?? 0) { isNews = true }
     }

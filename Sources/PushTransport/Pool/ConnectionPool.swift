@@ -4,10 +4,10 @@ internal import Synchronization
 
 /// Pool of connections to a push service, for one credential and one environment. It has a backlog of pushes.
 ///
-/// Batches wait here by lane, and connections take pushes when they have room. Pushes that were not taken can still be
-/// taken back. Connections take pushes only as long as the caller may send (``mayTake(until:)``). Unproven batches have
-/// a separate connection if the service's policy asks for it, see ``PushBatch/isUnproven``. While the service answers almost everything with 503, only
-/// occasional trial pushes are taken, see ``CircuitBreaker``.
+/// Batches wait here by lane, and connections take pushes when they have room. The caller can take back pushes that no
+/// connection has taken. Connections take pushes only as long as the caller may send (``mayTake(until:)``). Unproven
+/// batches have a separate connection if the service's policy asks for one, see ``PushBatch/isUnproven``. While the
+/// service answers almost everything with 503, connections take only occasional trial pushes, see ``CircuitBreaker``.
 ///
 /// Every submitted push either completes exactly once or is returned by ``cancelBacklog(where:)`` or
 /// ``drain(deadline:)``. The pool may be used from any thread. Call ``drain(deadline:)`` at the end: until then, the
@@ -19,7 +19,7 @@ public final class ConnectionPool: Sendable {
     public var endpoint: PushEndpoint
     /// Push service. It parses answers and returns their consequences for a connection.
     public var service: any PushService
-    /// Connections as the service wants them; by default ``PushCore/PushService/connectionPolicy``.
+    /// Policy of the service for its connections; by default ``PushCore/PushService/connectionPolicy``.
     package var policy: ConnectionPolicy
     /// Maximum number of connections, without the one for unproven pushes; at least 1.
     public var connections: Int
@@ -34,8 +34,8 @@ public final class ConnectionPool: Sendable {
     /// Maximum time for name lookup, connection and TLS handshake, in ns.
     public var connectTimeout: UInt64
     /// Time without a push, in ns, after which the libcurl engine replaces a connection. Apple recommends a PING after
-    /// an hour to check whether the connection still works. The native engine sends this PING and ignores the value.
-    /// libcurl can't send it.
+    /// an hour to check whether the connection still works. The native engine sends such PINGs and ignores this value.
+    /// libcurl can't send a PING.
     public var idleLimit: UInt64
     /// Limits for opening connections.
     public var reconnect: ReconnectBudget.Limits
@@ -44,7 +44,8 @@ public final class ConnectionPool: Sendable {
     /// Transport that carries pushes.
     public var engine: PushEngineKind
 
-    /// Memberwise, with defaults for APNs. The service's policy limits the numbers of streams and `requestTimeout`.
+    /// Creates a configuration, with defaults for APNs. The service's policy can lower the numbers of streams and raise
+    /// `requestTimeout`.
     public init(
       endpoint: PushEndpoint, service: any PushService, connections: Int = 2, maximumStreams: Int = 1000,
       unprovenStreams: Int = 1000,
@@ -66,19 +67,19 @@ public final class ConnectionPool: Sendable {
       self.engine = engine
     }
 
-    /// Number of the connection for unproven pushes; the others come before it. `nil` if there is none.
+    /// Number of the connection for unproven pushes, which is the last one; `nil` if there is none.
     var unprovenNumber: Int? { policy.hasUnprovenConnection ? connections : nil }
   }
 
   struct State {
-    /// Unproven pushes, and all other pushes, that no connection has taken.
+    /// Pushes that no connection has taken: the unproven ones, and all others.
     var unproven = Backlog()
     var backlog = Backlog()
     var budget: ReconnectBudget
     var breaker: CircuitBreaker
     var addresses = AddressSpread()
     var engines: [any PushEngine] = []
-    /// For each engine, whether it found no pushes. The pool must wake such an engine when it has some.
+    /// For each engine, whether it found no pushes. The pool must wake such an engine when there are pushes for it.
     var isIdle: [Bool] = []
     var connections: [ConnectionState] = []
     var isDraining = false
@@ -100,7 +101,7 @@ public final class ConnectionPool: Sendable {
   private let onCompletions: @Sendable ([PushCompletion]) -> Void
   private let state: Mutex<State>
 
-  /// Creates a pool without connections. It opens them when there is something to send.
+  /// Creates a pool without connections. The pool opens connections when there is something to send.
   ///
   /// - Parameters:
   ///   - configuration: the endpoint, the limits and the engine.
@@ -169,8 +170,8 @@ public final class ConnectionPool: Sendable {
   /// called, there is no limit.
   ///
   /// A caller that sends under a lease needs this limit. A process may be stopped for a time (SIGSTOP, a suspended
-  /// machine). Other workers may send the pushes of this backlog in that time. After the stop, the connections continue
-  /// before the worker can check whether it still owns these pushes.
+  /// machine). In that time, other workers may send the pushes of this backlog. When the process continues, its
+  /// connections would send them again before the worker could check whether it still owns them.
   ///
   /// - Parameter deadline: monotonic nanoseconds; an earlier deadline than before has no effect.
   public func mayTake(until deadline: UInt64) {
@@ -190,8 +191,8 @@ public final class ConnectionPool: Sendable {
     state.withLock { $0.backlog.remove(where: isUnwanted) + $0.unproven.remove(where: isUnwanted) }
   }
 
-  /// Removes at most `limit` pushes that no connection has taken, to make room for other pushes. It begins with the
-  /// lane of the lowest priority. In a lane, it begins with the pushes that were submitted last.
+  /// Removes at most `limit` pushes that no connection has taken, to make room for other pushes. The removal begins
+  /// with the lane of the lowest priority and, within a lane, with the pushes that were submitted last.
   ///
   /// - Parameter isUnwanted: decides by the push's tag; called under the pool's lock, so it must be quick.
   /// - Returns: the tags of the removed pushes, in that order; they never complete.
@@ -238,7 +239,8 @@ public final class ConnectionPool: Sendable {
   /// ``PoolState/lastError`` reports this.
   ///
   /// - Parameters:
-  ///   - deadline: time to wait for answers, in ns. Pushes without an answer then complete with an unknown result.
+  ///   - deadline: time to wait for answers, in ns. Pushes without an answer after this time complete with an unknown
+  ///     result.
   ///   - patience: time after the deadline, in ns, in which engines must end. Usually they need a few ms.
   /// - Returns: the tags of pushes that no connection had taken; they never complete.
   public func drain(deadline: UInt64, patience: UInt64 = 10_000_000_000) async -> [UInt64] {
@@ -261,11 +263,11 @@ public final class ConnectionPool: Sendable {
     return left
   }
 
-  /// A year in ns. Longer times are limited to it, so that no sum overflows.
+  /// A year in ns. Longer times are reduced to a year, so that no sum overflows.
   private static let longestTime: UInt64 = 365 * 86_400 * 1_000_000_000
 
-  /// Nanoseconds after which a closed connection checks again whether the open ones are busy. A round of answers takes
-  /// about as long, so it is enough to judge their latency.
+  /// Nanoseconds after which an engine without a connection checks again whether the open connections are saturated. A
+  /// round of answers takes about as long, which is enough to judge the latency.
   private static let growthPause: UInt64 = 100_000_000
 
   private static func textOfMissing(_ missing: Int, of count: Int) -> String {

@@ -34,7 +34,7 @@ final class EngineEnds: Sendable {
   ///
   /// - Returns: the number of engines that have not ended.
   func wait(atMost limit: UInt64) async -> Int {
-    // The timer does not run on an event loop of Carillon, because any of these may be the one that hangs.
+    // The timer does not run on one of Carillon's event loops, because any of them may hang.
     let timer = DispatchSource.makeTimerSource(queue: .global())
     timer.setEventHandler { [self] in end() }
     timer.schedule(deadline: .now() + .nanoseconds(Int(clamping: limit)))

@@ -1,9 +1,9 @@
 public import PushCore
 
-/// Whether a pool can send. If not: the reason, and the time since when (monotonic nanoseconds).
+/// Whether a pool can send; if not, the reason and the start time of the problem in monotonic nanoseconds.
 ///
-/// Workers use it to grant credit to pools and to report why a campaign waits. A pool is ``ready`` if one connection
-/// gets answers, or if it has had nothing to do.
+/// Workers use the health to allocate credit to pools and to report why a campaign waits. A pool is ``ready`` if one
+/// connection gets answers, or if it has had nothing to do.
 public enum PoolHealth: Sendable, Equatable {
   /// Nothing prevents sending.
   case ready
@@ -13,16 +13,17 @@ public enum PoolHealth: Sendable, Equatable {
   case unreachable(since: UInt64, reason: String)
   /// Connections are open and have pushes in flight, but no answer has arrived since this time.
   case unresponsive(since: UInt64)
-  /// The service answers almost every push with 503. Trial pushes show when this has ended.
+  /// The service answers almost every push with 503. Trial pushes detect the end of this state.
   case breakerOpen(since: UInt64)
-  /// The service refuses the credential, or it has expired.
+  /// The service refuses the credential, or the credential has expired.
   case credentialStopped(ReasonCode)
-  /// The credential has no authorization since this time, and continues without help. `reason` is a text for people.
+  /// The credential has had no authorization since this time, and will retry without help. `reason` is a text for
+  /// people.
   case credentialDelayed(since: UInt64, reason: String)
 
   /// Nanoseconds without an answer or a connection after which a pool counts as unable to send. APNs answers within
   /// half a second, and TCP repeats lost segments after 0.2, 0.6 and 1.4 s (RFC 6298). Two seconds without an answer
-  /// are therefore not chance. They are far less than the timeout of an answer, after which a push ends.
+  /// are therefore not chance. This is far less than the answer timeout of a push.
   public static let patience: UInt64 = 2_000_000_000
 
   /// Facts that determine a pool's health.

@@ -26,7 +26,7 @@ public struct PoolState: Sendable, Equatable {
   public var failures: Int { connections.reduce(0) { $0 + $1.failures } }
 }
 
-/// State of one of a pool's connections, and of its predecessors.
+/// State of one connection of a pool. Some numbers include its predecessors in the same place.
 public struct ConnectionState: Sendable, Equatable {
   /// Phase of a connection.
   public enum Phase: Sendable, Equatable {
@@ -43,7 +43,7 @@ public struct ConnectionState: Sendable, Equatable {
   public var phase = Phase.closed
   /// Numeric address of the connection; `nil` if it is closed, or behind a proxy.
   public var address: String?
-  /// Nanoseconds from its opening to the time of this state; `nil` if it is closed.
+  /// Age of the connection in nanoseconds at the time of this state; `nil` if the connection is closed.
   public var age: UInt64?
   /// Number of pushes sent without an answer yet, including those on its predecessors.
   public var inFlight = 0
@@ -51,13 +51,13 @@ public struct ConnectionState: Sendable, Equatable {
   public var window = 1
   /// Number of connections opened in this place since the start.
   public var openings = 0
-  /// Number of these that could not be opened, or broke.
+  /// Number of these connections that could not be opened, or broke.
   public var failures = 0
-  /// Whether all its streams are busy and latency is flat, as far as its engine reports it.
+  /// Whether all streams of the connection are busy and latency is flat, as far as the engine reports it.
   var isSaturated = false
-  /// Time of its opening in monotonic nanoseconds.
+  /// Time when the connection was opened, in monotonic nanoseconds.
   var openedAt: UInt64?
-  /// Time of its last answer in monotonic nanoseconds; `nil` if none has arrived since it was opened.
+  /// Time of the last answer on the connection in monotonic nanoseconds; `nil` before the first answer.
   var answeredAt: UInt64?
   /// Time when the connection got pushes while it had none in flight, in monotonic nanoseconds.
   var busySince: UInt64 = 0

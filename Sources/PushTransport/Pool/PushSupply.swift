@@ -4,13 +4,13 @@ internal import PushCore
 protocol PushSupply: AnyObject, Sendable {
   /// Returns at most `count` pushes that share headers. Every returned push completes exactly once.
   func take(upTo count: Int, for engine: Int) -> PushSupplied
-  /// Returns the present authorization; `nil` while there is none. In that case, every engine is woken when there is
-  /// one.
+  /// Returns the present authorization; `nil` while there is none. The supply wakes every engine when an authorization
+  /// is available.
   func authorization() -> PushAuthorization?
   /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
-  /// Returns whether the engine may open a connection for waiting pushes; `nil` if none wait. In that case, the engine
-  /// is woken when there are some.
+  /// Returns whether the engine may open a connection for waiting pushes; `nil` if no push waits. In that case, the
+  /// supply wakes the engine when pushes arrive.
   func mayOpen(_ engine: Int) -> ReconnectBudget.Decision?
   /// Returns whether the engine's new connection may use an address; called for one address after the other.
   func mayConnect(_ engine: Int, to address: String) -> Bool
@@ -28,7 +28,7 @@ protocol PushSupply: AnyObject, Sendable {
 enum PushSupplied: Sendable {
   /// Pushes to send.
   case pushes(PushBatch.Part)
-  /// There is nothing that the engine may send. It is woken when there is.
+  /// There is nothing that the engine may send. The supply wakes the engine when there is.
   case nothing
   /// There is nothing to send for this number of nanoseconds. The engine must ask again after that.
   case wait(UInt64)

@@ -39,15 +39,15 @@ public struct ReconnectBudget: Sendable, Equatable {
   }
 
   /// Number of accepted pushes that allow one further opening. Some servers and proxies close every connection after a
-  /// few hundred requests. A new connection is then opened each time. If a server closes connections earlier, openings
-  /// become rare.
+  /// few hundred requests; with this number, each closed connection is replaced. If a server closes connections
+  /// earlier, openings become rare.
   static let acceptedPerOpening = 250
 
   /// Settings.
   public let limits: Limits
   /// Number of failures since the last answer.
   public private(set) var failures = 0
-  /// Number of accepted pushes that do not yet allow another opening.
+  /// Number of accepted pushes that count towards the next opening.
   private var achieved = 0
   private var nextOpening: UInt64 = 0
   private var tokens: Int
@@ -84,8 +84,8 @@ public struct ReconnectBudget: Sendable, Equatable {
     nextOpening = min(nextOpening, now)
   }
 
-  /// Records that a connection has ended after a number of accepted pushes. If there were enough, the budget allows one
-  /// more opening.
+  /// Records that a connection has ended after a number of accepted pushes. The budget allows one more opening for
+  /// every ``acceptedPerOpening`` of them.
   public mutating func ended(accepted: Int) {
     achieved += accepted
     tokens = min(limits.burst, tokens + achieved / Self.acceptedPerOpening)
@@ -94,8 +94,8 @@ public struct ReconnectBudget: Sendable, Equatable {
 
   /// Records that a connection could not be opened, or broke.
   ///
-  /// - Parameter jitter: random, 0 to 1; half of the pause is random, so that a fleet does not return at the same
-  ///   moment.
+  /// - Parameter jitter: random, 0 to 1; half of the pause is random, so that the workers of a fleet do not reconnect
+  ///   at the same moment.
   public mutating func failed(now: UInt64, jitter: Double) {
     let doublings = min(failures, 16)
     let pause = min(limits.firstBackoff << UInt64(doublings), limits.longestBackoff)

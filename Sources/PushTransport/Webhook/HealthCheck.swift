@@ -2,7 +2,7 @@ internal import PushCore
 
 /// Health check of an app's own backend: a `GET` that the backend must answer with 2xx quickly.
 ///
-/// The operator configures the address, so it may be private. A redirect counts as a failure. As with a ``Webhook``, a
+/// The operator configures the address, so it may be private. A redirect counts as a failure. As for a ``Webhook``, a
 /// proxy of the environment is not used.
 public struct HealthCheck: Sendable, Equatable {
   public var url: String

@@ -1,5 +1,5 @@
 /// Addresses that do not belong to the public Internet: loopback, local networks, and the metadata services of clouds.
-/// A person who may only configure a URL must not reach these. Pure.
+/// A person who can configure only the URL of a webhook must not reach these addresses. Pure.
 ///
 /// Source: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890).
 enum PrivateAddress {
@@ -21,8 +21,8 @@ enum PrivateAddress {
   ]
 
   private static let v6: [(prefix: [UInt8], bits: Int)] = [
-    // These are unspecified, loopback, and the rest of the IPv4-compatible addresses; 64:ff9b:1::/48 is for a network's
-    // own translation (RFC 8215).
+    // The first prefix covers the unspecified address, loopback, and all other IPv4-compatible addresses.
+    // 64:ff9b:1::/48 is reserved for address translation within a network (RFC 8215).
     ([0, 0, 0, 0, 0, 0, 0, 0], 64), ([0x01, 0, 0, 0, 0, 0, 0, 0], 64), ([0x20, 0x01, 0x0D, 0xB8], 32),
     ([0x20, 0x01, 0, 0], 32), ([0, 0x64, 0xFF, 0x9B, 0, 1], 48), ([0x3F, 0xFF], 20), ([0x5F], 16), ([0xFC], 7),
     ([0xFE, 0x80], 10), ([0xFE, 0xC0], 10),

@@ -4,9 +4,9 @@ internal import TLS
 /// Webhook: receiver of events, with a signature that proves their origin.
 ///
 /// The body is signed: `Carillon-Signature` is `v1=` and the HMAC-SHA-256, in hex, of the timestamp, a dot and the
-/// body. The receiver compares this value and refuses a timestamp that is too old. A redirect counts as a refusal, and
-/// so does any status except 2xx. A proxy of the environment is not used, because it would connect to addresses that
-/// Carillon may not reach.
+/// body. The receiver must compare this value with its own calculation, and refuse a timestamp that is too old. A
+/// redirect counts as a refusal, and so does any status except 2xx. A proxy of the environment is not used, because a
+/// proxy could connect to addresses that a webhook must not reach.
 public struct Webhook: Sendable, Equatable {
   /// Kind of events. Raw values are names in the configuration.
   public enum Kind: String, CaseIterable, Sendable {
@@ -58,7 +58,7 @@ public struct Webhook: Sendable, Equatable {
   ///   - event: id of the event, which is the same in every retry.
   ///   - body: JSON.
   ///   - timestamp: UNIX seconds.
-  /// - Returns: the reason why the receiver did not accept it; `nil` if it did.
+  /// - Returns: the reason why the receiver did not accept the event; `nil` if it did.
   public func deliver(event: String, body: [UInt8], timestamp: Int) async -> String? {
     var request = HTTPExchange.Request(
       method: "POST", path: "",
@@ -67,7 +67,7 @@ public struct Webhook: Sendable, Equatable {
         .init("carillon-event", event), .init("carillon-timestamp", "\(timestamp)"),
         .init("carillon-signature", signature(of: body, timestamp: timestamp)),
       ], body: body)
-    // The status is sufficient, and a body may never end.
+    // The exchange ends at the headers, because the status is sufficient and a body may never end.
     request.endsAtHeaders = true
     do throws(HTTPExchange.Failure) {
       let answer = try await HTTPExchange.perform(
