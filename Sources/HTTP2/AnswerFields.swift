@@ -1,18 +1,18 @@
 internal import CNghttp2
 
-/// The header block of an answer during its read: the fields that matter, and whether the block is valid (RFC 9113
-/// section 8).
+/// Reader of an answer's header block: stores the fields that matter, and whether the block is valid (RFC 9113 section
+/// 8).
 ///
-/// nghttp2's HPACK decoder reads it (nghttp2_hd_inflate_hd2(3)).
+/// nghttp2's HPACK decoder decodes the block (nghttp2_hd_inflate_hd2(3)).
 final class AnswerFields {
   /// The content of a block.
   struct Content {
     /// 0 without a status.
     var status: UInt16 = 0
-    /// Seconds of a `retry-after` field; 0 without one. Only answers with status 429 or 5xx have it.
+    /// Seconds of a `retry-after` field; 0 without one. Read only in answers with status 429 or 5xx.
     var retryAfter: UInt16 = 0
-    /// Time of a `retry-after` field with a date, and of the `date` field of such an answer, in UNIX seconds; 0 without
-    /// one.
+    /// Time of a `retry-after` field that has a date, and time of the `date` field of the same answer, both in UNIX
+    /// seconds; 0 without the field.
     var retryAt: UInt32 = 0
     var date: UInt32 = 0
     /// Value of `content-length`; -1 without the field.
@@ -24,14 +24,14 @@ final class AnswerFields {
     var hasFields = false
   }
 
-  /// APNs' header blocks have a few hundred bytes. A longer block than this is malformed, so that every block has a
-  /// bound.
+  /// Maximum size of a header block in bytes. A larger block counts as malformed, so that memory is bounded. APNs'
+  /// header blocks have a few hundred bytes.
   static let longestList = 16_384
 
   private(set) var content = Content()
   private let inflater: OpaquePointer
   private let blocks = SessionMemory()
-  /// nghttp2 stores the pointer to it (hd_context_init in nghttp2_hd.c).
+  /// Allocation functions for nghttp2, which stores a pointer to them (hd_context_init in nghttp2_hd.c).
   private let functions: UnsafeMutablePointer<nghttp2_mem>
 
   /// - Throws: ``HTTP2Error`` if memory is short.
@@ -52,13 +52,13 @@ final class AnswerFields {
     functions.deallocate()
   }
 
-  /// Begins another block.
+  /// Begins a new block.
   func begin() { content = Content() }
 
   /// Reads a piece of the block.
   ///
-  /// - Parameter isLast: whether it ends the block.
-  /// - Returns: `false` if it is not HPACK. Then the connection must be closed (RFC 9113 section 4.3).
+  /// - Parameter isLast: whether this is the last piece of the block.
+  /// - Returns: `false` if the bytes are not HPACK. If so, the connection must be closed (RFC 9113 section 4.3).
   func read(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
     var next = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     var left = bytes.count
@@ -94,7 +94,8 @@ final class AnswerFields {
     takeField(UnsafeBufferPointer(start: name, count: field.namelen), text)
   }
 
-  /// RFC 9113 section 8.3.2: an answer has one pseudo-header, before all fields, and trailers have none.
+  /// Reads a pseudo-header. RFC 9113 section 8.3.2: an answer has one pseudo-header, before all fields; trailers have
+  /// none.
   private func takePseudo(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
     guard Self.matches(name, ":status"), !content.hasFields, content.status == 0, value.count == 3,
       let status = Self.number(value), status >= 100
@@ -102,7 +103,7 @@ final class AnswerFields {
     content.status = UInt16(status)
   }
 
-  /// Compares lengths first, because most answers have none of these fields.
+  /// Reads a field. Compares the length of the name first, because most answers have none of these fields.
   private func takeField(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
     switch name.count {
     case 2 where Self.matches(name, "te"):
@@ -121,7 +122,7 @@ final class AnswerFields {
       }
       content.bodyCount = count
     case 7, 10, 16, 17:
-      // RFC 9113 section 8.2.2.
+      // HTTP/2 forbids these fields (RFC 9113 section 8.2.2).
       let isOfHTTP1 =
         Self.matches(name, "upgrade") || Self.matches(name, "connection") || Self.matches(name, "keep-alive")
         || Self.matches(name, "proxy-connection") || Self.matches(name, "transfer-encoding")
@@ -141,7 +142,7 @@ final class AnswerFields {
     return true
   }
 
-  /// Returns a number in digits; `nil` for anything else. The result is at most the largest `Int32`.
+  /// Parses a decimal number; `nil` for any other text. The result is at most the largest `Int32`.
   private static func number(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
     guard !bytes.isEmpty else { return nil }
     var value = 0

@@ -25,15 +25,15 @@ struct FrameHeader: Equatable {
 
   /// Size of the header in bytes.
   static let size = 9
-  /// Maximum payload in bytes. Every endpoint accepts this size, and this end announces no larger one (RFC 9113 section
-  /// 4.2).
+  /// Maximum payload of a frame in bytes. Every endpoint accepts this size, and this end announces no larger size (RFC
+  /// 9113 section 4.2).
   static let largestPayload = 16_384
 
-  /// Bytes of payload.
+  /// Length of the payload in bytes.
   var length: Int
   var kind: UInt8
   var flags: UInt8 = 0
-  /// The stream; 0 is the connection.
+  /// The stream identifier; 0 stands for the connection.
   var stream: UInt32 = 0
 
   /// Returns a number in network byte order, as frames contain it.
@@ -43,7 +43,7 @@ struct FrameHeader: Equatable {
 }
 
 extension FrameHeader {
-  /// Reads ``size`` bytes.
+  /// Reads a header from ``size`` bytes.
   init(_ bytes: UnsafeRawPointer) {
     let head = UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))
     length = Int(head >> 8)
@@ -53,7 +53,7 @@ extension FrameHeader {
     stream = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 5, as: UInt32.self)) & 0x7fff_ffff
   }
 
-  /// Writes ``size`` bytes.
+  /// Writes the header as ``size`` bytes.
   func write(to bytes: UnsafeMutableRawPointer) {
     bytes.storeBytes(of: (UInt32(truncatingIfNeeded: length) << 8 | UInt32(kind)).bigEndian, as: UInt32.self)
     bytes.storeBytes(of: flags, toByteOffset: 4, as: UInt8.self)

@@ -45,8 +45,8 @@ enum HTTP2Callbacks {
         frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
       else { return 0 }
       return withSession(context) { session in
-        // A request that was never sent, for example after a GOAWAY. nghttp2 has no stream for it, so no close callback
-        // follows (session_predicate_request_headers_send in nghttp2_session.c).
+        // This request was never sent, for example because of a GOAWAY. nghttp2 has no stream for it, so no close
+        // callback follows (session_predicate_request_headers_send in nghttp2_session.c).
         guard let stream = session.queuedStream(frame.pointee.hd.stream_id) else { return }
         HTTP2Callbacks.close(stream, .refusedStream, in: session)
       }

@@ -14,8 +14,9 @@ public final class HTTP2Session {
     case server
   }
 
-  /// nghttp2 ends a connection whose peer resets more than 33 streams per second. libcurl 7.88 sends RST_STREAM after
-  /// almost every finished stream. This value is practically no limit.
+  /// Limit for the streams that the peer resets. nghttp2's default ends a connection whose peer resets more than 33
+  /// streams per second, but libcurl 7.88 sends RST_STREAM after almost every finished stream. This value is so large
+  /// that it has no effect.
   private static let streamResets: UInt64 = 1 << 40
   private static let noFlags = UInt8(NGHTTP2_FLAG_NONE.rawValue)
 
@@ -33,9 +34,9 @@ public final class HTTP2Session {
 
   /// - Parameters:
   ///   - role: The end of the connection.
-  ///   - settings: Sent first, after the preface.
-  ///   - connectionWindow: Maximum bytes of body in flight on all streams together. At least 65,535, the initial value
-  ///     of every connection (RFC 9113 section 6.9.2).
+  ///   - settings: The settings of this end, sent first, after the preface.
+  ///   - connectionWindow: Maximum number of body bytes that the peer may have in flight on all streams together. At
+  ///     least 65,535, the initial value of every connection (RFC 9113 section 6.9.2).
   ///   - options: Unusual behaviour.
   /// - Throws: ``HTTP2Error`` if a setting is out of range.
   public init(
@@ -63,8 +64,8 @@ public final class HTTP2Session {
 
   /// Processes bytes from the peer.
   ///
-  /// - Throws: ``HTTP2Error`` if the peer does not speak HTTP/2; the connection must be closed. After a smaller
-  ///   violation, the session sends a GOAWAY, and ``isFinished`` becomes true.
+  /// - Throws: ``HTTP2Error`` if the peer does not speak HTTP/2. The connection must then be closed. After a smaller
+  ///   violation, the session sends a GOAWAY instead, and ``isFinished`` becomes true.
   public func receive(_ bytes: UnsafeRawBufferPointer, handler: any HTTP2SessionHandler) throws {
     self.handler = handler
     defer { self.handler = nil }
@@ -73,8 +74,8 @@ public final class HTTP2Session {
     if status < 0 { throw HTTP2Error("receive", code: status) }
   }
 
-  /// Returns the next bytes for the peer, at most one frame, valid until the next call on this session; `nil` if there
-  /// are none now.
+  /// Returns the next bytes for the peer, at most one frame; `nil` if there are none now. The bytes are valid until the
+  /// next call on this session.
   public func nextOutput(handler: any HTTP2SessionHandler) throws -> UnsafeRawBufferPointer? {
     self.handler = handler
     defer { self.handler = nil }
@@ -85,15 +86,15 @@ public final class HTTP2Session {
     return count == 0 ? nil : UnsafeRawBufferPointer(start: bytes, count: count)
   }
 
-  /// Whether nothing is left to read or write: after GOAWAY, when the last stream has ended.
+  /// Whether there is nothing more to read or write: after a GOAWAY, when the last stream has ended.
   public var isFinished: Bool { nghttp2_session_want_read(handle) == 0 && nghttp2_session_want_write(handle) == 0 }
 
   // MARK: Streams
 
   /// Opens a stream. Client only.
   ///
-  /// Above the peer's limit, nghttp2 holds the stream back until another one has ended. A sender that needs to know
-  /// which streams were sent stays below ``peerMaxConcurrentStreams``.
+  /// Above the peer's limit, nghttp2 delays the stream until another one has ended. A sender that needs to know which
+  /// streams were sent must stay below ``peerMaxConcurrentStreams``.
   ///
   /// - Parameters:
   ///   - fields: Pseudo-headers first, names in lower case.
@@ -154,7 +155,7 @@ public final class HTTP2Session {
     try reset(streamID: stream.id, error: error)
   }
 
-  /// Sends RST_STREAM for a stream that may be gone. Some servers do that.
+  /// Sends RST_STREAM for a stream that may be gone, as some servers do.
   public func reset(streamID: Int32, error: HTTP2ErrorCode) throws {
     try HTTP2Error.check(
       "reset a stream", nghttp2_submit_rst_stream(handle, Self.noFlags, streamID, error.rawValue))
@@ -162,7 +163,7 @@ public final class HTTP2Session {
 
   // MARK: Connection
 
-  /// Announces settings. They bind the peer after it has acknowledged them.
+  /// Announces settings. The peer must obey them after it has acknowledged them.
   public func submit(_ settings: HTTP2Settings) throws {
     let entries = settings.entries()
     try HTTP2Error.check("submit settings", nghttp2_submit_settings(handle, Self.noFlags, entries, entries.count))
@@ -187,7 +188,7 @@ public final class HTTP2Session {
   /// The highest stream of the peer that the handler got.
   public var lastProcessedStreamID: Int32 { nghttp2_session_get_last_proc_stream_id(handle) }
 
-  /// Number of streams that the peer allows at the same time. Before its first SETTINGS, 100 is assumed.
+  /// Number of streams that the peer allows at the same time; 100 before the peer's first SETTINGS.
   public var peerMaxConcurrentStreams: Int {
     Int(nghttp2_session_get_remote_settings(handle, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }

@@ -2,11 +2,11 @@
 public struct HTTP2Stream: Equatable, Hashable, Sendable {
   /// The identifier on the wire. A session never uses it twice.
   public let id: Int32
-  /// A small number that no other open stream of the session has, for tables of the caller. It is used again after
-  /// ``HTTP2SessionHandler/closed(_:error:)``.
+  /// A small number that no other open stream of the session has, for tables of the caller. The session reuses the
+  /// number after ``HTTP2SessionHandler/closed(_:error:)``.
   public let slot: Int
 
-  /// Creates the stream of a session that is not an ``HTTP2Session``, such as one of HTTP/1.1.
+  /// Creates a stream for a session that is not an ``HTTP2Session``, such as an HTTP/1.1 session.
   public init(id: Int32, slot: Int) {
     self.id = id
     self.slot = slot
@@ -24,12 +24,12 @@ public protocol HTTP2SessionHandler: AnyObject {
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream)
   /// The peer has ended its half of the stream.
   func ended(_ stream: HTTP2Stream)
-  /// The stream is gone. The error is ``HTTP2ErrorCode/noError`` if both halves ended, and otherwise the code of the
+  /// The stream is gone. The error is ``HTTP2ErrorCode/noError`` if both halves ended; otherwise it is the code of the
   /// reset.
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   /// A stream of the peer was refused, because it exceeded the announced limit. No other event follows for it.
   func refused(streamID: Int32)
-  /// The peer has changed its settings, which the session has now.
+  /// The peer has changed its settings. The session has applied them.
   func receivedSettings()
   /// The peer has sent a PING. The session answers it unless its options prevent that.
   func receivedPing()

@@ -2,9 +2,9 @@ internal import CNghttp2
 
 /// The parameters of a SETTINGS frame (RFC 9113 section 6.5.2); `nil` omits a parameter.
 public struct HTTP2Settings: Equatable, Sendable {
-  /// Bytes of the HPACK table that the peer may use.
+  /// Size in bytes of the HPACK table that the peer may use.
   public var headerTableSize: UInt32?
-  /// Whether the peer may push. A client sends `false`.
+  /// Whether the peer may use server push. A client sends `false`.
   public var enablePush: Bool?
   /// Number of streams that the peer may have open at the same time.
   public var maxConcurrentStreams: UInt32?

@@ -36,8 +36,8 @@ public enum HTTPDate {
     return Int(text)
   }
 
-  /// Returns the days from 1970-01-01 to a date of the Gregorian calendar. The year of the computation begins in March,
-  /// so that a leap day is its last day.
+  /// Returns the days from 1970-01-01 to a date of the Gregorian calendar. In this calculation, a year begins in March,
+  /// so that a leap day is the last day of its year.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let shifted = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

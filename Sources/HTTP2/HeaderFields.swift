@@ -2,13 +2,13 @@ internal import CNghttp2
 
 /// A list of header fields in one block of memory, which can be filled, read and emptied many times.
 ///
-/// After the list has grown to the usual size of a header block, filling it allocates nothing.
+/// When the list has grown to the usual size of a header block, filling it again allocates nothing.
 public struct HeaderFields: ~Copyable {
   /// Whether HPACK may put a field into its dynamic table.
   public enum Indexing: Sendable {
     /// For values that are repeated.
     case allowed
-    /// For values that differ each time. They would only evict useful entries (RFC 7541 section 6.2.3).
+    /// For values that differ each time, which would only evict useful entries (RFC 7541 section 6.2.3).
     case never
   }
 

@@ -1,16 +1,17 @@
 /// The encoder of HPACK (RFC 7541): the dynamic table, and the encoding of fields. Pure.
 ///
-/// It uses no Huffman code, which would make hexadecimal digits 30 % shorter but costs work at both ends.
+/// The encoder uses no Huffman code. Huffman code would make hexadecimal digits 30 % shorter, but costs CPU time at
+/// both ends.
 struct HeaderTable {
   struct Field: Equatable {
     var name: [UInt8]
     var value: [UInt8]
 
-    /// RFC 7541 section 4.1.
+    /// Size of the entry in bytes (RFC 7541 section 4.1).
     var size: Int { name.count + value.count + 32 }
   }
 
-  /// The initial size of every peer's table (RFC 9113 section 6.5.2), and the maximum size that is used.
+  /// The initial size of every peer's table in bytes (RFC 9113 section 6.5.2). The encoder never uses a larger table.
   static let largest = 4096
   /// Number of entries in the static table (RFC 7541 appendix A).
   private static let staticCount = 61
@@ -23,10 +24,9 @@ struct HeaderTable {
   private var entries: [Field] = []
   private var size = 0
   private var limit = largest
-  /// The lowest limit since the last announcement to the peer; `nil` if the peer knows the limit (RFC 7541 section
-  /// 4.2).
+  /// The lowest limit since the last size update in a header block; `nil` if no update is due (RFC 7541 section 4.2).
   private var lowestUntold: Int?
-  /// Grows with every change in the meaning of an index.
+  /// A counter that grows whenever the meaning of an index changes.
   private(set) var changes = 0
 
   /// Sets the size of the peer's table (SETTINGS_HEADER_TABLE_SIZE).
@@ -39,7 +39,7 @@ struct HeaderTable {
     changes += 1
   }
 
-  /// Begins a header block. If the size of the table has changed, the block announces that first.
+  /// Begins a header block. If the size of the table has changed, the block starts with a size update.
   mutating func begin(_ block: inout [UInt8]) {
     guard let lowest = lowestUntold else { return }
     if lowest < limit { Self.append(lowest, prefix: 5, pattern: 0x20, to: &block) }
@@ -48,7 +48,8 @@ struct HeaderTable {
     changes += 1
   }
 
-  /// Encodes a field: by its index if the table has it, otherwise as a literal that joins the table.
+  /// Encodes a field: as an index if the table contains the field, otherwise as a literal. Adds a literal to the table
+  /// if it fits.
   mutating func append(_ field: Field, to block: inout [UInt8]) {
     if let place = entries.lastIndex(of: field) {
       return Self.append(index(place), prefix: 7, pattern: 0x80, to: &block)

@@ -1,24 +1,25 @@
-/// The header blocks of one connection: encodes the fields of a template once, and path and identifier for each
-/// request.
+/// Encoder of the header blocks of one connection. It encodes the fields of a template once, and the path and the
+/// identifier for each request.
 ///
-/// Indexing follows Apple ("Sending notification requests to APNs"): all fields except the path. Only the first
-/// identifier of a connection is indexed, so that later ones can refer to its name.
+/// As Apple recommends ("Sending notification requests to APNs"), all fields are indexed except the path. Only the
+/// first identifier of a connection is indexed, so that later identifiers can refer to its name.
 ///
-/// A class with bare memory for encoded bytes, for the same reason as ``RequestTable``.
+/// This is a class with unmanaged memory for the encoded bytes, for the same reason as ``RequestTable``.
 final class RequestHeaderBlock {
   private var table = HeaderTable()
   /// The template whose encoding is in the memory.
   private var template: RequestTemplate?
-  /// Whether the encoding is valid for another request: the table has not changed, and it has the entries of the block.
+  /// Whether the encoding can be used for another request: the table has not changed and contains the block's entries.
   private var isGood = false
-  /// The bytes before the length of the path, and then the bytes between the path and the length of the identifier.
+  /// The encoded bytes before the length of the path, followed by the bytes between the path and the length of the
+  /// identifier.
   private let memory: UnsafeMutableRawBufferPointer
   private var startCount = 0
   private var middleCount = 0
   /// Whether the identifier of the next request goes into the table.
   private var indexesIdentifier = false
 
-  // RFC 7541 appendix A: ":method: POST", ":scheme: https", and a literal that is not indexed, with the name ":path".
+  // RFC 7541 appendix A: ":method: POST" and ":scheme: https"; then the name ":path" of a literal that is not indexed.
   private static let opening: [UInt8] = [0x83, 0x87]
   private static let pathName: UInt8 = 0x04
 
@@ -34,9 +35,9 @@ final class RequestHeaderBlock {
     isGood = false
   }
 
-  /// Prepares the block of a template's next request. Its new fields are in the table from then on.
+  /// Prepares the block of a template's next request, and adds its new fields to the table.
   ///
-  /// - Returns: `false` if it is too long for a frame. Then the connection can't continue.
+  /// - Returns: `false` if the block is too long for a frame. In this case the connection can't continue.
   func spell(_ template: RequestTemplate) -> Bool {
     if isGood, self.template === template { return true }
     self.template = template

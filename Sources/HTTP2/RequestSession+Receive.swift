@@ -1,13 +1,13 @@
-/// The processing of bytes from the peer (RFC 9113 sections 4 to 6 and 8). A violation of a rule for connections ends
-/// the connection with a GOAWAY and its reason. A violation of a rule for streams ends the stream with RST_STREAM.
+/// The processing of bytes from the peer (RFC 9113 sections 4 to 6 and 8). A connection error ends the connection with
+/// a GOAWAY that contains the reason. A stream error ends the stream with RST_STREAM.
 extension RequestSession {
-  /// Maximum number of frames, and of bytes, of one header block. Only a hostile peer sends more.
+  /// Maximum number of frames, and maximum number of bytes, of one header block. Only a hostile peer sends more.
   private static let mostBlockFrames = 64
   private static let largestBlock = 65_536
 
   /// Processes bytes from the peer.
   ///
-  /// - Throws: ``HTTP2Error`` if the peer does not speak HTTP/2. Then ``output`` ends with the reason, and the
+  /// - Throws: ``HTTP2Error`` if the peer breaks a rule of HTTP/2. In this case ``output`` ends with a GOAWAY, and the
   ///   connection must be closed.
   public func receive(_ bytes: UnsafeRawBufferPointer) throws {
     guard !isTerminated else { return }
@@ -32,7 +32,7 @@ extension RequestSession {
     return header
   }
 
-  /// Completes a frame that has arrived in part, beginning with its header.
+  /// Completes a frame of which only a part has arrived: first its header, then its payload.
   private func completePartial(_ rest: inout UnsafeRawBufferPointer) throws {
     keep(&rest, upTo: FrameHeader.size)
     guard partialCount >= FrameHeader.size else { return }
@@ -98,7 +98,7 @@ extension RequestSession {
     }
   }
 
-  /// Checks a frame that has a fixed size and belongs to the connection or to a stream.
+  /// Checks the size of a frame with a fixed size, and whether it belongs to the connection or to a stream as required.
   private func expect(_ header: FrameHeader, _ length: Int, onConnection: Bool) throws {
     guard header.length == length else {
       throw violation(.frameSizeError, "a frame of type \(header.kind) and \(header.length) bytes")
@@ -182,7 +182,7 @@ extension RequestSession {
       request.pointee.status = fields.status
       request.pointee.retryAfter = fields.retryAfter
       request.pointee.retryAt = fields.retryAt
-      // The date is relative to the peer's own clock.
+      // The answer's `date` shows the peer's clock, so the difference is the delay in seconds.
       if fields.retryAt > 0, fields.date > 0 {
         request.pointee.retryAfter = UInt16(clamping: Int(fields.retryAt) - Int(fields.date))
         request.pointee.retryAt = 0
@@ -201,7 +201,7 @@ extension RequestSession {
       return try reset(slot, .protocolError)
     }
     if request.pointee.bodyLeft > 0 {
-      // The answer came before the whole body was sent, so the rest is useless (RFC 9113 section 8.1).
+      // The answer came before the whole body was sent, so the remaining body is useless (RFC 9113 section 8.1).
       try control(
         FrameHeader.Kind.resetStream, FrameHeader.bytes(HTTP2ErrorCode.cancel.rawValue), stream: request.pointee.id)
     }

@@ -2,7 +2,7 @@
 /// requests out, no sockets.
 ///
 /// In steady state, a request allocates nothing here: its state is in a table that is created at the start. Not
-/// thread-safe; confine it to one queue. ``HTTP2Session`` is the general session. This class has many properties,
+/// thread-safe; confine it to one queue. For all other purposes, use ``HTTP2Session``. This class has many properties,
 /// because the frames of a connection concern windows and settings of both ends, header blocks, and two buffers (RFC
 /// 9113).
 ///
@@ -15,14 +15,15 @@ public final class RequestSession {
     public var tag: UInt64
     /// The caller's second number.
     public var mark: Int
-    /// The time at which it was opened, in the caller's nanoseconds.
+    /// The time at which the request was opened, in the caller's nanoseconds.
     public var startedAt: UInt64
-    /// The status of a complete answer. 0 if there is none, if it was malformed (RFC 9113 section 8.1.1), or if it was
-    /// cut off: its stream ended with an error, or with the connection, before END_STREAM.
+    /// The status of a complete answer; 0 if there is no answer, or if the answer was malformed (RFC 9113 section
+    /// 8.1.1) or truncated. An answer is truncated if its stream or connection ended before END_STREAM.
     public var status: UInt16
-    /// Seconds of a `retry-after` field in digits, or from the answer's `date` to the date in it; 0 without one.
+    /// Delay of a `retry-after` field in seconds; 0 without the field. If the field has a date, the delay counts from
+    /// the answer's `date`.
     public var retryAfter: UInt16
-    /// UNIX seconds of a `retry-after` date, in an answer without `date`; 0 otherwise.
+    /// Time of a `retry-after` field with a date in UNIX seconds, if the answer has no `date`; otherwise 0.
     public var retryAt: UInt32
     /// The reason why the stream ended; ``HTTP2ErrorCode/noError`` if there is a status.
     public var error: HTTP2ErrorCode
@@ -42,22 +43,22 @@ public final class RequestSession {
     public var debugData: [UInt8]
   }
 
-  /// Maximum stored bytes of an answer's body. APNs' answers have a few hundred bytes; longer text of a proxy is cut
-  /// off.
+  /// Maximum number of stored bytes of an answer's body. APNs' answers have a few hundred bytes; longer text of a proxy
+  /// is truncated.
   public static let keptBody = 512
-  /// Bytes of body after which a stream is reset. No answer to a push is so long.
+  /// Number of body bytes after which a stream is reset. No answer to a push is this long.
   static let longestBody = 65_536
   /// Maximum number of frames between two calls of ``allowMoreFrames()``, in addition to ``framesPerAnswer`` for each
-  /// answer. A peer that sends more only wastes time (RFC 9113 section 10.5). A normal peer sends a few frames for each
-  /// of at most some thousand open requests. Reading these takes some ms.
+  /// answer. A peer that sends more frames only causes load (RFC 9113 section 10.5). A normal peer sends a few frames
+  /// for each of at most some thousand open requests. Reading 20,000 frames takes some ms.
   static let mostFrames = 20_000
   /// Maximum number of frames of an answer: HEADERS, CONTINUATION, DATA, trailers and some WINDOW_UPDATEs.
   static let framesPerAnswer = 16
   /// Size of the largest frame of this session. Its payload fits into the largest TLS record (RFC 8446 section 5.1).
   private static let largestFrame = FrameHeader.size + FrameHeader.largestPayload
-  /// Bytes of output that requests may not use, so that replies to the peer have room.
+  /// Number of output bytes that requests must leave free, so that replies to the peer have room.
   private static let controlRoom = 16_384
-  /// Bytes of output that wait for the socket: some records, small enough for a second-level cache.
+  /// Size of the output buffer in bytes: room for some TLS records, and small enough for a second-level cache.
   private static let outputCapacity = 4 * 16_384 + 2 * largestFrame + controlRoom
   /// The highest identifier that a client can use (RFC 9113 section 5.1.1).
   private static let lastStreamID: UInt32 = 0x7fff_ffff
@@ -82,25 +83,25 @@ public final class RequestSession {
   /// Number of streams that the peer allows now; 100 until it announces a limit.
   public internal(set) var peerMaxConcurrentStreams = 100
 
-  // Data that has arrived in part, and its stream.
+  // Frames and header blocks of which only a part has arrived.
 
-  /// A frame whose rest has not arrived yet.
+  /// The first bytes of a frame that has not arrived completely.
   let partial: UnsafeMutableRawBufferPointer
   var partialCount = 0
   /// The stream of the header block that is being read; 0 for none.
   var blockStream: UInt32 = 0
   var blockEndsStream = false
-  /// Size of this header block so far.
+  /// Size of this header block so far, in bytes.
   var blockSize = 0
   var blockFrames = 0
-  /// Bytes of DATA for which the peer has not got new credit yet.
+  /// Number of bytes of DATA for which the peer has not got new credit (WINDOW_UPDATE) yet.
   var received = 0
 
-  // The peer's windows.
+  // The flow-control windows for data to the peer, in bytes.
 
   var connectionWindow = initialWindow
   var streamWindow = initialWindow
-  /// Whether a part of a body may still have to be sent.
+  /// Whether a body may have a part that was not sent yet.
   private var hasUnsentBodies = false
   private let head = RequestHeaderBlock()
   private(set) var nextID: UInt32
@@ -110,17 +111,17 @@ public final class RequestSession {
   private let memory: UnsafeMutableRawBufferPointer
   private var start = 0
   private var end = 0
-  /// Total number of bytes that were made. `written` counts the bytes that the socket has accepted.
+  /// Total number of bytes that were put into the output. `written` counts the bytes that the socket has accepted.
   private var produced: UInt64 = 0
   private var written: UInt64 = 0
 
-  /// RFC 9113 section 3.4.
+  /// The client's connection preface (RFC 9113 section 3.4).
   private static let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
   /// - Parameters:
   ///   - capacity: Maximum number of requests at the same time.
-  ///   - settings: Sent first, after the preface.
-  ///   - firstStreamID: An odd number. A higher number leaves fewer identifiers.
+  ///   - settings: The settings of this end, sent first, after the preface.
+  ///   - firstStreamID: An odd number. A higher number leaves fewer identifiers, which tests use.
   /// - Throws: ``HTTP2Error`` if memory is short.
   public init(capacity: Int, settings: HTTP2Settings, firstStreamID: UInt32 = 1) throws {
     table = RequestTable(capacity: capacity)
@@ -152,8 +153,8 @@ public final class RequestSession {
   /// Returns whether a request can be opened and sent now. If not, the peer must send something first, or output must
   /// be written first.
   ///
-  /// - Parameter bodyCount: Bytes of the body. A body larger than the peer's window is only begun while no request is
-  ///   open. Otherwise the caller would wait for the window without any event.
+  /// - Parameter bodyCount: Bytes of the body. A body larger than the peer's window can be opened only while no other
+  ///   request is open. If it had to wait in that case too, no event would ever wake the caller.
   public func canOpen(bodyCount: Int) -> Bool {
     table.hasFree && hasRoom && !isGoingAway && !isTerminated && !isExhausted
       && table.openCount < peerMaxConcurrentStreams && (connectionWindow >= bodyCount || table.openCount == 0)
@@ -162,15 +163,15 @@ public final class RequestSession {
   /// Whether the output has room for another request.
   public var hasRoom: Bool { memory.count - end >= 2 * Self.largestFrame + Self.controlRoom }
 
-  /// Opens a stream and makes its frames. Call this only if ``canOpen(bodyCount:)`` is true.
+  /// Opens a stream and writes its frames to the output. Call this only if ``canOpen(bodyCount:)`` returned true.
   ///
   /// - Parameters:
-  ///   - template: Contains path and identifier. It may be used again immediately.
-  ///   - body: Read before this returns, or copied if the peer's window is too small.
-  ///   - tag: Returned when the request has ended.
-  ///   - mark: Likewise.
-  ///   - now: Likewise.
-  /// - Throws: ``HTTP2Error``. Then the request was not sent, and the connection must be closed.
+  ///   - template: The template, with the path and the identifier of this request. The caller may reuse it immediately.
+  ///   - body: The body. It is read during the call, or copied if the peer's window is too small.
+  ///   - tag: Returned as ``Ended/tag`` when the request has ended.
+  ///   - mark: Returned as ``Ended/mark``.
+  ///   - now: The present time in the caller's nanoseconds. Returned as ``Ended/startedAt``.
+  /// - Throws: ``HTTP2Error``. In this case the request was not sent, and the connection must be closed.
   public func open(
     _ template: RequestTemplate, body: UnsafeRawBufferPointer, tag: UInt64, mark: Int, now: UInt64
   ) throws {
@@ -178,8 +179,8 @@ public final class RequestSession {
       throw HTTP2Error("open a stream", "the peer takes no more, or there is no room")
     }
     guard head.spell(template) else { throw HTTP2Error("open a stream", "its header fields are too long") }
-    // If an old request still has the position of an identifier, the identifier is skipped, which closes it (RFC 9113
-    // section 5.1.1).
+    // If an old request still has the position of an identifier, the session skips this identifier, which closes the
+    // unused stream (RFC 9113 section 5.1.1).
     var id = nextID
     while !table.hasPlace(for: id) { id += 2 }
     guard id <= Self.lastStreamID else { throw HTTP2Error("open a stream", "no identifier is left") }
@@ -205,7 +206,7 @@ public final class RequestSession {
     advance(next - frame)
   }
 
-  /// Makes DATA frames of a body, as far as the peer's windows allow.
+  /// Writes DATA frames of a body to the output, as far as the peer's windows and the output allow.
   private func sendBody(of slot: Int) {
     let request = table.slots + slot
     while request.pointee.bodyLeft > 0, memory.count - end >= Self.largestFrame + Self.controlRoom {
@@ -224,7 +225,7 @@ public final class RequestSession {
     if request.pointee.bodyLeft == 0 { request.pointee.end = produced }
   }
 
-  /// Continues with bodies that were waiting for room.
+  /// Continues with bodies that were waiting for a window or for the output.
   func sendUnsentBodies() {
     guard hasUnsentBodies else { return }
     hasUnsentBodies = false
@@ -241,13 +242,13 @@ public final class RequestSession {
     return ended
   }
 
-  /// Restarts the count of the peer's frames. Call this once a second. If a peer sends many thousands between two calls
-  /// with hardly any answers, ``receive(_:)`` ends the connection.
+  /// Restarts the count of the peer's frames. Call this once a second. If the peer sends more than ``mostFrames``
+  /// frames between two calls with hardly any answers, ``receive(_:)`` ends the connection.
   public func allowMoreFrames() { frames = 0 }
 
   /// Ends every open request that was opened before `time`, with RST_STREAM.
   ///
-  /// - Returns: Whether all of them have ended. If not, the socket accepts no bytes.
+  /// - Returns: Whether all of them have ended. If not, the output is full, because the socket accepts no bytes.
   public func cancel(openedBefore time: UInt64) -> Bool {
     guard table.firstOpen(before: time) != nil else { return true }
     do {
@@ -276,18 +277,19 @@ public final class RequestSession {
   /// Announces the orderly end of the connection to the peer.
   public func finish() { terminate(.noError) }
 
-  /// Announces the end of the connection with its reason. Best effort: without it, the peer sees the connection closed.
+  /// Announces the end of the connection with its reason. If the output has no room, the announcement is omitted, and
+  /// the peer only sees the connection closed.
   func terminate(_ error: HTTP2ErrorCode) {
     guard !isTerminated else { return }
     isTerminated = true
-    // The number is 0, because the peer has no streams.
+    // The last stream identifier is 0, because the peer has opened no streams.
     try? control(FrameHeader.Kind.goAway, FrameHeader.bytes(UInt32(0)) + FrameHeader.bytes(error.rawValue))
   }
 
   /// Sets the size of the peer's table for header fields.
   func setHeaderTableSize(_ size: Int) { head.setTableSize(size) }
 
-  /// Whether nothing is left to read or write: after GOAWAY, when the last stream has ended.
+  /// Whether there is nothing more to read or write: after a GOAWAY, when the last stream has ended.
   public var isFinished: Bool { start == end && (isTerminated || isGoingAway && table.openCount == 0) }
 
   // MARK: Bytes
@@ -319,9 +321,10 @@ public final class RequestSession {
     produced += UInt64(count)
   }
 
-  /// Makes a frame that is not part of a request.
+  /// Writes a frame to the output that is not part of a request.
   ///
-  /// - Throws: ``HTTP2Error`` if there is no room: the peer requests more than it reads.
+  /// - Throws: ``HTTP2Error`` if the output has no room, because the peer sends requests for replies but does not read
+  ///   the replies.
   func control(_ kind: UInt8, _ payload: [UInt8], flags: UInt8 = 0, stream: UInt32 = 0) throws {
     let size = FrameHeader.size + payload.count
     if memory.count - end < size, start > 0 { compact() }

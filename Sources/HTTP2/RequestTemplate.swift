@@ -8,7 +8,7 @@ public final class RequestTemplate {
   public var pathCount: Int {
     didSet { precondition(pathCount <= path.count) }
   }
-  /// Memory for the identifier, which fills all of it; empty without an identifier.
+  /// Memory for the identifier, of exactly its size; empty without an identifier.
   public let identifier: UnsafeMutableRawBufferPointer
 
   /// The constant fields, in order.
@@ -18,10 +18,10 @@ public final class RequestTemplate {
   /// - Parameters:
   ///   - authority: The host, and the port unless it is 443.
   ///   - path: The common beginning of every path.
-  ///   - pathCapacity: Bytes of the longest path.
+  ///   - pathCapacity: Maximum length of a path in bytes.
   ///   - fields: The constant fields, with names in lower case. HPACK indexes them.
   ///   - identifier: The name of the field that differs in each request; `nil` for none.
-  ///   - identifierCount: Bytes of its value.
+  ///   - identifierCount: Length of the identifier's value in bytes.
   public init(
     authority: String, path: String, pathCapacity: Int, fields: [(name: String, value: String)], identifier: String?,
     identifierCount: Int

@@ -22,14 +22,15 @@ final class SessionCore {
     var option: OpaquePointer?
     var session: OpaquePointer?
     defer {
-      // Both are copied into the session (nghttp2_session_server_new3(3)).
+      // The session has its own copies of both objects (nghttp2_session_server_new3(3)).
       nghttp2_session_callbacks_del(callbacks)
       nghttp2_option_del(option)
     }
     try HTTP2Error.check("make a session", nghttp2_session_callbacks_new(&callbacks))
     try HTTP2Error.check("make a session", nghttp2_option_new(&option))
     install(callbacks)
-    // Otherwise nghttp2 stores closed streams for the priority tree of RFC 7540, which this module does not use.
+    // Without this option, nghttp2 stores closed streams for the priority tree of RFC 7540, which this module does not
+    // use.
     nghttp2_option_set_no_closed_streams(option, 1)
     configure(option)
     var functions = blocks.functions()
@@ -40,8 +41,8 @@ final class SessionCore {
 
   deinit { nghttp2_session_del(handle) }
 
-  /// Sets the owner, which gets the callbacks. They run only during its methods, so it is alive without a counted
-  /// reference.
+  /// Sets the owner, which gets the callbacks. Callbacks run only during the owner's methods, so the session needs no
+  /// counted reference to the owner.
   func setOwner(_ owner: AnyObject) {
     nghttp2_session_set_user_data(handle, Unmanaged.passUnretained(owner).toOpaque())
   }

@@ -2,15 +2,16 @@ internal import CNghttp2
 
 /// The memory of one nghttp2 session (nghttp2_mem, nghttp2_session_client_new3(3)).
 ///
-/// A request takes about six small blocks and returns them with its answer. Here the blocks wait for the next request,
-/// in lists by size. So in steady state, the C library's allocator is not called. Its locks and caches serve memory
-/// that moves between threads. Confined to the session's queue; outlives the session. It keeps the memory that was in
-/// use at the busiest moment.
+/// A request takes about six small blocks and returns them with its answer. This type keeps returned blocks in lists by
+/// size for the next request. In steady state, it therefore does not call the C library's allocator, whose locks and
+/// caches are for memory that moves between threads. Confined to the session's queue; must outlive the session. The
+/// type keeps as much memory as was in use at the busiest moment.
 final class SessionMemory {
-  /// Bytes before each block. They contain the number of its list, and keep blocks aligned as malloc(3) does.
+  /// Number of bytes before each block. They contain the number of the block's list, and keep blocks aligned as
+  /// malloc(3) does.
   private static let header = 16
   private static let step = 32
-  /// Larger blocks are rare and go directly to the C library.
+  /// Number of lists. Larger blocks than those of the last list are rare and come directly from the C library.
   private static let listCount = 32
 
   private let lists: Lists
@@ -30,15 +31,15 @@ final class SessionMemory {
     lists.deallocate()
   }
 
-  /// Returns the functions for nghttp2. Valid as long as this object. nghttp2 gets the lists and not the object, whose
-  /// references would be counted with each call.
+  /// Returns the functions for nghttp2, which are valid as long as this object. nghttp2 gets a pointer to the lists and
+  /// not to the object, because each call would count references to the object.
   func functions() -> nghttp2_mem {
     nghttp2_mem(
       mem_user_data: UnsafeMutableRawPointer(lists),
       malloc: { size, lists in SessionMemory.take(size, SessionMemory.lists(lists)) },
       free: { block, lists in SessionMemory.giveBack(block, SessionMemory.lists(lists)) },
       calloc: { count, size, lists in
-        // Both are sizes of nghttp2's own structures, so their product is one as well.
+        // nghttp2 passes the number and the size of its own structures, so the product can't overflow.
         let block = SessionMemory.take(count * size, SessionMemory.lists(lists))
         block.initializeMemory(as: UInt8.self, repeating: 0, count: count * size)
         return block

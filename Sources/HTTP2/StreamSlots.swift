@@ -1,4 +1,4 @@
-/// The state of each open stream, in a table without gaps. It grows to the maximum number of streams that were open at
+/// The state of each open stream, in a dense table. The table grows to the maximum number of streams that were open at
 /// the same time.
 struct StreamSlots {
   private struct Slot {
@@ -53,7 +53,7 @@ struct StreamSlots {
     return (count, isLast)
   }
 
-  // A stream's user data in nghttp2 is a pointer, and null means none. So slots count from one there.
+  // nghttp2's user data of a stream is a pointer, and null means none. The pointer is therefore the slot plus one.
 
   static func userData(_ slot: Int) -> UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: slot + 1) }
 
