@@ -1,7 +1,7 @@
 import EventLoop
 
-/// Route to a server for the owner of a connection: the address in the URL, the primary that the sentinels name, or in
-/// a cluster the server with the slot of ``RedisOptions/home``.
+/// Route to the server of one connection. The server is the address in the URL, the primary that the sentinels name,
+/// or, in a cluster, the server with the slot of ``RedisOptions/home``.
 ///
 /// Not `Sendable`: it belongs to the actor that owns the connection.
 final class PrimaryRoute {
@@ -17,7 +17,7 @@ final class PrimaryRoute {
   private var listener: UInt64?
   /// Address of the primary, as last reported.
   private var primary: RedisAddress?
-  /// Address that was reported as the primary's but was not.
+  /// Address that was reported as the primary's address, but whose server was not a primary.
   private var doubted: RedisAddress?
 
   init(_ url: RedisURL, options: RedisOptions) {
@@ -62,7 +62,7 @@ final class PrimaryRoute {
     return url.at(address)
   }
 
-  /// Connects to a target. After a failure the next ``target(_:)`` asks for another one.
+  /// Connects to a target. After a failure, the next call of ``target(_:)`` asks for another target.
   ///
   /// - Parameters:
   ///   - scripts: the scripts to load before the first call.
@@ -80,7 +80,7 @@ final class PrimaryRoute {
     }
   }
 
-  /// Returns whether a target is still the right one, as far as is known.
+  /// Returns whether a target is still the primary, as far as this route knows.
   func isCurrent(_ target: RedisURL) -> Bool { isOfPrimary ? primary == target.addresses[0] : true }
 
   /// Returns whether the connection to the previous primary must be closed, because there is another primary.

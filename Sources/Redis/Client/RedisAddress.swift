@@ -5,7 +5,7 @@ public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
   /// The port.
   public var port: UInt16
 
-  /// Memberwise.
+  /// Creates an address from its parts.
   public init(host: String, port: UInt16) {
     self.host = host
     self.port = port

@@ -51,7 +51,7 @@ public final class RedisClient: Sendable {
   ///   - timeout: timeout for the answers, instead of the option.
   ///   - patience: time to wait for a connection if there is none, instead of the option; zero fails immediately.
   ///   - admitted: the connections that the call may use, from ``sights(_:patience:)``. On any other connection, the
-  ///     call fails with ``RedisError/Code/reconnected``. For callers that must first check whether a server has lost
+  ///     call fails with ``RedisError/Code/reconnected``. Use this if you must first check whether a server has lost
   ///     data.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
   public func execute(
@@ -83,8 +83,8 @@ public final class RedisClient: Sendable {
     return try await execute(pipeline)[0]
   }
 
-  /// Connects if there is no connection yet, and reports the problem on failure. In a cluster, it connects to the
-  /// server of ``RedisOptions/home``.
+  /// Connects if there is no connection yet, and throws the error of the last attempt on failure. In a cluster, the
+  /// client connects to the server of ``RedisOptions/home``.
   ///
   /// - Parameter patience: time for all attempts, instead of the option.
   /// - Returns: the server's `INFO` from the beginning of the connection.
@@ -101,7 +101,7 @@ public final class RedisClient: Sendable {
   /// - Parameters:
   ///   - sections: sections of `INFO`, such as `memory`.
   ///   - patience: time to wait for a connection to each server, instead of the option.
-  /// - Returns: at least one server. In a cluster, only the servers that answer; the others serve no client.
+  /// - Returns: at least one server. In a cluster, only the servers that answer, because the others serve no client.
   /// - Throws: an error if no server answers.
   public func sights(
     _ sections: [String] = ["default"], patience: Duration? = nil

@@ -1,9 +1,9 @@
 /// Options of a connection to Redis.
 public struct RedisOptions: Sendable {
-  /// Name for `CLIENT LIST`; characters that Redis forbids there become dashes.
+  /// Name for `CLIENT LIST`. Characters that Redis does not allow in this name become dashes.
   public var clientName: String
-  /// File whose first line is the password, for a URL without one; `nil` for none. It is read for every connection, so
-  /// a new password needs no restart.
+  /// File whose first line is the password, for a URL without a password; `nil` for none. The client reads the file for
+  /// every connection, so a new password needs no restart.
   public var passwordFile: String?
   /// TLS options, used if the URL requires TLS.
   public var tls: RedisTLS
@@ -11,11 +11,11 @@ public struct RedisOptions: Sendable {
   public var sentinel: SentinelOptions
   /// Options for reading a cluster's map, used if the URL names a cluster.
   public var cluster: ClusterOptions
-  /// Key whose server gets the commands without a key, such as `TIME`, in a cluster.
+  /// In a cluster, the key whose server gets the commands without a key, such as `TIME`.
   public var home: String
   /// Time for connecting, login and loading the scripts, without the name lookup.
   public var connectTimeout: Duration
-  /// Time for the answers of a call, from the call on. A blocking command needs a longer one.
+  /// Time for the answers of a call, counted from the call. A blocking command needs a longer time.
   public var answerTimeout: Duration
   /// Time that a call waits for a connection if there is none; zero fails immediately.
   public var patience: Duration
@@ -24,7 +24,7 @@ public struct RedisOptions: Sendable {
 
   /// - Parameters:
   ///   - clientName: the name for `CLIENT LIST`.
-  ///   - passwordFile: its first line is the password, for a URL without one.
+  ///   - passwordFile: file whose first line is the password, for a URL without a password.
   ///   - tls: the TLS options, used if the URL requires TLS.
   ///   - sentinel: the options for sentinels, used if the URL names some.
   ///   - cluster: the options for reading a cluster's map.

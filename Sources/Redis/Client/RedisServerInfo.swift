@@ -25,7 +25,7 @@ public struct RedisServerInfo: Sendable {
 
   /// Version; `nil` if the server does not report it.
   public var version: RedisVersion? { fields["redis_version"].flatMap { RedisVersion($0) } }
-  /// Id of the server process. It changes with every restart, in which data that was not persisted is lost.
+  /// Id of the server process. It changes with every restart. A restart loses data that was not persisted.
   public var runID: String? { fields["run_id"] }
   /// Seconds since the process was started.
   public var uptime: Int? { fields["uptime_in_seconds"].flatMap { Int($0) } }

@@ -24,7 +24,8 @@ public struct RedisServerSight: Sendable {
   public let connection: UInt64
   /// Server's `INFO`.
   public let info: RedisServerInfo
-  /// Map with which the server was found in a cluster; `nil` if one server has all keys.
+  /// The slot map through which the client found the server, and the server's address in it; `nil` if one server has
+  /// all keys.
   private let place: (map: ClusterMap, address: RedisAddress)?
 
   init(

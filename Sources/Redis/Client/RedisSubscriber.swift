@@ -4,14 +4,14 @@ public import EventLoop
 /// Subscriber to channels of Redis. It has one connection at a time, and replaces a lost one with growing, jittered
 /// pauses until ``close()``.
 ///
-/// Messages that are published while there is no connection are lost, because Redis does not store messages. So the
-/// owner must also check the state from time to time, and after each new subscription.
+/// Messages that are published while there is no connection are lost, because Redis does not store messages. The owner
+/// must therefore also read the state from time to time, and after each new subscription.
 ///
 /// Source: Redis Pub/Sub, "Delivery semantics": at most once.
 public actor RedisSubscriber {
   /// Event that the subscriber delivers to its owner, on its loop.
   public enum Event: Sendable {
-    /// From now on messages arrive. Earlier ones are lost.
+    /// From now on, messages arrive. Earlier messages are lost.
     case listening
     /// No message arrives until the next ``listening``.
     case lost(RedisError)
@@ -47,8 +47,8 @@ public actor RedisSubscriber {
     self.handler = handler
   }
 
-  /// Starts the subscription. Returns when it works, or when the first attempt has failed; further attempts follow
-  /// automatically.
+  /// Starts the subscription. Returns when the subscription works, or when the first attempt has failed. Further
+  /// attempts follow automatically.
   public func start() async {
     guard connecting == nil, !isClosed else { return }
     if let pause = await attempt() { startConnecting(after: pause) }
@@ -108,8 +108,8 @@ public actor RedisSubscriber {
     }
   }
 
-  /// Handles a report of the primary's address. A message may still arrive from the previous primary, but it is of no
-  /// use.
+  /// Handles a report of the primary's address. Closes the connection to the previous primary. Messages may still
+  /// arrive from there, but clients no longer publish there.
   private func heard(of address: RedisAddress) {
     guard route.moves(to: address), let connection else { return }
     Task { await connection.close(because: "\(address) is the primary now") }

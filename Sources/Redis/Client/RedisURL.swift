@@ -6,7 +6,8 @@
 ///
 /// User, password and host may be percent-encoded. Neither the description nor an error ever contains the password.
 public struct RedisURL: Hashable, Sendable {
-  /// Whether the connection to Redis uses TLS: `rediss://`. For the other schemes, the reader of the URL sets this.
+  /// Whether the connection to Redis uses TLS. The scheme `rediss://` sets this. For sentinels and clusters, the owner
+  /// of the URL sets it.
   public var isTLS: Bool
   /// Topology, which determines how the primary is found.
   public enum Topology: Hashable, Sendable {
@@ -30,7 +31,7 @@ public struct RedisURL: Hashable, Sendable {
   public var database: Int
 
   /// - Parameters:
-  ///   - isTLS: whether TLS is spoken.
+  ///   - isTLS: whether the connection uses TLS.
   ///   - host: a name or an address, IPv6 without brackets.
   ///   - port: the port.
   ///   - user: the ACL user; `nil` for the default user.
@@ -66,8 +67,7 @@ public struct RedisURL: Hashable, Sendable {
       throw Self.invalid("it has a query or a fragment, or a raw \"?\" or \"#\" in the password")
     }
 
-    // A password with a raw slash or at-sign would become part of another component. The last @ before any / is the
-    // separator.
+    // The separator is the last @ before the first slash. A slash in a password must therefore be percent-encoded.
     var path: Substring = ""
     if let slash = authority.firstIndex(of: "/") {
       path = authority[authority.index(after: slash)...]
@@ -107,7 +107,7 @@ public struct RedisURL: Hashable, Sendable {
     database = try Self.database(parts.count > 1 ? parts[1] : "")
   }
 
-  /// Text for logs: `host:port`; for sentinels, all of them and the name.
+  /// Text for logs: `host:port`. For sentinels, the addresses of all sentinels and the name of the primary.
   public var endpoint: String {
     let list = addresses.map(\.description).joined(separator: ",")
     return if case .sentinel(let name) = topology { "\(list)/\(name)" } else { list }

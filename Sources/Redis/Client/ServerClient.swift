@@ -8,18 +8,19 @@ import EventLoop
 /// until their patience ends.
 ///
 /// A server may report that it is a replica (`READONLY`, `MASTERDOWN`) or that it is loading its data. The client then
-/// closes the connection, because the name may lead to another server by now. From then on, it accepts only a server
-/// that takes writes, until it finds one. The refusals are still answers; the caller decides what to do with them. The
-/// client also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses the
-/// present content of the password file.
+/// closes the connection, because the name may now lead to another server. From then on, it accepts only a server that
+/// takes writes, until it finds one. The caller gets such a refusal as an answer and decides what to do. The client
+/// also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses the present
+/// content of the password file.
 ///
 /// If the URL names sentinels, the client asks them for the primary before every connection, and listens to them. When
-/// there is another primary, it closes the connection to the old one immediately, even if that one hangs and would
-/// never answer.
+/// there is another primary, the client closes the connection to the old primary immediately, even if the old primary
+/// hangs and would never answer.
 ///
 /// The properties are the setup, the state, and the calls that wait for a connection.
 actor ServerClient {
-  /// Maximum number of calls that wait for a connection. Each is a suspended task, and a worker has a few dozen.
+  /// Maximum number of calls that wait for a connection. Each call is a suspended task, and a worker has a few dozen of
+  /// them.
   static let maximumWaiting = 65_536
 
   private enum State {
@@ -43,7 +44,7 @@ actor ServerClient {
   private var state = State.idle
   private var failedAttempts = 0
   private var lastError: RedisError?
-  /// Whether a server has reported that it takes no writes, and no other has been found yet.
+  /// Whether a server has reported that it takes no writes, and the client has not found another server yet.
   private var wantsPrimary = false
   private var waiters: [UInt64: Waiter] = [:]
   private var nextID: UInt64 = 0
@@ -97,7 +98,8 @@ actor ServerClient {
     }
   }
 
-  /// Sends commands on the present connection only, and returns its number.
+  /// Sends commands on one connection, without a retry on another one. Returns the number of the connection and the
+  /// answers.
   func look(
     _ pipeline: RedisPipeline, timeout: Duration?, patience: Duration?
   ) async throws(RedisError) -> (UInt64, [RedisReply]) {
@@ -211,9 +213,9 @@ extension ServerClient {
     Task { await connection.close(because: "\(address) is the primary now") }
   }
 
-  /// Closes the connection to a server that is not, or not yet, the right one.
+  /// Closes the connection to a server that takes no writes, is still loading its data, or requires a new login.
   private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
-    // Another call may have found this before, and a new connection may already exist.
+    // Another call may have closed this connection already, and a new connection may exist.
     guard case .connected(let current, _) = state, current === connection else { return }
     wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
     if wantsPrimary { route.doubt() }
@@ -223,8 +225,8 @@ extension ServerClient {
   private func connectionDied(_ error: RedisError) {
     guard case .connected = state else { return }
     lastError = error
-    // A restart of the server closes the connections of the whole fleet at one moment, so even the first attempt is
-    // jittered.
+    // A restart of the server closes the connections of the whole fleet at the same moment, so even the first attempt
+    // has jitter.
     startConnecting(after: options.backoff.delay(attempt: 0, using: &random))
   }
 }

@@ -56,8 +56,8 @@ struct WatchAudience<Value: Sendable> {
     for listener in listeners.values { listener(value) }
   }
 
-  /// Records an error of one server. A permanent error does not replace one that may pass: the caller gives up only if
-  /// every server is configured wrongly.
+  /// Records an error of one server. A permanent error does not replace a temporary one, because the caller must give
+  /// up only if every server returns a permanent error.
   mutating func record(_ error: RedisError) {
     if lastError?.isPermanent ?? true { lastError = error }
   }
@@ -65,7 +65,7 @@ struct WatchAudience<Value: Sendable> {
   /// Fails the waiting callers with the recorded error.
   ///
   /// - Parameters:
-  ///   - unanswered: the problem if no error was recorded.
+  ///   - unanswered: the message if no error was recorded.
   ///   - prefix: text before the message of the error.
   mutating func fail(_ unanswered: String, prefix: String) {
     var error = lastError ?? RedisError(.notReady, unanswered, hint: Hint.address)

@@ -1,4 +1,4 @@
-/// Call to a cluster: the commands that have no answer yet, and the server of each. Pure.
+/// Call to a cluster: the commands that have no answer yet, and the server for each of them. Pure.
 ///
 /// The commands of a slot are sent in their order. While a slot is moving, a redirected command may run after later
 /// commands that were not redirected.
@@ -30,14 +30,14 @@ struct ClusterCall {
   private var replies: [RedisReply?]
   /// Positions of the commands without an answer, in their order.
   private var open: [Int]
-  /// Server of a command's key while its slot has another owner, by position.
+  /// For a command that was redirected once (`ASK`): the server that has its key, by the position of the command.
   private var detours: [Int: RedisAddress] = [:]
   /// Whether any command has been executed.
   private(set) var hasRun = false
 
   /// - Parameters:
   ///   - pipeline: the commands, at least one.
-  ///   - home: the slot of commands without a key that do not follow a command with one.
+  ///   - home: the slot of commands without a key that do not follow a command with a key.
   init(_ pipeline: RedisPipeline, home: KeySlot) {
     self.pipeline = pipeline
     slots = pipeline.slots(home: home)
@@ -107,7 +107,7 @@ struct ClusterCall {
       case .ask(let address): detours[position] = address
       case .tryAgain:
         outcome.hasArriving = true
-        // If the command was sent to the new owner of the slot, it is sent there again.
+        // A command that was redirected to the new owner of the slot is sent there again.
         if part.isAsking { detours[position] = part.address }
       case .clusterDown: outcome.hasUnserved = true
       }

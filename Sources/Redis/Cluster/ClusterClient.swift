@@ -2,18 +2,19 @@ import EventLoop
 
 /// Client of a cluster, with one connection at a time to each server that has slots.
 ///
-/// The parts of a pipeline go to the servers of their keys' slots at the same time; the answers have the order of the
-/// pipeline. If a server reports that a slot has moved (`MOVED`), the client uses the new address and reads the map. If
-/// it reports that a key has moved (`ASK`), the client uses the new address once. If a server can't be reached or does
-/// not answer, the client also reads the map. It never sends anything to a server that neither the map nor a
-/// redirection names.
+/// The client sends the parts of a pipeline to the servers of their keys' slots at the same time; the answers have the
+/// order of the pipeline. If a server reports that a slot has moved (`MOVED`), the client uses the new address and
+/// reads the map again. If a server reports that a key has moved (`ASK`), the client uses the new address once. If a
+/// server can't be reached or does not answer, the client also reads the map again. The client sends commands only to
+/// servers that the map or a redirection names.
 ///
 /// Source: Redis Cluster specification, "Clients and servers roles" and "Live resharding".
 actor ClusterClient {
-  /// Maximum number of redirections of a call. Two servers that name each other would otherwise never end it.
+  /// Maximum number of redirections of a call. Without this limit, two servers that redirect to each other would cause
+  /// an endless loop.
   private static let maximumRedirects = 16
-  /// Maximum number of retries of a call whose keys are moving. The move takes until the whole slot has moved; a caller
-  /// that can wait retries later.
+  /// Maximum number of retries of a call whose keys are moving. Such a call may fail until the whole slot has moved; a
+  /// caller that can wait retries it later.
   private static let maximumArrivals = 3
   /// Time to wait for a server before the map is read.
   private static let step = Duration.milliseconds(300)
@@ -73,7 +74,7 @@ actor ClusterClient {
             pauses = pauses || outcome.hasArriving || outcome.hasUnserved
           case .failure(let error):
             await doubt(part.address, error)
-            // Nothing of it was sent. Another server may own the slots by now.
+            // Nothing of this part was sent. Another server may now own the slots.
             guard isPassing(error), EventLoop.now < end else { throw error }
             isLost = true
           }
@@ -275,7 +276,7 @@ extension ClusterClient {
     }
   }
 
-  /// Adopts a new map. Connections to servers without slots are closed, so calls that hang there are sent to other
+  /// Adopts a new map. Closes the connections to servers without slots, so that calls that hang there are sent to other
   /// servers.
   private func adopt(_ map: ClusterMap) {
     guard !isClosed else { return }
@@ -303,7 +304,7 @@ extension ClusterClient {
     }
   }
 
-  /// Returns whether a failed call may succeed with another map, or a moment later.
+  /// Returns whether a retry of a failed call may succeed, with a new map or a moment later.
   private func isPassing(_ error: RedisError) -> Bool {
     guard !error.mayHaveExecuted, !error.isPermanent else { return false }
     switch error.code {

@@ -6,10 +6,10 @@ public struct ClusterOptions: Hashable, Sendable {
   public var pause: Duration
   /// Interval in which the map is read without a specific reason.
   public var refreshInterval: Duration
-  /// Reachable addresses of servers that announce other ones, as behind a NAT, by announced address.
+  /// Reachable addresses of servers that announce unreachable ones, for example behind a NAT, by announced address.
   public var addresses: [RedisAddress: RedisAddress]
 
-  /// Memberwise.
+  /// Creates options, with defaults.
   public init(
     timeout: Duration = .seconds(1), pause: Duration = .milliseconds(100), refreshInterval: Duration = .seconds(30),
     addresses: [RedisAddress: RedisAddress] = [:]

@@ -6,9 +6,9 @@
 ///        │                                 next ── all were asked ──▶ settling: not found, pause
 ///        └────────── timer, and no request in between ◀── settling
 ///
-/// Any server may be wrong: one that was cut off returns an old map. A caller that finds a contradiction reports it
-/// (`doubted`), and another server is asked. While the machine settles, no server is asked. New requests are handled at
-/// the end of the pause.
+/// Any server may be wrong: a server that was cut off returns an old map. A caller that finds a contradiction reports
+/// it (`doubted`), and the machine asks another server. While the machine is settling, it asks no server, and handles
+/// new requests at the end of the pause.
 struct ClusterTopology {
   enum Event: Equatable {
     /// A caller needs a map, or a newer one.
@@ -40,7 +40,7 @@ struct ClusterTopology {
 
   private enum Phase {
     case resting
-    /// Servers that are left to ask; the first is being asked.
+    /// Servers that remain to be asked. The first one is being asked now.
     case asking([RedisAddress])
     case settling(isWanted: Bool)
   }
@@ -50,12 +50,12 @@ struct ClusterTopology {
   private var phase = Phase.resting
   /// Servers that a caller could not reach; they are asked last.
   private var doubted: Set<RedisAddress> = []
-  /// Rotation of the list of servers, so that it does not always begin with the same one.
+  /// Rotation of the list of servers, so that the list does not always begin with the same server.
   private var turn: Int
 
   /// - Parameters:
   ///   - seeds: the servers in the URL, at least one.
-  ///   - turn: selects the first server to ask, so that processes begin with different ones.
+  ///   - turn: selects the first server to ask, so that processes begin with different servers.
   init(seeds: [RedisAddress], turn: Int = 0) {
     self.seeds = seeds
     self.turn = turn
@@ -110,8 +110,8 @@ struct ClusterTopology {
     }
   }
 
-  /// Returns the known servers, then those of the URL, which may lead to a cluster that has moved completely. The
-  /// doubted ones are last.
+  /// Returns the servers to ask, in order: the known servers, the servers of the URL, and the doubted servers. The
+  /// servers of the URL are useful if the cluster has moved completely.
   private mutating func candidates() -> [RedisAddress] {
     var known = map?.servers ?? []
     turn += 1

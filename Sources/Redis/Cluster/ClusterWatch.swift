@@ -14,7 +14,7 @@ actor ClusterWatch {
 
   private static let watches = SharedWatches<Key, ClusterWatch>()
 
-  /// The watch of this cluster.
+  /// Returns the watch of a cluster.
   static func shared(_ url: RedisURL, options: RedisOptions) -> ClusterWatch {
     watches.watch(Key(url: url, passwordFile: options.passwordFile, tls: options.tls, options: options.cluster)) {
       ClusterWatch(url: url, options: options)
@@ -100,7 +100,8 @@ actor ClusterWatch {
     }
   }
 
-  /// Returns one server's map, read over a separate connection. So only a server that accepts connections can answer.
+  /// Returns the map of one server. Uses a separate connection, so that only a server that accepts connections can
+  /// answer.
   private func map(of server: RedisAddress) async throws(RedisError) -> ClusterMap {
     var settings = options
     settings.clientName += " asking"

@@ -13,7 +13,7 @@ enum OpenSlots {
 }
 
 extension RedisClient {
-  /// Returns the slots that servers of a cluster have open, each once; empty without a cluster.
+  /// Returns the slots of a cluster whose move was not finished, each once; empty without a cluster.
   ///
   /// - Throws: `RedisServerError` if the user has no permission.
   public func openSlots() async throws -> [Int] {

@@ -1,8 +1,9 @@
-/// Redirection: a cluster server's answer instead of running a command. Pure.
+/// Redirection: the answer of a cluster server that did not run the command. Pure.
 enum Redirect: Equatable {
   /// The slot has another owner from now on.
   case moved(KeySlot, RedisAddress)
-  /// The slot is moving, and this key has arrived there already. The command must be sent there once, after `ASKING`.
+  /// The slot is moving, and this key has already arrived at the given address. The command must be sent there once,
+  /// after `ASKING`.
   case ask(RedisAddress)
   /// Some keys of one command have arrived at the new owner, and others have not.
   case tryAgain
@@ -17,7 +18,7 @@ enum Redirect: Equatable {
   /// - Parameters:
   ///   - error: the refusal.
   ///   - asked: the server that refused.
-  ///   - reachable: reachable addresses of servers that announce other ones.
+  ///   - reachable: reachable addresses of servers that announce unreachable ones, by announced address.
   /// - Returns: `nil` for any other refusal.
   init?(_ error: RedisServerError, from asked: RedisAddress, reachable: [RedisAddress: RedisAddress] = [:]) {
     switch error.code {

@@ -48,8 +48,8 @@ public struct RedisArguments: Sendable {
     appendLineEnd()
   }
 
-  /// Begins a command. The number of its arguments is known only at its end. So one digit is written now, and
-  /// ``end(_:)`` makes room for more; no caller can pass a wrong number.
+  /// Begins a command. The number of its arguments is known only at its end. This function therefore writes one digit,
+  /// and ``end(_:)`` corrects it and makes room for more digits. In this way, no caller can pass a wrong number.
   mutating func begin() -> Int {
     count = 0
     let start = bytes.count

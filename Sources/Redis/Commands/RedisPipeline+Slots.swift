@@ -5,11 +5,11 @@ extension RedisPipeline {
     "LASTSAVE", "LATENCY", "PING", "PUBLISH", "PUBSUB", "ROLE", "SCAN", "SCRIPT", "SLOWLOG", "TIME", "WAIT",
   ]
 
-  /// Returns the slot of each command: that of its first key, or of the previous command if it has no key.
+  /// Returns the slot of each command: the slot of its first key, or the slot of the previous command if it has no key.
   ///
   /// All keys of a command must be in one slot, or Redis refuses the command (`CROSSSLOT`).
   ///
-  /// - Parameter home: the slot of commands without a key that do not follow a command with one.
+  /// - Parameter home: the slot of commands without a key that do not follow a command with a key.
   func slots(home: KeySlot) -> [KeySlot] {
     var last = home
     return bytes.withUnsafeBytes { bytes in

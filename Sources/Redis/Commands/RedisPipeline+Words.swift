@@ -1,8 +1,8 @@
 extension RedisPipeline {
   /// Returns the keys of a command, for messages about its refusal.
   ///
-  /// For a script, these are the declared keys. For any other command, it is the first argument, or the first two if
-  /// the command moves something from one key to another.
+  /// For a script, the keys are the declared keys. For any other command, they are the first argument, or the first two
+  /// arguments if the command moves data from one key to another.
   ///
   /// - Parameter position: the position of the command in the pipeline.
   public func keys(of position: Int) -> [String] {

@@ -1,4 +1,4 @@
-/// Pipeline: commands that are sent to Redis together in one buffer and answered together in their order.
+/// Pipeline: commands that are sent to Redis together in one buffer, with their answers in the same order.
 ///
 ///     var pipeline = RedisPipeline()
 ///     pipeline.append("SET", key, value)
@@ -68,11 +68,11 @@ public struct RedisPipeline: Sendable {
   /// Appends a call of a script with arguments that `body` writes.
   ///
   /// If the server has lost the script, the connection loads it and runs it again within the same call. In that case,
-  /// the script runs after later commands of the pipeline that succeeded, and in order with the other lost scripts.
+  /// the script runs after the later commands of the pipeline. Several lost scripts run in their order.
   ///
   /// - Parameters:
   ///   - script: the script to run.
-  ///   - keys: all keys that it uses (`KEYS`), all in one slot.
+  ///   - keys: all keys that the script uses (`KEYS`), all in one slot.
   ///   - body: writes the other arguments (`ARGV`).
   public mutating func script(
     _ script: RedisScript, keys: [some RedisArgument], arguments body: (inout RedisArguments) -> Void = { _ in }
@@ -141,7 +141,7 @@ public struct RedisPipeline: Sendable {
     arguments.bytes.append(contentsOf: other.arguments.bytes[other.range(of: position)])
   }
 
-  /// Returns whether a command is the `ASKING` with which a server answers for a key that has just arrived.
+  /// Returns whether a command is `ASKING`, which makes a server run the next command for a slot that is moving to it.
   func isAsking(_ position: Int) -> Bool { arguments.bytes[range(of: position)].elementsEqual(Self.asking) }
 
   private static let asking = Array("*1\r\n$6\r\nASKING\r\n".utf8)

@@ -1,10 +1,10 @@
-/// Connection's knowledge about the server's script cache: the SHA-1 of each script that it loaded, as reported by the
-/// server. Pure.
+/// State of the server's script cache as one connection knows it: the SHA-1 of each script that the connection has
+/// loaded, as the server reported it. Pure.
 struct ScriptCache {
   /// Pipeline that repeats the calls which failed with NOSCRIPT.
   struct Repetition {
     var pipeline: RedisPipeline
-    /// Positions of answers in ``pipeline``, with the positions of the first answers that they replace.
+    /// Position of each repeated call in ``pipeline``, and the position of the failed call whose answer it replaces.
     var answers: [(new: Int, old: Int)]
   }
 
@@ -46,8 +46,9 @@ struct ScriptCache {
     return filled
   }
 
-  /// Returns the commands that load the scripts lost by a flush or a restart, and repeat the calls that failed with
-  /// NOSCRIPT in their order. It takes one round trip. Such a call has had no effect, so nothing runs twice.
+  /// Returns a pipeline for scripts that the server lost by a flush or a restart. It loads these scripts and repeats
+  /// the calls that failed with NOSCRIPT, in their order and in one round trip. A call that failed with NOSCRIPT has
+  /// had no effect, so nothing runs twice.
   ///
   /// - Returns: `nil` if no call failed with NOSCRIPT.
   static func repetition(
@@ -59,7 +60,7 @@ struct ScriptCache {
     var again = loading(lost.map(\.script).filter { seen.insert(ObjectIdentifier($0)).inserted }, into: version)
     var answers: [(new: Int, old: Int)] = []
     for call in lost {
-      // `ASKING` is valid for one command only, and that one was refused.
+      // Repeats `ASKING`, because it is valid for one command only, and that command was refused.
       if call.position > 0, pipeline.isAsking(call.position - 1) { again.copy(call.position - 1, from: pipeline) }
       answers.append((again.count, call.position))
       again.copy(call.position, from: pipeline)

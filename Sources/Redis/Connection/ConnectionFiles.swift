@@ -7,7 +7,7 @@ struct ConnectionFiles: Sendable {
   /// TLS settings; `nil` for plain TCP.
   var tls: TLSPeer?
 
-  /// - Parameter url: its own password takes precedence over that of a file.
+  /// - Parameter url: the URL. Its password takes precedence over the password in a file.
   init(url: RedisURL, options: RedisOptions) throws(RedisError) {
     password = try Self.password(url: url, file: options.passwordFile)
     guard url.isTLS else { return }

@@ -55,7 +55,7 @@ struct Handshake {
     return info
   }
 
-  /// Returns the error for a refusal of a step that a connection needs.
+  /// Returns the error for a refusal of a required step.
   static func refusal(_ error: RedisServerError, step: String, endpoint: String) -> RedisError {
     switch error.code {
     case .noAuthentication, .wrongPassword: wrongLogin(error, endpoint: endpoint)

@@ -5,7 +5,7 @@ struct InFlight<Waiter> {
     var missing: Int
     /// Deadline in the connection's monotonic nanoseconds.
     var deadline: UInt64
-    /// Offset of its first byte in all bytes ever sent on the connection.
+    /// Offset of the call's first byte in all bytes ever sent on the connection.
     var offset: UInt64
     var waiter: Waiter
   }
@@ -20,7 +20,7 @@ struct InFlight<Waiter> {
   /// Earliest deadline of all calls.
   var earliestDeadline: UInt64? { calls[head...].lazy.compactMap { $0?.deadline }.min() }
 
-  /// Last answer of a call that does not have all its answers yet.
+  /// Index of the last answer of the oldest call, which does not have all its answers yet.
   var lastRoot: Int? { roots.last }
 
   mutating func append(_ call: Call) {

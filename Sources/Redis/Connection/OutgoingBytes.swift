@@ -1,7 +1,7 @@
 /// Queue of bytes to send: whole pipelines without copies, and the position in the first one.
 struct OutgoingBytes {
-  /// Size up to which waiting small pipelines are joined, so that they need one system call. Above it, copying costs
-  /// more than the call.
+  /// Maximum size in bytes up to which waiting pipelines are joined, so that they need one system call. Above this
+  /// size, copying costs more than the system call.
   private static let joined = 16 << 10
 
   private var chunks: [[UInt8]] = []

@@ -21,7 +21,8 @@ extension RedisConnection {
     do throws(RedisError) {
       return try await connect(by: way, scripts: scripts, isPrimary: isPrimary, on: loop)
     } catch {
-      // The password may have changed after the file was read. It is wrong only if the file still has it.
+      // The password may have changed after the file was read. The login has failed only if the file still contains the
+      // refused password.
       guard error.code == .authentication, options.passwordFile != nil else { throw error }
       let again = try await Way(url, options)
       guard again.files.password != way.files.password else { throw error }
@@ -36,7 +37,7 @@ extension RedisConnection {
     let deadline = EventLoop.now + way.options.connectTimeout.wholeNanoseconds
     var failure: RedisError?
     for (index, address) in addresses.enumerated() {
-      // An address that drops packets must leave time for the others.
+      // The addresses share the remaining time, so that an address that drops packets leaves time for the others.
       let now = EventLoop.now
       let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
       let connection = RedisConnection(
@@ -54,7 +55,7 @@ extension RedisConnection {
     throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
   }
 
-  /// Address and login, as the name service and the files have them now.
+  /// Addresses and login, as the name service and the files contain them now.
   private struct Way: Sendable {
     var url: RedisURL
     var options: RedisOptions
@@ -89,7 +90,7 @@ extension RedisConnection {
       let watcher = SocketWatcher(
         socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable() } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.writable() } })
-      // Only writability shows that the attempt has ended (connect(2), EINPROGRESS).
+      // Waits only for writability, which shows the end of the attempt (connect(2), EINPROGRESS).
       watcher.wantsRead = false
       watcher.wantsWrite = true
       self.watcher = watcher
@@ -137,8 +138,8 @@ extension RedisConnection {
       try await load(scripts, deadline: deadline)
     } catch {
       var failure = error
-      // The connection may have died before the first command: a server with TLS 1.3 checks the client certificate
-      // last.
+      // With TLS 1.3, the server checks the client certificate last, so the connection may die before the first
+      // command. The cause of the death is the better error.
       if case .dead(let cause) = phase { failure = cause }
       failure.mayHaveExecuted = false
       if failure.code == .answerTimeout {

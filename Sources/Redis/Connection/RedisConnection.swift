@@ -3,7 +3,7 @@ import EventLoop
 import Glibc
 import TLS
 
-/// Connection to one Redis server. It sends calls as they come and returns the answers in their order.
+/// Connection to one Redis server. It sends each call immediately and returns the answers in the order of the calls.
 ///
 /// It runs on one event loop with its socket, its buffers and its parser. The first failure or missed deadline ends it
 /// permanently, because the assignment of answers to calls is unknown after that. All calls in flight and all later
@@ -12,7 +12,7 @@ import TLS
 /// The many properties are the link to the server and the parts that manage its traffic (``ReplyParser``, `InFlight`,
 /// `OutgoingBytes`, ``ScriptCache``).
 public actor RedisConnection {
-  /// Maximum number of calls in flight. Each is a suspended task, and a worker has a few dozen.
+  /// Maximum number of calls in flight. Each call is a suspended task, and a worker has a few dozen of them.
   static let maximumCalls = 65_536
   /// Maximum number of unsent bytes. A commit is below 1 MB, so more means that the server has stopped reading.
   static let maximumUnsentBytes = 64 << 20
@@ -32,7 +32,7 @@ public actor RedisConnection {
   private let traffic: RedisTraffic.Counter
   let answerTimeout: Duration
   let tls: TLSPeer?
-  /// 64 KB have room for the answers of about a hundred commits, and are the size of a socket's buffer.
+  /// The buffer of 64 kB has room for the answers of about a hundred commits, and has the size of a socket's buffer.
   private let readBuffer = ReadBuffer(count: 64 << 10)
   var phase = Phase.idle
   var socket: Socket?
@@ -65,7 +65,7 @@ public actor RedisConnection {
   ///
   /// - Parameters:
   ///   - pipeline: the commands; an empty pipeline is answered immediately.
-  ///   - timeout: instead of the connection's own answer timeout, counted from now.
+  ///   - timeout: timeout for the answers, counted from now; `nil` for the answer timeout of the connection.
   /// - Returns: one reply per command, in their order; a refusal is a reply.
   /// - Throws: ``RedisError`` if the connection failed. ``RedisError/mayHaveExecuted`` is false only if no byte of the
   ///   call was sent.
@@ -153,7 +153,8 @@ extension RedisConnection {
         .overloaded, "\(inFlight.count) calls and \(outgoing.waiting) unsent bytes are waiting already",
         endpoint: endpoint, hint: "Send less at a time, or find out why Redis is slow (SLOWLOG GET).")
     }
-    // A cancellation handler would send the call's task over the global pool twice (SE-0461).
+    // Checks for cancellation here and not with a cancellation handler, which would pass the call's task through the
+    // global pool twice (SE-0461).
     guard !Task.isCancelled else {
       throw RedisError(.cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none)
     }
@@ -186,7 +187,8 @@ extension RedisConnection {
       if isClosed { return peerClosed() }
       watcher.wantsWrite = wantsWrite
     } catch {
-      // The server's last message may wait to be read. Reading must not try to write again.
+      // Reads the server's last message, which may explain the failure. With interest in writability, reading does not
+      // try to write again.
       watcher.wantsWrite = true
       readable()
       peerClosed("\(error)")
@@ -204,7 +206,7 @@ extension RedisConnection {
 
   func readable() {
     if case .handshaking(let continuation) = phase { advanceHandshake(continuation) }
-    // The loop ends, because the server sends no more than the answers.
+    // The loop ends, because the server sends only the answers.
     while case .open = phase, let stream {
       do {
         switch try stream.read(into: readBuffer.bytes) {
@@ -212,7 +214,7 @@ extension RedisConnection {
           try parser.feed(UnsafeRawBufferPointer(rebasing: readBuffer.bytes[..<count]))
           try deliver()
         case .wantsRead:
-          // TLS may have needed these bytes before it could write.
+          // TLS may have been waiting for received bytes before it could write.
           if outgoing.waiting > 0, watcher?.wantsWrite == false { flush() }
           return
         case .wantsWrite:
@@ -226,7 +228,8 @@ extension RedisConnection {
             .protocolViolation, "the answer can't be understood: \(violation.reason)", endpoint: endpoint,
             hint: "Is it a Redis that listens there?"))
       } catch let error as TLSError where error.alert != nil {
-        // In TLS 1.3, a client learns only now whether the server accepts its certificate (RFC 8446 section 4.4.2.4).
+        // In TLS 1.3, the client learns only after the handshake whether the server accepts its certificate (RFC 8446
+        // section 4.4.2.4).
         die(RedisError(tls: error, with: tls?.serverName ?? "", endpoint: endpoint))
       } catch {
         peerClosed("\(error)")

@@ -18,11 +18,11 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
     case answerTimeout
     /// The connection was closed: by the peer, the network, or ``RedisClient/close()``.
     case closed
-    /// The call was for an earlier connection; nothing of it was sent.
+    /// The call was only for an earlier connection. Nothing of the call was sent.
     case reconnected
     /// The received bytes are not RESP2, or exceed a limit of this client.
     case protocolViolation
-    /// Redis requires another user or password.
+    /// Redis refuses the user or the password, or requires a login.
     case authentication
     /// The user has no permission for a command, or for these keys.
     case noPermission

@@ -35,7 +35,7 @@ public struct RedisReply: Sendable {
   /// Whether the answer is a null value.
   public var isNull: Bool { kind == .null }
 
-  /// Integer, also if it has the form of decimal text as in hashes and strings; `nil` for any other answer.
+  /// Integer of an integer reply or of decimal text, as in hashes and strings; `nil` for any other answer.
   public var integer: Int? {
     let node = node
     switch node.kind {

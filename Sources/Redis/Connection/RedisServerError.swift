@@ -50,8 +50,8 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   /// Rest of the answer, for people.
   public var message: String
 
-  /// Whether another connection may get another answer. The server is not, or not yet, the right one, and the same name
-  /// may lead to another server; or it requires a new login.
+  /// Whether a new connection may get a different answer. Either this server can't serve now, and the same name may
+  /// lead to another server, or the server requires a new login.
   var isOfConnection: Bool { [.readOnly, .primaryDown, .unblocked, .loading, .noAuthentication].contains(code) }
 
   /// - Parameter line: the answer without its leading `-`.
@@ -79,7 +79,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   /// running script (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed …" (scripting.c,
   /// luaCallFunction).
   ///
-  /// - Returns: `nil` if no command was refused: the script itself is wrong.
+  /// - Returns: `nil` if Redis refused no command, so that the script itself is wrong.
   private static func refusal(inScript line: String) -> String? {
     guard line.hasPrefix("ERR Error running script"), let head = line.firstRange(of: "): ") else { return nil }
     var rest = line[head.upperBound...]

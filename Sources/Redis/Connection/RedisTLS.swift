@@ -1,4 +1,4 @@
-/// TLS options for Redis: names of files, which are read for every connection, so a new certificate needs no restart.
+/// TLS options for Redis. The client reads the files for every connection, so a new certificate needs no restart.
 ///
 /// ``RedisURL/isTLS`` determines whether TLS is used.
 public struct RedisTLS: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Statistics of this process' requests to each Redis server. A connection counts round trips and commands with two
-/// relaxed atomic additions, never their contents.
+/// relaxed atomic additions. Contents of commands are never recorded.
 public enum RedisTraffic {
   /// Requests to one server.
   public struct Total: Sendable, Equatable {
@@ -9,7 +9,7 @@ public enum RedisTraffic {
     public var node: String
     /// Number of pipelines that were sent.
     public var roundTrips: Int
-    /// Number of commands in them.
+    /// Number of commands in these pipelines.
     public var commands: Int
   }
 
@@ -28,8 +28,8 @@ public enum RedisTraffic {
     }
   }
 
-  /// Maximum number of servers with a counter of their own. A cluster has fewer, and changing addresses must not
-  /// accumulate.
+  /// Maximum number of servers with a separate counter. A cluster has fewer servers. The limit bounds the memory if
+  /// addresses change.
   private static let limit = 256
   private static let counters = Mutex<[String: Counter]>([:])
 

@@ -1,4 +1,4 @@
-/// Storage of the answers to one call: all their bytes in one buffer, all their structure in another.
+/// Storage of the answers to one call: one buffer for all bytes, another one for the structure.
 ///
 /// The children of an array are adjacent, so the n-th child is found by its index.
 final class ReplyArena: Sendable {
@@ -24,8 +24,8 @@ struct ReplyBuilder {
   private var bytes: [UInt8] = []
   private var nodes: [ReplyArena.Node] = []
 
-  /// Maximum number of children of one array. No command of Carillon requests more than some hundred elements. So a
-  /// larger number means a corrupt stream, which must not make the builder reserve gigabytes.
+  /// Maximum number of children of one array. No command of Carillon requests more than some hundred elements. A larger
+  /// number therefore means a corrupt stream, which must not make the builder reserve gigabytes.
   static let maximumElements = 1 << 20
 
   var isEmpty: Bool { nodes.isEmpty }

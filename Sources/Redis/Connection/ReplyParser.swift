@@ -3,14 +3,14 @@ import CHiredis
 /// Parser for Redis' answers: hiredis' protocol reader, which builds replies directly into a ``ReplyBuilder``. Bytes
 /// in, replies out, no I/O.
 ///
-/// Not thread-safe, like the reader itself; it belongs to one connection.
+/// Not thread-safe, like hiredis' reader. Each connection has its own parser.
 struct ReplyParser: ~Copyable {
   /// Error for a stream that is not RESP2, or exceeds a limit.
   struct Violation: Error {
     var reason: String
   }
 
-  /// Maximum number of bytes of one answer. A job has at most 1 MB, and batches have hundreds of elements. So 64 MB are
+  /// Maximum number of bytes of one answer. A job has at most 1 MiB, and batches have hundreds of elements. 64 MiB are
   /// far above any answer to Carillon and far below a harmful amount of memory.
   static let maximumReplyBytes = 64 << 20
 
@@ -37,7 +37,7 @@ struct ReplyParser: ~Copyable {
   }
 
   deinit {
-    // This calls freeObject for an unfinished reply, so the builder is freed last.
+    // redisReaderFree calls freeObject for an unfinished reply, so the builder is freed last.
     redisReaderFree(reader)
     functions.deinitialize(count: 1)
     functions.deallocate()
@@ -57,7 +57,7 @@ struct ReplyParser: ~Copyable {
 
   /// Parses the next complete answer.
   ///
-  /// - Returns: its index in the arena that ``take()`` will return; `nil` if more bytes are needed.
+  /// - Returns: the index of the answer in the arena that ``take()`` will return; `nil` if more bytes are needed.
   mutating func next() throws(Violation) -> Int? {
     if builder.pointee.isEmpty {
       builder.pointee.reserve(bytes: min(Int(reader.pointee.len) - Int(reader.pointee.pos), 4096))

@@ -6,8 +6,8 @@
 ///                          failed, unknown    ▼ │ while there is another
 ///                                            next ── all were asked ──▶ resting: not found, wait
 ///
-/// Any sentinel may be wrong: one that was cut off from the others reports the previous primary. So a caller that could
-/// not use the result reports this, and the next sentinel is asked.
+/// Any sentinel may be wrong: a sentinel that was cut off from the others reports the previous primary. A caller that
+/// could not use the result therefore reports this (`doubted`), and the machine asks the next sentinel.
 struct PrimarySearch {
   enum Event: Equatable {
     /// A caller needs the primary.
@@ -54,8 +54,8 @@ struct PrimarySearch {
     case .wanted, .timer:
       return begin()
     case .doubted(let address):
-      // Two callers may doubt the same address. Another sentinel is asked first only if this address is still the
-      // reported one.
+      // Two callers may doubt the same address. The search begins with another sentinel only if this address is still
+      // the last reported one.
       if inVain == nil, address == primary { turnToNext() }
       return begin()
     case .answered(let address?):
@@ -73,12 +73,12 @@ struct PrimarySearch {
       inVain = count
       return [.ask(sentinels[0])]
     case .lost:
-      // The next sentinel is not asked immediately, because one that always closes its connections would cause an
-      // endless loop.
+      // The next sentinel is not asked immediately, because sentinels that always close their connections would cause
+      // an endless loop.
       if inVain == nil { turnToNext() }
       return []
     case .announced(let address):
-      // During a search, the waiting callers get the result of the answer, which is equally recent.
+      // During a search, the waiting callers get the address in the next answer, which is at least as recent.
       primary = address
       return inVain == nil ? [.found(address)] : []
     }

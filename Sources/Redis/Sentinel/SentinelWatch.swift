@@ -14,7 +14,7 @@ actor SentinelWatch {
 
   private static let watches = SharedWatches<Key, SentinelWatch>()
 
-  /// The watch of these sentinels for this primary.
+  /// Returns the watch of a primary and its sentinels.
   static func shared(sentinels: [RedisAddress], name: String, options: SentinelOptions) -> SentinelWatch {
     watches.watch(Key(sentinels: sentinels, name: name, options: options)) {
       SentinelWatch(sentinels: sentinels, name: name, options: options)
@@ -41,7 +41,7 @@ actor SentinelWatch {
 
   /// Returns the present address of the primary.
   ///
-  /// - Parameter doubted: an address that was reported but had no primary.
+  /// - Parameter doubted: an address that was reported, but whose server is not a primary.
   func primary(doubting doubted: RedisAddress? = nil) async throws(RedisError) -> RedisAddress {
     let result: Result<RedisAddress, RedisError> = await withCheckedContinuation { continuation in
       audience.add(waiter: continuation)
@@ -107,7 +107,7 @@ actor SentinelWatch {
   }
 
   private func lost(_ number: Int) {
-    // The failing call reports the end of a session that is still being created.
+    // If a session ends while it is being created, the call that creates it reports the error.
     guard number == sessions, let ended = session else { return }
     session = nil
     sessions += 1
