@@ -2,14 +2,14 @@ internal import COpenSSL
 
 /// Summary of a certificate in a chain, for people.
 public struct CertificateSummary: Equatable, Sendable {
-  /// `CN` of the subject, or the whole subject if it has none.
+  /// `CN` of the subject, or the whole subject if it has no `CN`.
   public var name: String
   /// Issuer, in the same form.
   public var issuer: String
   /// Period of validity in UNIX seconds.
   public var validity: ClosedRange<Int64>
 
-  /// Memberwise.
+  /// Creates a summary from its values.
   public init(name: String, issuer: String, validity: ClosedRange<Int64>) {
     self.name = name
     self.issuer = issuer
@@ -23,7 +23,7 @@ public struct CertificateSummary: Equatable, Sendable {
     issuer = Self.text(X509_get_issuer_name(certificate))
   }
 
-  /// - Parameter name: the name within the certificate, which keeps its ownership.
+  /// - Parameter name: the name within the certificate. The certificate still owns the name.
   private static func text(_ name: OpaquePointer?) -> String {
     if let common = PeerCertificate.text(NID_commonName, in: name) { return common }
     // X509_NAME_oneline(3) writes a zero within the given length, and escapes unprintable characters.
@@ -34,8 +34,8 @@ public struct CertificateSummary: Equatable, Sendable {
 }
 
 extension TLSStream {
-  /// Certificates of the peer, its own first. They are known after the handshake is done, or has failed because of
-  /// them.
+  /// Certificate chain of the peer, its leaf first. The chain is known after the handshake, also if the handshake
+  /// failed because of the chain.
   public var peerChain: [CertificateSummary] {
     // SSL_get_peer_cert_chain(3): the chain belongs to the connection. On the client's side, it begins with the
     // server's own certificate.

@@ -3,9 +3,9 @@ private import Synchronization
 
 /// Policy of a server for client certificates; clients without one are accepted.
 ///
-/// A certificate of another authority or outside its period of validity ends the handshake with the matching alert (RFC
-/// 8446 section 6.2). With TLS 1.3, the client reads the alert after it considers the handshake done. Sessions are
-/// never resumed, because the server would not ask for a certificate again.
+/// A certificate of another authority, or outside its period of validity, ends the handshake with the matching alert
+/// (RFC 8446 section 6.2). With TLS 1.3, the client reads the alert after its own handshake is done. Sessions are never
+/// resumed, because a server does not ask for a certificate in a resumed session.
 public final class ClientCertificatePolicy: Sendable {
   /// Refusal of every certificate, regardless of its contents.
   public enum Refusal: Sendable {
@@ -27,7 +27,7 @@ public final class ClientCertificatePolicy: Sendable {
   /// Refuses every certificate from the next handshake on; `nil` judges each by its contents.
   public func refuse(_ refusal: Refusal?) { current.withLock { $0 = refusal } }
 
-  /// Error of X509_STORE_CTX_get_error(3) that OpenSSL converts to the required alert.
+  /// Error for X509_STORE_CTX_get_error(3) that OpenSSL converts to the alert of the refusal; `nil` without a refusal.
   fileprivate var error: Int32? {
     switch current.withLock({ $0 }) {
     case nil: nil
@@ -37,7 +37,8 @@ public final class ClientCertificatePolicy: Sendable {
     }
   }
 
-  /// Makes `context` ask clients for certificates. The context must keep this object, because OpenSSL does not.
+  /// Makes `context` ask clients for certificates. The owner of the context must keep a reference to this object,
+  /// because OpenSSL keeps none.
   func install(in context: OpaquePointer) {
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
     carillon_ssl_never_resume(context)

@@ -60,7 +60,7 @@ extension TLSIdentity {
         throw IdentityParts.Failure(.unknownFormat)
       }
       self = try parts.identity()
-      // An identity without a readable period of validity is of no use.
+      // Refuses an identity without a readable period of validity.
       _ = try CertificateFacts(pem: certificateChainPEM)
       ERR_clear_error()
     } catch {
@@ -80,7 +80,8 @@ private final class IdentityParts {
 
   private var key: OpaquePointer?
   private var certificates: [OpaquePointer] = []
-  /// Key and certificates may belong to the provider's context, so the provider is released last.
+  /// The key and the certificates may belong to the provider's context, so this object keeps the provider until it has
+  /// freed them.
   private let legacy: LegacyProvider?
 
   private init(legacy: LegacyProvider?) { self.legacy = legacy }
@@ -104,7 +105,7 @@ private final class IdentityParts {
 
   private convenience init(pkcs12 bytes: [UInt8], passphrase: [UInt8]?, legacy: LegacyProvider?) throws {
     self.init(legacy: legacy)
-    // PKCS12_init_ex(3): contents that are decoded into the object fetch their ciphers from the context.
+    // PKCS12_init_ex(3): contents that are decoded into this object use the ciphers of the given context.
     var container = PKCS12_init_ex(NID_pkcs7_data, legacy?.context, nil)
     defer { PKCS12_free(container) }
     let isRead = bytes.withUnsafeBufferPointer { buffer in
@@ -117,7 +118,8 @@ private final class IdentityParts {
       throw Failure(Self.isCertificate(bytes) ? .noKey : .unknownFormat)
     }
     let secret = ((passphrase ?? []) + [0]).map { CChar(bitPattern: $0) }
-    // PKCS12_verify_mac(3): no passphrase and an empty one differ, and tools disagree about which one means "none".
+    // PKCS12_verify_mac(3): a null passphrase differs from an empty one, and tools disagree about which of them means
+    // "none".
     let isOpen =
       PKCS12_mac_present(container) == 0 || PKCS12_verify_mac(container, secret, -1) == 1
       || secret.count == 1 && PKCS12_verify_mac(container, nil, 0) == 1
@@ -125,7 +127,8 @@ private final class IdentityParts {
     var others: OpaquePointer?
     var leaf: OpaquePointer?
     ERR_clear_error()
-    // PKCS12_parse(3) returns references. The leaf is the certificate that matches the key, if there is one.
+    // PKCS12_parse(3) returns references that the caller owns. The leaf is the certificate that matches the key, if
+    // there is one.
     guard PKCS12_parse(container, secret, &key, &leaf, &others) == 1 else {
       throw Failure(.damaged(TLSError.last("PKCS#12").reason))
     }
@@ -157,7 +160,8 @@ private final class IdentityParts {
     do {
       try self.init(pem: text, passphrase: passphrase, legacy: nil)
     } catch let failure as Failure where isEncrypted && failure.problem.mayBeLegacy {
-      // Without a checksum, only a second attempt distinguishes an unknown cipher from a wrong passphrase.
+      // PEM has no checksum, so only a second attempt with the legacy provider distinguishes an unknown cipher from a
+      // wrong passphrase.
       guard let legacy = LegacyProvider() else { throw Failure(.wrongPassphrase) }
       do {
         try self.init(pem: text, passphrase: passphrase, legacy: legacy)
@@ -200,7 +204,7 @@ private final class IdentityParts {
       privateKeyPEM: try PEM.writing { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) })
   }
 
-  /// Returns the leaf and its issuers without the root: the server either has the root or does not trust it.
+  /// Returns the leaf and its issuers without the root, because a server either has the root or does not trust it.
   private func chain(from leaf: OpaquePointer) -> [OpaquePointer] {
     var chain = [leaf]
     while let last = chain.last, X509_check_issued(last, last) != X509_V_OK,

@@ -2,10 +2,10 @@ internal import COpenSSL
 
 /// OpenSSL's old ciphers, such as the 40-bit RC2 with which Keychain encrypts certificates.
 ///
-/// They are in a separate library context (OSSL_LIB_CTX(3)) while one file is read. A provider in the default context
-/// would offer them to the whole process.
+/// The ciphers are available in a separate library context (OSSL_LIB_CTX(3)) while one file is read. A provider in the
+/// default context would offer them to the whole process.
 final class LegacyProvider {
-  /// Context to pass to OpenSSL's functions instead of the default one, while this object lives.
+  /// Context to pass to OpenSSL's functions instead of the default one. Valid as long as this object.
   let context: OpaquePointer
   private let providers: [OpaquePointer]
 

@@ -18,7 +18,7 @@ public struct CredentialFileError<Kind: CredentialFileProblem>: Error, Equatable
   /// Problem with the file.
   public var problem: Problem
 
-  /// Memberwise.
+  /// Creates an error from its values.
   public init(file: String, problem: Problem) {
     self.file = file
     self.problem = problem

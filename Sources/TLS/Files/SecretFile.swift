@@ -4,11 +4,11 @@ internal import TextInput
 /// Reader for files that contain a secret: signing keys, identities, passphrases.
 ///
 /// A file that all users can read, or that other users can write, is refused. A file that its group can read is
-/// accepted. In this way systemd's credentials and Kubernetes' secrets with an `fsGroup` reach a service that does not
-/// run as root.
+/// accepted, because systemd's credentials and Kubernetes' secrets with an `fsGroup` have this permission for a service
+/// that does not run as root.
 public enum SecretFile {
-  /// Maximum size of a file in bytes. Keys and identities have some kB; an error for a wrong file, such as a core dump,
-  /// comes early.
+  /// Maximum size of a file in bytes. Keys and identities have some kB. The limit refuses a wrong file, such as a core
+  /// dump, before it is read completely.
   public static let maximumSize = 256 * 1024
 
   /// Returns the bytes of a file, without a byte order mark at its start.
@@ -55,7 +55,7 @@ public enum SecretFile {
     let bytes = try read(path)
     var line = bytes.prefix { $0 != UInt8(ascii: "\n") }
     if line.last == UInt8(ascii: "\r") { line.removeLast() }
-    // C strings end at a zero byte, so the passphrase would differ without an error.
+    // Refuses a zero byte, because C strings end there: OpenSSL would use a shorter passphrase without an error.
     guard !line.contains(0) else { throw .init(file: path, problem: .unreadable("a zero byte in the passphrase")) }
     return Array(line)
   }

@@ -58,8 +58,8 @@ public final class Digest {
 /// Hash method that is fetched once. An implicit fetch in every `EVP_DigestInit` costs three times as much as the hash
 /// itself (EVP_MD_fetch(3), "implicit fetching" in crypto(7)).
 ///
-/// `@unchecked Sendable` is sound because a fetched `EVP_MD` never changes and its reference count is atomic. These two
-/// are kept for the life of the process.
+/// `@unchecked Sendable` is sound because a fetched `EVP_MD` never changes and its reference count is atomic. The two
+/// methods live as long as the process.
 private struct FetchedMethod: @unchecked Sendable {
   let handle: OpaquePointer?
 

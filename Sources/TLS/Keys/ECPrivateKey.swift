@@ -71,8 +71,8 @@ public final class ECPrivateKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// Returns an ES256 signature: ECDSA with SHA-256, as the raw 64 bytes r‖s (RFC 7518 section 3.4). It is random: two
-  /// calls never return the same.
+  /// Returns an ES256 signature: ECDSA with SHA-256, as the raw 64 bytes r‖s (RFC 7518 section 3.4). The signature
+  /// contains a random number, so two calls never return the same signature.
   public func sign(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] {
     guard let der = derSignature(of: message), let raw = Self.raw(fromDER: der) else {
       ERR_clear_error()

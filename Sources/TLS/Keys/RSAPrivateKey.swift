@@ -45,7 +45,7 @@ public final class RSAPrivateKey: @unchecked Sendable {
   private init(adopting key: OpaquePointer, file: String) throws(SigningKeyError) {
     handle = key
     // From here on, `deinit` frees the key even if this throws, because every property is set. EVP_PKEY_is_a(3) returns
-    // 1 for a key of this type; a key for RSA-PSS only has another type.
+    // 1 for a key of this type. A key that is restricted to RSA-PSS has another type.
     guard EVP_PKEY_is_a(key, "RSA") == 1 else { throw SigningKeyError(file: file, problem: .notRSA) }
     // EVP_PKEY_get_bits(3) returns the size of the modulus.
     let bits = Int(EVP_PKEY_get_bits(key))
@@ -54,8 +54,8 @@ public final class RSAPrivateKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(handle) }
 
-  /// Returns an RS256 signature: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 section 3.3). It has as many bytes as the
-  /// modulus, and two calls return the same.
+  /// Returns an RS256 signature: RSASSA-PKCS1-v1_5 with SHA-256 (RFC 7518 section 3.3). The signature has as many bytes
+  /// as the modulus. Calls with the same message return the same signature.
   public func sign(_ message: [UInt8]) throws(SigningKeyError) -> [UInt8] {
     guard let signature = signature(of: message) else {
       ERR_clear_error()

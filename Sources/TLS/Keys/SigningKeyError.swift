@@ -11,7 +11,7 @@ public enum SigningKeyProblem: CredentialFileProblem {
   case notAKey
   /// The key lost more than its line breaks; the text describes the damage.
   case damaged(String)
-  /// The key is not on P-256; the name of its curve, if it has one.
+  /// The key is not on P-256. The value is the name of its curve; `nil` if the key has no curve.
   case wrongKind(String?)
   /// The key is not an RSA key.
   case notRSA

@@ -4,7 +4,7 @@ internal import TextInput
 
 /// Text of a `.p8` file whose line breaks may have been changed by a secret store, a variable or a person.
 ///
-/// PEM requires its line breaks (RFC 7468, section 2). Base64 requires none, so the lines can be restored.
+/// PEM requires line breaks (RFC 7468, section 2). Base64 does not, so this type can restore the lines.
 enum SigningKeyText {
   private static let begin = "-----BEGIN PRIVATE KEY-----"
   private static let end = "-----END PRIVATE KEY-----"
@@ -28,8 +28,8 @@ enum SigningKeyText {
 
   /// Returns the key as PEM with its line breaks.
   ///
-  /// It accepts a key with `\n` as text, a key on one line, an indented key and a key in quotes. It also accepts a key
-  /// with a second Base64 encoding, and the Base64 text alone. A text that is not a PKCS#8 key is returned unchanged.
+  /// Accepts a key with `\n` as text, a key on one line, an indented key, a key in quotes, a key with a second Base64
+  /// encoding, and the Base64 text alone. Returns a text that is not a PKCS#8 key unchanged.
   ///
   /// - Throws: ``SigningKeyProblem`` for a key that lost more than its line breaks.
   static func restored(_ bytes: [UInt8]) throws(SigningKeyProblem) -> [UInt8] {
@@ -38,7 +38,8 @@ enum SigningKeyText {
     guard let inner = base64(text) else { return bytes }
     let innerText = plain(ByteOrderMark.dropped(from: inner))
     if innerText.contains(begin) { return try pem(innerText) ?? bytes }
-    // DER of PKCS#8 is a SEQUENCE (RFC 5958, section 2): only the first and the last line of the PEM text are missing.
+    // The bytes are a SEQUENCE, as DER of PKCS#8 is (RFC 5958, section 2). The text was PEM without its first and its
+    // last line.
     return inner.first == 0x30 ? Array(lines(of: inner).utf8) : bytes
   }
 
@@ -48,7 +49,7 @@ enum SigningKeyText {
       .trimmingCharacters(in: CharacterSet(charactersIn: " \t\r\n\"'"))
   }
 
-  /// - Returns: `nil` for PEM of another kind, which OpenSSL reads or refuses.
+  /// - Returns: `nil` for PEM of another kind. OpenSSL then reads or refuses the text.
   private static func pem(_ text: String) throws(SigningKeyProblem) -> [UInt8]? {
     guard let start = text.firstRange(of: begin) else {
       if text.contains(end) { throw .damaged("its line \(begin) is missing") }
@@ -63,7 +64,7 @@ enum SigningKeyText {
     return Array(lines(of: der).utf8)
   }
 
-  /// Returns the bytes of Base64, regardless of white space; `nil` for any other text.
+  /// Returns the bytes of a Base64 text, ignoring white space; `nil` for any other text.
   private static func base64(_ text: String) -> [UInt8]? {
     let letters = text.unicodeScalars.filter { !$0.properties.isWhitespace }
     guard !letters.isEmpty, let data = Data(base64Encoded: String(String.UnicodeScalarView(letters))) else {

@@ -2,11 +2,11 @@ internal import COpenSSL
 
 /// Maker of X.509 certificates with new P-256 keys, for simulators and tests.
 enum CertificateMaker {
-  /// Lifetime in seconds: long enough for the simulator of a permanent test system. Browsers and Apple refuse more than
-  /// 398 days.
+  /// Lifetime of a certificate in seconds, long enough for the simulator of a permanent test system. Browsers and
+  /// Apple's systems refuse more than 398 days.
   static let lifetime = 397 * 86_400
-  /// Seconds by which the validity begins earlier. For a client with a slow clock, the certificate must not begin in
-  /// the future.
+  /// Number of seconds before now at which the validity begins. A client with a slow clock must not get a certificate
+  /// whose validity begins in the future.
   static let headStart = 86_400
 
   static func newKey() throws -> OpaquePointer {
@@ -55,7 +55,7 @@ enum CertificateMaker {
     _ kind: Int32, _ value: String, to certificate: OpaquePointer, issuer: OpaquePointer
   ) throws {
     var context = X509V3_CTX()
-    // X509V3_set_ctx(3): `hash` and `keyid` refer to this issuer and subject.
+    // X509V3_set_ctx(3): `hash` in an extension refers to this subject, and `keyid` to this issuer.
     X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
     guard let made = X509V3_EXT_conf_nid(nil, &context, kind, value) else {
       throw TLSError.last("make the extension \(value)")
@@ -82,6 +82,6 @@ enum CertificateMaker {
   /// `X509_VERSION_3`; Swift can't import its cast.
   private static let version3 = 2
 
-  /// `MBSTRING_UTF8`; Swift can't import a macro that uses another one.
+  /// `MBSTRING_UTF8`; Swift can't import a macro that uses another macro.
   private static let utf8: Int32 = 0x1000
 }

@@ -4,7 +4,7 @@ internal import COpenSSL
 public struct ClientCertificateAuthority: Sendable {
   /// Certificate that a server must trust, as PEM.
   public let authorityPEM: String
-  /// Authority's private key as PEM, so that it can issue more certificates later.
+  /// Private key of the authority as PEM, with which a program can issue more certificates later.
   public let privateKeyPEM: String
 
   /// Creates an authority with a new key.

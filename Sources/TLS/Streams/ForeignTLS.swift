@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// TLS connections of another library that uses the OpenSSL of this process: queries and observation.
+/// Functions for TLS connections of another library in this process that uses the same OpenSSL.
 public enum ForeignTLS {
   /// Returns the protocol that ALPN selected; `nil` if the server named none.
   ///
@@ -21,7 +21,8 @@ public enum ForeignTLS {
 
 /// Watch that reports each TLS record that another library reads.
 ///
-/// Confined to the thread on which that library reads. It must outlive the connections of the contexts that it watches.
+/// Confined to the thread on which the other library reads. The watch must outlive the connections of the contexts that
+/// it watches.
 public final class RecordWatch {
   private let onRecord: (_ bytes: Int) -> Void
 

@@ -3,19 +3,20 @@ private import Glibc
 
 /// OpenSSL's interface to a socket: like its own socket BIO, but writing with `MSG_NOSIGNAL`.
 ///
-/// The BIO of `SSL_set_fd` uses write(2), so a closed connection would kill the process with SIGPIPE. A library must
-/// not ignore that signal for the whole process.
+/// The BIO of `SSL_set_fd` uses write(2), so a write to a closed connection would kill the process with SIGPIPE. This
+/// module must not ignore that signal for the whole process.
 ///
-/// One call of OpenSSL receives a limited number of bytes. A read returns only with data of the peer, and handles every
-/// other message inside: KeyUpdate, NewSessionTicket, HelloRequest. A peer that sends these without end would otherwise
-/// keep the thread. (OpenSSL itself ends a connection after 32 empty records, or 5 warnings.)
+/// One call of OpenSSL receives a limited number of bytes. A read of OpenSSL returns only when it has data of the peer,
+/// and handles all other messages (KeyUpdate, NewSessionTicket, HelloRequest) before it returns. Without the limit, a
+/// peer that sends such messages without end would block the thread. (OpenSSL itself ends a connection after 32 empty
+/// records, or 5 warnings.)
 final class SocketBIO {
   fileprivate let descriptor: Int32
-  /// Number of bytes that the present call of OpenSSL may still receive; a last receive may exceed it.
+  /// Number of bytes that the present call of OpenSSL may still receive. The last receive may exceed this number.
   fileprivate var allowance = 0
 
-  /// Limit for one call: a full read buffer, which has all bytes of at least four records. It has 2,500 KeyUpdate
-  /// messages, which take about 40 ms.
+  /// Limit for one call in bytes: a full read buffer, which has room for four complete records. It can contain 2,500
+  /// KeyUpdate messages, which take about 40 ms.
   private static let mostBytes = TLSContext.readBuffer
 
   /// - Parameter descriptor: the caller still owns the descriptor and closes it.
@@ -29,8 +30,8 @@ final class SocketBIO {
     return bio
   }
 
-  /// Begins a call of OpenSSL. When it has received the limit, the socket looks empty to it. A level-triggered watcher
-  /// then reports the socket as readable again.
+  /// Begins a call of OpenSSL. When the call has received the limit, this BIO reports that the socket is empty. A
+  /// level-triggered watcher then reports the socket as readable again.
   func beginCall() { allowance = Self.mostBytes }
 
   private static let method = Method()
@@ -49,7 +50,7 @@ final class SocketBIO {
   }
 }
 
-/// Returns the object of a BIO. Its TLSStream keeps it.
+/// Returns the object of a BIO. The TLSStream keeps a reference to the object.
 private func socket(_ bio: OpaquePointer?) -> SocketBIO? {
   BIO_get_data(bio).map { Unmanaged<SocketBIO>.fromOpaque($0).takeUnretainedValue() }
 }
@@ -78,7 +79,7 @@ private func writeSocket(bio: OpaquePointer?, bytes: UnsafePointer<CChar>?, coun
 
 private func controlSocket(bio: OpaquePointer?, command: Int32, _: Int, _: UnsafeMutableRawPointer?) -> Int {
   switch command {
-  // libssl flushes after every flight and treats every result except success as a failure. Nothing is buffered here.
+  // libssl flushes after every flight and treats every result except success as a failure. This BIO buffers nothing.
   case BIO_CTRL_FLUSH: 1
   // With this result, libssl distinguishes an end of file from a system error (BIO_eof(3)).
   case BIO_CTRL_EOF: Int(BIO_test_flags(bio, BIO_FLAGS_IN_EOF) == 0 ? 0 : 1)

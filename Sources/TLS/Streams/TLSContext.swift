@@ -15,8 +15,8 @@ public final class TLSContext: @unchecked Sendable {
     case file(String)
   }
 
-  /// Size of the read buffer: four TLS records of 16 kB (RFC 8446 section 5.1). A larger buffer hardly saves system
-  /// calls.
+  /// Size of the read buffer in bytes: four TLS records of 16 kB (RFC 8446 section 5.1). A larger buffer would save
+  /// hardly any system calls.
   static let readBuffer = 4 * (16_384 + 512)
 
   let handle: OpaquePointer
@@ -68,8 +68,8 @@ public final class TLSContext: @unchecked Sendable {
     }
     if !protocols.isEmpty {
       let list = Unmanaged.passUnretained(context.protocols).toOpaque()
-      // The argument lives as long as this context, and every TLSStream keeps its context
-      // (SSL_CTX_set_alpn_select_cb(3)).
+      // SSL_CTX_set_alpn_select_cb(3): the argument must live as long as the callback is used. The list lives as long
+      // as this context, and every TLSStream keeps its context.
       SSL_CTX_set_alpn_select_cb(context.handle, selectProtocol, list)
     }
     return context
@@ -84,10 +84,10 @@ public final class TLSContext: @unchecked Sendable {
     self.protocols = ProtocolList(protocols)
     self.clients = clients
     guard carillon_ssl_require_tls12(handle) == 1 else { throw TLSError.last("require TLS 1.2") }
-    // A bare end of file counts as an orderly close, because HTTP/2 and RESP both detect missing data themselves.
+    // An end of file without close_notify counts as an orderly close, because HTTP/2 and RESP both detect missing data.
     carillon_ssl_ignore_unexpected_eof(handle)
     carillon_ssl_allow_partial_writes(handle)
-    // Without this, every record costs two recv calls, for header and body (SSL_CTX_set_read_ahead(3)).
+    // Without read-ahead, every record costs two recv calls, for header and body (SSL_CTX_set_read_ahead(3)).
     carillon_ssl_read_ahead(handle, Self.readBuffer)
   }
 

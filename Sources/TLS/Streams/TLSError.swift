@@ -4,7 +4,7 @@ internal import COpenSSL
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Operation that failed, with its host or file.
   public var operation: String
-  /// OpenSSL's description, or that of the system if the socket failed.
+  /// OpenSSL's description, or the system's description if the socket failed.
   public var reason: String
   /// Reason why the peer's certificate is not trusted; `nil` for another failure.
   public internal(set) var certificateProblem: CertificateProblem?

@@ -4,8 +4,8 @@ private import Glibc
 
 /// TLS over a connected ``EventLoop/Socket``.
 ///
-/// Confined to the socket's loop. Bytes may wait inside OpenSSL while the socket has nothing to read. So read until
-/// ``EventLoop/IOResult/wantsRead`` before waiting for the socket again.
+/// Confined to the socket's loop. Bytes may wait inside OpenSSL while the socket has nothing to read. Therefore read
+/// until ``EventLoop/IOResult/wantsRead`` before you wait for the socket again.
 public final class TLSStream: ByteStream {
   private let socket: Socket
   private let context: TLSContext
@@ -20,8 +20,8 @@ public final class TLSStream: ByteStream {
   ///   - socket: a connected socket, or one from a listener. The caller still closes it.
   ///   - context: determines the role.
   ///   - serverName: for clients, the host name (or literal address) that the certificate must contain. It is sent as
-  ///     SNI unless it is an address. `nil` checks no name, and is only for a peer whose certificate is itself the
-  ///     trust root.
+  ///     SNI unless it is an address. With `nil`, no name is checked. Use `nil` only for a peer whose certificate is
+  ///     the trust root.
   /// - Throws: ``TLSError`` if OpenSSL is out of memory or the name is invalid.
   public init(_ socket: Socket, context: TLSContext, serverName: String? = nil) throws {
     self.socket = socket
@@ -105,7 +105,8 @@ public final class TLSStream: ByteStream {
 
   /// Begins a call of OpenSSL that may receive bytes.
   func beginCall() {
-    // SSL_get_error(3) reads this thread's error queue, so the queue must be empty before each call that it explains.
+    // SSL_get_error(3) reads this thread's error queue, so the queue must be empty before each call whose result it
+    // explains.
     ERR_clear_error()
     bio.beginCall()
   }
@@ -121,7 +122,7 @@ public final class TLSStream: ByteStream {
       throw TLSError(operation: operation(), reason: String(cString: strerror(systemError)))
     default:
       var error = TLSError.last(operation())
-      // "certificate verify failed" does not show the cause, but the result of the verification does so.
+      // The text "certificate verify failed" does not name the cause, but the result of the verification does.
       let verification = SSL_get_verify_result(ssl)
       if !isReady, verification != Int(X509_V_OK) {
         error.certificateProblem = .init(verification: verification)
