@@ -3,7 +3,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Serial queue for long computations. It has its own thread, so that Dispatch's pool keeps its threads.
+/// Serial queue for long computations. It has its own thread, so that a computation does not occupy a thread of
+/// Dispatch's pool.
 ///
 /// The thread starts with the first computation and ends after ``idleTime`` without one.
 public final class ComputeThread: Sendable {
@@ -11,7 +12,7 @@ public final class ComputeThread: Sendable {
   public enum Priority: Sendable {
     /// The same share as every other thread.
     case normal
-    /// A tenth of the share of a thread with normal priority. On an idle processor, this has no effect.
+    /// A tenth of the share of a thread with normal priority. The priority has no effect on an idle processor.
     case low
   }
 
@@ -20,7 +21,7 @@ public final class ComputeThread: Sendable {
     var hasThread = false
   }
 
-  /// Seconds without a computation after which the thread ends. A job that follows earlier finds the thread running.
+  /// Seconds without a computation after which the thread ends. A job that arrives earlier finds the thread running.
   private static let idleTime = 10.0
 
   private let priority: Priority
@@ -31,7 +32,7 @@ public final class ComputeThread: Sendable {
     self.priority = priority
   }
 
-  /// Runs a computation after those that were added earlier. Returns immediately.
+  /// Adds a computation, which runs after all earlier ones. Returns immediately.
   public func async(_ body: @escaping @Sendable () -> Void) {
     let needsThread = state.withLock { state in
       state.bodies.append(body)

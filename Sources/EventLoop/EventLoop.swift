@@ -9,18 +9,18 @@ import Synchronization
 /// declares `unownedExecutor` as ``asUnownedSerialExecutor()`` of its loop. A C callback or the handler of a socket or
 /// timer can then enter the actor with `assumeIsolated`, without a change of threads.
 ///
-/// A busy loop keeps the queue's thread and waits in epoll(7) on it. So an event, a timer or a job from another thread
-/// wakes one thread only. Dispatch's sources use a manager thread, which is woken twice for every event. One poller for
-/// all loops still needs one more wake-up for each event. A loop that is idle for some time gives its thread back, and
-/// ``IdleLoops`` watches its sockets. If all seats are taken, a loop gives its thread back immediately, because
-/// Dispatch has only 255 threads.
+/// A busy loop keeps the queue's thread and waits in epoll(7) on it. An event, a timer or a job from another thread
+/// therefore wakes one thread only. Dispatch's sources would use a manager thread, which is woken twice for every
+/// event. One poller for all loops would still need one more wake-up for each event. A loop that is idle for 100 ms
+/// gives its thread back, and ``IdleLoops`` watches its sockets. If ``seats`` loops already wait on a thread, a loop
+/// gives its thread back immediately, because Dispatch has only 255 threads.
 ///
-/// The loop is not the executor preference of tasks (SE-0417). As a preference, it would also save a resumed
-/// continuation the detour over the global pool, which ``resuming(_:)`` saves too. But a job can't find out whether its
-/// task prefers the loop. If the two disagree, the runtime enqueues the task again at every `await`, even where an
-/// actor's code relies on not being interrupted.
+/// The loop is not used as the executor preference of tasks (SE-0417). A preference would keep a resumed continuation
+/// out of the global pool, but ``resuming(_:)`` does that too. A preference also has a disadvantage: a job can't find
+/// out whether its task prefers the loop. If the task has another preference, the runtime enqueues the task again at
+/// every `await`, even where an actor's code relies on not being interrupted.
 ///
-/// Swift on Linux has no `DispatchSerialQueue`, so this class does what Apple's platforms offer as an executor.
+/// Swift on Linux has no `DispatchSerialQueue`, which is an executor on Apple's platforms. This class replaces it.
 public final class EventLoop: SerialExecutor {
   private enum Work {
     case job(UnownedJob)
@@ -55,11 +55,11 @@ public final class EventLoop: SerialExecutor {
   /// Limits of the process, set once.
   ///
   /// - Heaps: queues move between threads. With glibc's eight heaps per core (mallopt(3), `M_ARENA_MAX`), memory that
-  ///   one thread freed would lie unused while another thread asks for more. Two heaps are sufficient. Large blocks
-  ///   always go back to the system immediately; glibc otherwise stops this when the first one is freed
+  ///   one thread freed would stay unused while another thread asks for more. Two heaps are sufficient. Large blocks
+  ///   always go back to the system immediately. By default, glibc stops doing this when the first large block is freed
   ///   (`M_MMAP_THRESHOLD`).
-  /// - Descriptors: a loop takes three and each connection one more. Shells allow a thousand, although the system would
-  ///   allow many more.
+  /// - Descriptors: a loop needs three and each connection needs one. Shells set a limit of about a thousand, although
+  ///   the system allows many more.
   private static let processLimits: Void = {
     carillon_limit_heaps()
     carillon_raise_descriptor_limit()
@@ -88,14 +88,14 @@ public final class EventLoop: SerialExecutor {
     add(.job(UnownedJob(job)))
   }
 
-  /// Runs a job that the global executor would get otherwise.
+  /// Runs a job that would otherwise go to the global executor.
   func take(_ job: UnownedJob) { add(.job(job)) }
 
-  /// Runs `body`, which resumes a continuation. If this is called on a loop, the task continues on that loop in its
-  /// turn, and no thread is woken for it.
+  /// Runs `body`, which resumes a continuation. If the caller runs on a loop, the task is enqueued on that loop, and no
+  /// thread is woken for it.
   public static func resuming(_ body: () -> Void) { ResumedJobs.resume(body) }
 
-  /// Stops the program if it is not called on the loop, which makes `assumeIsolated` safe.
+  /// Stops the program if the caller does not run on the loop. This check makes `assumeIsolated` safe.
   public func checkIsolated() {
     dispatchPrecondition(condition: .onQueue(queue))
   }

@@ -20,7 +20,7 @@ final class IdleLoops: Sendable {
   private init() {
     descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
     precondition(descriptor >= 0, "epoll_create1: \(String(cString: strerror(errno)))")
-    // The run uses its own thread permanently: a blocked queue does not delay other queues.
+    // `run()` occupies a thread of this queue permanently. A blocked queue does not delay other queues.
     DispatchQueue(label: "idle loops").async { self.run() }
   }
 

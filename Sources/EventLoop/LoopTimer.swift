@@ -1,6 +1,6 @@
 public import Dispatch
 
-/// Timer on an ``EventLoop``. Its handler runs on the loop. Releasing the last reference cancels it.
+/// Timer on an ``EventLoop``. Its handler runs on the loop. Releasing the last reference cancels the timer.
 public final class LoopTimer {
   private let loop: EventLoop
   private let timer: UInt64
@@ -16,7 +16,7 @@ public final class LoopTimer {
     loop.schedule(timer, at: EventLoop.deadline(after: delay))
   }
 
-  /// Fires every `interval`, first after one interval, replacing any earlier schedule.
+  /// Fires every `interval`, for the first time after one interval. Replaces any earlier schedule.
   public func schedule(every interval: DispatchTimeInterval) {
     loop.schedule(timer, at: EventLoop.deadline(after: interval), every: interval.inNanoseconds)
   }

@@ -4,14 +4,15 @@ import Glibc
 /// Jobs of continuations that are resumed on a loop. The loop runs these jobs itself.
 ///
 /// The runtime hands the task of a resumed continuation to Swift's global executor, even if the task continues in an
-/// actor. A thread of the pool is woken to pass the task to the loop, which is woken in turn (`swift_continuation_init`
-/// in Swift's Task.cpp). These were two of five wake-ups of a busy worker, its Redis and the simulator, and cost 7 µs
-/// each instead of 0.6.
+/// actor. A thread of the pool then wakes to pass the task to the loop, and the loop wakes too
+/// (`swift_continuation_init` in Swift's Task.cpp). In a measurement of a busy worker with Redis and the simulator,
+/// these were two of five wake-ups. Each took 7 µs instead of 0.6 µs.
 ///
-/// The runtime calls a hook before it wakes a thread. This hook takes only the jobs that a loop is resuming at that
-/// moment. Jobs for the pool (`@concurrent`, new tasks) go to the pool.
+/// The runtime calls a hook before it wakes a thread. The hook of this type takes only the jobs that a loop is resuming
+/// at that moment. Jobs for the pool (`@concurrent`, new tasks) still go to the pool.
 enum ResumedJobs {
-  /// Thread-local keys: the loop that runs on the thread, and the loop that is resuming a continuation on it.
+  /// Keys of thread-local values: the loop that runs on the thread, and the loop that is resuming a continuation on the
+  /// thread.
   private struct Keys {
     var current = pthread_key_t()
     var resuming = pthread_key_t()

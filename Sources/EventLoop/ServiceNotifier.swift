@@ -1,11 +1,11 @@
 import Dispatch
 import Glibc
 
-/// Notifier for the service manager: systemd's notification protocol (sd_notify(3)), which sends a datagram to the
-/// socket in the environment. It needs no libsystemd, because the protocol is only this.
+/// Notifier for the service manager, with systemd's notification protocol (sd_notify(3)). The protocol sends a datagram
+/// to the socket that the environment names, so libsystemd is not needed.
 public struct ServiceNotifier: Sendable {
   private let address: [UInt8]
-  /// Watchdog interval of the environment in ns. Without a notification in this time, the service manager kills the
+  /// Watchdog interval from the environment in ns. Without a notification in this time, the service manager kills the
   /// service.
   private let watchdog: UInt64?
 
@@ -19,7 +19,7 @@ public struct ServiceNotifier: Sendable {
     // unix(7): an abstract address begins with a zero byte, which the environment can't contain.
     if first == UInt8(ascii: "@") { address[0] = 0 }
     self.address = address
-    // The watchdog may concern another process of the service.
+    // `WATCHDOG_PID` may name another process of the service.
     let isMine = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
     watchdog = isMine ? environment["WATCHDOG_USEC"].flatMap { UInt64($0) }.flatMap { Self.nanoseconds($0) } : nil
   }
@@ -40,8 +40,8 @@ public struct ServiceNotifier: Sendable {
   /// Notifies the service manager that the program is stopping on request.
   public func stopping() { send("STOPPING=1") }
 
-  /// Sends watchdog notifications from a loop at twice the requested rate, so a blocked loop is detected. Ends with the
-  /// last reference to the timer.
+  /// Sends watchdog notifications from a loop at twice the requested rate, so a blocked loop is detected. The
+  /// notifications end when the last reference to the timer is released.
   ///
   /// - Parameter isAlive: whether the rest of the process makes progress; called on the loop.
   /// - Returns: `nil` if no watchdog is requested.
@@ -54,7 +54,7 @@ public struct ServiceNotifier: Sendable {
     return timer
   }
 
-  /// Sends a notification without an error report: the service manager itself notices the consequences of a lost one.
+  /// Sends a notification. Ignores errors, because the service manager notices if a notification is missing.
   private func send(_ words: String) {
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension Socket {
-  /// Returns a second descriptor of a socket that a C library owns, for watching it.
+  /// Returns a second descriptor for a socket that a C library owns, so that a ``SocketWatcher`` can watch the socket.
   ///
   /// The library may close its own descriptor at any time. The duplicate's number can't be reused for another socket
   /// before the ``SocketWatcher`` has closed it.

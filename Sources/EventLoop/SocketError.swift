@@ -6,7 +6,7 @@ public struct SocketError: Error, Sendable, CustomStringConvertible {
   public var operation: String
   /// System's description of the failure.
   public var reason: String
-  /// `errno` of the failed call; 0 if the failure was not that of a system call.
+  /// `errno` of the failed system call; 0 for another failure.
   public var code: Int32
 
   /// Whether another program uses the address.

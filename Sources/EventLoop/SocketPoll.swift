@@ -4,7 +4,8 @@ import Synchronization
 
 /// Poll of one loop with epoll(7): for its sockets, its next timer, and wake-ups.
 final class SocketPoll: Sendable {
-  /// Conditions of a descriptor. An error or a hang-up sets both, and the next read or write returns the details.
+  /// Conditions of a descriptor. An error or a hang-up sets both conditions, and the next read or write returns the
+  /// details.
   struct Interest: OptionSet, Sendable {
     let rawValue: UInt32
     static let reading = Interest(rawValue: EPOLLIN.rawValue)
@@ -30,7 +31,7 @@ final class SocketPoll: Sendable {
     descriptor = Self.made(epoll_create1(Int32(EPOLL_CLOEXEC)), "epoll_create1")
     wakeUp = Self.made(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)), "eventfd")
     timer = Self.made(timerfd_create(CLOCK_MONOTONIC, Int32(TFD_CLOEXEC | TFD_NONBLOCK)), "timerfd_create")
-    // Both are edge-triggered, so they need not be read.
+    // Both descriptors are edge-triggered, so nothing needs to read them.
     control(EPOLL_CTL_ADD, wakeUp, 0, EPOLLIN.rawValue | EPOLLET.rawValue)
     control(EPOLL_CTL_ADD, timer, 1, EPOLLIN.rawValue | EPOLLET.rawValue)
   }

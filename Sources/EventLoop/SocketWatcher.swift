@@ -2,32 +2,32 @@ import Glibc
 
 /// Watcher that notifies an ``EventLoop`` when a socket can be read or written, and closes the socket safely.
 ///
-/// Confined to the loop. Level-triggered: a handler is called repeatedly while its condition is true. So switch on
-/// interest in writing only while bytes wait.
+/// Confined to the loop. Level-triggered: a handler is called repeatedly while its condition is true. Therefore set
+/// ``wantsWrite`` only while bytes wait.
 public final class SocketWatcher {
   private let socket: Socket
   private let poll: SocketPoll
   private var id: UInt64 = 0
-  /// Conditions that the poll has at present.
+  /// Conditions that the poll watches at present.
   private var armed: SocketPoll.Interest = []
   private var isHandling = false
   private var isClosed = false
   private let onReadable: @Sendable () -> Void
   private let onWritable: @Sendable () -> Void
 
-  /// Interest in readability; on from the start.
+  /// Whether to call the handler for readability; `true` by default.
   public var wantsRead = true {
     didSet { arm() }
   }
 
-  /// Interest in writability; off from the start.
+  /// Whether to call the handler for writability; `false` by default.
   public var wantsWrite = false {
     didSet { arm() }
   }
 
   /// - Parameters:
-  ///   - socket: kept alive, and closed by ``close()``.
-  ///   - onReadable: called on the loop when a read would return bytes, the end, or an error.
+  ///   - socket: the socket. The watcher keeps it alive, and ``close()`` closes it.
+  ///   - onReadable: called on the loop when a read would return bytes, the end of the stream, or an error.
   ///   - onWritable: called on the loop when a write would take some bytes, or fail.
   public init(
     _ socket: Socket, on loop: EventLoop, onReadable: @escaping @Sendable () -> Void,

@@ -11,10 +11,11 @@ struct TimerTable {
 
   private var entries: [UInt64: Entry] = [:]
   private var last: UInt64 = 0
-  /// Deadline of the next timer; `.max` for none. It may be too early, but never too late.
+  /// Deadline of the next timer; `.max` for none. The value may be earlier than the real deadline, but never later.
   private(set) var nearest = UInt64.max
 
-  /// - Parameter deadline: for a timer that fires once and is then removed. Without it, the timer waits for a schedule.
+  /// - Parameter deadline: deadline of a timer that fires once and is then removed; `nil` for a timer that
+  ///   ``schedule(_:at:every:)`` starts.
   mutating func add(deadline: UInt64? = nil, _ handler: @escaping @Sendable () -> Void) -> UInt64 {
     last += 1
     entries[last] = Entry(deadline: deadline ?? .max, isSpent: deadline != nil, handler: handler)
@@ -32,10 +33,10 @@ struct TimerTable {
 
   mutating func remove(_ timer: UInt64) { entries[timer] = nil }
 
-  /// Takes the timer that has been due for the longest time; a repeating timer is scheduled again. It returns one timer
-  /// at a time, so that a handler can reschedule, disarm or remove others before they fire.
+  /// Takes the timer that has been due for the longest time, and schedules a repeating timer again. The function
+  /// returns one timer at a time, so that a handler can reschedule, disarm or remove other timers before they fire.
   ///
-  /// - Returns: its handler; `nil` if no timer is due.
+  /// - Returns: the handler of the timer; `nil` if no timer is due.
   mutating func takeDue(_ now: UInt64) -> (@Sendable () -> Void)? {
     guard nearest <= now else { return nil }
     guard let (timer, entry) = entries.min(by: { $0.value.deadline < $1.value.deadline }), entry.deadline <= now else {
