@@ -1,14 +1,15 @@
 import CMicrohttpd
 import Synchronization
 
-/// Writer of a body in pieces. If the client is slow, the writer waits instead of storing more.
+/// Writer of a body in pieces. If the client is slow, the writer waits instead of storing more bytes.
 public final class HTTPBodyWriter: Sendable {
   /// The error after the client has gone, or while the server stops.
   public struct Closed: Error {
     public init() {}
   }
 
-  /// Number of bytes that may wait for the client before the writer must wait: enough for some round trips.
+  /// Maximum number of bytes that may wait for the client before the writer must wait. The bytes are enough for some
+  /// round trips.
   private static let limit = 256 * 1024
 
   private struct State {
@@ -16,9 +17,9 @@ public final class HTTPBodyWriter: Sendable {
     /// Number of bytes of ``buffer`` that were sent.
     var sent = 0
     var isFinished = false
-    /// Whether the rest is missing.
+    /// Whether the remaining part of the body is missing.
     var isBroken = false
-    /// Whether the body has no reader any more.
+    /// Whether the body no longer has a reader.
     var isClosed = false
     /// The connection that waits for bytes.
     var suspended: ConnectionHandle?
@@ -31,7 +32,7 @@ public final class HTTPBodyWriter: Sendable {
 
   /// Adds bytes, and returns when there is room for more.
   ///
-  /// - Throws: ``Closed`` if the body has no reader any more.
+  /// - Throws: ``Closed`` if the body no longer has a reader.
   public func write(_ bytes: [UInt8]) async throws {
     guard !bytes.isEmpty else { return }
     let suspended = try state.withLock { state throws(Closed) in
@@ -64,7 +65,7 @@ public final class HTTPBodyWriter: Sendable {
     suspended?.resume()
   }
 
-  /// Closes the body, because it has no reader any more, or must not have one.
+  /// Closes the body, because its reader has gone or the server stops.
   func close() {
     let (writer, suspended) = state.withLock { state in
       state.isClosed = true
@@ -88,8 +89,8 @@ public final class HTTPBodyWriter: Sendable {
       guard available > 0 else {
         // MHD_CONTENT_READER_END_OF_STREAM and MHD_CONTENT_READER_END_WITH_ERROR, which are macros with casts.
         if state.isFinished { return (state.isBroken ? -2 : -1, nil) }
-        // MHD_suspend_connection may be called from the content reader, which then returns 0. It is called under the
-        // lock, so that a writer resumes only connections that are suspended already.
+        // The content reader may call MHD_suspend_connection and must then return 0. The call is made under the lock,
+        // so that a writer resumes only connections that are already suspended.
         connection.suspend()
         state.suspended = connection
         return (0, nil)
@@ -114,8 +115,8 @@ public final class HTTPBodyWriter: Sendable {
 
 /// A connection of libmicrohttpd that is suspended, or is about to be suspended.
 ///
-/// `@unchecked Sendable` is sound because other threads than libmicrohttpd's call only `MHD_resume_connection` on it,
-/// which its header allows. They do so only between a suspension and the resumption that ends it. During that time,
+/// `@unchecked Sendable` is sound because threads other than libmicrohttpd's call only `MHD_resume_connection` with the
+/// pointer, which microhttpd.h allows. They call it only while the connection is suspended. During that time,
 /// libmicrohttpd neither closes nor frees the connection.
 struct ConnectionHandle: @unchecked Sendable {
   let pointer: OpaquePointer

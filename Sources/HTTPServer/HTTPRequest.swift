@@ -1,6 +1,6 @@
 /// The request of a client.
 public struct HTTPRequest: Sendable {
-  /// The method as received: `GET`.
+  /// The method as received, such as `GET`.
   public var method: String
   /// The path, decoded piece by piece: `/a%2Fb/c` is `["a/b", "c"]`, `/` is empty.
   public var path: [String]

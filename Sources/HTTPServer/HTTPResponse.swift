@@ -4,8 +4,8 @@ public struct HTTPResponse: Sendable {
   public enum Body: Sendable {
     /// These bytes.
     case bytes([UInt8])
-    /// A body that is written while it is sent. An error cuts the connection, so that the client sees that the rest is
-    /// missing.
+    /// A body that is written while it is sent. An error closes the connection, so that the client detects a truncated
+    /// body.
     case stream(@Sendable (HTTPBodyWriter) async throws -> Void)
   }
 
@@ -29,9 +29,9 @@ public struct HTTPResponse: Sendable {
 
 /// The decision about a request after its headers and before its body.
 public enum HTTPAdmission: Sendable {
-  /// Answer it immediately with this response, and do not store its body.
+  /// Answer the request immediately with this response, and do not store its body.
   case refuse(HTTPResponse)
-  /// Read its body within the limit of the terms, then handle it.
+  /// Read the body within the limit of the terms, then handle the request.
   case accept(HTTPTerms)
 }
 
@@ -39,11 +39,10 @@ public enum HTTPAdmission: Sendable {
 public struct HTTPTerms: Sendable {
   /// Maximum bytes of the body; 0 for none.
   public var bodyLimit: Int
-  /// Whether it is answered however many requests are in progress (``HTTPServerOptions/requests``), like a health
-  /// check.
+  /// Whether the limit on requests in progress (``HTTPServerOptions/requests``) does not apply, as for a health check.
   public var isProbe: Bool
-  /// Whether its task is cancelled when the client has gone. A request that changes something must be finished and
-  /// recorded.
+  /// Whether the task of the request is cancelled when the client has gone. Use `false` for a request that changes
+  /// data, because it must be finished and recorded.
   public var endsWithClient: Bool
 
   /// Creates terms from their values.

@@ -3,8 +3,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// An HTTP/1.1 server based on libmicrohttpd. One thread of libmicrohttpd waits for all sockets. Tasks make the answers
-/// while their connections are suspended.
+/// An HTTP/1.1 server based on libmicrohttpd. One thread of libmicrohttpd waits for all sockets. Tasks create the
+/// answers; the connection of a request is suspended until its answer is ready.
 ///
 /// Every wait, list and buffer has a bound (``HTTPServerOptions``). Without a free descriptor, the server accepts no
 /// connection until one is free (libmicrohttpd, `MHD_accept_connection`).
@@ -16,24 +16,24 @@ public final class HTTPServer: Sendable {
     let core: Unmanaged<ServerCore>
   }
 
-  /// `@unchecked Sendable` is sound because any thread may cancel a Dispatch source (dispatch_source_create(3)), and
-  /// nothing else is done with it after its start.
+  /// `@unchecked Sendable` is sound because any thread may cancel a Dispatch source (dispatch_source_create(3)). After
+  /// its start, the source is only cancelled.
   private struct Clock: @unchecked Sendable {
     let source: any DispatchSourceTimer
   }
 
-  /// The port on which it listens.
+  /// The port on which the server listens.
   public let port: Int
   private let core: ServerCore
   private let daemon: Mutex<Daemon?>
   private let clock: Clock
 
-  /// Time in which requests must end after they were cancelled.
+  /// Maximum time in which requests must end after they were cancelled.
   private static let lastWait = Duration.seconds(10)
   /// Seconds between two checks for connections that take too long, and for clients that have gone.
   private static let clockInterval = 0.5
 
-  /// Creates a server that listens and serves from now on.
+  /// Creates a server, which starts to listen and to serve immediately.
   ///
   /// - Throws: The error that prevents this, with the address.
   public init(_ options: HTTPServerOptions, handler: any HTTPHandler) throws(HTTPServerError) {
@@ -63,8 +63,8 @@ public final class HTTPServer: Sendable {
       }, context.toOpaque())
     guard let pointer else {
       context.release()
-      // The socket stays open. libmicrohttpd (0.9.75) closes it after some failures, such as a wrong key, but not after
-      // others. A second close could hit a descriptor that is in use again.
+      // Does not close the socket. libmicrohttpd (0.9.75) closes it after some failures, such as a wrong key, but not
+      // after others. A second close could close a descriptor that is in use again.
       throw HTTPServerError(
         description: "can't serve on \(options.host):\(listener.port): libmicrohttpd does not start"
           + (options.identity == nil ? "" : "; is the certificate PEM, and the key that of it?"),
@@ -89,9 +89,10 @@ public final class HTTPServer: Sendable {
   /// Number of open connections.
   public var connections: Int { core.connections.open }
 
-  /// Accepts nothing more, lets present requests be answered, and ends. Idempotent: a second call returns immediately.
+  /// Accepts no more connections, answers the requests in progress, and ends. Idempotent: a second call returns
+  /// immediately.
   ///
-  /// - Parameter deadline: Time for present requests. After it, their connections are closed.
+  /// - Parameter deadline: Time for the requests in progress. After this time, their connections are closed.
   public func stop(within deadline: Duration) async {
     guard
       let daemon = daemon.withLock({ daemon -> Daemon? in
@@ -104,15 +105,16 @@ public final class HTTPServer: Sendable {
     let listener = MHD_quiesce_daemon(daemon.pointer)
     if await !core.waitUntilIdle(deadline) {
       core.cancel()
-      // MHD_stop_daemon must not be called while a connection is suspended. A connection that stays suspended ends with
-      // the process.
+      // MHD_stop_daemon must not be called while a connection is suspended. If a connection stays suspended, the daemon
+      // is not stopped and ends with the process.
       guard await core.waitUntilIdle(Self.lastWait) else { return }
     }
     await withCheckedContinuation { continuation in
-      // The call joins the daemon's thread, which may be busy. So it must not block a thread of the tasks.
+      // The call joins the daemon's thread, which may be busy. It therefore runs on another queue, so that it does not
+      // block a thread of Swift's executor.
       DispatchQueue.global().async {
         MHD_stop_daemon(daemon.pointer)
-        // MHD_quiesce_daemon: the socket must not be closed before the end of the daemon.
+        // MHD_quiesce_daemon: the caller must not close the socket before the end of the daemon.
         if listener >= 0 { close(listener) }
         daemon.core.release()
         continuation.resume()

@@ -1,26 +1,28 @@
-/// The settings of a server. Everything that a client could request without end has a bound here.
+/// The settings of a server. They have a limit for every resource that clients use.
 public struct HTTPServerOptions: Sendable {
-  /// The numeric address on which it listens: `127.0.0.1`, `::1`, or `::` for all IPv4 and IPv6 addresses.
+  /// The numeric address on which the server listens: `127.0.0.1`, `::1`, or `::` for all IPv4 and IPv6 addresses.
   public var host: String
   /// The port; 0 lets the system choose.
   public var port: Int
-  /// Maximum number of connections: a browser opens six, a scraper one. A further connection replaces the one that was
-  /// quiet for longest, from the network with the most connections.
+  /// Maximum number of connections. A browser opens six connections, a scraper one. A further connection replaces the
+  /// connection that was quiet for longest, in the network with the most connections.
   public var connections = 128
-  /// Connections in addition to ``connections`` while none is quiet, and while an ended one is being closed.
-  /// libmicrohttpd accepts ten at the same time.
+  /// Number of connections in addition to ``connections``. They are used while no connection is quiet, and while an
+  /// ended connection is being closed. libmicrohttpd accepts ten connections at the same time.
   public var spareConnections = 32
-  /// Maximum number of requests in progress. Above it, all requests except health checks get a 503. Lower than
-  /// ``connections``, so that long answers leave room for the next health check.
+  /// Maximum number of requests in progress. Above this number, all requests except health checks get a 503. It is
+  /// lower than ``connections``, so that long answers leave room for the next health check.
   public var requests = 96
   /// Bytes of memory for a connection's headers and buffers. Longer headers are refused (431).
   public var memoryPerConnection = 32 * 1024
   /// Seconds without a byte in either direction after which a connection is closed.
   public var idleTimeout = 15
-  /// Seconds in which a request must arrive completely, from the start of the connection or from the previous answer.
-  /// Without this limit, one byte every few seconds would keep a connection forever.
+  /// Maximum time in seconds in which a request must arrive completely, from the start of the connection or from the
+  /// previous answer. Without this limit, a client could keep a connection open forever with one byte every few
+  /// seconds.
   public var requestDeadline = 30.0
-  /// Maximum bytes of bodies in memory, of all connections together. Above it, requests with a body get a 503.
+  /// Maximum number of bytes of all bodies in memory, over all connections. Above this number, requests with a body get
+  /// a 503.
   public var bodyMemory = 16 << 20
   /// The identity for TLS handshakes; `nil` for plain HTTP.
   public var identity: Identity?
@@ -46,8 +48,8 @@ public struct HTTPServerOptions: Sendable {
 
 /// The error if a server could not be started.
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
-  /// The address on which it should listen, and the error of the system.
+  /// The address on which the server should listen, and the error of the system.
   public var description: String
-  /// Whether the socket listens and TLS was requested. Then the certificate or the key is the most likely cause.
+  /// Whether the socket was opened and TLS was requested. If so, the certificate or the key is the most likely cause.
   public var isOfIdentity = false
 }

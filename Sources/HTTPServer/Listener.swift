@@ -6,8 +6,8 @@ struct Listener {
   /// The requested port, or the port that the system chose.
   let port: Int
 
-  /// Number of connections that the kernel stores until they are accepted: enough for some bursts of clients that all
-  /// reconnect.
+  /// Number of connections that the kernel stores until they are accepted. This is enough for bursts of clients that
+  /// all reconnect.
   private static let backlog: Int32 = 512
 
   /// - Parameters:

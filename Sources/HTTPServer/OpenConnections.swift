@@ -9,11 +9,11 @@ final class OpenConnections: Sendable {
   private enum Phase {
     /// No complete request has arrived since this time.
     case waiting(UInt64)
-    /// The answer, or its next part, is being made since this time.
+    /// The answer, or its next part, has been in progress since this time.
     case working(ServerExchange, UInt64)
     /// The answer is being sent; the client last took a part of it at this time.
     case sending(UInt64)
-    /// The server has shut it down. libmicrohttpd closes it soon.
+    /// The server has shut down the socket. libmicrohttpd will close it soon.
     case ended
   }
 
@@ -22,7 +22,7 @@ final class OpenConnections: Sendable {
     var network: UInt64
     var phase: Phase
 
-    /// Time since which it is quiet; `nil` if the client is not the cause.
+    /// Time since which the connection waits for the client; `nil` if it does not wait for the client.
     var quietSince: UInt64? {
       switch phase {
       case .waiting(let since), .sending(let since): since
@@ -33,14 +33,14 @@ final class OpenConnections: Sendable {
     var isEnded: Bool { if case .ended = phase { true } else { false } }
   }
 
-  /// Time of work in ns after which the server checks whether the client still waits. A client that closes its sending
-  /// side right after a short request gets its answer.
+  /// Time in ns after which the server checks whether the client of a request in progress still waits. A client that
+  /// closes its sending side right after a short request therefore still gets its answer.
   private static let attention: UInt64 = 500_000_000
 
   /// POLLRDHUP of Linux (poll(2)), which Glibc's module lacks: the client has closed its sending side, or both sides.
   private static let hungUp: Int16 = 0x2000
 
-  /// Number of connections above which a new one replaces a quiet one.
+  /// Number of connections above which a new connection replaces a quiet one.
   private let most: Int
   private let state = Mutex<[Int32: Connection]>([:])
 
@@ -49,15 +49,15 @@ final class OpenConnections: Sendable {
   /// Number of open connections.
   var open: Int { state.withLock { $0.count } }
 
-  /// Number of connections whose answers are being made.
+  /// Number of connections with an answer in progress.
   var working: Int {
     state.withLock { connections in
       connections.values.count { if case .working = $0.phase { true } else { false } }
     }
   }
 
-  /// Records a new connection. If there are too many, ends the one that was quiet for longest, from the network with
-  /// the most connections. So a client that opens connections without end ends only its own.
+  /// Records a new connection. If there are too many, ends the connection that was quiet for longest, in the network
+  /// with the most connections. A client that opens connections without end therefore ends only its own connections.
   func opened(_ descriptor: Int32, now: UInt64) {
     let network = Self.network(of: descriptor)
     state.withLock { connections in
@@ -76,7 +76,7 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Records that a request has arrived completely, or that the next part of its answer is being made.
+  /// Records that a request has arrived completely, or that the next part of its answer is in progress.
   func works(_ descriptor: Int32, on exchange: ServerExchange, now: UInt64) {
     change(descriptor, to: .working(exchange, now))
   }
@@ -84,7 +84,7 @@ final class OpenConnections: Sendable {
   /// Records that a part of an answer is being sent.
   func sends(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .sending(now)) }
 
-  /// Records that a request was answered, so that the next one may come.
+  /// Records that a request was answered, so that the next request may arrive.
   func answered(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .waiting(now)) }
 
   /// Removes a connection that is about to be closed.
@@ -126,9 +126,9 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Shuts down a connection, under the lock. libmicrohttpd reports a connection's end before it closes the descriptor,
-  /// so until ``closed(_:)`` the number belongs to this connection. libmicrohttpd's thread notices shutdown(2) and
-  /// closes the descriptor.
+  /// Shuts down a connection, under the lock. libmicrohttpd's thread notices shutdown(2) and closes the descriptor.
+  /// libmicrohttpd reports the end of a connection before it closes the descriptor, so the number belongs to this
+  /// connection until ``closed(_:)``.
   private static func end(_ descriptor: Int32, in connections: inout [Int32: Connection]) {
     shutdown(descriptor, Int32(SHUT_RDWR))
     connections[descriptor]?.phase = .ended
@@ -148,7 +148,8 @@ final class OpenConnections: Sendable {
       guard let base = bytes.baseAddress,
         getpeername(descriptor, base.assumingMemoryBound(to: sockaddr.self), &length) == 0
       else { return 0 }
-      // Both kinds have the family first; sockaddr_in has the address at byte 4, sockaddr_in6 at byte 8 (netinet/in.h).
+      // Both structures begin with the family; sockaddr_in has the address at byte 4, sockaddr_in6 at byte 8
+      // (netinet/in.h).
       func word<Word: FixedWidthInteger>(_ offset: Int, _: Word.Type) -> Word {
         Word(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Word.self))
       }

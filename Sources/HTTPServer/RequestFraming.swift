@@ -1,5 +1,5 @@
-/// The reason why a request is refused before its content is examined. Its connection is closed, because the start of
-/// the next request is uncertain.
+/// The reason why the server refuses a request before it examines the content. The server then closes the connection,
+/// because the start of the next request is uncertain.
 struct RequestFault: Error, Equatable {
   var status = 400
   var reason: String
@@ -10,19 +10,19 @@ struct RequestFault: Error, Equatable {
   }
 }
 
-/// The rules for a request's head that a server behind a proxy must enforce, so that both see the same requests: RFC
-/// 9112 sections 2.2, 3.2, 5.1, 5.2 and 6, RFC 9110 sections 5.5, 7.2 and 8.6. Pure.
+/// The rules for the head of a request that a server behind a proxy must enforce, so that the server and the proxy see
+/// the same requests: RFC 9112 sections 2.2, 3.2, 5.1, 5.2 and 6, RFC 9110 sections 5.5, 7.2 and 8.6. Pure.
 enum RequestFraming {
   typealias Field = (name: [UInt8], value: [UInt8])
 
-  /// Headers that a request may have only once: of two values, two proxies could each use another one.
+  /// Headers that a request may have only once. With two values, the proxy and the server could use different values.
   private static let singletons = [
     "authorization", "content-encoding", "content-length", "content-type", "host", "transfer-encoding",
   ]
 
   /// - Parameters:
-  ///   - method: As received.
-  ///   - version: `HTTP/1.1`.
+  ///   - method: The method as received.
+  ///   - version: The version as received, such as `HTTP/1.1`.
   ///   - fields: The headers as received. Values may have spaces at their ends.
   static func check(method: [UInt8], version: String, _ fields: [Field]) throws(RequestFault) {
     guard isToken(method) else { throw RequestFault("the method is not a token") }
@@ -52,7 +52,7 @@ enum RequestFraming {
     _ version: String, _ length: [UInt8]?, _ encoding: [UInt8]?
   ) throws(RequestFault) {
     if let length {
-      // At most as many digits as always fit into 64 bits.
+      // 18 digits always fit into 64 bits.
       guard (1...18).contains(length.count), length.allSatisfy(isDigit) else {
         throw RequestFault("the header content-length is not a number of bytes")
       }
@@ -60,7 +60,7 @@ enum RequestFraming {
     guard let encoding else { return }
     guard length == nil else { throw RequestFault("there are both content-length and transfer-encoding") }
     guard version != "HTTP/1.0" else { throw RequestFault("HTTP/1.0 has no transfer-encoding") }
-    // It must have no spaces after it: libmicrohttpd accepts no other text as chunked.
+    // The value must have no spaces after it, because libmicrohttpd accepts only the exact text as chunked.
     let word = String(decoding: encoding, as: UTF8.self).lowercased()
     guard word == "chunked" else {
       throw word.hasSuffix("chunked")
@@ -83,7 +83,7 @@ enum RequestFraming {
     return value[start..<end]
   }
 
-  /// RFC 9110 section 5.6.2.
+  /// Returns whether a text is a token (RFC 9110 section 5.6.2).
   private static func isToken(_ text: [UInt8]) -> Bool {
     !text.isEmpty && text.allSatisfy { isDigit($0) || isLetter($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }

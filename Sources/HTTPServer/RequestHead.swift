@@ -8,13 +8,13 @@ struct RequestHead {
   private let target: [UInt8]
   private let version: String
   private let fields: [RequestFraming.Field]
-  /// Whether the head contains nothing that libmicrohttpd has not reported.
+  /// Whether libmicrohttpd has reported the whole head, so that nothing is hidden in it.
   private let isExact: Bool
-  /// Bytes of the body, as announced.
+  /// Length of the body in bytes, as announced.
   let length: Int
   let isChunked: Bool
 
-  /// A header in libmicrohttpd's memory: both texts are in the head.
+  /// A header, as two texts in libmicrohttpd's memory of the head.
   private struct Entry {
     var name: UnsafeRawBufferPointer
     var value: UnsafeRawBufferPointer
@@ -39,9 +39,9 @@ struct RequestHead {
       isExact = true
       return
     }
-    // The head begins with the method, and all of it is in the connection's memory.
-    // MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE is the distance in that memory to the bytes after the empty line.
-    // Addresses are compared; only the head is read.
+    // The head begins with the method, and the whole head is in the connection's memory.
+    // MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE is the distance in that memory from the method to the first byte after
+    // the empty line. This code compares addresses and reads only the head.
     let (start, words) = (UInt(bitPattern: method), (method: self.method.count, version: strlen(version)))
     func piece(_ address: UInt, _ count: Int) -> RequestLayout.Piece {
       .init(start: Int(bitPattern: address &- start), count: count)

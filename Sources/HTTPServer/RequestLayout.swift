@@ -2,9 +2,9 @@
 ///
 /// Before version 1.0, libmicrohttpd silently accepts a NUL as the end of a name, a value or the whole head. It also
 /// accepts a bare LF as the end of a line, and joins folded lines. It parses in place, and overwrites every separator
-/// byte with a NUL. So the reported pieces must fill the head exactly, with one separator between the words of the
-/// first line and two after each line. Otherwise something was hidden. A NUL right before a bare LF looks like CR LF;
-/// both end the line.
+/// byte with a NUL. The reported pieces must therefore fill the head exactly, with one separator between the words of
+/// the first line and two after each line. Otherwise the head contains hidden bytes. A NUL immediately before a bare LF
+/// can't be distinguished from CR LF, but both end the line.
 enum RequestLayout {
   /// A text in the head.
   struct Piece {
@@ -17,7 +17,7 @@ enum RequestLayout {
 
   /// Returns whether nothing is hidden between the pieces.
   ///
-  /// - Parameter head: From the method to the empty line, both included.
+  /// - Parameter head: The bytes from the method to the empty line, both included.
   static func isExact(
     _ head: UnsafeRawBufferPointer, method: Piece, target: Piece, version: Piece, fields: [(name: Piece, value: Piece)]
   ) -> Bool {

@@ -5,7 +5,7 @@ struct RequestTarget {
   /// The query, decoded, in the order of its arrival.
   var query: [(name: String, value: String)] = []
 
-  /// Maximum number of names in a query. No route uses ten.
+  /// Maximum number of names in a query. Every route uses fewer than ten.
   static let mostNames = 64
 
   /// - Parameter text: The target as received: a path, a whole URL, or `*`.

@@ -3,7 +3,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The state of libmicrohttpd's callbacks, which all run on its one thread. Lives until the end of the daemon.
+/// The state of libmicrohttpd's callbacks, which all run on libmicrohttpd's only thread. Lives until the end of the
+/// daemon.
 final class ServerCore: Sendable {
   private struct State {
     var exchanges: [ObjectIdentifier: ServerExchange] = [:]
@@ -29,7 +30,7 @@ final class ServerCore: Sendable {
   // MARK: Called by libmicrohttpd
 
   /// Implements `MHD_OPTION_URI_LOG_CALLBACK`: the first line of a request has arrived, and its target is still
-  /// unchanged. The returned pointer is in the slot of the request from now on.
+  /// unchanged. libmicrohttpd stores the returned pointer in the slot of the request.
   static func begin(target: UnsafePointer<CChar>) -> UnsafeMutableRawPointer {
     let bytes = UnsafeRawBufferPointer(start: target, count: strlen(target))
     let exchange = ServerExchange(.init(text: Array(bytes), address: UInt(bitPattern: target)))
@@ -60,7 +61,7 @@ final class ServerCore: Sendable {
     case .answer(let response): return queue(response, on: connection, exchange)
     case .handle(let request):
       connections.works(cmicrohttpd_descriptor(connection), on: exchange, now: Self.now)
-      // The connection is suspended before any task can resume it.
+      // Suspends the connection before a task can resume it.
       let handle = ConnectionHandle(pointer: connection)
       handle.suspend()
       exchange.keep(
@@ -102,8 +103,8 @@ final class ServerCore: Sendable {
     _ head: RequestHead, _ connection: OpaquePointer, _ exchange: ServerExchange
   ) -> MHD_Result {
     state.withLock { $0.exchanges[ObjectIdentifier(exchange)] = exchange }
-    // libmicrohttpd accepts a bare LF as the end of a chunk's line. So bytes after such a body are never read as a
-    // request.
+    // libmicrohttpd accepts a bare LF as the end of a chunk's line, so a proxy may see another end of the body. The
+    // connection therefore ends after such a body, and no further bytes are read as a request.
     exchange.isLast = head.isChunked
     do throws(RequestFault) {
       let request = try head.request()
@@ -113,8 +114,8 @@ final class ServerCore: Sendable {
         return cmicrohttpd_yes
       case .refuse(let response):
         exchange.refuse(response)
-        // A short body is still read: if the connection were closed with unread bytes, it would be reset, and the
-        // answer lost.
+        // A short body is still read. If the connection were closed with unread bytes, the system would reset it, and
+        // the answer would be lost.
         guard head.isChunked || head.length > ServerExchange.discardLimit else { return cmicrohttpd_yes }
         return queue(response, on: connection, exchange)
       }
@@ -140,7 +141,7 @@ final class ServerCore: Sendable {
     return admission
   }
 
-  /// Takes bytes from the memory for bodies.
+  /// Reserves bytes of the memory for bodies.
   private func reserve(_ count: Int) -> Bool {
     state.withLock { state in
       guard state.bodyMemory >= count else { return false }
@@ -160,7 +161,7 @@ final class ServerCore: Sendable {
     case .stream(let write): made = stream(write, to: connection, exchange)
     }
     guard let made else { return cmicrohttpd_no }
-    // MHD_queue_response holds the response for as long as it needs it.
+    // MHD_queue_response keeps its own reference to the response.
     defer { MHD_destroy_response(made) }
     for (name, value) in response.headers { MHD_add_response_header(made, name, value) }
     if exchange.isLast || state.withLock({ $0.isStopping }) { MHD_add_response_header(made, "Connection", "close") }
@@ -185,7 +186,8 @@ final class ServerCore: Sendable {
       self.connections = connections
     }
 
-    /// Called on libmicrohttpd's thread, the only reader. So nothing is read between a suspension and its record.
+    /// Called on libmicrohttpd's thread, which is the only reader. Therefore no other read can run between a suspension
+    /// and its record.
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
       let count = writer.read(into: target, for: connection)
       let descriptor = cmicrohttpd_descriptor(connection.pointer)
@@ -203,7 +205,7 @@ final class ServerCore: Sendable {
     let reader = Unmanaged.passRetained(
       Reader(writer, ConnectionHandle(pointer: connection), exchange, connections))
     let made = MHD_create_response_from_callback(
-      // MHD_SIZE_UNKNOWN, a macro with a cast.
+      // `.max` is MHD_SIZE_UNKNOWN, a macro with a cast.
       .max, 32 * 1024,
       { context, _, target, size in
         guard let context, let target else { return -2 }

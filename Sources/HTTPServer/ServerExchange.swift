@@ -1,7 +1,7 @@
 import CMicrohttpd
 import Synchronization
 
-/// A request and its answer in their present state. Shared by libmicrohttpd's thread and the task that answers.
+/// The state of a request and its answer. Shared by libmicrohttpd's thread and the task that answers.
 final class ServerExchange: Sendable {
   /// The action for the next call of libmicrohttpd.
   enum Step {
@@ -35,9 +35,9 @@ final class ServerExchange: Sendable {
     var phase: Phase
     /// Number of bytes of the body that have arrived.
     var received = 0
-    /// Number of bytes that it uses of the server's memory for bodies.
+    /// Number of bytes of the server's memory for bodies that this request uses.
     var reserved = 0
-    /// Whether the work is useless without the client.
+    /// Whether the work for the request ends when the client has gone.
     var endsWithClient = false
     /// Whether the connection ends with this request.
     var isLast = false
@@ -45,8 +45,8 @@ final class ServerExchange: Sendable {
     var writer: HTTPBodyWriter?
   }
 
-  /// Bytes of a body that are read in addition to the stored ones, so that the client gets its answer instead of a
-  /// reset.
+  /// Number of bytes of a body that are read and discarded beyond the stored bytes, so that the client gets its answer
+  /// instead of a reset.
   static let discardLimit = 256 * 1024
 
   private let state: Mutex<State>
@@ -54,7 +54,7 @@ final class ServerExchange: Sendable {
   /// Creates the exchange of a request whose first line has arrived.
   init(_ target: Target) { state = Mutex(State(phase: .begun(target))) }
 
-  /// Returns the target, one time: when the headers have arrived.
+  /// Returns the target when the headers have arrived; `nil` in later calls.
   func takeTarget() -> Target? {
     state.withLock { state in
       guard case .begun(let target) = state.phase else { return nil }
@@ -80,13 +80,13 @@ final class ServerExchange: Sendable {
     set { state.withLock { $0.isLast = newValue } }
   }
 
-  /// Number of bytes that it uses of the server's memory for bodies.
+  /// Number of bytes of the server's memory for bodies that this request uses.
   var reserved: Int { state.withLock { $0.reserved } }
 
   /// Processes a part of the body.
   ///
   /// - Parameters:
-  ///   - memory: Takes a number of bytes from the server's memory for bodies; returns `false` if there is no room.
+  ///   - memory: Reserves a number of bytes of the server's memory for bodies; returns `false` if there is no room.
   ///   - refusal: Makes an answer from a status and a reason.
   /// - Returns: Whether the connection may continue.
   func receive(
@@ -102,7 +102,7 @@ final class ServerExchange: Sendable {
           state.phase = .discarding(refusal(503, "too many requests with large bodies at once"))
         } else {
           state.reserved += bytes.count
-          // Releases the old value first: otherwise each part would copy the whole body.
+          // Releases the old value first. Otherwise each part would copy the whole body.
           state.phase = .handling
           request.body.append(contentsOf: bytes)
           state.phase = .receiving(request, limit: limit)
@@ -145,7 +145,7 @@ final class ServerExchange: Sendable {
     }
   }
 
-  /// Cancels work that is only for the client, because the client has gone.
+  /// Cancels work that only the client needs, because the client has gone.
   func abandon() {
     if state.withLock({ $0.endsWithClient || $0.writer != nil }) { cancel() }
   }
