@@ -4,14 +4,14 @@ import Synchronization
 
 /// Checks whether the essential parts of a process make progress.
 ///
-/// A timer on its own Dispatch queue checks the parts, and the server's thread answers `/livez`. Neither depends on a
-/// part that may be stuck.
+/// A timer on a separate Dispatch queue checks the parts, and the server's thread answers `/livez`. Neither depends on
+/// a part that may be stuck.
 public final class Liveness: Sendable {
   /// A part of the process that must make progress.
   public struct Part: Sendable {
     /// The name in the answer of `/livez`.
     let name: String
-    /// Limit in ns without progress. After it the part counts as stuck.
+    /// Time in ns without progress after which the part counts as stuck.
     let deadline: UInt64
     /// Time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not block.
     let owes: @Sendable () -> UInt64?
@@ -32,7 +32,7 @@ public final class Liveness: Sendable {
       look = {}
     }
 
-    /// Creates a part that is asked again after each answer.
+    /// Creates a part that this type asks for an answer again and again.
     ///
     /// - Parameters:
     ///   - name: the name for operators.
@@ -49,8 +49,8 @@ public final class Liveness: Sendable {
       look = { if pulse.begin() { ask { pulse.end() } } }
     }
 
-    /// Creates a part for the threads on which Swift runs tasks. There are as many as cores, and blocking tasks occupy
-    /// them.
+    /// Creates a part for the threads on which Swift runs tasks. There is one thread per core, and blocking tasks can
+    /// occupy all of them.
     public static func executor(within deadline: Duration) -> Part {
       Part("Swift's executor", within: deadline) { answer in
         Task.detached { answer() }

@@ -2,7 +2,7 @@ import CampaignStore
 import PushCore
 public import PushWorker
 
-/// Readiness of a worker, with the reasons against it. Pure.
+/// Readiness of a worker, with the reasons if the worker is not ready. Pure.
 public struct WorkerHealth: Sendable, Equatable {
   /// The result of one check.
   public struct Check: Sendable, Equatable {
@@ -15,14 +15,15 @@ public struct WorkerHealth: Sendable, Equatable {
 
   public var checks: [Check]
 
-  /// Limit in ns without a heartbeat that Redis accepted. A worker sends one at least every 2.5 s, so two may fail.
+  /// Maximum time in ns without a heartbeat that Redis accepted. A worker sends a heartbeat at least every 2.5 s, so
+  /// two heartbeats may fail.
   private static let patience: UInt64 = 8_000_000_000
 
   public var isReady: Bool { !checks.contains { $0.isFatal && $0.reason != nil } }
 
   /// - Parameters:
   ///   - worker: `nil` before the worker starts.
-  ///   - obstacle: the reason why it can't start, if known.
+  ///   - obstacle: the reason why the worker can't start, if known.
   public init(_ worker: WorkerMetrics?, obstacle: String?) {
     guard let worker else {
       checks = [Check(name: "started", reason: obstacle ?? "it waits for its first word with Redis", isFatal: true)]
@@ -44,7 +45,7 @@ public struct WorkerHealth: Sendable, Equatable {
         reason: worker.isStoreLocked ? "no campaign begins: the store is being given other partitions" : nil,
         isFatal: false),
     ]
-    // With one of several credentials the worker still sends. The metrics report the others.
+    // The worker can send while at least one credential works. The metrics report stopped credentials.
     let isUseless = worker.credentials.allSatisfy { $0.stopped != nil }
     for credential in worker.credentials {
       checks.append(

@@ -2,8 +2,8 @@ import HTTPServer
 public import PushWorker
 import Synchronization
 
-/// The worker of this process, for its health checks and metrics. It exists before the first contact with Redis. After
-/// a repartition of the store another worker replaces it.
+/// The present worker of this process, for health checks and metrics. The watch exists before the worker. After a
+/// repartition of the store, another worker replaces the present one.
 public final class WorkerWatch: Sendable {
   private struct State {
     var worker: PushWorker?

@@ -1,7 +1,7 @@
 public import CampaignStore
 import PushCore
 
-/// The fleet's metrics. Only `carillon admin` serves them, so each value exists once.
+/// The fleet's metrics. Only `carillon admin` serves them, so that Prometheus gets each value only once.
 public struct FleetExposition: Sendable {
   let fleet: FleetSnapshot
   let wanted: WantedWorkers

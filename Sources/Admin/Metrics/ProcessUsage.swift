@@ -18,7 +18,7 @@ public struct ProcessUsage {
       // proc(5): the second field is the program's name in parentheses and may contain any character.
       let end = stat.lastIndex(of: ")")
     else { return nil }
-    // The fields from the third one on. proc(5) counts from one.
+    // The fields from the third field on, as proc(5) counts them from one.
     let fields = stat[stat.index(after: end)...].split(separator: " ")
     func field(_ number: Int) -> Double { fields.count > number - 3 ? Double(fields[number - 3]) ?? 0 : 0 }
     let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))

@@ -4,18 +4,19 @@ import PushCore
 /// Number of workers that the remaining pushes need. Pure.
 ///
 /// The remaining targets of a campaign are its unfinished slices, including held ones, times the average size of its
-/// finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only workers for its
-/// rate, and more workers than slices are useless. While a push service is in trouble the number does not change,
-/// because more workers would only add load.
+/// finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only as many workers
+/// as its rate, and more workers than slices are useless. While a push service is in trouble, the number does not
+/// change, because more workers would only add load.
 public struct WantedWorkers: Sendable, Equatable {
   public var workers: Int
   public var live: Int
   /// Estimated number of remaining targets.
   public var remaining: Int
-  /// Reason of the number, for operators.
+  /// Reason for the number, for operators.
   public var reason: String
 
-  /// Assumed targets of a slice without data: the size in a store with the standard partitions and a few million users.
+  /// Assumed number of targets of a slice if no slice is finished: the size in a store with the standard number of
+  /// partitions and a few million users.
   private static let unknownSlice = 10_000
 
   /// - Parameters:
@@ -37,7 +38,7 @@ public struct WantedWorkers: Sendable, Equatable {
         Double(unfinished * each) / Double(seconds),
         Self.limit(of: record.delivery.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
     }
-    // The campaigns of the parked slices are unknown. The slices count with the average size.
+    // The campaigns of the parked slices are unknown, so these slices count with the average size.
     let parked = min(slices, fleet.queues.parked.lag(at: fleet.at) > 0 ? 0 : fleet.queues.parked.count)
     if slices > 0 {
       remaining = remaining * (slices - parked) / slices

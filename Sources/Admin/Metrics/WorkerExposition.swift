@@ -10,7 +10,7 @@ public struct WorkerIdentity: Sendable {
   public var version: String
   public var engine: String
 
-  /// Memberwise.
+  /// Creates an identity from its parts.
   public init(name: String, version: String, engine: String) {
     self.name = name
     self.version = version
@@ -196,8 +196,8 @@ struct WorkerExposition {
     for total in totals { metrics.sample(total.commands, ("node", total.node)) }
   }
 
-  /// Returns the app label of a pool. If several apps share the connections, it is the first app and the number of
-  /// others.
+  /// Returns the app label of a pool. If several apps share the connections, the label has the first app and the number
+  /// of the others.
   static func label(_ apps: [String]) -> String {
     guard let first = apps.first else { return "none" }
     return apps.count == 1 ? first : "\(first)+\(apps.count - 1)"

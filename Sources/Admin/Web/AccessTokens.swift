@@ -9,7 +9,7 @@ public struct AccessTokens: Sendable {
     public var name: String
     public var scopes: Set<Scope>
 
-    /// Memberwise.
+    /// Creates a holder from its values.
     public init(name: String, scopes: Set<Scope>) {
       self.name = name
       self.scopes = scopes
@@ -29,7 +29,7 @@ public struct AccessTokens: Sendable {
 
   private var entries: [(holder: Holder, hash: [UInt8])] = []
 
-  /// Limit of tokens in a file. Every request is compared with all of them.
+  /// Maximum number of tokens in a file. The server compares the token of every request with all of them.
   public static let limit = 256
 
   /// Creates an empty set of tokens.
@@ -60,8 +60,8 @@ public struct AccessTokens: Sendable {
   /// Returns whether a token of this name exists.
   public func has(_ name: String) -> Bool { entries.contains { $0.holder.name == name } }
 
-  /// Returns the holder of a token; `nil` for an unknown token. It compares every entry in constant time, so the
-  /// response time reveals nothing about the tokens.
+  /// Returns the holder of a token; `nil` for an unknown token. The function compares the token with every entry in
+  /// constant time, so the response time reveals nothing about the tokens.
   public func holder(of token: String) -> Holder? {
     let hash = Self.hash(token)
     var found: Holder?

@@ -2,8 +2,8 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A few threads for requests that compute, one request per thread. All other requests, including health checks, are
-/// still answered, however long these take.
+/// A few threads for requests with long computations, one request per thread. Such requests do not delay other
+/// requests, including health checks.
 ///
 /// One token can use all threads except one, so that a client with long requests does not block the others.
 public final class ComputePool: Sendable {
@@ -32,12 +32,12 @@ public final class ComputePool: Sendable {
     var nextID: UInt64 = 0
   }
 
-  /// Limit of requests that wait for a lane: a few seconds of work with large jobs. More requests would exceed
-  /// ``standardPatience``.
+  /// Maximum number of requests that wait for a lane: a few seconds of work with large jobs. With more requests, the
+  /// wait would exceed ``standardPatience``.
   private static let mostWaiting = 16
-  /// Limit of waiting requests of one token.
+  /// Maximum number of waiting requests of one token.
   private static let mostWaitingOfOne = 8
-  /// Limit of a request's waiting and computing time. The largest allowed job takes one or two seconds on a slow
+  /// Maximum time for a request to wait and to compute. The largest allowed job takes one or two seconds on a slow
   /// machine.
   public static let standardPatience = Duration.seconds(10)
   /// Value of `Retry-After` in seconds: the time in which half of the waiting requests complete.
@@ -49,7 +49,7 @@ public final class ComputePool: Sendable {
 
   /// - Parameters:
   ///   - lanes: number of threads, at least two. Default: half of the processors.
-  ///   - patience: limit of a request's waiting and computing time.
+  ///   - patience: maximum time for a request to wait and to compute.
   public init(lanes: Int? = nil, patience: Duration = standardPatience) {
     let count = max(2, lanes ?? ProcessInfo.processInfo.activeProcessorCount / 2)
     lanesOfOne = count - 1

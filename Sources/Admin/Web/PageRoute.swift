@@ -10,8 +10,9 @@ public enum PageRoute {
     return Route("GET", "/", nil, query: .ignored) { _ in response }
   }
 
-  /// Returns the dashboard with a content security policy. The policy lists the hashes of its scripts and styles, so
-  /// injected code does not run. Style attributes are allowed, because they contain the lengths of bars.
+  /// Returns the dashboard with a content security policy. The policy lists the hashes of the page's scripts and
+  /// styles, so browsers do not run injected code. Style attributes are allowed, because they contain the lengths of
+  /// bars.
   static func response(to page: [UInt8]) -> HTTPResponse {
     let text = String(decoding: page, as: UTF8.self)
     let policy = [

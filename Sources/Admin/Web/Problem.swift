@@ -26,7 +26,7 @@ public struct Problem: Error, Sendable, Equatable {
     self.hint = hint
     self.headers = headers
     if let retryAfter { self.headers["Retry-After"] = String(retryAfter) }
-    // RFC 6750 section 3.
+    // A 401 requires this header (RFC 6750 section 3).
     if status == 401 { self.headers["WWW-Authenticate"] = "Bearer realm=\"carillon\"" }
   }
 
@@ -34,7 +34,8 @@ public struct Problem: Error, Sendable, Equatable {
   public var response: HTTPResponse {
     var json = JSONWriter()
     json.beginObject()
-    // RFC 9457 section 4.2.1: about:blank adds nothing to the status, and the title is then the phrase of the status.
+    // RFC 9457 section 4.2.1: with about:blank, the problem has only the meaning of the status, and the title is the
+    // phrase of the status.
     json.member("type", "about:blank")
     json.member("title", Self.title(of: status))
     json.member("status", status)

@@ -1,6 +1,6 @@
 /// A token bucket that limits the requests of a client. Pure: the caller supplies the time.
 struct RequestRate {
-  /// Requests per second, and the burst.
+  /// Permitted requests per second. `burst` is the maximum number of permits that are saved.
   let rate: Double
   let burst: Double
   private var left: Double

@@ -2,9 +2,9 @@
 public enum Scope: String, CaseIterable, Sendable {
   /// Read everything except secrets.
   case view
-  /// Submit campaigns; register devices and users, and put users into segments.
+  /// Submit campaigns, register devices and users, and put users into segments.
   case submit
-  /// Pause, resume, cancel and approve; retry and drop dead jobs; release and purge quarantined devices.
+  /// Pause, resume, cancel and approve campaigns, retry and drop dead jobs, release and purge quarantined devices.
   case operate
   /// Everything, including the operations of no other scope: erase users, read the audit log.
   case admin

@@ -2,7 +2,8 @@ import Dispatch
 public import HTTPServer
 import Synchronization
 
-/// All routes of a process. It finds the route of a request, checks the token's scope, and converts errors to problems.
+/// All routes of a process. The site finds the route of a request, checks the token's scope, and converts errors to
+/// problems.
 public final class Site: HTTPHandler {
   private struct State {
     var routes: [Route]
@@ -84,7 +85,7 @@ public final class Site: HTTPHandler {
     }
     guard others.isEmpty else {
       let methods = Set(others).sorted().joined(separator: ", ")
-      // RFC 9110 section 15.5.6.
+      // A 405 requires the header Allow (RFC 9110 section 15.5.6).
       throw Problem(405, "usage", "not with \(request.method)", hint: "with \(methods)", headers: ["Allow": methods])
     }
     throw Problem(404, "notFound", "there is nothing at this path", hint: "see /api/v1/openapi.json of carillon admin")
