@@ -13,7 +13,7 @@ public struct Problem: Error, Sendable, Equatable {
   /// Headers with the same information for programs.
   public var headers: [String: String]
 
-  /// Memberwise.
+  /// Creates a problem from its parts.
   ///
   /// - Parameter retryAfter: seconds after which to try again.
   public init(

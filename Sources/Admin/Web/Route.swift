@@ -63,7 +63,7 @@ public struct Route: Sendable {
 
   private let pieces: [String]
 
-  /// Memberwise.
+  /// Creates a route from its parts.
   public init(
     _ method: String, _ path: String, _ scope: Scope?, query: Query = .names([]), bodyLimit: Int = 0,
     isProbe: Bool = false, handle: @escaping @Sendable (RouteCall) async throws -> HTTPResponse
