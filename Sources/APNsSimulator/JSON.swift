@@ -1,7 +1,7 @@
 private import Foundation
 
-/// JSON in the simulator, read and written by Foundation in this place only. Lists of devices have millions of lines,
-/// so ``FlatObjectScanner`` reads them.
+/// Reads and writes JSON for the simulator, with Foundation. Lists of devices have millions of lines, so
+/// ``FlatObjectScanner`` reads them instead.
 enum JSON {
   /// Returns any value: dictionaries, arrays, text, numbers; `nil` if the text is not JSON.
   static func read(_ text: some Sequence<UInt8>) -> Any? {

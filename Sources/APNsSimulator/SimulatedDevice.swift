@@ -19,7 +19,8 @@ public struct SimulatedDevice: Equatable, Sendable {
   public var state: State
   /// The only topic of the token, or `nil` for any.
   public var topic: String?
-  /// The environment in which the token is valid; `nil` for both. The other one answers 400 `BadDeviceToken`.
+  /// The environment in which the token is valid; `nil` for both. In the other environment, pushes get 400
+  /// `BadDeviceToken`.
   public var environment: SimulatorEnvironment?
   /// Milliseconds since 1970 at which APNs found the token invalid, for the states that answer with 410.
   public var timestamp: Int64

@@ -31,7 +31,7 @@ public final class Simulator: Sendable {
   private let service: ControlService
   private let acceptors: [Acceptor]
 
-  /// Listens on both ports. Returns when the simulator accepts connections.
+  /// Starts a simulator and listens on its ports. Returns when the simulator accepts connections.
   ///
   /// - Throws: a `SocketError` if a port is not available, a `TLSError` if a key or certificate is invalid, a
   ///   ``RequestLogError`` if the log can't be opened.
@@ -84,7 +84,7 @@ public final class Simulator: Sendable {
   /// Returns the counts since the start or the last reset.
   public func counters() async -> SimulatorCounters { await service.counters() }
 
-  /// Checks the counters every millisecond and returns the first ones that meet a condition.
+  /// Checks the counters every millisecond, and returns the first counters that meet a condition.
   ///
   /// - Throws: `CancellationError` if the task is cancelled first.
   public func counters(when isMet: (SimulatorCounters) -> Bool) async throws -> SimulatorCounters {
@@ -161,7 +161,8 @@ public final class Simulator: Sendable {
   /// Plays a timeline of knob changes. It replaces the timeline that was playing.
   public func play(_ timeline: SimulatorTimeline) { service.play(timeline) }
 
-  /// The error that stopped the log, if it occurs. After it the simulator answers no requests. For one reader.
+  /// The error that stopped the log, if one occurs. After this error, the simulator answers no requests. For one
+  /// reader.
   public var logFailures: AsyncStream<RequestLogError> {
     service.shared.log?.failures ?? AsyncStream { $0.finish() }
   }

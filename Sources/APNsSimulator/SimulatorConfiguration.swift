@@ -8,7 +8,8 @@ public struct SimulatorConfiguration: Sendable {
     public var keyID: String
     /// The ten characters of `iss`.
     public var teamID: String
-    /// The public key as PEM. A private key's PEM (`.p8`) is accepted too; only its public half is used.
+    /// The public key as PEM. The PEM of a private key (`.p8`) is also accepted; the simulator uses only its public
+    /// half.
     public var pem: String
     /// The topics of the key, or `nil` for all topics of its team.
     public var topics: [String]?
@@ -37,13 +38,13 @@ public struct SimulatorConfiguration: Sendable {
     }
   }
 
-  /// The address of the push listener. Keep loopback unless you have a reason.
+  /// The address of the push listener. Use another address than loopback only if clients on other machines need it.
   public var host = "127.0.0.1"
   /// The port for pushes; 0 lets the system choose.
   public var port: UInt16 = 0
   /// The port of the control API, always on loopback; 0 lets the system choose.
   public var controlPort: UInt16 = 0
-  /// Event loops that share the connections, at least 1. Each can use one core.
+  /// Number of event loops that share the connections, at least 1. Each loop can use one core.
   public var threads = 1
   /// The server's certificate. `nil` creates one for ``names``, whose authority is ``Simulator/authorityPEM``.
   public var identity: TLSIdentity?
@@ -51,17 +52,17 @@ public struct SimulatorConfiguration: Sendable {
   public var names = ["localhost", "127.0.0.1", "::1"]
   /// The keys whose provider tokens are accepted.
   public var keys: [Key] = []
-  /// The environment to simulate. Tokens, keys and certificates of the other one are rejected.
+  /// The environment to simulate. Tokens, keys and certificates of the other environment are rejected.
   public var environment = SimulatorEnvironment.production
   /// The authorities whose push certificates are accepted, as PEM. `nil` requests no client certificate.
   public var clientAuthorityPEM: String?
-  /// Streams of a connection before its first accepted push. A connection with a certificate begins with
-  /// ``fullStreams``.
+  /// Maximum number of streams of a connection before its first accepted push. A connection with a certificate begins
+  /// with ``fullStreams``.
   public var initialStreams: UInt32 = 1
-  /// Streams of a connection after its first accepted push.
+  /// Maximum number of streams of a connection after its first accepted push.
   public var fullStreams: UInt32 = 1000
-  /// Flow-control window of a connection for bodies, in bytes. APNs' own number is not published. With HTTP/2's default
-  /// of 65,535 the sender would wait for the simulator.
+  /// Flow-control window of a connection for bodies, in bytes. Apple does not publish the number of APNs. With HTTP/2's
+  /// default of 65,535, the sender would wait for the simulator.
   public var connectionWindow: Int32 = 1 << 20
   /// The log file; `nil` for none. The simulator appends a line for every request received in full, before it sends the
   /// answer. The fields are `ms connection stream token apnsId status`, see ``RequestLogLines``.

@@ -8,11 +8,11 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var delivered = 0
   /// Pushes stored for devices that are away: at most one for each device token and topic.
   public var stored = 0
-  /// Stored pushes that a newer one for the same device and topic replaced.
+  /// Stored pushes that a newer push for the same device and topic replaced.
   public var overwritten = 0
-  /// Pushes for devices that were away that expired, including those that may not be stored.
+  /// Expired pushes for devices that were away, including pushes that must not be stored.
   public var expired = 0
-  /// Pushes that replaced one with the same collapse identifier, if that is tracked.
+  /// Pushes that replaced a push with the same collapse identifier, if ``SimulatorKnobs/tracksCollapse`` is set.
   public var collapsed = 0
   /// Accepted broadcasts. Channel requests count only here, in ``channels`` and in ``reasons``.
   public var broadcasts = 0
@@ -22,7 +22,7 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var reasons: [String: Int] = [:]
   /// Acceptances of an `apns-id` beyond its first: notifications that a user would see twice.
   public var duplicates = 0
-  /// Deliveries of an `apns-id` beyond its first, with any answer: the sum of deliveries − 1.
+  /// Deliveries of an `apns-id` beyond its first, with any answer: the sum of (deliveries − 1) over all `apns-id`s.
   public var duplicatesReceived = 0
   /// `apns-id`s that arrived more than once.
   public var repeatedIDs = 0
@@ -38,7 +38,7 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var refusedStreams = 0
   /// Streams that ended before their answer was sent: reset by the client, or lost with the connection.
   public var abandonedStreams = 0
-  /// Faults that fired other than error answers, by the name of their knob. These are refused, reset, withheld and
+  /// Faults that fired, except error answers, by the name of their knob. The faults are: refused, reset, withheld and
   /// unprocessed streams, streams after a GOAWAY, connections that were reset or closed, announced limits, and answers
   /// to single tokens.
   public var faults: [String: Int] = [:]

@@ -117,13 +117,14 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
 
   /// Delay of every answer, in milliseconds; 0 answers immediately.
   public var latencyMilliseconds = 0
-  /// Standard deviation of a random addition to the delay, in milliseconds. Answers then overtake each other.
+  /// Standard deviation of a random addition to the delay, in milliseconds. With this knob, answers overtake each
+  /// other.
   public var latencySpreadMilliseconds = 0
   /// Share of requests, 0 to 1, whose answer stalls.
   public var stallShare = 0.0
   /// Additional delay of a stalled answer, in milliseconds.
   public var stallMilliseconds = 0
-  /// Limit of answers per second on one connection; 0 for no limit.
+  /// Maximum number of answers per second on one connection; 0 for no limit.
   public var answersPerSecond = 0
   /// The treatment of tokens that were never loaded.
   public var unknownTokens = UnknownTokens.accept
@@ -134,13 +135,14 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Each connection gets a GOAWAY (`Shutdown`) after this many requests; 0 for never.
   public var goAwayAfterRequests = 0
   /// Number of most recently opened streams that every GOAWAY declares unprocessed. Answered streams are never among
-  /// them. Streams whose body is still arriving are truly unprocessed. With a latency, received streams are also
-  /// declared unprocessed, like at a server that loses its state. The simulator then receives their repeated requests
+  /// them. Streams whose body is still arriving are really unprocessed. With a latency, the GOAWAY also declares
+  /// received streams unprocessed, as a server does that loses its state. The simulator then receives these requests
   /// twice.
   public var goAwayUnprocessed = 0
   /// The debug data of every GOAWAY.
   public var goAwayForm = GoAwayForm.json
-  /// The error code of GOAWAYs without a cause of their own, such as 0 (NO_ERROR), 7 (REFUSED_STREAM) or 11.
+  /// The error code of GOAWAYs whose cause does not determine the code, such as 0 (NO_ERROR), 7 (REFUSED_STREAM) or 11
+  /// (ENHANCE_YOUR_CALM).
   public var goAwayError: UInt32 = 0
   /// Whether every GOAWAY is sent twice.
   public var repeatsGoAway = false
@@ -151,7 +153,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var connectionSeconds = 0
   /// Share of connections, 0 to 1, that are reset (TCP RST) immediately after they are accepted.
   public var connectResetShare = 0.0
-  /// Limit of connections per minute and address. Further ones are reset until the minute ends; 0 for no limit.
+  /// Maximum number of connections per minute and address. Further connections are reset until the minute ends; 0 for
+  /// no limit.
   public var connectsPerMinute = 0
   /// Delay before the server begins the TLS handshake, in milliseconds.
   public var handshakeDelayMilliseconds = 0
@@ -159,15 +162,15 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var showsUntrustedCertificate = false
   /// Whether the server accepts the client's ALPN offer.
   public var answersALPN = true
-  /// Each connection becomes silent after this many requests; 0 for never. The simulator then never reads, writes or
-  /// closes it, like a middlebox that lost its state.
+  /// Each connection becomes silent after this many requests; 0 for never. The simulator then no longer reads, writes
+  /// or closes the connection, like a middlebox that lost its state.
   public var silentAfterRequests = 0
   /// SETTINGS_INITIAL_WINDOW_SIZE of new connections: bytes of body that a stream may send before it must wait.
   public var streamWindow: UInt32 = 65_535
   /// SETTINGS_MAX_FRAME_SIZE of new connections, 16,384 to 16,777,215.
   public var maxFrameSize: UInt32 = 16_384
-  /// Whether new connections get credit for received bodies (WINDOW_UPDATE). Without it a connection can send 65,535
-  /// bytes of body and then waits forever.
+  /// Whether new connections get credit for received bodies (WINDOW_UPDATE). Without credit, a client can send 65,535
+  /// bytes of body on a connection and then waits forever.
   public var grantsWindow = true
   /// Time after the handshake during which nothing is written to a new connection, not even SETTINGS, in milliseconds.
   public var settingsDelayMilliseconds = 0
@@ -179,7 +182,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var interimStatus = 0
   /// Whether a trailer section follows every answer. Applies to new connections.
   public var sendsTrailers = false
-  /// Limit of bytes of body in one DATA frame; 0 for no limit. Applies to new connections.
+  /// Maximum number of body bytes in one DATA frame; 0 for no limit. Applies to new connections.
   public var bodyPieceBytes = 0
   /// Share of requests, 0 to 1, that are refused before any processing: RST_STREAM with REFUSED_STREAM.
   public var refusedShare = 0.0
@@ -188,7 +191,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Share of requests, 0 to 1, that are processed and never answered.
   public var withheldShare = 0.0
   /// Each connection is reset (TCP RST) after this many requests; 0 for never. The last request and all earlier
-  /// unanswered ones get no answer.
+  /// unanswered requests get no answer.
   public var resetAfterRequests = 0
   /// Each connection is closed without GOAWAY after this many requests; 0 for never. The requests are answered first,
   /// except delayed answers.
@@ -201,12 +204,13 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var rejectsUrgentBackground = false
   /// Whether provider tokens may have DER signatures. Real APNs accepts both forms; the standard defines only raw r‖s.
   public var acceptsDERSignatures = true
-  /// Maximum age of a provider token in seconds, and the maximum by which its `iat` may be ahead of the clock.
+  /// Maximum age of a provider token in seconds, and maximum time by which its `iat` may be ahead of the clock.
   public var providerTokenSeconds: Int64 = 3600
   /// Minimum interval in seconds between two changes of the provider token on a connection, except the first change. An
   /// earlier change gets 429 `TooManyProviderTokenUpdates`. 0 for no limit.
   public var tokenUpdateSeconds: Int64 = 1200
-  /// Whether connections from one address share that limit, as reported for servers that share an address.
+  /// Whether connections from one address share the limit of ``tokenUpdateSeconds``, as reported for servers that share
+  /// an address.
   public var limitsTokenUpdatesByAddress = false
   /// Key identifiers whose provider tokens get `InvalidProviderToken`.
   public var revokedKeys: [String] = []
@@ -217,7 +221,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var refusesCertificateByGoAway = true
   /// The treatment of a topic whose suffix does not match the push type.
   public var mismatchedTopic = MismatchedTopic.topicDisallowed
-  /// Burst limit of pushes to one device token. Further ones get 429 `TooManyRequests`. 0 for no limit.
+  /// Maximum burst of pushes to one device token; 0 for no limit. Further pushes get 429 `TooManyRequests`.
   public var tokenBurst = 0
   /// Milliseconds after which a device token may get one more push.
   public var tokenRefillMilliseconds = 1000
@@ -242,9 +246,9 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var spellings: [String: String] = [:]
   /// Whether answers contain `apns-unique-id`, as in the development environment.
   public var sendsUniqueID = false
-  /// Whether collapse identifiers are stored, in order to count notifications that replace another one on their device.
+  /// Whether collapse identifiers are stored to count notifications that replace another notification on their device.
   public var tracksCollapse = false
-  /// Whether `apns-id`s are stored in order to count duplicates. Each needs about 25 bytes.
+  /// Whether `apns-id`s are stored to count duplicates. Each `apns-id` needs about 25 bytes.
   public var tracksDuplicates = true
   /// Seconds that the simulator's clock is ahead when it checks the age of provider tokens; negative if behind.
   public var clockSkewSeconds: Int64 = 0

@@ -37,7 +37,7 @@ public struct SimulatorTimeline: Equatable, Sendable {
 
   /// The shortest period in seconds. Faster changes would have no visible effect.
   private static let shortestPeriod = 0.01
-  /// The largest time and period in seconds: a year. Its nanoseconds fit into 63 bits.
+  /// Maximum time and maximum period in seconds: a year. A year in nanoseconds fits into 63 bits.
   private static let longest = 31_536_000.0
   private static let fields: Set<String> = ["at", "every", "knobs", "action"]
 

@@ -3,8 +3,8 @@ internal import EventLoop
 
 /// A listening socket. It distributes its connections over the event loops in turn.
 actor Acceptor {
-  /// Pause after an error such as a lack of descriptors. The listener stays readable, so an immediate retry would use a
-  /// whole core.
+  /// Pause after an error such as a lack of descriptors. The listener stays readable after the error, so immediate
+  /// retries would use a whole core.
   private static let pauseAfterError = DispatchTimeInterval.milliseconds(100)
 
   nonisolated let loop: EventLoop
@@ -42,8 +42,8 @@ actor Acceptor {
     watcher?.close()
   }
 
-  /// Stops watching the listener while ``accept()`` runs. The listener stays readable until its connections are taken;
-  /// without the pause the loop would start thousands of tasks.
+  /// Stops watching the listener while ``accept()`` runs. The listener stays readable until its connections are
+  /// accepted, so the loop would otherwise start thousands of tasks.
   private func acceptInTurn() {
     watcher?.wantsRead = false
     Task { await accept() }

@@ -13,9 +13,9 @@ protocol ConnectionRole: AnyObject {
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   func refused(streamID: Int32) throws
   func pinged() throws
-  /// Milliseconds from now during which nothing is written.
+  /// Time in milliseconds, from now, during which the connection writes nothing.
   var silence: Int { get }
-  /// Whether the connection stays open after its last output.
+  /// Whether the connection stays open after its last output until the client closes it.
   var lingers: Bool { get }
   /// Called before the submitted output is written, so that the role can add output.
   func willWrite() throws
@@ -52,16 +52,17 @@ final class Connection: HTTP2SessionHandler {
     case finished
   }
 
-  /// Records read before the loop serves other connections.
+  /// Number of TLS records that a connection reads before the loop serves other connections.
   private static let readsPerTurn = 16
-  /// Records read before answers are written. A busy sender causes fewer writes, and a slow one does not wait.
+  /// Number of TLS records that a connection reads before it writes answers. A busy sender therefore causes fewer
+  /// writes, and a slow sender does not wait.
   private static let readsPerWrite = 4
 
   /// Creates the session and the role after the handshake, when the client's certificate is known.
   typealias Opening = (TLSStream) throws -> OpenedConnection
 
   private(set) var role: (any ConnectionRole)?
-  /// The role, if it is one of a push service.
+  /// The role, if it is the role of a push service.
   private(set) var service: (any ServiceRole)?
   private var session: (any WireSession)?
   private let open: Opening
@@ -69,7 +70,7 @@ final class Connection: HTTP2SessionHandler {
   private let loop: LoopState
   /// Whether the last byte was written and only the client's close is still missing.
   private(set) var isLeaving = false
-  /// Whether the loop has set a limit for that wait.
+  /// Whether the loop has set a time limit for the client's close.
   var isAwaited = false
   /// Time on the loop's clock, in milliseconds, until which nothing is written.
   private var silentUntil: UInt64 = 0
@@ -144,8 +145,8 @@ final class Connection: HTTP2SessionHandler {
     return progress
   }
 
-  /// Writes the session's output as far as the socket accepts it. First it flushes the log, so that every answered
-  /// request is logged.
+  /// Writes the session's output as far as the socket accepts it. Flushes the log first, so that every answered request
+  /// is logged.
   func flush() throws {
     try loop.log?.flush()
     guard let session, let role, !isLeaving, LoopState.milliseconds >= silentUntil else { return }

@@ -7,7 +7,8 @@ struct DelayWheel<Entry> {
     var entry: Entry
   }
 
-  /// Ticks in one turn. An entry that is due later stays for more turns. Four seconds is more than any usual latency.
+  /// Number of ticks in one turn of the wheel. An entry that is due later stays for several turns. One turn takes about
+  /// four seconds, which is more than any usual latency.
   private static var size: Int { 4096 }
 
   private var spokes: [[Item]] = Array(repeating: [], count: size)
@@ -34,7 +35,8 @@ struct DelayWheel<Entry> {
       current += 1
       let spoke = Int(current % UInt64(Self.size))
       guard !spokes[spoke].isEmpty else { continue }
-      // The list is moved out so that `body` never sees it half processed. It is put back to reuse its memory.
+      // Moves the list out, so that `body` never sees a list that is half processed, and puts it back to reuse its
+      // memory.
       var items: [Item] = []
       swap(&items, &spokes[spoke])
       var kept = 0

@@ -1,7 +1,7 @@
-/// Error points of a connection's sender. APNs disconnects after "too many errors", sooner for some kinds (Apple,
-/// "Handling notification responses from APNs"). Apple does not publish the numbers.
+/// Error points of a connection's sender. APNs disconnects after "too many errors", and sooner for some kinds of errors
+/// (Apple, "Handling notification responses from APNs"). Apple does not publish the numbers.
 struct ErrorBudget {
-  /// Points that an acceptance removes. With one rejection in a hundred requests the connection never ends.
+  /// Number of points that an acceptance removes. With one rejection in a hundred requests, the connection never ends.
   private static let repayment = 0.01
 
   private var points = 0.0

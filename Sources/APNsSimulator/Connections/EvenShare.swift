@@ -6,7 +6,7 @@ struct EvenShare {
   mutating func isDue(_ share: Double) -> Bool {
     if share <= 0 { return false }
     progress += share
-    // Sums of tenths are slightly less than one.
+    // The tolerance is necessary because the floating-point sum of ten tenths is slightly less than one.
     guard progress >= 1 - 1e-9 else { return false }
     progress -= 1
     return true

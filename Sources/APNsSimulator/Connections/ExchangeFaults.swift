@@ -40,11 +40,11 @@ enum RequestFate {
   }
 }
 
-/// Selection of the faults of ``ExchangeKnobs`` that are due, for one push service on one event loop. `note` counts
-/// each fault that fires.
+/// Selects the faults of ``ExchangeKnobs`` that are due, for one push service on one event loop. The functions call
+/// `note` for each fault that fires.
 struct ExchangeFaults {
-  /// The values of ``ExchangeKnobs``. A copy of the knobs themselves, which also contain lists and texts, would count
-  /// many references for each request.
+  /// The values of ``ExchangeKnobs``. A copy of the knobs would cost more: they also contain lists and texts, whose
+  /// references would be counted for each request.
   private struct Values {
     let latencyMilliseconds, latencySpreadMilliseconds: Int
     let stallShare: Double

@@ -1,7 +1,7 @@
 internal import HTTP2
 
-/// The server's end of an HTTP/1.1 connection (RFC 9112). It reports each request as a stream of its own, with the
-/// pseudo-headers of HTTP/2, so that a role serves both versions.
+/// The server's end of an HTTP/1.1 connection (RFC 9112). It reports each request as a separate stream, with the
+/// pseudo-headers of HTTP/2, so that a role can serve both versions of HTTP.
 ///
 /// One request is open at a time. Further requests wait in the buffer until the answer is submitted.
 final class HTTP1Session: WireSession {
@@ -19,11 +19,11 @@ final class HTTP1Session: WireSession {
     case answer
   }
 
-  /// Limit of a request's head in bytes. An access token has at most 2,048 bytes.
+  /// Maximum size of a request's head in bytes. An access token has at most 2,048 bytes.
   private static let longestHead = 16_384
-  /// Limit of the buffer in bytes: a pipelining client must wait for its answers.
+  /// Maximum size of the buffer in bytes. A client that pipelines more requests must wait for its answers.
   private static let longestBuffer = 1 << 20
-  /// Bytes of one piece of output, as of an HTTP/2 frame.
+  /// Maximum size of one piece of output in bytes, as for an HTTP/2 frame.
   private static let piece = 16_384
 
   private var input: [UInt8] = []
@@ -86,7 +86,7 @@ final class HTTP1Session: WireSession {
     return true
   }
 
-  /// HTTP/1.1 can't end a request alone: the connection is reset.
+  /// Resets the connection, because HTTP/1.1 can't end a single request.
   func reset(_ stream: HTTP2Stream, error: HTTP2ErrorCode) throws { throw ConnectionCut.reset }
 
   /// Ends the connection after the open request.
@@ -100,12 +100,13 @@ final class HTTP1Session: WireSession {
     while try step(handler) {}
   }
 
-  /// Reads one part of a request. Returns `false` if bytes are missing, or the answer of a request.
+  /// Reads one part of a request. Returns `false` if more bytes are needed, or if the answer to the last request is not
+  /// submitted yet.
   private func step(_ handler: any HTTP2SessionHandler) throws -> Bool {
     switch part {
     case .answer: return false
     case .head:
-      // The answer before is read first, so that its stream is closed before the next one begins.
+      // Waits until the previous answer was read, so that its stream is closed before the next one begins.
       guard !isLast, answered == nil else { return false }
       guard let end = endOfHead else {
         guard input.count < Self.longestHead else { throw Malformed() }

@@ -1,4 +1,4 @@
-/// Selection of the faults that are due.
+/// Selects the faults that are due.
 extension LoopState {
   /// Returns the injected error of the next acceptable request, if any.
   ///

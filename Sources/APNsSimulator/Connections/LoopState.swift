@@ -10,7 +10,7 @@ final class LoopState {
     var stream: HTTP2Stream
   }
 
-  /// Progress of each share among the knobs towards its next request.
+  /// For each knob that is a share: the progress towards the next request that it selects.
   struct Shares {
     var failures: [EvenShare] = []
     var exchange: ExchangeFaults
@@ -24,9 +24,9 @@ final class LoopState {
     }
   }
 
-  /// Bytes of one read: a TLS record.
+  /// Maximum number of bytes of one read: a TLS record.
   static let readSize = 16_384
-  /// Bytes that are collected before a write: four TLS records.
+  /// Maximum number of bytes that are collected before a write: four TLS records.
   static let writeSize = 65_536
 
   let shared: SharedState
@@ -35,7 +35,7 @@ final class LoopState {
   var generator: SplitMix64
   var pending = DelayWheel<PendingAnswer>(now: LoopState.milliseconds)
   var shares: Shares
-  /// Buffer for TLS reads. A connection uses the bytes before it returns.
+  /// Buffer for TLS reads. A connection processes the bytes before it returns, so all connections can share the buffer.
   let input = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
   /// Buffer in which connections collect output. A connection copies the bytes that it could not write.
   let output = UnsafeMutableRawBufferPointer.allocate(byteCount: writeSize, alignment: 16)

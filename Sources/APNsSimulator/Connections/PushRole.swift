@@ -11,10 +11,10 @@ final class PushRole: ServiceRole {
     /// Device token in lower-case hex, if it is needed; empty if it is invalid.
     var token: [UInt8] = []
     var verdict = RequestJudge.Verdict()
-    /// Values for devices that are away, or if a knob needs them.
+    /// Values that are needed for a device that is away, or by a knob; otherwise `nil`.
     var parcel: Parcel?
     var bodyCount = 0
-    /// Body, only if it is logged.
+    /// Body, if bodies are logged.
     var body: [UInt8]?
     var outcome = Outcome.accepted
     var isReceived = false
@@ -42,11 +42,11 @@ final class PushRole: ServiceRole {
   private var requests: [Request] = []
   private let channels: ChannelExchanges
   private var answer = HeaderFields()
-  /// Requests received in full.
+  /// Number of requests received in full.
   private(set) var requestCount = 0
   /// Earliest time of the next answer in milliseconds, if answers are limited.
   private var nextAnswer = 0.0
-  /// The last stream that is processed, after GOAWAY was submitted.
+  /// The last stream that is processed; limited when GOAWAY is submitted.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
   /// Whether the connection ends here. Bytes that remain in its buffer count as never received.
@@ -110,8 +110,8 @@ final class PushRole: ServiceRole {
     while requests.count <= stream.slot { requests.append(Request()) }
     // Trailers are ignored: only the first header block is judged.
     guard requests[stream.slot].stream != stream.id else { return }
-    // nghttp2 accepts streams until GOAWAY is written. The client considers these streams unprocessed, so the simulator
-    // must not process them.
+    // nghttp2 accepts streams until GOAWAY is written. The client considers streams above the last one of the GOAWAY
+    // unprocessed, so the simulator must not process them.
     guard !isCut else { return }
     guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
     if fields.listSize > Int(StreamLimit.headerListSize) {
@@ -251,8 +251,8 @@ final class PushRole: ServiceRole {
     errors.rejected(weight)
   }
 
-  /// Handles an expired token: sets the stream limit back to one and refuses the streams whose body is still arriving,
-  /// first for their HEADERS, then for their DATA (reference 1.4).
+  /// Handles an expired token: sets the stream limit back to one and refuses the streams whose body is still arriving.
+  /// Each such stream gets two resets, one for its HEADERS and one for its DATA (reference 1.4).
   private func expire() throws {
     guard limit.expired() else { return }
     for request in requests where request.stream != 0 && !request.isReceived {

@@ -36,7 +36,7 @@ struct TLSOffer: Hashable {
 
 /// A role that answers requests of a push service, immediately or later.
 protocol ServiceRole: ConnectionRole {
-  /// Requests received in full.
+  /// Number of requests received in full.
   var requestCount: Int { get }
   /// Limits of the connection's life, as of its start.
   var lifetime: ConnectionLifetime { get }

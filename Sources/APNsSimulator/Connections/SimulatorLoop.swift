@@ -26,7 +26,8 @@ actor SimulatorLoop {
   private let state: LoopState
   private let contexts: ServerContexts
   private var members: [Int: Member] = [:]
-  /// Grows by the number of loops, so that connection numbers are unique in a simulator.
+  /// Number of the next connection. It grows by the number of loops, so that connection numbers are unique in a
+  /// simulator.
   private var nextID: Int
   private let stride: Int
   private var timer: LoopTimer?
@@ -65,7 +66,7 @@ actor SimulatorLoop {
       state.tally.openConnections += 1
       begin(id, after: greeting.delayMilliseconds)
     } catch {
-      // OpenSSL or nghttp2 is out of memory. The client sees that its connection is closed.
+      // OpenSSL or nghttp2 is out of memory. The simulator closes the connection.
       socket.close()
     }
   }
@@ -108,8 +109,8 @@ actor SimulatorLoop {
     tickIfNeeded()
   }
 
-  /// Drains the connection after a TLS alert: closing with unread bytes would reset the connection, and the reset could
-  /// overtake the alert.
+  /// Drains the connection after a TLS alert. If the simulator closed it with unread bytes, the system would reset the
+  /// connection, and the reset could overtake the alert.
   private func leaveAlert(_ id: Int, _ member: Member) {
     member.socket.finishWriting()
     members[id]?.isDraining = true
@@ -131,7 +132,7 @@ actor SimulatorLoop {
     }
   }
 
-  /// Closes the connection after the time that the client has to close it.
+  /// Closes the connection after ``linger``, the time in which the client can close it first.
   private func closeLater(_ id: Int) {
     loop.execute(after: Self.linger) { [weak self] in
       self?.assumeIsolated { $0.close(id) }
@@ -149,7 +150,8 @@ actor SimulatorLoop {
     guard let member = members.removeValue(forKey: id) else { return }
     member.watcher.close()
     member.connection.abandon()
-    // Requests may have arrived just before the end. A log failure is thrown again for the next answer.
+    // Logs requests that arrived just before the end. The error is ignored here, because the next answer throws it
+    // again.
     try? state.log?.flush()
     state.tally.openConnections -= 1
   }
@@ -167,7 +169,7 @@ actor SimulatorLoop {
 
   // MARK: Age
 
-  /// Sets timers for delayed SETTINGS and for the ends of a connection that need no event of its own.
+  /// Sets timers for delayed SETTINGS, and for the ends of a connection by age or idleness.
   private func watchAge(_ id: Int) {
     guard let member = members[id], !member.isAgeing, let role = member.connection.service else { return }
     members[id]?.isAgeing = true

@@ -3,8 +3,9 @@ internal import HTTP2
 /// MAX_CONCURRENT_STREAMS of one connection (reference 1.4). Token connections begin with one stream. The first
 /// accepted push raises the limit; an expired provider token lowers it again.
 ///
-/// A change is stored and announced before the next write. nghttp2 applies settings when they are submitted, but
-/// streams that came in one read with the first push were opened before the client could know the limit.
+/// A change is stored, and announced before the next write. It is not announced immediately, because nghttp2 applies
+/// settings when they are submitted: streams in the same read as the first push were opened before the client could
+/// know the limit.
 struct StreamLimit {
   /// SETTINGS_MAX_HEADER_LIST_SIZE as observed (reference 1.3).
   static let headerListSize: UInt32 = 8000

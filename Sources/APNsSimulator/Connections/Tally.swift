@@ -1,4 +1,4 @@
-/// Counts of one event loop. The counts of all loops are summed on request.
+/// Counts of one event loop. The simulator adds the counts of all loops on request.
 struct Tally: Sendable {
   var received = 0
   var accepted = 0

@@ -7,7 +7,7 @@ protocol WireSession: AnyObject {
   func receive(_ bytes: UnsafeRawBufferPointer, handler: any HTTP2SessionHandler) throws
   /// Returns the next bytes for the peer, at most one frame of 16,384 bytes; `nil` if there are none now.
   func nextOutput(handler: any HTTP2SessionHandler) throws -> UnsafeRawBufferPointer?
-  /// Whether nothing is left to read or write.
+  /// Whether there is nothing more to read or write.
   var isFinished: Bool { get }
   /// The highest stream of the peer that the handler got.
   var lastProcessedStreamID: Int32 { get }

@@ -2,7 +2,7 @@ internal import HTTP2
 
 /// The control API on one connection.
 ///
-/// A device list is processed as it arrives, so its length is not limited. Other bodies are small.
+/// A device list is processed while it arrives, so its length is not limited. Other bodies are small.
 final class ControlRole: ConnectionRole {
   private struct Request {
     var method: String
@@ -11,7 +11,7 @@ final class ControlRole: ConnectionRole {
     var devices: DeviceListReader?
   }
 
-  /// Limit of other bodies in bytes. Knobs need only a few hundred bytes.
+  /// Maximum size of other bodies in bytes. Knobs need only a few hundred bytes.
   private static let longestBody = 1 << 20
 
   private let connection: Int

@@ -2,7 +2,7 @@ private import EventLoop
 private import Foundation
 internal import Synchronization
 
-/// Operations of the control API and of ``Simulator`` that concern all event loops.
+/// The operations of the control API and of ``Simulator`` that affect all event loops.
 final class ControlService: Sendable {
   let shared: SharedState
   let loops: [SimulatorLoop]
@@ -111,7 +111,7 @@ final class ControlService: Sendable {
     if !isAway { shared.mailboxes.forward(to: token, now: now) }
   }
 
-  /// Does the same for a list of tokens in hex, one per line.
+  /// Takes the devices of a list offline or brings them online. The list has tokens in hex, one per line.
   private func setAll(_ list: [UInt8], isAway: Bool) -> ControlResponse {
     let lines = list.split(separator: UInt8(ascii: "\n")).map { $0.last == 0x0D ? $0.dropLast() : $0 }
     var tokens: [[UInt8]] = []

@@ -16,7 +16,7 @@ struct DeviceListReader {
   }
 
   private static let mostErrors = 20
-  /// Limit of a line in bytes. The longest token has 510 digits, the longest topic 255 characters.
+  /// Maximum length of a line in bytes. The longest token has 510 digits, the longest topic 255 characters.
   private static let longestLine = 4096
 
   /// Reads one line and stores its device. Returns `false` for a header line.

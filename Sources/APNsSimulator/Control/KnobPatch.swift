@@ -2,9 +2,10 @@
 enum KnobPatch {
   typealias Problem = SimulatorKnobs.PatchError
 
-  /// Limit of the list, for a clear error message. The body of a patch has a limit too.
+  /// Maximum number of entries in `tokenFailures`. The body of a patch has a limit too, but this one gives a clear
+  /// error message.
   private static let mostTokenFailures = 10_000
-  /// The knob that is an object of knobs: a patch changes some of them and keeps the others.
+  /// The name of the knob that is an object of knobs. A patch changes some of these knobs and keeps the others.
   static let group = "fcm"
 
   /// - Throws: ``Problem`` if the text is not an object, a knob is unknown or a value is out of range.
@@ -61,7 +62,7 @@ enum KnobPatch {
     for (name, delay) in delays where !(0...3_600_000).contains(delay) {
       throw Problem(description: "\(name) goes from 0 to 3600000")
     }
-    // Ten years: enough for every test of clocks, and no sum with a time of day overflows.
+    // Ten years are enough for every test of clocks, and no sum with the present time overflows.
     guard (-315_360_000...315_360_000).contains(result.clockSkewSeconds) else {
       throw Problem(description: "clockSkewSeconds goes from -315360000 to 315360000")
     }

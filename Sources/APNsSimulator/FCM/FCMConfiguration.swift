@@ -8,7 +8,7 @@ public struct FCMConfiguration: Sendable {
     public var clientEmail: String
     /// `kid` of the assertions.
     public var keyID: String
-    /// The public key as PEM. A private key's PEM is accepted too; only its public half is used.
+    /// The public key as PEM. The PEM of a private key is also accepted; the simulator uses only its public half.
     public var pem: String
     /// Whether the account may send messages (`cloudmessaging.messages.create`).
     public var maySend: Bool

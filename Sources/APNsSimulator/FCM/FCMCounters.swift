@@ -8,9 +8,9 @@ public struct FCMCounters: Codable, Equatable, Sendable {
   public var validated = 0
   /// Requests with another answer, by error code, reason or status, including injected errors.
   public var errors: [String: Int] = [:]
-  /// Accepted messages whose device already had one with the same data key or tag.
+  /// Accepted messages whose device had already got a message with the same data key or tag.
   public var duplicates = 0
-  /// Accepted messages that FCM would delay, because their device got too many collapsible ones.
+  /// Accepted messages that FCM would delay, because their device got too many collapsible messages.
   public var delayed = 0
   /// Access tokens that were issued.
   public var mints = 0
@@ -24,7 +24,7 @@ public struct FCMCounters: Codable, Equatable, Sendable {
   public var abandonedStreams = 0
   /// The largest number of streams that were open on one connection.
   public var mostStreams = 0
-  /// Faults that fired other than error answers, by the name of their knob.
+  /// Faults that fired, except error answers, by the name of their knob.
   public var faults: [String: Int] = [:]
   /// Bytes of request bodies.
   public var bodyBytes = 0

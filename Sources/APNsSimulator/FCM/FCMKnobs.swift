@@ -1,6 +1,6 @@
 /// Settings of the FCM side that can be changed while the simulator runs: the member `fcm` of ``SimulatorKnobs``.
 ///
-/// The type has many properties because each fault has a knob of its own.
+/// The type has many properties because each fault has a separate knob.
 public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   /// The treatment of a registration token or installation id that was never loaded.
   public enum UnknownTokens: String, Codable, Sendable {
@@ -105,7 +105,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   /// Messages of a project in a minute; 0 for no limit. The minute begins with the project's first request.
   public var messagesPerMinute = 600_000
-  /// Length of that minute in seconds, so that a test needs less time.
+  /// Length of the quota's minute in seconds. A shorter minute lets a test run faster.
   public var quotaSeconds = 60
   /// Value of `retry-after` in a 429 of the project, in seconds; 0 for no header.
   public var quotaRetryAfterSeconds = 0
@@ -123,7 +123,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   // MARK: Streams and connections
 
-  /// MAX_CONCURRENT_STREAMS of new connections. One more stream costs the connection.
+  /// MAX_CONCURRENT_STREAMS of new connections. A client that opens one more stream loses the connection.
   public var streamLimit: UInt32 = 100
   /// Share of requests that are refused before any processing: RST_STREAM with REFUSED_STREAM.
   public var refusedShare = 0.0
@@ -139,12 +139,12 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   public var silentAfterRequests = 0
   /// Each connection gets a GOAWAY after this many requests; 0 for never.
   public var goAwayAfterRequests = 0
-  /// Number of most recently opened streams that such a GOAWAY declares unprocessed. Answered streams are never among
-  /// them.
+  /// Number of most recently opened streams that a GOAWAY declares unprocessed. Answered streams are never among them.
   public var goAwayUnprocessed = 0
   /// Age in seconds at which a connection gets GOAWAY (NO_ERROR); 0 for never. Applies to new connections.
   public var connectionSeconds = 3600
-  /// PINGs without a request between them at which a connection gets GOAWAY (ENHANCE_YOUR_CALM); 0 for never.
+  /// Number of PINGs without a request in between after which a connection gets GOAWAY (ENHANCE_YOUR_CALM); 0 for
+  /// never.
   public var mostPings = 3
   /// Whether connections to the port of FCM are reset.
   public var isDown = false
@@ -161,7 +161,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   public var deletedAccounts: [String] = []
   /// Whether connections to the port of the token endpoint are reset.
   public var tokenEndpointIsDown = false
-  /// Status of every answer of the token endpoint, such as 503; 0 for the usual one.
+  /// Status of every answer of the token endpoint, such as 503; 0 for the usual status.
   public var tokenEndpointStatus = 0
   /// Delay of the token endpoint's answers, in milliseconds.
   public var tokenEndpointMilliseconds = 0
@@ -170,8 +170,8 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   /// Whether deliveries are stored for each device.
   public var tracksDeliveries = true
-  /// Data key whose value identifies a message for the count of duplicates. Without this key in a message, its
-  /// notification's `tag` identifies it.
+  /// Data key whose value identifies a message for the count of duplicates. If a message does not have this key, the
+  /// `tag` of its notification identifies it.
   public var duplicateKey = ""
 
   /// Creates the behaviour of real FCM without delays and faults.
@@ -200,7 +200,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
       return "fcm.\(name) goes from 0 to a billion"
     }
     guard (1...86_400).contains(quotaSeconds) else { return "fcm.quotaSeconds goes from 1 to 86400" }
-    // Ten years: enough for every test of clocks, and no sum with a time of day overflows.
+    // Ten years are enough for every test of clocks, and no sum with the present time overflows.
     guard (-315_360_000...315_360_000).contains(clockSkewSeconds) else {
       return "fcm.clockSkewSeconds goes from -315360000 to 315360000"
     }

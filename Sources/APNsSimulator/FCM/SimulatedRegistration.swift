@@ -4,8 +4,8 @@ public struct SimulatedRegistration: Equatable, Sendable {
   public enum State: String, CaseIterable, Codable, Sendable {
     /// Accepted.
     case registered
-    /// The next message is accepted, and then the target is unregistered: FCM learns of an uninstall when it fails to
-    /// deliver.
+    /// The next message is accepted, and then the target is unregistered. FCM detects an uninstall when a delivery
+    /// fails.
     case uninstalled
     /// 404 `UNREGISTERED`.
     case unregistered
@@ -20,15 +20,15 @@ public struct SimulatedRegistration: Equatable, Sendable {
   /// The registration token or the installation id.
   public var target: String
   public var state: State
-  /// The only project of the target, or `nil` for any. Another one answers 403 `SENDER_ID_MISMATCH`.
+  /// The only project of the target; `nil` for any. Messages from another project get 403 `SENDER_ID_MISMATCH`.
   public var project: String?
   /// The app's package name, which `restricted_package_name` must match; `nil` for any.
   public var package: String?
 
   /// - Parameters:
   ///   - target: the registration token or the installation id.
-  ///   - state: the result of messages to it.
-  ///   - project: its only project, or `nil` for any.
+  ///   - state: the result of messages to the target.
+  ///   - project: the only project of the target, or `nil` for any.
   ///   - package: the app's package name, or `nil` for any.
   public init(_ target: String, state: State = .registered, project: String? = nil, package: String? = nil) {
     self.target = target

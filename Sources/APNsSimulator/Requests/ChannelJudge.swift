@@ -18,11 +18,12 @@ struct ChannelJudge {
     { Answer(status: status, channelID: channelID, body: body, isBroadcast: isBroadcast) }
   }
 
-  /// Limit of a broadcast's body in bytes.
+  /// Maximum size of a broadcast's body in bytes.
   static let longestBody = 5120
-  /// Limit of a Base64 identifier in bytes. Apple gives no number and says only that some are too long.
+  /// Maximum length of a Base64 identifier in bytes. Apple publishes no number, only that an identifier can be too
+  /// long.
   private static let longestChannelID = 255
-  /// The only push type of broadcasts. Case is ignored because Apple's own pages differ.
+  /// The only push type of broadcasts. Case is ignored, because Apple's pages use different spellings.
   private static let pushType = "liveactivity"
 
   private struct Creation: Decodable {

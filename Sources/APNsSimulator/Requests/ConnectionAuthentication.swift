@@ -87,7 +87,7 @@ struct ConnectionAuthentication {
     let first = verifier.keys[boundKey]
     if first.teamID != new.teamID { return .invalidProviderToken }
     if first.topics == nil, new.topics == nil { return nil }
-    // Two topic keys are related if their team said so. This allows a team to replace one key by another.
+    // Two topic keys are related if one of them names the other. This allows a team to replace one key by another.
     let isRelated = first.related.contains(new.keyID) || new.related.contains(first.keyID)
     return isRelated ? nil : .unrelatedKeyID
   }

@@ -34,7 +34,8 @@ final class ProviderTokenVerifier: Sendable {
     var iat: Int64
   }
 
-  /// A fleet has a few tokens at a time. The bound protects the memory from a sender of random tokens.
+  /// Maximum number of stored results. A fleet has a few tokens at a time. The bound limits the memory if a sender uses
+  /// random tokens.
   private static let mostRemembered = 1000
 
   let keys: [Key]

@@ -2,7 +2,7 @@ internal import TLS
 
 /// The permissions of a push certificate, read from its subject and Apple's extensions (reference 3.2, 3.3).
 struct PushCertificate: Equatable {
-  // Below 1.2.840.113635.100.6.3, Apple's arc for push.
+  // Object identifiers below 1.2.840.113635.100.6.3, Apple's arc for push.
   static let sandbox = "1.2.840.113635.100.6.3.1"
   static let production = "1.2.840.113635.100.6.3.2"
   static let topicList = "1.2.840.113635.100.6.3.6"
@@ -16,7 +16,7 @@ struct PushCertificate: Equatable {
 
   /// - Returns: `nil` if the certificate has no topic.
   init?(_ certificate: PeerCertificate) {
-    // `SEQUENCE { UTF8String topic, SEQUENCE { kinds }, … }`. Programs don't use the kinds.
+    // The extension contains `SEQUENCE { UTF8String topic, SEQUENCE { kinds }, … }`. The kinds are not needed.
     let listed = certificate.extensions[Self.topicList].map { ASN1.texts(inSequence: $0) ?? [] }
     guard let topic = certificate.userID ?? listed?.first else { return nil }
     self.topic = Array(topic.utf8)

@@ -31,7 +31,7 @@ struct PushHeaders {
       case 15 where name.matches("apns-expiration"): Self.set(&expiration, value, &hasDuplicates)
       case 16 where name.matches("apns-collapse-id"): Self.set(&collapseID, value, &hasDuplicates)
       case 5... where name.begins(with: "apns-"):
-        // A field that this simulator does not use. It must not be repeated either.
+        // The simulator does not use this field, but it must not be repeated either.
         hasDuplicates = hasDuplicates || (0..<index).contains { fields.name($0).elementsEqual(name) }
       default: break
       }

@@ -37,7 +37,7 @@ enum PushType: UInt8, CaseIterable {
 
   private static let management = Array("com.apple.mgmt.".utf8)
 
-  /// Returns whether `topic` has the suffix of this type and not that of another.
+  /// Returns whether `topic` has the suffix of this type, and not the suffix of another type.
   func fits(_ topic: [UInt8]) -> Bool {
     if self == .mdm { return topic.starts(with: Self.management) }
     let suffixed = Self.suffixes.first { Self.ends(topic, with: $0.text) }?.type

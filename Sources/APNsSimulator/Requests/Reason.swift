@@ -1,7 +1,7 @@
 /// The reason of a rejection. The simulator has its own table, so that it finds a typo in the sender's table.
 ///
-/// Sources: the response table of Apple's "Handling notification responses from APNs", and that of "Handling error
-/// responses from APNs" for broadcasts and channels.
+/// Sources: the response table of Apple's "Handling notification responses from APNs" and, for broadcasts and channels,
+/// the table of "Handling error responses from APNs".
 enum Reason: UInt8, CaseIterable {
   case badCollapseID, badDeviceToken, badExpirationDate, badMessageID, badPriority, badTopic
   case deviceTokenNotForTopic, duplicateHeaders, idleTimeout, invalidPushType, missingDeviceToken, missingTopic

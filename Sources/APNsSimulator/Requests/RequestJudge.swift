@@ -1,7 +1,7 @@
 /// The checks of one connection's requests, in the order of the reference's section 10.3. Pure except for the device
 /// lookup; the caller supplies the time.
 struct RequestJudge {
-  /// The result for a request's header block. The body's size then decides between the two reasons.
+  /// The result for a request's header block. The size of the body then determines which of the two reasons applies.
   struct Verdict {
     /// The reason for a rejection that does not depend on the body.
     var rejection: Reason?

@@ -26,9 +26,10 @@ struct TokenUpdates {
   }
 }
 
-/// The same limit for each address, as observed for servers that share an address. Shared by all event loops.
+/// The limit of ``TokenUpdates`` for each address, as observed for servers that share an address. Shared by all event
+/// loops.
 final class TokenUpdatesByAddress: Sendable {
-  /// More addresses than a test bench has. At this limit the simulator removes all of them.
+  /// Maximum number of addresses, more than a test setup has. At this number, the simulator removes all of them.
   private static let mostAddresses = 10_000
   private let addresses = Mutex<[String: TokenUpdates]>([:])
 

@@ -3,7 +3,7 @@
 struct TopicJudge {
   typealias Verdict = (reason: Reason?, id: DeviceRegistry.TopicID)
 
-  /// Length of a DNS name. Apple gives no limit for topics.
+  /// Maximum length of a topic in bytes: the maximum length of a DNS name. Apple publishes no limit.
   private static let longestTopic = 255
 
   private let verifier: ProviderTokenVerifier

@@ -3,7 +3,7 @@ internal import TLS
 
 /// The broadcast channels of all apps (reference 7). Shared by all event loops.
 final class ChannelStore: Sendable {
-  /// Whether a channel stores its last message for devices that subscribe later. It can't be changed.
+  /// Whether a channel stores its last message for devices that subscribe later. The value of a channel never changes.
   enum Storage: Int, Sendable {
     case none = 0
     case mostRecent = 1
@@ -15,9 +15,9 @@ final class ChannelStore: Sendable {
     var broadcasts = 0
   }
 
-  /// Apple's limit for an app in one environment.
+  /// Apple's maximum number of channels for an app in one environment.
   private static let mostChannels = 10_000
-  /// Bytes of a channel identifier before Base64. Apple's identifiers have no fixed size.
+  /// Number of bytes of a channel identifier before Base64 encoding. Apple's identifiers have no fixed size.
   private static let identifierSize = 16
 
   private let state: Mutex<State>

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Connection rates of the client addresses. APNs takes frequent connects for an attack and blocks the address for some
-/// time (reference 1.6). Shared by all event loops.
+/// Connection rates of the client addresses. APNs interprets frequent connections as an attack and blocks the address
+/// for some time (reference 1.6). Shared by all event loops.
 final class ConnectRates: Sendable {
   private struct Window {
     var begins: UInt64
@@ -9,7 +9,7 @@ final class ConnectRates: Sendable {
   }
 
   private static let minute: UInt64 = 60_000
-  /// More addresses than a test bench has. At this limit the simulator removes all of them.
+  /// Maximum number of addresses, more than a test setup has. At this number, the simulator removes all of them.
   private static let mostAddresses = 10_000
   private let windows = Mutex<[String: Window]>([:])
 

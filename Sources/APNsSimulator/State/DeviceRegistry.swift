@@ -15,9 +15,10 @@ final class DeviceRegistry: Sendable {
 
   /// The number that represents any topic.
   static let anyTopic: TopicID = 0
-  /// The number of all further topics when the table is full.
+  /// The common number of all further topics when the table is full.
   private static let overflow = TopicID.max
-  /// An app has about a dozen topics. The bound protects the memory from a sender of random topics.
+  /// Maximum number of topics. An app has about a dozen topics. The bound limits the memory if a sender uses random
+  /// topics.
   private static let mostTopics = 10_000
   /// Many more shards than threads, so that two threads seldom need the same lock; a power of two.
   private static let shardCount = 64
@@ -68,6 +69,6 @@ final class DeviceRegistry: Sendable {
     for shard in shards { shard.table.withLock { $0 = TokenTable() } }
   }
 
-  // The lowest bits of the hash select the slot within a table; these bits select the table.
+  // The lowest bits of the hash select the slot within a table, so other bits select the table.
   private func shard(_ hash: UInt64) -> Shard { shards[Int(hash >> 26) & (Self.shardCount - 1)] }
 }

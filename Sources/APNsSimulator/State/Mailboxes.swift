@@ -7,15 +7,15 @@ internal import Synchronization
 final class Mailboxes: Sendable {
   /// Counts of accepted pushes.
   struct Summary: Equatable, Sendable {
-    /// Delivered when their device came back.
+    /// Stored pushes that were delivered when their device came back.
     var forwarded = 0
-    /// Stored for their device.
+    /// Pushes that are stored for their device.
     var stored = 0
-    /// Replaced by a newer push for the same device and topic.
+    /// Stored pushes that a newer push for the same device and topic replaced.
     var overwritten = 0
-    /// Not stored because storage was not allowed, or expired before their device came back.
+    /// Pushes that were not stored because storage was not allowed, or that expired before their device came back.
     var expired = 0
-    /// Replaced a notification with the same collapse identifier.
+    /// Pushes that replaced a notification with the same collapse identifier.
     var collapsed = 0
   }
 
@@ -32,9 +32,10 @@ final class Mailboxes: Sendable {
     var shown: Set<[UInt8]> = []
   }
 
-  /// Apple stores no push longer, regardless of its expiration.
+  /// Maximum storage time of a push in seconds: 30 days, regardless of its expiration.
   private static let longestStorage: Int64 = 30 * 86_400
-  /// Limit of stored collapse identifiers, each about a hundred bytes. At this limit the simulator removes all of them.
+  /// Maximum number of stored collapse identifiers; each needs about a hundred bytes. At this number, the simulator
+  /// removes all of them.
   private static let mostShown = 1_000_000
 
   private let state = Mutex(State())
@@ -104,7 +105,7 @@ final class Mailboxes: Sendable {
     _ token: [UInt8], _ topic: DeviceRegistry.TopicID, _ collapseID: [UInt8], in state: inout State
   ) {
     if state.shown.count >= mostShown { state.shown.removeAll() }
-    // The length of the token makes the concatenation of token and identifier unique.
+    // The tag contains the length of the token, so that the concatenation of token and identifier is unambiguous.
     let tag = [UInt8(token.count), UInt8(topic >> 8), UInt8(truncatingIfNeeded: topic)]
     if !state.shown.insert(tag + token + collapseID).inserted { state.summary.collapsed += 1 }
   }

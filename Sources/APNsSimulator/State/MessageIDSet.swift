@@ -1,4 +1,5 @@
-/// A set of identifiers with one bit for each: 17 bytes a slot, open addressing.
+/// A set of identifiers that stores for each whether it was accepted. A hash table with open addressing and 17 bytes
+/// for each slot.
 struct MessageIDSet {
   /// State of an identifier before an insertion.
   enum Before: Equatable {

@@ -1,4 +1,4 @@
-/// Values of an accepted push that are seldom needed: its destination and its storage time.
+/// Values of a push that are seldom needed: its destination and its storage time.
 final class Parcel: Sendable {
   /// The raw device token; empty if it is invalid.
   let token: [UInt8]

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Synchronization
 
-/// A write error of a simulator's log. After it the simulator answers no requests.
+/// A write error of a simulator's log. After this error, the simulator answers no requests.
 public struct RequestLogError: Error, Equatable, CustomStringConvertible {
   /// The file.
   public var path: String
@@ -15,7 +15,7 @@ public struct RequestLogError: Error, Equatable, CustomStringConvertible {
 /// The append-only file with a line for every request received in full. The lines survive the death of any process.
 /// Shared by all event loops; each loop collects its lines in a ``RequestLogLines``.
 final class RequestLog: Sendable {
-  /// Receives the first failure. For one reader.
+  /// Delivers the first failure. For one reader.
   let failures: AsyncStream<RequestLogError>
 
   private let path: String
@@ -29,7 +29,7 @@ final class RequestLog: Sendable {
     descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
     self.path = path
     (failures, continuation) = AsyncStream.makeStream(of: RequestLogError.self, bufferingPolicy: .bufferingOldest(1))
-    // deinit runs for a class that throws after all its properties are set. close(2) of -1 fails without effect.
+    // If the initialiser throws after all properties are set, deinit runs. close(2) of -1 then fails without effect.
     if descriptor < 0 { throw RequestLogError(path: path, reason: String(cString: strerror(errno))) }
   }
 
@@ -40,7 +40,7 @@ final class RequestLog: Sendable {
 
   /// Writes whole lines to the kernel, which keeps them if this process dies.
   ///
-  /// - Throws: the first failure, also on every later call. A log with a gap would prove nothing.
+  /// - Throws: the first failure, also on every later call, because a log with a gap would be useless as proof.
   func append(_ lines: UnsafeRawBufferPointer) throws(RequestLogError) {
     let failed = failure.withLock { failure -> RequestLogError? in
       if failure == nil { failure = write(lines) }

@@ -9,7 +9,7 @@
 /// - the status of the answer, or a dash if the request gets no answer
 /// - the request's body, if bodies are logged
 struct RequestLogLines {
-  /// Limit of collected bytes, about 400 lines. At this size the lines are written early.
+  /// Maximum number of collected bytes, about 400 lines. At this size, the lines are written early.
   private static let most = 65_536
   private static let dash = UInt8(ascii: "-")
   private static let blank = UInt8(ascii: " ")
@@ -48,7 +48,7 @@ struct RequestLogLines {
     bytes[bytes.count - 1] = 0x0A
   }
 
-  /// Writes the added lines. Cheap without lines.
+  /// Writes the added lines. The call is cheap if there are none.
   mutating func flush() throws(RequestLogError) {
     guard !bytes.isEmpty else { return }
     defer { bytes.removeAll(keepingCapacity: true) }

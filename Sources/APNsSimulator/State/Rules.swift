@@ -1,6 +1,7 @@
 import Foundation
 
-/// The knobs for judging requests, with values derived from them once. Each change of a knob creates a new object.
+/// The knobs that apply to requests, and values that are derived from them once. Each change of a knob creates a new
+/// object.
 final class Rules: Sendable {
   let knobs: SimulatorKnobs
   /// Version number, unique in a simulator. A result that was cached under another version may be wrong.
@@ -56,7 +57,7 @@ final class Rules: Sendable {
 
   private static func json(_ reason: String, timestamp: Int64?) -> [UInt8] {
     let tail = timestamp.map { ",\"timestamp\":\($0)" } ?? ""
-    // A knob may set any text, so it is quoted as JSON. A string can always be encoded.
+    // A knob may set any text, so the text is encoded as JSON. A string can always be encoded.
     let text = (try? JSONEncoder().encode(reason)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     return Array("{\"reason\":\(text)\(tail)}".utf8)
   }

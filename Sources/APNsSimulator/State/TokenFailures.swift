@@ -9,7 +9,7 @@ final class TokenFailures: Sendable {
 
   private let state = Mutex(State())
 
-  /// Replaces the list and resets the counts. An equal list changes nothing, because then another knob was changed.
+  /// Replaces the list and resets the counts. Does nothing for an equal list, because then another knob was changed.
   func set(_ list: [SimulatorKnobs.TokenFailure]) {
     state.withLock { state in
       guard state.list != list else { return }
@@ -18,7 +18,8 @@ final class TokenFailures: Sendable {
     }
   }
 
-  /// Returns the error for a token in lower-case hex and decrements its count; `nil` if none remains.
+  /// Returns the error for a token in lower-case hex and decrements its count; `nil` if the token gets no further
+  /// error.
   func take(_ token: [UInt8]) -> SimulatorKnobs.TokenFailure? {
     state.withLock { state in
       guard var failure = state.left[token] else { return nil }

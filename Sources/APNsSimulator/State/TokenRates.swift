@@ -8,8 +8,8 @@ final class TokenRates: Sendable {
     var at: UInt64
   }
 
-  /// Limit of stored tokens; at this limit the simulator removes all of them. A test that limits single tokens pushes
-  /// to few of them.
+  /// Maximum number of stored tokens. At this number, the simulator removes all of them. A test that limits the rate of
+  /// single tokens pushes to few tokens.
   private static let mostTokens = 1_000_000
   private let buckets = Mutex<[[UInt8]: Bucket]>([:])
 
@@ -18,7 +18,7 @@ final class TokenRates: Sendable {
   /// - Parameters:
   ///   - token: in lower-case hex.
   ///   - burst: pushes that a token may get at the same time.
-  ///   - refill: milliseconds after which it may get one more.
+  ///   - refill: milliseconds after which a token may get one more push.
   ///   - now: milliseconds on any monotonic clock.
   func take(_ token: [UInt8], burst: Int, refill: Int, now: UInt64) -> Bool {
     buckets.withLock { buckets in

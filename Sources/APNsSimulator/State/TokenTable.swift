@@ -1,7 +1,9 @@
-/// A hash table from raw token bytes to a device's state: 12 bytes and the token for each device, plus 8 bytes a slot.
+/// A hash table from raw token bytes to a device's state. It needs 12 bytes and the token for each device, plus 8 bytes
+/// for each slot.
 ///
 /// The entries are in one consecutive array of bytes. A slot contains the upper half of the hash and the entry's
-/// offset, so a miss needs only the slots. Entries are changed in place and never removed individually.
+/// offset, so the search for an unknown token reads only slots. Entries are changed in place and never removed
+/// individually.
 struct TokenTable {
   /// The mutable part of an entry.
   struct Record: Equatable {
@@ -71,7 +73,7 @@ struct TokenTable {
     let offset = entries.count
     let size = (Self.headerSize + token.count + 3) & ~3
     if entries.capacity < offset + size {
-      // Grows by a quarter: doubling, as arrays do, would leave half of the memory unused.
+      // Grows by a quarter. Doubling, as arrays do, would leave up to half of the memory unused.
       entries.reserveCapacity(entries.capacity + max(entries.capacity / 4, 4096))
     }
     entries.append(contentsOf: repeatElement(0, count: Self.headerSize - 1))

@@ -6,7 +6,7 @@ struct GoogleRequest {
   var authorization: String?
   var contentType: String?
   var body: [UInt8] = []
-  /// Bytes of the body, also those beyond the limit that were dropped.
+  /// Number of bytes of the body, including the bytes beyond the limit, which were dropped.
   var bodyCount = 0
 
   /// The path without its query.
@@ -27,7 +27,7 @@ struct GoogleAnswer {
 
 /// One of Google's services: the token endpoint or FCM.
 protocol GoogleEndpoint {
-  /// Whether the service is the one of messages, whose faults the knobs configure.
+  /// Whether the service is FCM, to which the fault knobs apply.
   var hasFaults: Bool { get }
 
   /// Decides and counts the answer of a request.

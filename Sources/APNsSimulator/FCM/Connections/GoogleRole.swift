@@ -1,7 +1,8 @@
 private import EventLoop
 internal import HTTP2
 
-/// Google's side of one connection: collects each request, and answers it immediately or later by its endpoint.
+/// Google's side of one connection. It collects each request, and sends the answer of its endpoint immediately or
+/// later.
 final class GoogleRole: ServiceRole {
   /// State of an open stream, at the index of the stream's slot.
   private struct Exchange {
@@ -11,7 +12,7 @@ final class GoogleRole: ServiceRole {
     var isAnswered = false
   }
 
-  /// Limit of a stored body in bytes: far above 4,096 bytes of payload in JSON with escapes.
+  /// Maximum size of a stored body in bytes, far above a payload of 4,096 bytes in JSON with escapes.
   private static let longestBody = 65_536
   /// SETTINGS_MAX_HEADER_LIST_SIZE of Google's front ends.
   private static let headerListSize: UInt32 = 65_536
@@ -27,10 +28,10 @@ final class GoogleRole: ServiceRole {
   private var fields = HeaderFields()
   private(set) var requestCount = 0
   let lifetime: ConnectionLifetime
-  /// The last stream that is processed, after GOAWAY was submitted.
+  /// The last stream that is processed; limited when GOAWAY is submitted.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
-  /// PINGs since the last request.
+  /// Number of PINGs since the last request.
   private var pings = 0
   /// Whether the connection ends here. Bytes that remain in its buffer count as never received.
   private var isCut = false
@@ -169,7 +170,7 @@ final class GoogleRole: ServiceRole {
 
   // MARK: Connection
 
-  /// A stream above the limit costs the whole connection (reference 2.1).
+  /// Ends the whole connection because of a stream above the limit (reference 2.1).
   func refused(streamID: Int32) throws {
     guard !isCut else { return }
     note(.streamLimit)
@@ -197,7 +198,7 @@ final class GoogleRole: ServiceRole {
     try leave(keeping: 0)
   }
 
-  /// Ends the connection after its open requests, except the last ones.
+  /// Ends the connection after its open requests, except the last `unprocessed` ones.
   ///
   /// - Parameter unprocessed: number of most recently opened streams that count as unprocessed.
   private func leave(keeping unprocessed: Int) throws {

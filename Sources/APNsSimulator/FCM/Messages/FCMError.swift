@@ -9,7 +9,7 @@ struct FCMError: Equatable {
   var status: String
   var message: String
   var details: [JSONTree] = []
-  /// The word under which ``FCMCounters/errors`` counts the error: the error code, the reason or the status.
+  /// The key under which ``FCMCounters/errors`` counts the error: the error code, the reason or the status.
   var word: String
   /// Seconds in `retry-after`; 0 for no header.
   var retryAfterSeconds = 0
@@ -132,7 +132,7 @@ struct FCMError: Equatable {
   static let unknownProject = FCMError(
     code: 404, status: "NOT_FOUND", message: "Requested entity was not found.", word: "NOT_FOUND")
 
-  /// A violation of names or types, which Google's front end finds before FCM sees the request.
+  /// Returns the error for wrong names or types, which Google's front end detects before FCM gets the request.
   static func types(_ list: [TypeCheck.Violation]) -> FCMError {
     FCMError(
       code: 400, status: "INVALID_ARGUMENT", message: list.map(\.description).joined(separator: "\n"),
@@ -141,7 +141,7 @@ struct FCMError: Equatable {
 
   // MARK: Messages
 
-  /// A rule of FCM that the message breaks. `BadRequest` comes first, as in the captures.
+  /// Returns the error for a message that breaks a rule of FCM. `BadRequest` comes first, as in the captures.
   static func invalid(_ message: String, field: String) -> FCMError {
     FCMError(
       code: 400, status: "INVALID_ARGUMENT", message: message,

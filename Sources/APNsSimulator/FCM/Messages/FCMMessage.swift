@@ -1,4 +1,4 @@
-/// A message that keeps the rules of FCM, with the values that its delivery needs.
+/// A message that obeys the rules of FCM, with the values that its delivery needs.
 struct FCMMessage: Equatable {
   /// The addressee.
   enum Target: Equatable {
@@ -18,22 +18,23 @@ struct FCMMessage: Equatable {
 
   var target: Target
   var isOnlyValidated = false
-  /// Whether FCM may replace it by a later message: each notification, and data with a collapse key.
+  /// Whether FCM may replace the message by a later one. This is true for each notification, and for data with a
+  /// collapse key.
   var isCollapsible = false
   var restrictedPackage: String?
   /// The text that identifies the message for the count of duplicates; `nil` for none.
   var identity: String?
 
-  /// A message that breaks a rule.
+  /// Error for a message that breaks a rule.
   struct Refused: Error {
     var error: FCMError
   }
 
-  /// 28 days (reference 4.3), in milliseconds.
+  /// Maximum `ttl` in milliseconds: 28 days (reference 4.3).
   private static let longestTTL: Int64 = 2_419_200_000
-  /// Limit of the topics in a condition (reference 4.1).
+  /// Maximum number of topics in a condition (reference 4.1).
   private static let mostTopics = 5
-  /// Limit of a registration token in bytes. Google documents no form.
+  /// Maximum length of a registration token in bytes. Google does not document the form of a token.
   private static let longestToken = 4096
 
   /// Checks the body of a request in the order of reference 10, up to the size.

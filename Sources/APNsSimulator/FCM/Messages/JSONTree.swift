@@ -1,4 +1,5 @@
-/// A JSON value that keeps the order of its members and the text of its numbers, as error texts of FCM need them.
+/// A JSON value that keeps the order of its members and the text of its numbers, because FCM's error texts contain
+/// them.
 indirect enum JSONTree: Equatable, Sendable {
   case null
   case bool(Bool)
@@ -34,7 +35,7 @@ indirect enum JSONTree: Equatable, Sendable {
 
   // MARK: Writing
 
-  /// The value over several lines, as Google's APIs write it, with a final line break.
+  /// The value as JSON over several lines, as Google's APIs write it, with a final line break.
   var pretty: [UInt8] {
     var text = ""
     write(into: &text, indent: "")

@@ -2,7 +2,7 @@
 struct JSONTreeParser {
   private struct Malformed: Error {}
 
-  /// Limit of nested values. Google's parser has the same limit.
+  /// Maximum depth of nested values. Google's parser has the same limit.
   private static let deepest = 100
 
   private let bytes: UnsafeRawBufferPointer

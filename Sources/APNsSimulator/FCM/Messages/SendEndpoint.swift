@@ -123,7 +123,7 @@ struct SendEndpoint: GoogleEndpoint {
     let record = state.devices.record(of: registration)
     switch message.target {
     case .token(let token): if !FCMMessage.isToken(token) { throw Rejection(.malformedToken(knobs)) }
-    // Observed: a typo in an installation id looks like an uninstall (reference 4.2).
+    // Observed: FCM answers a typo in an installation id like an uninstall (reference 4.2).
     case .fid(let fid): if record == nil, !FCMMessage.isInstallationID(fid) { throw Rejection(.unregistered(knobs)) }
     case .topic, .condition: return
     }

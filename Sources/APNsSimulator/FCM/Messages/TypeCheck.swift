@@ -1,4 +1,4 @@
-/// Checks names and types of a request's JSON, as Google's front end does before FCM sees the request.
+/// Checks names and types of a request's JSON, as Google's front end does before FCM gets the request.
 struct TypeCheck {
   /// A violation with the field's path, such as `message.data[0].value`.
   struct Violation: Equatable {

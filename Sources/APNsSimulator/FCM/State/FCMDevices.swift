@@ -5,7 +5,7 @@ final class FCMDevices: Sendable {
   /// The messages of one registration.
   struct Deliveries: Codable, Equatable, Sendable {
     var accepted = 0
-    /// Messages with the identity of an earlier one.
+    /// Messages with the identity of an earlier message.
     var duplicates = 0
     /// Collapsible messages beyond the allowed burst. FCM accepts them and delivers them later.
     var delayed = 0
@@ -21,8 +21,8 @@ final class FCMDevices: Sendable {
   private struct Log {
     var deliveries = Deliveries()
     var identities: Set<String> = []
-    /// Collapsible messages that FCM still delivers immediately (reference 7.1), and the time of this number in
-    /// milliseconds.
+    /// Number of further collapsible messages that FCM delivers immediately (reference 7.1). `burstAt` is the time of
+    /// this number in milliseconds.
     var burst = FCMDevices.collapsibleBurst
     var burstAt: UInt64 = 0
     var minute = Window()

@@ -30,7 +30,7 @@ final class ProjectQuota: Sendable {
     }
   }
 
-  /// Removes one request from the count: answers of 429 and 5xx cost nothing.
+  /// Removes one request from the count, because answers of 429 and 5xx do not count.
   func giveBack(_ project: String) {
     minutes.withLock { minutes in
       if let minute = minutes[project], minute.count > 0 { minutes[project]?.count -= 1 }

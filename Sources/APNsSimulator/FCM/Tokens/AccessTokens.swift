@@ -12,8 +12,8 @@ final class AccessTokens: Sendable {
     var hasScope: Bool
   }
 
-  /// Limit of stored tokens. At this limit the simulator removes the expired ones, and without one all of them. A fleet
-  /// has a few tokens at a time.
+  /// Maximum number of stored tokens. At this number, the simulator removes the expired tokens, or all tokens if none
+  /// has expired. A fleet has a few tokens at a time.
   private static let most = 10_000
 
   private let grants = Mutex<[String: Grant]>([:])

@@ -30,9 +30,9 @@ struct AssertionJudge: Sendable {
     var exp: Int64
   }
 
-  /// The audience that google-auth writes for every address of the endpoint.
+  /// The audience that the library google-auth writes, whatever the address of the endpoint.
   static let audience = "https://oauth2.googleapis.com/token"
-  /// Seconds by which the sender's clock may differ.
+  /// Maximum difference of the sender's clock in seconds.
   private static let tolerance: Int64 = 300
   /// Longest life of an assertion in seconds.
   private static let longestLife: Int64 = 3600

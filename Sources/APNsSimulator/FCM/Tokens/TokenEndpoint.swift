@@ -1,7 +1,7 @@
 /// Google's token endpoint: `POST /token` exchanges a signed assertion for an access token.
 struct TokenEndpoint: GoogleEndpoint {
   private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-  /// Random bytes of an access token. Google's tokens have 200 to 1,100 characters.
+  /// Number of random 64-bit words in an access token. Google's tokens have 200 to 1,100 characters.
   private static let tokenWords = 12
 
   let state: FCMState
