@@ -2,14 +2,15 @@ import CommandSupport
 
 /// Reads the arrival times of pushes from a simulator's log (`simulate --log`).
 struct ArrivalLog {
-  /// Arrival times of pushes to tokens with the prefix, in seconds since 1970. The log has whole milliseconds. The end
-  /// of each millisecond counts, so that no latency is too small.
+  /// Arrival times of pushes to tokens with the prefix, in seconds since 1970. The log has whole milliseconds. The
+  /// arrival time is the end of the millisecond, so that no latency is too small.
   private(set) var arrivals: [Double] = []
   /// Number of pushes to all other tokens.
   private(set) var others = 0
 
   private let prefix: [UInt8]
-  /// State of the current line: blanks so far, its first number, and the number of prefix bytes that the token matches.
+  /// State of the current line: number of blanks so far, value of the first field, and number of prefix bytes that the
+  /// token matches.
   private var blanks = 0
   private var milliseconds = 0
   private var matched = 0

@@ -4,8 +4,8 @@ import EventLoop
 import Foundation
 import Redis
 
-/// A Redis Cluster without replicas. The shared keys have a server of their own, so that their cost is separate from
-/// that of the partitions.
+/// A Redis Cluster without replicas. The shared keys are on a separate server, so that their cost can be measured
+/// separately from the cost of the partitions.
 struct BenchCluster: Sendable {
   /// Resource usage of the servers so far.
   struct Usage {
@@ -26,7 +26,7 @@ struct BenchCluster: Sendable {
     }
   }
 
-  /// The first server has only the shared keys.
+  /// The servers. The first one has only the shared keys.
   let servers: [BenchWorld.RedisProcess]
   let url: RedisURL
   let keys: Keyspace
@@ -69,7 +69,7 @@ struct BenchCluster: Sendable {
     return try await server.client.execute(pipeline)[0].get()
   }
 
-  /// Creates a store with a client of its own.
+  /// Creates a store with a separate client.
   func store(for name: String, on loop: EventLoop) -> (CampaignStore, RedisClient) {
     let options = RedisOptions(
       clientName: name, home: keys.home, answerTimeout: .seconds(60), patience: .seconds(60))

@@ -3,11 +3,11 @@ import Glibc
 
 /// The devices of a benchmark. The same seed gives the same devices on every machine.
 ///
-/// A fifth of the devices are second ones of their users. Tokens are 32 random bytes, so they have no order.
+/// A fifth of the devices are second devices of their users. Tokens are 32 random bytes, so they have no order.
 struct BenchDevices: Sendable {
   /// Number of devices without the urgent users.
   var count: Int
-  /// Number of additional users with one device each. Campaigns can exclude them.
+  /// Number of additional, urgent users with one device each. Campaigns can exclude them.
   var urgent = 0
   var seed: UInt64
   /// Whether users have a name, a price and a day for personal texts.
@@ -19,7 +19,7 @@ struct BenchDevices: Sendable {
   private static let chunk = 1 << 20
   private static let locales = ["en", "de", "fr", "es", "ja"].map { Array($0.utf8) }
 
-  /// Name of the set of devices. It distinguishes sets with the same seed.
+  /// Name of this set of devices. It distinguishes sets with the same seed.
   var name: String { "registry-\(count)-\(urgent)\(hasAttributes ? "-attributes" : "")" }
   /// Number of users without the urgent ones.
   var users: Int { max(1, count * 4 / 5) }
@@ -39,7 +39,7 @@ struct BenchDevices: Sendable {
     try OutputFile(names).write(&bytes)
   }
 
-  /// Writes the tokens in hex, one per line, each after `prefix`.
+  /// Writes the tokens in hex, one per line. Each line begins with `prefix`.
   func writeTokens(_ path: String, prefix: String = "") throws {
     var bytes: [UInt8] = []
     var random = SplitMix(state: seed)
@@ -119,7 +119,7 @@ final class OutputFile {
   func write(_ bytes: inout [UInt8]) throws(FileError) {
     var written = 0
     while written < bytes.count {
-      // write(2), as in StandardOutput.
+      // write(2) may write only a part of the bytes, so the loop repeats it.
       let count = bytes.withUnsafeBytes {
         Glibc.write(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written)
       }

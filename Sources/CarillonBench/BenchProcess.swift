@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A program that a benchmark runs. It is stopped with the benchmark. If the benchmark is killed, the kernel kills the
-/// program.
+/// A program that a benchmark runs. The benchmark stops the program at its end. If the benchmark is killed, the kernel
+/// kills the program.
 final class BenchProcess: Sendable {
   /// Exit status and resource usage of a program.
   struct End: Sendable {
@@ -23,21 +23,21 @@ final class BenchProcess: Sendable {
   private let name: String
   private let end = Mutex<End?>(nil)
 
-  /// Limit in seconds for the end after SIGTERM. Workers finish the pushes in flight.
+  /// Maximum time in seconds from SIGTERM to the end of the program. Workers finish the pushes in flight in this time.
   private static let patience = 10.0
 
   /// Starts a program from `PATH`.
   ///
   /// - Parameters:
   ///   - words: the program's name or path, and its arguments.
-  ///   - environment: added to the environment of this process.
+  ///   - environment: variables to add to the environment of this process.
   ///   - output: the file for standard output; standard error goes to the same name with `.err`.
   init(_ words: [String], environment: [String: String] = [:], output: String) throws {
     name = words[0].split(separator: "/").last.map(String.init) ?? words[0]
     self.output = output
     errors = output + ".err"
-    // With setpriv the kernel kills the program when this process dies for any reason. Every Debian and Ubuntu has it
-    // (util-linux).
+    // With setpriv, the kernel kills the program when this process dies for any reason. Every Debian and Ubuntu has
+    // setpriv (util-linux).
     let launcher = access("/usr/bin/setpriv", X_OK) == 0 ? ["setpriv", "--pdeathsig", "KILL"] : []
     let command = ["env"] + environment.map { "\($0)=\($1)" }.sorted() + launcher + words
     id = try Self.starter.run { [errors] in try Self.spawn(command, output: output, errors: errors) }
@@ -75,7 +75,7 @@ final class BenchProcess: Sendable {
     }
   }
 
-  /// Waits until `condition` is true, as long as the program runs.
+  /// Waits until `condition` is true. Throws if the program ends or the time is over.
   func wait(for what: String, seconds: Double, _ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(seconds)
     while try await !condition() {
@@ -87,7 +87,7 @@ final class BenchProcess: Sendable {
 
   /// Sends a signal if the program still runs.
   func send(_ signal: Int32) {
-    // The id can't belong to another process before poll() has collected this one.
+    // The id can't belong to another process before poll() has collected the exit status.
     if poll() == nil { kill(id, signal) }
   }
 

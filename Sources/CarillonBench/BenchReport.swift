@@ -3,7 +3,8 @@ import Foundation
 import Glibc
 import PushCore
 
-/// Output of a benchmark: progress on standard error, figures immediately or in one table at the end, and plots.
+/// Output of a benchmark: progress on standard error, figures (immediately as JSON lines, or in one table at the end),
+/// and plots.
 final class BenchReport {
   /// Targets per second over time, a line for each kind of campaign.
   var timelines: [SVGPlot.Series] = []

@@ -4,21 +4,21 @@ struct BenchSettings: Sendable {
   var seed: UInt64
   /// Number of rounds. Each round measures every variant.
   var rounds: Int
-  /// Pushes of an engine alone; a fifth of it for clients with libcurl.
+  /// Number of pushes in the measurement of an engine alone. Clients with libcurl send a fifth of this number.
   var requests: Int
-  /// Devices of a whole campaign.
+  /// Number of devices of a whole campaign.
   var targets: Int
-  /// Devices of the campaigns that measure growth.
+  /// Numbers of devices of the campaigns that measure growth.
   var sizes: [Int]
   /// Number of urgent campaigns, and of campaigns with one target.
   var samples: Int
   /// Numbers of clients that only claim slices.
   var clients: [Int]
-  /// Duration in seconds of measurements by time.
+  /// Duration in seconds of measurements with a fixed duration.
   var seconds: Double
   /// The engines of whole campaigns.
   var engines: [String]
-  /// The built `deploy/bench/curl-loop.c`. Without it the curl engine is not compared.
+  /// Path of the program built from `deploy/bench/curl-loop.c`. Without it, the curl engine is not compared.
   var curlLoop: String?
 }
 

@@ -32,6 +32,6 @@ enum BenchTargets {
     "departures.ratio": .atLeast(0.95),
     "scale.share": .atMost(5),
   ]
-  /// If the benchmark's processes used at least this share of all cores, the machine was the limit.
+  /// Share of all cores. If the benchmark's processes used at least this share, the machine was the limit.
   static let saturation = 0.95
 }

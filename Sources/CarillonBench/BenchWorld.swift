@@ -8,8 +8,8 @@ import PushTransport
 import Redis
 import TLS
 
-/// The environment of a benchmark: a folder of its own, and Redis servers, simulators and workers on free ports.
-/// Closing it removes everything.
+/// The environment of a benchmark: a temporary folder, and Redis servers, simulators and workers on free ports.
+/// ``close()`` removes everything.
 actor BenchWorld {
   /// A running Redis.
   struct RedisProcess: Sendable {
@@ -39,9 +39,9 @@ actor BenchWorld {
   nonisolated let folder: String
   private static let namespace = "bench"
   static let partitions = 256
-  /// Loading ten million devices takes some tens of seconds.
+  /// Maximum time in seconds for the start of a Redis. Loading ten million devices takes some tens of seconds.
   private static let redisPatience = 300.0
-  /// Importing ten million devices takes minutes.
+  /// Maximum time in seconds for an import. Importing ten million devices takes minutes.
   private static let importPatience = 3600.0
 
   /// The file of this program, whose `engine` command is also measured.
@@ -54,7 +54,7 @@ actor BenchWorld {
   private var names = 0
 
   init() throws {
-    // readlink of our own file: a child must not resolve *its own* /proc/self.
+    // Resolves the link here, because a child process would resolve its own /proc/self.
     program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     carillon = URL(fileURLWithPath: program).deletingLastPathComponent().appending(path: "carillon").path
     guard access(carillon, X_OK) == 0 else {
@@ -63,7 +63,7 @@ actor BenchWorld {
         hint: "make bench builds it: swift build --product carillon")
     }
     var template = Array((FileManager.default.temporaryDirectory.path + "/carillon-bench.XXXXXX").utf8CString)
-    // mkdtemp(3): a new folder with access only for us. The template becomes its name.
+    // mkdtemp(3) creates a folder that only this user can access, and writes its name into the template.
     guard mkdtemp(&template) != nil else { throw FileError.last("the temporary folder") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
@@ -84,9 +84,9 @@ actor BenchWorld {
 
   // MARK: Processes
 
-  /// Runs a program to its end, which must be successful.
+  /// Runs a program to its end. The exit status must be 0.
   ///
-  /// - Returns: its standard output and its end.
+  /// - Returns: the program's standard output, and its exit status with its resource usage.
   func run(
     _ words: [String], environment: [String: String] = [:]
   ) async throws -> (output: String, end: BenchProcess.End) {
@@ -145,14 +145,14 @@ actor BenchWorld {
     return directory
   }
 
-  /// Returns the default settings of workers, which environment variables may change.
+  /// Returns the default settings of workers, with the changes that environment variables make.
   func workerSettings() async throws -> CarillonConfiguration.Worker {
     let file = try await simulatorFolder() + "/" + SimulatorFolder.configuration
     return try ConfigurationLoader(argument: file, environment: ProcessInfo.processInfo.environment).load { _ in }
       .worker
   }
 
-  /// Returns environment variables that connect our commands to a simulator and, if given, a Redis.
+  /// Returns environment variables that connect the commands of `carillon` to a simulator and, if given, to a Redis.
   nonisolated func environment(_ simulator: SimulatorProcess, _ redis: RedisProcess? = nil) -> [String: String] {
     var environment = [
       "CARILLON_CONFIG": path("simulator/" + SimulatorFolder.configuration),
@@ -179,7 +179,7 @@ actor BenchWorld {
     ]) { $1 }
   }
 
-  /// Returns an access token for clients of other projects.
+  /// Returns an FCM access token for clients of other projects, such as h2load.
   func accessToken(_ simulator: SimulatorProcess) async throws -> String {
     _ = try androidEnvironment(simulator)
     let file = try Data(contentsOf: URL(fileURLWithPath: path("service-account.json")))
@@ -190,7 +190,7 @@ actor BenchWorld {
     return token.text
   }
 
-  /// Returns a provider token for clients of other projects.
+  /// Returns a provider token for clients of other projects, such as h2load.
   nonisolated func providerToken() throws -> String {
     let key = try ECPrivateKey(contentsOf: path("simulator/" + SimulatorFolder.signingKey))
     let source = try ProviderTokenSource(keyID: SimulatorFolder.keyID, teamID: SimulatorFolder.teamID, key: key)
@@ -245,7 +245,7 @@ actor BenchWorld {
   /// Stops a Redis and deletes its files.
   func stop(_ redis: RedisProcess) async {
     await redis.client.close()
-    // SIGKILL: any further writes would be deleted anyway.
+    // Uses SIGKILL, because the files that an orderly end would write are deleted anyway.
     redis.process.send(SIGKILL)
     stop(redis.process)
     try? FileManager.default.removeItem(atPath: redis.directory)
@@ -257,7 +257,7 @@ actor BenchWorld {
     var failure: any Error = CommandError(.failed, "no port for Redis")
     // Another process may take the port before the server binds it.
     for _ in 0..<10 {
-      // Below the range of Linux' ephemeral ports for outgoing connections.
+      // The range is below Linux' ephemeral ports for outgoing connections.
       let port = Int.random(in: 20_000..<32_000)
       let process = try start(
         [
@@ -272,7 +272,7 @@ actor BenchWorld {
       do {
         try await process.wait(for: "Redis on port \(port)", seconds: Self.redisPatience) {
           guard let info = try? await client.serverInfo(section: "all") else { return false }
-          // The process id ensures that another server on this port is not used.
+          // The comparison of the process id excludes another server on this port.
           return info.fields["process_id"] == String(process.id) && !info.isLoading
         }
         guard let keys = Keyspace(namespace: Self.namespace, partitions: partitions) else { break }

@@ -5,19 +5,19 @@ import Glibc
 import PushCore
 import Redis
 
-/// One campaign, measured from LPUSH to its end, with servers and workers of its own.
+/// One campaign, measured from LPUSH to its end, with its own servers and workers.
 struct CampaignRun: Sendable {
   /// Settings of the campaign.
   struct Settings: Sendable {
     var devices: BenchDevices
     var engine = "native"
-    /// The job's field of this name: results that are stored as hashes.
+    /// Value of the job's field `results`: the kind of results that are stored.
     var results = "failures"
     var workers = 1
-    /// Whether 3 % of the devices are unregistered and 1 % have a bad token. The campaign removes them from the
-    /// registry.
+    /// Whether 3 % of the devices are unregistered and 1 % have a bad token. The campaign removes these devices from
+    /// the registry.
     var hasFailures = true
-    /// Whether each push is personal, in five languages and with an id of its own.
+    /// Whether each push is personal, in five languages and with a separate id.
     var isPersonal = false
     /// Whether the workers' metrics are scraped every second.
     var isScraped = false
@@ -26,13 +26,13 @@ struct CampaignRun: Sendable {
   /// The result of the campaign. CPU times are microseconds per target.
   struct Result: Sendable {
     var seconds = 0.0
-    /// All workers together.
+    /// CPU time of all workers together.
     var worker = 0.0
     var redis = 0.0
     /// Redis' own execution times, by command.
     var commands: [String: Double] = [:]
     var simulator = 0.0
-    /// This process, which only observes.
+    /// CPU time of this process, which only observes.
     var benchmark = 0.0
     /// Share of all cores that these processes used.
     var used = 0.0
@@ -40,19 +40,19 @@ struct CampaignRun: Sendable {
     var others = 0.0
     /// Peak memory of a worker, in bytes.
     var workerPeak = 0.0
-    /// Redis' memory before the campaign, in bytes per device: the registry.
+    /// Memory of Redis before the campaign (the registry), in bytes per device.
     var registryBytes = 0.0
     /// Growth of Redis' memory by the campaign, in bytes per target.
     var redisBytes = 0.0
-    /// Number of completed targets over time, in seconds from the LPUSH. The campaign's totals grow by a slice at a
-    /// time.
+    /// Number of completed targets over time, in seconds from the LPUSH. The number grows each time a slice is
+    /// finished.
     var progress: [(seconds: Double, done: Int)] = []
 
     /// Targets per second.
     var rate = 0.0
   }
 
-  /// 242 bytes, like the payload of the bare libcurl loop.
+  /// A payload of 242 bytes, as many as in the bare libcurl loop.
   static let payload =
     #"{"aps":{"alert":{"title":"Hello","body":"This is the body of a push, of the usual length or so"},"#
     + #""sound":"default"},"deeplink":"app://news/\#(String(repeating: "x", count: 113))"}"#

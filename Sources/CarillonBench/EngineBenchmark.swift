@@ -10,7 +10,8 @@ enum EngineBenchmark {
   enum Extent: Sendable {
     /// A number of pushes, all measured.
     case pushes(Int)
-    /// A number of seconds that is used twice: first to open connections and widen windows, then to measure.
+    /// A number of seconds. The run takes twice this time: first to open connections and widen windows, then to
+    /// measure.
     case seconds(Double)
   }
 
@@ -24,17 +25,18 @@ enum EngineBenchmark {
     var rejected = 0
     /// Completed pushes without an answer.
     var unanswered = 0
-    /// Measured wall-clock seconds. For a number of pushes: from the first submission to the last completion.
+    /// Duration of the measurement in wall-clock seconds. For a number of pushes, it is the time from the first
+    /// submission to the last completion.
     var seconds = 0.0
     /// CPU time of this process (user and system) per push, in microseconds.
     var cpuPerPush = 0.0
-    /// Average number of pushes in flight on the connections, only for a number of seconds.
+    /// Average number of pushes in flight on the connections; 0 unless the extent is a number of seconds.
     var inFlight = 0.0
     /// The last error.
     var lastError: String?
   }
 
-  /// Pushes in one batch, and the limit of batches that wait or are in flight.
+  /// Number of pushes in one batch, and maximum number of batches that wait or are in flight.
   private static let batchSize = 500
   private static let batchesAhead = 8
   /// Sampling interval of the number in flight, in milliseconds. Samples at the arrival of answers would be too low.

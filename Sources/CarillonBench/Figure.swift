@@ -20,7 +20,7 @@ struct Figure: Sendable {
   var key: String
   /// Name for people.
   var name: String
-  /// `µs`, `B`, `/s`; empty for a ratio.
+  /// The unit, such as `µs`, `B` or `/s`; empty for a ratio.
   var unit: String
   /// The median of the samples, or a value that the part calculated.
   var value: Double

@@ -1,7 +1,7 @@
 import Histogram
 
-/// Latencies in an HdrHistogram: from 1 µs, with three significant digits. Its size does not depend on the number of
-/// values.
+/// Latencies in an HdrHistogram, from 1 µs and with three significant digits. The size of the histogram does not depend
+/// on the number of values.
 struct Latencies {
   private var histogram: Histogram<UInt32>
 

@@ -22,7 +22,7 @@ struct LimitComparison {
     pairs.sorted { Self.median(Self.ratios($0.value)) < Self.median(Self.ratios($1.value)) }.prefix(count).map(\.key)
   }
 
-  /// The limit with the lowest ratio, of those with the largest number of pairs.
+  /// The limit with the lowest ratio, among the limits with the largest number of pairs.
   private var shown: (limit: Int, pairs: [Pair]) {
     let most = pairs.values.map(\.count).max()
     let limit = toughest(pairs.count).first { pairs[$0]?.count == most } ?? 0

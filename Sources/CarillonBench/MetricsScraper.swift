@@ -5,7 +5,7 @@ import Synchronization
 
 /// Scrapes the metrics of a worker, like Prometheus: a connection and a `GET` each time.
 final class MetricsScraper: Sendable {
-  /// The worker's local port for metrics. It was free when it was chosen.
+  /// The worker's local port for metrics. The port was free when it was chosen.
   let port: UInt16
   private let isOver = Mutex(false)
 

@@ -4,8 +4,8 @@ import EventLoop
 import PushCore
 import Synchronization
 
-/// Sends at the highest rate of one connection for some time, with the limit that ``CongestionWindow`` finds or with a
-/// fixed one. `carillon-bench limits` compares them.
+/// Sends for some time at the highest rate of one connection, either with the limit that ``CongestionWindow`` finds or
+/// with a fixed limit. `carillon-bench limits` compares the two.
 enum RateBenchmark {
   /// The measured values after the warm-up.
   struct Result: Sendable {
@@ -17,10 +17,10 @@ enum RateBenchmark {
     var lastError: String?
   }
 
-  /// Pushes in one batch, and the minimum number that waits for the connection.
+  /// Number of pushes in one batch, and minimum number of pushes that wait for the connection.
   private static let batchSize = 500
   private static let ahead = 1000
-  /// Interval in milliseconds at which the time and the number in flight are checked.
+  /// Interval in milliseconds between checks of the time and of the number of pushes in flight.
   private static let interval = 20
 
   /// - Parameters:

@@ -1,6 +1,6 @@
 import Redis
 
-/// Execution times of commands by Redis' own clock, without reading, writing and the append-only file.
+/// Execution times of commands as Redis measures them, without the time for reading, writing and the append-only file.
 struct RedisCommands {
   /// Microseconds so far, by command.
   var microseconds: [String: Double] = [:]

@@ -2,7 +2,7 @@ import Redis
 
 /// The memory that a Redis uses for data.
 struct RedisMemory {
-  /// Bytes, without the current buffers of clients and of the append-only file.
+  /// Used memory in bytes, without the current buffers of clients and of the append-only file.
   var used: Double
 
   init(_ client: RedisClient) async throws {

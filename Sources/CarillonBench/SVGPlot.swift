@@ -12,13 +12,13 @@ struct SVGPlot: Sendable {
   var title: String
   var xLabel: String
   var yLabel: String
-  /// Whether the x axis is logarithmic. All x must then be above zero.
+  /// Whether the x axis is logarithmic. If so, all x values must be above zero.
   var isLogarithmic = false
   var series: [Series]
 
   private static let width = 760.0
   private static let height = 420.0
-  /// Margins for labels: left, above, for the line names on the right, and below.
+  /// Margins for the labels. The right margin has room for the names of the lines.
   private static let margin = (left: 76.0, top: 56.0, right: 190.0, bottom: 52.0)
   /// Colours that colour-blind people can distinguish (Okabe and Ito).
   private static let colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]

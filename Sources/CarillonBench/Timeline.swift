@@ -1,8 +1,8 @@
 /// Converts cumulative progress to rates.
 enum Timeline {
   /// - Parameters:
-  ///   - progress: completed work over seconds; neither value decreases.
-  ///   - interval: seconds for one rate. Longer if there is no sample in between.
+  ///   - progress: completed work over time in seconds; neither value decreases.
+  ///   - interval: duration in seconds over which a rate is calculated. It is longer if no sample lies in between.
   static func rates(_ progress: [(seconds: Double, done: Int)], every interval: Double) -> [(x: Double, y: Double)] {
     var points: [(x: Double, y: Double)] = []
     var begin: (seconds: Double, done: Int) = (0, 0)

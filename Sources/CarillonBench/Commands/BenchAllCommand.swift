@@ -91,7 +91,7 @@ struct BenchAllCommand: CarillonCommand {
         for await _ in numbers { break }
         return nil
       }
-      // The task that ends first cancels the other. The measurement stops its processes.
+      // The task that ends first cancels the other one. When the measurement is cancelled, it stops its processes.
       defer { group.cancelAll() }
       return try await group.next() ?? nil
     }

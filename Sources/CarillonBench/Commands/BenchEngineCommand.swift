@@ -64,7 +64,7 @@ struct BenchEngineCommand: CarillonCommand {
       return token.bytes
     }
     guard !list.isEmpty else { throw CommandError(.input, "\(tokens): no tokens") }
-    // An access token of FCM comes from a server. Its request is not part of the measurement.
+    // Gets the first authorization before the measurement, because an FCM access token comes from a server.
     _ = await channel.credential.firstAuthorization()
     let campaign = Campaign(
       id: "bench", app: app, audience: .users([]), payload: Self.body(of: payload, for: channel.service))

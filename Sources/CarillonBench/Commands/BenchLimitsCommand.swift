@@ -41,7 +41,7 @@ struct BenchLimitsCommand: CarillonCommand {
   @Option(help: "The seed of the simulator's random values.")
   var seed = UInt64.random(in: 0...UInt64(UInt32.max))
 
-  /// Number of fixed limits that are measured more than once.
+  /// Number of fixed limits that are measured again, those with the lowest ratio for the adaptive limit.
   private static let candidates = 2
   private static let limits = [1000, 500, 200, 100, 50, 20, 10, 5, 2, 1]
 
@@ -132,24 +132,24 @@ struct LimitSetting {
   }
 }
 
-/// Simulators of one setting, with everything that is needed to send to them.
+/// Simulators of one setting, with the credential and the files that are needed to send to them.
 struct LimitBench {
   let setting: LimitSetting
   let engine: PushEngineKind
-  /// libcurl closes a connection if a stream is refused, which happens when the limit falls. The usual reconnect delays
-  /// of a fleet are not part of this measurement.
+  /// Short reconnect delays. libcurl closes a connection if a stream is refused, which happens when the limit falls.
+  /// The usual delays of a fleet are not part of this measurement.
   private static let hasty = ReconnectBudget.Limits(
     spacing: 1_000_000, firstBackoff: 1_000_000, longestBackoff: 20_000_000, burst: 1000, refill: 1_000_000)
 
-  /// One simulator for each side, each with an event loop of its own. On a shared loop the side with the wider window
+  /// One simulator for each side, each with a separate event loop. On a shared loop, the side with the wider window
   /// would get a larger share.
   private let simulators: [Simulator]
   private let credential: ProviderTokenSource
   private let folder: URL
   private let roots: String
 
-  /// Seconds before the measurement: for the connection, and for more than ten round trips in which the adaptive limit
-  /// grows from one to a thousand.
+  /// Duration of the warm-up in seconds. It is enough to open the connection, and for more than ten round trips in
+  /// which the adaptive limit grows from one to a thousand.
   private var warmUp: Double { 1.5 + Double(setting.latency) * 0.012 }
 
   init(_ setting: LimitSetting, _ engine: PushEngineKind, seed: UInt64) async throws {
@@ -193,7 +193,7 @@ struct LimitBench {
 
   func stop() async {
     for simulator in simulators { await simulator.stop() }
-    // An error is ignored: nothing of value remains.
+    // An error is ignored, because the folder contains nothing of value.
     try? FileManager.default.removeItem(at: folder)
   }
 }

@@ -1,7 +1,7 @@
 import CommandSupport
 
-/// The native engine with answers after 50 ms. Streams divided by latency is the ceiling; the part measures the reached
-/// share.
+/// The native engine with a latency of 50 ms. The ceiling is the number of streams divided by the latency. The part
+/// measures which share of the ceiling the engine reaches.
 struct CeilingPart: BenchPart {
   private static let milliseconds = 50
   private static let streams = 1000
@@ -36,7 +36,7 @@ struct CeilingPart: BenchPart {
           "ceiling.native.\(connections)",
           "native engine, \(Self.milliseconds) ms, \(connections) × \(Self.streams) streams, share of the ceiling", "",
           samples: runs.map { $0.perSecond / ceiling(connections) }))
-      // The rest is lost to unused streams of the window, or to answers that take longer than the latency.
+      // The remaining share is lost to unused streams of the window, or to answers that take longer than the latency.
       try report.add(
         Figure(
           "ceiling.native.\(connections).streams",

@@ -4,8 +4,8 @@ import Foundation
 import PushCore
 import Redis
 
-/// Hundreds of clients that dequeue, claim and release slices of one campaign as fast as one Redis allows. This
-/// measures the cost of claims and conflicts between clients.
+/// Hundreds of clients that dequeue, claim and release slices of one campaign as fast as one Redis allows. The part
+/// measures the cost of claims and of conflicts between clients.
 struct ClaimsPart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     let devices = BenchDevices(count: 10_000, seed: settings.seed)
@@ -61,7 +61,7 @@ private struct ClaimTally: Sendable {
   var empty = 0
   /// Dequeued slices that another client held.
   var held = 0
-  /// Durations of dequeue and claim together.
+  /// Durations of dequeue and claim together, in milliseconds.
   var milliseconds: [Double] = []
 
   static func += (left: inout ClaimTally, right: ClaimTally) {

@@ -5,13 +5,13 @@ import Foundation
 import PushCore
 import Redis
 
-/// A campaign whose sealed targets wait for their time. Until then one user in a hundred opts out, logs out, loses a
-/// device to another user, or is erased. The part measures the cost of the check of each target and verifies the
-/// outcomes.
+/// A campaign whose sealed targets wait for their send time. Before that time, one user in a hundred opts out, logs
+/// out, loses a device to another user, or is erased. The part measures the cost of checking each target and verifies
+/// the outcomes.
 struct DeparturesPart: BenchPart {
   /// One user in this number departs.
   private static let share = 100
-  /// Seconds until the campaign's time. Expansion and departures must end before.
+  /// Time in seconds until the campaign's send time. Expansion and departures must end before that time.
   private static let patience = 6.0
   private static let interval = Duration.milliseconds(20)
 
@@ -41,7 +41,7 @@ struct DeparturesPart: BenchPart {
     let worker = try await world.startWorker(
       "w", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
     let store = redis.store
-    // Whole seconds, like local times.
+    // The send time is a whole second, like local times.
     let delay = Self.patience * max(1, Double(devices.count) / 200_000)
     let due = (WallClock.now + delay).rounded(.up)
     var job = CampaignRun.job("campaign")

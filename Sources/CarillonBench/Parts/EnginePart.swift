@@ -4,7 +4,7 @@ import Foundation
 /// Cost of one push: h2load, a bare libcurl loop in C and both engines in turn, each on one connection to the same
 /// simulator. CPU time is that of the whole process, including its start.
 struct EnginePart: BenchPart {
-  /// The same number as for h2load and the loop.
+  /// Number of streams of both engines, the same as for h2load and the loop.
   private static let streams = 500
   private static let tokens = 10_000
 
@@ -74,8 +74,8 @@ struct EngineBench: Sendable {
     var rate: Double
   }
 
-  /// h2load may begin before it has read that a connection starts with one stream. Then up to 99 of its first hundred
-  /// requests are refused.
+  /// Maximum number of requests of h2load that may be refused. h2load may begin before it has read that a connection
+  /// starts with one stream, so up to 99 of its first hundred requests are refused.
   private static let refused = 99
 
   let world: BenchWorld
@@ -94,7 +94,8 @@ struct EngineBench: Sendable {
     return Sample(cpu: end.cpuMicroseconds / Double(requests), rate: rate)
   }
 
-  /// Returns the number of requests. Clients with libcurl cost ten times as much per push, so their start matters less.
+  /// Returns the number of requests. Clients with libcurl need ten times as much CPU time per push, so the cost of
+  /// their start matters less.
   private func count(_ client: Client) -> Int {
     client == .loop || client == .curl ? max(1, requests / 5) : requests
   }

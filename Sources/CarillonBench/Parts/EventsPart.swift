@@ -6,7 +6,7 @@ import Redis
 /// Events on the registrations list that one worker applies: alone, and while it sends a campaign.
 struct EventsPart: BenchPart {
   private static let interval = Duration.milliseconds(10)
-  /// Events of one command.
+  /// Number of events of one command.
   private static let page = 500
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
@@ -36,7 +36,7 @@ struct EventsPart: BenchPart {
       Figure("events.beside", "\(name) beside a campaign: applied a second", "/s", samples: beside.map(\.rate)))
   }
 
-  /// Result for one batch of events.
+  /// Result of one batch of events.
   private struct Run {
     var rate: Double
     /// Microseconds per event.

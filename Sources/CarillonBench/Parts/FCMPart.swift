@@ -11,7 +11,7 @@ struct FCMPart: BenchPart {
   private static let tokens = 10_000
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
-    // A project and a device without a limit.
+    // Removes the limits of the project and of the device.
     let knobs = ["messagesPerMinute", "deviceMessagesPerMinute", "deviceMessagesPerHour"].flatMap {
       ["--knob", "fcm.\($0)=1000000000"]
     }

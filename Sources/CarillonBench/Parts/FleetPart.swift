@@ -6,10 +6,10 @@ import Redis
 
 /// Cost of idle workers: few and many, without campaigns and with paused ones.
 struct FleetPart: BenchPart {
-  /// Number of workers for which this machine has room.
+  /// Maximum number of workers, for which the machine has enough memory.
   private static let most = 60
   private static let campaigns = 10
-  /// Factor for `--seconds`. The measured values are small, and new workers need some time to become idle.
+  /// Factor for `--seconds`, because the measured values are small and new workers need some time to become idle.
   private static let patience = 4.0
 
   /// Resource usage of a fleet so far.

@@ -55,8 +55,8 @@ struct GrowthPart: BenchPart {
       Figure(
         "growth.worker.ratio", "worker, peak memory, \(largest.grouped) / \(smallest.grouped) targets", "",
         value: peak(largest) / peak(smallest)))
-    // A worker keeps data of the last three seconds. A shorter campaign does not fill it, so small sizes are not
-    // comparable.
+    // A worker stores data of the last three seconds. A shorter campaign does not reach the full amount, so small sizes
+    // are not comparable.
     for (size, next) in zip(sizes, sizes.dropFirst()) where sizes.count > 2 {
       try report.add(
         Figure(

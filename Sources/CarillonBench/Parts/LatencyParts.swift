@@ -16,7 +16,7 @@ struct UrgentPart: BenchPart {
     let scene = try await LatencyScene(world, devices)
     var bulk: [String] = []
     var begun = 0
-    // One campaign runs and the next one waits, so that no moment is without a campaign.
+    // One campaign runs and the next one waits, so that a campaign is running at any time.
     func feed() async throws {
       while let first = bulk.first, try await scene.hasEnded(first) { bulk.removeFirst() }
       while bulk.count < 2 {

@@ -7,8 +7,8 @@ import PushWorker
 import Redis
 import Synchronization
 
-/// Hundreds of workers on a cluster that do everything except sending: claims, expansions, commits, heartbeats. It
-/// measures the cost per push on each server, and the cost of idle workers.
+/// Hundreds of workers on a cluster that do everything except sending: claims, expansions, commits, heartbeats. The
+/// part measures the cost per push on each server, and the cost of idle workers.
 struct ScalePart: BenchPart {
   private static let dataServers = 3
   private static let chunk = 5000
@@ -149,7 +149,7 @@ private final class SimulatedFleet: Sendable {
   func end() { campaignHasEnded.store(true, ordering: .relaxed) }
 }
 
-/// A worker in its communication with Redis, without a push service.
+/// Simulation of a worker: it communicates with Redis like a worker, but uses no push service.
 private actor SimulatedWorker {
   private static let beat = Duration.seconds(2)
   private static let lease = 6000
@@ -162,7 +162,7 @@ private actor SimulatedWorker {
   let name: String
   private let store: CampaignStore
   private let redis: RedisClient
-  /// Durations of the heartbeats.
+  /// Durations of the heartbeats, in milliseconds.
   private(set) var milliseconds: [Double] = []
   private let fleet: SimulatedFleet
 

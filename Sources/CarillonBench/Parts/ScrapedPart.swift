@@ -8,7 +8,7 @@ struct ScrapedPart: BenchPart {
     let devices = BenchDevices(count: settings.targets, seed: settings.seed)
     var runs: [Bool: [CampaignRun.Result]] = [:]
     for round in 0..<settings.rounds {
-      // The order changes each round, so that neither variant always gets the warmer machine.
+      // The order changes each round, so that neither variant always runs second on a warm machine.
       for isScraped in round % 2 == 0 ? [false, true] : [true, false] {
         report.progress(
           "scraped: \(isScraped ? "every second" : "never"), round \(round + 1) of \(settings.rounds)")

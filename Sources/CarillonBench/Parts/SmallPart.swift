@@ -11,7 +11,7 @@ struct SmallPart: BenchPart {
   private static let interval = Duration.milliseconds(10)
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
-    // Four of five devices are the first ones of their users.
+    // Four of five devices are first devices of their users.
     let devices = BenchDevices(count: Self.users * 5 / 4, seed: settings.seed)
     report.progress("small: \(Self.users.grouped) users in \(Self.partitions.grouped) partitions")
     let redis = try await world.startRedis(devices, partitions: Self.partitions)

@@ -8,11 +8,11 @@ struct TakeoverPart: BenchPart {
   private static let fleet = 3
   private static let mostSamples = 40
 
-  /// The result of a death, in ms after it.
+  /// The times of a takeover, in ms after the death of the worker.
   private struct Takeover {
-    /// The dead worker's list was empty: other workers had detected the death.
+    /// Time at which the dead worker's list was empty, because other workers had detected the death.
     var found: Double
-    /// Every slice of the dead worker was on another worker's list, or counted.
+    /// Time at which every slice of the dead worker was on another worker's list, or counted.
     var held: Double
   }
 
@@ -49,8 +49,8 @@ struct TakeoverPart: BenchPart {
         _ = try await redis.client.command("LPUSH", redis.store.keys.campaigns, job)
       }
     }
-    // A Redis that was just started may have lost writes. For one lease after the start, six seconds, workers leave
-    // expired claims to their former owners.
+    // A Redis that was just started may have lost writes. Workers therefore leave expired claims to their former owners
+    // for one lease (6 s) after the start.
     try await Task.sleep(for: .seconds(7))
     var random = SplitMix(state: settings.seed)
     var takeovers: [Takeover] = []
@@ -87,7 +87,7 @@ struct TakeoverPart: BenchPart {
 
   /// Waits until other workers have every slice of a dead worker.
   ///
-  /// - Returns: `nil` if it held none.
+  /// - Returns: `nil` if the dead worker held no slice.
   private func watch(
     _ store: CampaignStore, from victim: String, to heirs: [String], since died: Double, _ witness: BenchProcess
   ) async throws -> Takeover? {
@@ -98,7 +98,7 @@ struct TakeoverPart: BenchPart {
       if found == nil, try await store.slices.processing(of: victim).isEmpty { found = (WallClock.now - died) * 1000 }
       for heir in heirs { left.subtract(try await store.slices.processing(of: heir)) }
       // A slice that was counted between two checks was also taken over. A slice that the dead worker had already
-      // closed is on a list only for a moment.
+      // closed appears on a list only for a moment.
       left = try await store.slices.uncounted(left)
       return left.isEmpty
     }
