@@ -18,7 +18,7 @@ struct CampaignProgress {
   }
 
   /// Sets the initial count when the worker takes the campaign. With `start`, the campaign is served next, but does not
-  /// block the other campaigns until it has sent as many pushes as they have.
+  /// block the other campaigns until its count reaches theirs.
   mutating func startServing(at start: Int) { served = max(served, start) }
 
   mutating func noteServed(_ pushes: Int) { served += pushes }

@@ -17,7 +17,7 @@ struct CampaignSchedule {
     start = record.start
     expiration = record.delivery.expiration
     self.zones = zones
-    // 0 requests one delivery attempt at any time; it is not a time. A duration counts from each device's own send
+    // An expiration of 0 is not a time: it requests one delivery attempt. A duration counts from each device's own send
     // time.
     var expires = record.delivery.expiration == 0 ? nil : record.delivery.expiration
     if case .after = campaign.message.expiration, campaign.delivery.timing.isPerDevice { expires = nil }

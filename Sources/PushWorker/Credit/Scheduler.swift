@@ -98,7 +98,8 @@ enum Scheduler {
       guard entry.condition.isSending, allowance > 0 else { return 0 }
       // One push at a time is enough to find out when the pool can send again.
       if entry.condition.isStuck { return entry.targets.unanswered == 0 ? 1 : 0 }
-      // If two searches ran at the same time, each would count a death of the worker that the other caused.
+      // Only one search runs at a time. Otherwise each search would also count the deaths of the worker that the other
+      // search caused.
       if entry.condition.isBisecting, let bisecting, bisecting < entry.slot { return 0 }
       var reserved = 0
       for other in campaigns {
@@ -126,8 +127,8 @@ enum Scheduler {
     Demand(entries).credit(for: entry, budget)
   }
 
-  /// Returns the initial number of sent pushes of a campaign: the lowest number in its lane and pool. The campaign then
-  /// goes next, but does not block the others until it has sent as many pushes.
+  /// Returns the initial number of sent pushes of a campaign: the lowest number in its lane and pool. With this number,
+  /// the campaign goes next, but does not block the others until its count reaches theirs.
   static func start(of account: CreditBudget.Account, among entries: [Entry]) -> Int {
     entries.lazy.filter { $0.account == account && $0.targets.wants > 0 }.map(\.served).min() ?? 0
   }

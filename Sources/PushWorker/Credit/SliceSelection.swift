@@ -96,8 +96,9 @@ final class SliceSelection {
   /// Maximum average number of targets of a slice in a batch. With more targets, round trips are not the main cost.
   static let fewTargets = 32
 
-  /// Returns the number of slices of a campaign to take with one call. It is one, unless the slices have few targets.
-  /// It is at most half of the worker's share of the remaining slices, because all workers share the end of a campaign.
+  /// Returns the number of slices of a campaign to take with one call. The number is one, unless the slices have few
+  /// targets. It is at most half of the worker's share of the remaining slices, because all workers share the end of a
+  /// campaign.
   ///
   /// - Parameters:
   ///   - targets: Estimated targets of a slice of the campaign; `nil` if unknown.

@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// A worker's membership in the fleet: its instance, its subscription, and its last heartbeat. Times are
+/// A worker's membership in the fleet: its instance, its subscription, and its last heartbeat. Times are in ns of
 /// `EventLoop.now`. Confined to the worker's loop.
 final class FleetMembership {
   /// The name of the worker, and the random id of this process.

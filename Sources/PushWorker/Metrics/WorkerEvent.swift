@@ -79,7 +79,7 @@ public enum WorkerEvent: Sendable {
   case closed(slice: SliceReference, targets: Int)
   /// An operation failed and is retried. Contains the slice, if the error concerns one.
   case error(String, slice: SliceReference?)
-  /// The store is being repartitioned: nothing begins until that is done.
+  /// The store is being repartitioned: no campaign begins until the repartitioning is done.
   case storeLocked
   /// The repartitioning is done.
   case storeUnlocked

@@ -62,8 +62,8 @@ final class RateService: WorkerPart {
     return context.facts.limits.allowance
   }
 
-  /// Returns the number of targets of a campaign that the worker needs to hold; `nil` if the window limits the campaign
-  /// more than a rate does.
+  /// Returns the number of targets of a campaign that the worker needs to hold; `nil` if the window is the tighter
+  /// limit.
   func enough(of context: CampaignContext) -> Int? {
     guard !context.facts.limits.isEmpty, let ahead = context.facts.limits.ahead else { return nil }
     return ahead < 2 * environment.configuration.window ? ahead : nil

@@ -11,7 +11,7 @@ struct TrialLease {
   private(set) var answer: GuardTrialAnswer?
   /// `EventLoop.now` of the last answer.
   private var heardAt: UInt64 = 0
-  /// `EventLoop.now` since which the answers of Redis are the same.
+  /// `EventLoop.now` since which the answers of Redis have not changed.
   private var quietSince: UInt64 = 0
   private(set) var isAsking = false
   private(set) var askedAt: UInt64 = 0

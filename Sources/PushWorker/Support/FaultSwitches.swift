@@ -36,7 +36,7 @@ public struct FaultSwitches: Sendable {
     case fenceIgnored
     /// Answers that Redis has not recorded yet are treated as targets in doubt.
     case resendsUnrecorded
-    /// Deferred answers are carried out, whatever the guard decides.
+    /// Deferred answers are recorded with their effects on devices, whatever the guard decides.
     case guardDeaf
   }
 

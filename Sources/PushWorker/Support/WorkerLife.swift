@@ -2,9 +2,9 @@
 struct WorkerLife {
   private enum Phase: Int, Comparable {
     case working
-    /// Nothing new is taken; pushes in flight are finished.
+    /// The worker takes nothing new, and finishes the pushes in flight.
     case stopping
-    /// The worker holds nothing any more.
+    /// The worker has released all its slices.
     case finished
     /// The worker's run is about to return.
     case ended

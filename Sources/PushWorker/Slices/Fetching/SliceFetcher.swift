@@ -69,7 +69,7 @@ final class SliceFetcher: WorkerPart {
     while !slices.taken.isEmpty { await waitForClaim() }
   }
 
-  /// Returns whether a worker that drains, or whose store is locked, has nothing left to do.
+  /// Returns whether a worker that drains, or whose store is locked, has finished all work.
   private func isDone() async throws -> Bool {
     guard slices.taken.isEmpty else { return false }
     switch environment.storeLock {

@@ -245,8 +245,8 @@ struct SliceCommitter: WorkerPart {
     try await sender.send(session, sent)
   }
 
-  /// Returns a target in doubt as it is sent again: marked as ambiguous (sent and not answered), because its earlier
-  /// owner may have sent it. A withheld target is not marked.
+  /// Marks a target in doubt as ambiguous (sent and not answered), because its earlier owner may have sent it, and
+  /// returns the target. A withheld target is not marked.
   private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
     var target = target
     if session.targets.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }

@@ -185,7 +185,7 @@ final class SliceSession {
 
   // MARK: Targets
 
-  /// Removes a target from those in flight, after its outcome was queued.
+  /// Removes a target from the targets in flight, after its outcome was queued.
   func end(_ index: Int) {
     targets.underWay.end(index, granted: claim.granted)
     pending.outcomes.markUntold(index)
