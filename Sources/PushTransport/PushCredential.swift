@@ -53,8 +53,8 @@ public enum PushAuthorization: Sendable, Equatable {
   /// Client certificate in the TLS handshake, without a header.
   case certificate(TLSIdentity, generation: Int)
 
-  /// Generation of the token or certificate. It distinguishes answers about an older one from answers about the present
-  /// one.
+  /// Generation of the token or certificate. It distinguishes answers about an older authorization from answers about
+  /// the present one.
   public var generation: Int {
     switch self {
     case .token(let token): token.generation

@@ -12,10 +12,10 @@ public import PushCore
 /// the window by a share. The share doubles with each round while answers are fast, and is smaller if the latency is
 /// near the limit of ``LatencyGauge``. Above this limit, the window does not grow.
 ///
-/// If answers stay late, the cause may be a queue or a longer network path. Latencies alone do not show which of the
-/// two it is. As in BBR, the window is therefore narrow for two round trips. The latency in this time is the latency of
-/// the path, and the window then becomes as wide as this path allows. Errors narrow the window by half of their share,
-/// as in DCTCP. If all pushes fail, the window halves each round trip. A few errors have no effect (``ErrorShares``).
+/// If answers stay late, the cause may be a queue or a longer network path. Latencies alone can't distinguish the two.
+/// As in BBR, the window is therefore narrow for two round trips. The latency in this time is the latency of the path,
+/// and the window then becomes as wide as this path allows. Errors narrow the window by half of their share, as in
+/// DCTCP. If all pushes fail, the window halves each round trip. A few errors have no effect (``ErrorShares``).
 ///
 /// The latency is measured from the time when the connection began to send the push. Waiting in this process, for a
 /// free stream or for a turn, does not depend on the server.

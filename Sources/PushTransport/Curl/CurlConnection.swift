@@ -191,7 +191,7 @@ final class CurlConnection: PushConnection {
 
   /// Reports that the connection was ended because of its certificate.
   ///
-  /// - Returns: whether it was ended for this reason before anything on it was processed.
+  /// - Returns: whether the connection was ended for this reason before the service processed any push on it.
   private func noteRefusal(_ error: CurlError) -> Bool {
     guard authorization.identity != nil else { return false }
     let generation = authorization.generation

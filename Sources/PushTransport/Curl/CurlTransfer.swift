@@ -183,8 +183,8 @@ private func readBody(
   }
 }
 
-/// CURLOPT_PREREQFUNCTION: called when the transfer has its connection, before anything is sent. `ABORT` makes it fail
-/// (CURLE_ABORTED_BY_CALLBACK).
+/// CURLOPT_PREREQFUNCTION: called when the transfer has its connection, before anything is sent. `ABORT` makes the
+/// transfer fail (CURLE_ABORTED_BY_CALLBACK).
 private func askToSend(
   _ data: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
 ) -> Int32 {
@@ -194,8 +194,8 @@ private func askToSend(
   }
 }
 
-/// CURLOPT_SEEKFUNCTION: libcurl wants to send the body again after a stream was reset. This result makes it fail with
-/// CURLE_SEND_FAIL_REWIND instead of sending the push twice without notice.
+/// CURLOPT_SEEKFUNCTION: libcurl wants to send the body again after a stream was reset. With this result, the transfer
+/// fails with CURLE_SEND_FAIL_REWIND. Otherwise libcurl would send the push twice without notice.
 private func refuseSeek(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
 
 /// CURLOPT_WRITEFUNCTION: a result below the number of bytes makes the transfer fail (CURLE_WRITE_ERROR).

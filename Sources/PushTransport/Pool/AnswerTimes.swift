@@ -8,8 +8,8 @@ public struct AnswerTimes: Sendable, Equatable {
     5_000_000_000, 10_000_000_000, 30_000_000_000,
   ]
 
-  /// This is not a SIMD vector, because Swift 6.3 has an error: if an async function stores such a vector, the program
-  /// writes beyond the end of the task's memory. AddressSanitizer found this in a test.
+  /// The counters are not a SIMD vector, because of an error in Swift 6.3: if an async function stores such a vector,
+  /// the program writes beyond the end of the task's memory. AddressSanitizer found this in a test.
   private var counters = InlineArray<13, UInt64>(repeating: 0)
   /// Sum of all latencies in nanoseconds.
   public private(set) var sum: UInt64 = 0

@@ -21,7 +21,7 @@ public final class ConnectionPool: Sendable {
     public var service: any PushService
     /// Policy of the service for its connections; by default ``PushCore/PushService/connectionPolicy``.
     package var policy: ConnectionPolicy
-    /// Maximum number of connections, without the one for unproven pushes; at least 1.
+    /// Maximum number of connections, not counting the connection for unproven pushes; at least 1.
     public var connections: Int
     /// Maximum number of streams on one connection.
     public var maximumStreams: Int

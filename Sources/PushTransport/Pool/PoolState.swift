@@ -18,7 +18,7 @@ public struct PoolState: Sendable, Equatable {
 
   /// Number of connections on which the service has accepted a push.
   public var open: Int { connections.count { $0.phase == .established } }
-  /// Number of pushes sent without an answer yet.
+  /// Number of sent pushes without an answer.
   public var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
   /// Number of connections opened since the start.
   public var openings: Int { connections.reduce(0) { $0 + $1.openings } }
@@ -45,7 +45,7 @@ public struct ConnectionState: Sendable, Equatable {
   public var address: String?
   /// Age of the connection in nanoseconds at the time of this state; `nil` if the connection is closed.
   public var age: UInt64?
-  /// Number of pushes sent without an answer yet, including those on its predecessors.
+  /// Number of pushes without an answer on this connection and its predecessors.
   public var inFlight = 0
   /// Number of pushes that may be in flight, as of the last answers.
   public var window = 1

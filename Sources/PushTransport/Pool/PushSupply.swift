@@ -28,7 +28,7 @@ protocol PushSupply: AnyObject, Sendable {
 enum PushSupplied: Sendable {
   /// Pushes to send.
   case pushes(PushBatch.Part)
-  /// There is nothing that the engine may send. The supply wakes the engine when there is.
+  /// There is nothing that the engine may send. The supply wakes the engine when new pushes arrive.
   case nothing
   /// There is nothing to send for this number of nanoseconds. The engine must ask again after that.
   case wait(UInt64)

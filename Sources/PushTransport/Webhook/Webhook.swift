@@ -58,7 +58,7 @@ public struct Webhook: Sendable, Equatable {
   ///   - event: id of the event, which is the same in every retry.
   ///   - body: JSON.
   ///   - timestamp: UNIX seconds.
-  /// - Returns: the reason why the receiver did not accept the event; `nil` if it did.
+  /// - Returns: the reason why the receiver did not accept the event; `nil` for success.
   public func deliver(event: String, body: [UInt8], timestamp: Int) async -> String? {
     var request = HTTPExchange.Request(
       method: "POST", path: "",
