@@ -155,7 +155,7 @@ public final class HTTP2Session {
     try reset(streamID: stream.id, error: error)
   }
 
-  /// Sends RST_STREAM for a stream that may be gone, as some servers do.
+  /// Sends RST_STREAM for a stream that may be gone. Some servers behave like this.
   public func reset(streamID: Int32, error: HTTP2ErrorCode) throws {
     try HTTP2Error.check(
       "reset a stream", nghttp2_submit_rst_stream(handle, Self.noFlags, streamID, error.rawValue))

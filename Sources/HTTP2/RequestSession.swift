@@ -17,7 +17,7 @@ public final class RequestSession {
     public var mark: Int
     /// The time at which the request was opened, in the caller's nanoseconds.
     public var startedAt: UInt64
-    /// The status of a complete answer; 0 if there is no answer, or if the answer was malformed (RFC 9113 section
+    /// The status of a complete answer; 0 without an answer, and for an answer that was malformed (RFC 9113 section
     /// 8.1.1) or truncated. An answer is truncated if its stream or connection ended before END_STREAM.
     public var status: UInt16
     /// Delay of a `retry-after` field in seconds; 0 without the field. If the field has a date, the delay counts from
@@ -153,8 +153,8 @@ public final class RequestSession {
   /// Returns whether a request can be opened and sent now. If not, the peer must send something first, or output must
   /// be written first.
   ///
-  /// - Parameter bodyCount: Bytes of the body. A body larger than the peer's window can be opened only while no other
-  ///   request is open. If it had to wait in that case too, no event would ever wake the caller.
+  /// - Parameter bodyCount: Bytes of the body. A request whose body is larger than the peer's window can be opened only
+  ///   while no other request is open. If it had to wait in that case too, no event would ever wake the caller.
   public func canOpen(bodyCount: Int) -> Bool {
     table.hasFree && hasRoom && !isGoingAway && !isTerminated && !isExhausted
       && table.openCount < peerMaxConcurrentStreams && (connectionWindow >= bodyCount || table.openCount == 0)
