@@ -9,8 +9,8 @@ import EventLoop
 ///
 /// A server may report that it is a replica (`READONLY`, `MASTERDOWN`) or that it is loading its data. The client then
 /// closes the connection, because the name may now lead to another server. From then on, it accepts only a server that
-/// takes writes, until it finds one. The caller gets such a refusal as an answer and decides what to do. The client
-/// also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses the present
+/// takes writes, until it finds one. The caller gets such a refusal as an answer and must handle it. The client also
+/// closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses the present
 /// content of the password file.
 ///
 /// If the URL names sentinels, the client asks them for the primary before every connection, and listens to them. When

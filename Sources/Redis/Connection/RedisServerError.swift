@@ -74,10 +74,10 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
 
   public var description: String { "\(code.rawValue) \(message)" }
 
-  /// Returns the refusal of a command within a script. Before Redis 7, it is inside an error of the script, after one
-  /// or two positions: "ERR Error running script (call to f_…): @user_script:3: WRONGTYPE Operation …", "ERR Error
-  /// running script (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed …" (scripting.c,
-  /// luaCallFunction).
+  /// Returns the refusal of a command within a script. Before Redis 7, the refusal is inside an error of the script,
+  /// after one or two positions in the script: "ERR Error running script (call to f_…): @user_script:3: WRONGTYPE
+  /// Operation …", "ERR Error running script (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed
+  /// …" (scripting.c, luaCallFunction).
   ///
   /// - Returns: `nil` if Redis refused no command, so that the script itself is wrong.
   private static func refusal(inScript line: String) -> String? {
