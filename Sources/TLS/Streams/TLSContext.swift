@@ -112,8 +112,8 @@ public final class TLSContext: @unchecked Sendable {
   private func use(_ identity: TLSIdentity) throws {
     let chain = try PEM.certificates(in: identity.certificateChainPEM)
     defer { chain.forEach { X509_free($0) } }
-    // SSL_CTX_use_certificate(3) and SSL_CTX_use_PrivateKey(3) take their own references. SSL_CTX_add1_chain_cert is a
-    // macro that calls SSL_CTX_ctrl; its `1` means the same.
+    // SSL_CTX_use_certificate(3) and SSL_CTX_use_PrivateKey(3) take their own references. So does
+    // SSL_CTX_add1_chain_cert, a macro that calls SSL_CTX_ctrl with these arguments.
     guard SSL_CTX_use_certificate(handle, chain[0]) == 1 else { throw TLSError.last("use the certificate") }
     for intermediate in chain.dropFirst() {
       guard SSL_CTX_ctrl(handle, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(intermediate)) == 1 else {

@@ -122,7 +122,8 @@ public final class TLSStream: ByteStream {
       throw TLSError(operation: operation(), reason: String(cString: strerror(systemError)))
     default:
       var error = TLSError.last(operation())
-      // The text "certificate verify failed" does not name the cause, but the result of the verification does.
+      // Reads the cause from the result of the verification, because the text "certificate verify failed" does not name
+      // it.
       let verification = SSL_get_verify_result(ssl)
       if !isReady, verification != Int(X509_V_OK) {
         error.certificateProblem = .init(verification: verification)
