@@ -169,7 +169,7 @@ final class ServerCore: Sendable {
     return MHD_queue_response(connection, UInt32(response.status), made)
   }
 
-  /// The context of the content reader. The response keeps it, and frees it at its end.
+  /// The context of the content reader. The response owns the context, and frees it when the response ends.
   private final class Reader {
     let writer: HTTPBodyWriter
     let connection: ConnectionHandle
