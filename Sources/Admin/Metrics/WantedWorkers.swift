@@ -5,8 +5,8 @@ import PushCore
 ///
 /// The remaining targets of a campaign are its unfinished slices, including held ones, times the average size of its
 /// finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only as many workers
-/// as its rate, and more workers than slices are useless. While a push service is in trouble, the number does not
-/// change, because more workers would only add load.
+/// as its rate requires, and more workers than slices are useless. While a push service is in trouble, the number does
+/// not change, because more workers would only add load.
 public struct WantedWorkers: Sendable, Equatable {
   public var workers: Int
   public var live: Int
@@ -69,7 +69,7 @@ public struct WantedWorkers: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - whole: the campaign's targets.
-  ///   - left: its remaining targets.
+  ///   - left: the campaign's remaining targets.
   private static func limit(of rate: CampaignRate?, whole: Int, left: Int, at now: Int) -> Double {
     switch rate {
     case .perSecond(let rate)?: rate
