@@ -139,7 +139,8 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   public var silentAfterRequests = 0
   /// Each connection gets a GOAWAY after this many requests; 0 for never.
   public var goAwayAfterRequests = 0
-  /// Number of most recently opened streams that a GOAWAY declares unprocessed. Answered streams are never among them.
+  /// Number of most recently opened streams that the GOAWAY of ``goAwayAfterRequests`` declares unprocessed. Answered
+  /// streams are never among them.
   public var goAwayUnprocessed = 0
   /// Age in seconds at which a connection gets GOAWAY (NO_ERROR); 0 for never. Applies to new connections.
   public var connectionSeconds = 3600
