@@ -18,7 +18,8 @@ struct EventsPart: BenchPart {
       let redis = try await world.startRedis(devices)
       let worker = try await world.startWorker(
         "events", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
-      // After a restart of Redis workers do nothing for some time, because other workers may know of lost writes.
+      // After a restart of Redis, workers take and send nothing new for the grace period of 3 s, because other workers
+      // may have to replay lost writes.
       try await Task.sleep(for: .seconds(4))
       alone.append(try await run(devices.count / 2, round: 2 * round, redis, worker))
       _ = try await redis.client.command(

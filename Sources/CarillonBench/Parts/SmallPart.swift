@@ -20,7 +20,8 @@ struct SmallPart: BenchPart {
     for number in 0..<Self.workers {
       workers.append(try await world.startWorker("small-\(number)", simulator, redis, environment: [:]))
     }
-    // After a restart of Redis workers do nothing for some time, because other workers may know of lost writes.
+    // After a restart of Redis, workers take and send nothing new for the grace period of 3 s, because other workers
+    // may have to replay lost writes.
     try await Task.sleep(for: .seconds(4))
     var runs: [Run] = []
     for round in 0...settings.rounds {

@@ -2,8 +2,8 @@ import CommandSupport
 
 /// Whole campaigns, from LPUSH to completed, by engine and by the kind of stored results.
 struct WholeCampaignPart: BenchPart {
-  /// The kinds of stored results, by engine. The curl engine needs so much CPU time that the kind of results hardly
-  /// matters, so one kind is sufficient.
+  /// The kinds of stored results, by engine. With the curl engine, the kind of results hardly changes the total CPU
+  /// time, so one kind is sufficient.
   private static let modes = ["native": ["none", "failures", "all"], "curl": ["failures"]]
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
