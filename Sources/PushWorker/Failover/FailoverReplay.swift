@@ -77,8 +77,8 @@ struct FailoverReplay {
   /// that other workers can replay their writes. Workers try to connect at least once a second, and the check and the
   /// replay take about 100 ms.
   static let grace: UInt64 = 3_000_000_000
-  /// Time in ms without a heartbeat of any worker after which either no worker was running or Redis was unreachable. An
-  /// idle worker sends a heartbeat every 2.5 s.
+  /// Time in ms. If Redis has had no heartbeat of any worker for this time, no worker was running or Redis was
+  /// unreachable. An idle worker sends a heartbeat every 2.5 s.
   static let silence = 4000
   /// Maximum age in ms at which a missing campaign is activated again. The age counts up to the last check of its
   /// server. Redis loses only the end of its log. An older campaign is missing for another reason, and workers must not
