@@ -36,8 +36,7 @@ struct JobLint {
       lint.removeUnresolved()
       lint.add([Self.finding(error)], in: bytes)
     } catch let error as JobError {
-      lint.removeUnresolved()
-      lint.add([Finding(.job, error.field, error.message, hint: error.hint)], in: bytes)
+      refuse(bytes, for: error)
     } catch let error as JSONSyntaxError {
       throw error
     } catch {
@@ -62,7 +61,9 @@ struct JobLint {
     return .joined(lints)
   }
 
-  private mutating func lookUp(
+  /// Adds the errors that `submit` would get from the store. Not inlined: the optimizer of Swift 6.3.1 crashes on the
+  /// larger function (`CoroSplit`, with an error that crosses an `await`).
+  @inline(never) private mutating func lookUp(
     _ bytes: [UInt8], _ tools: [any PushServiceTools], _ apps: JobApps, _ now: Int, _ store: CampaignStore
   ) async throws {
     let resolved = try await store.campaigns.resolve(bytes)
@@ -70,20 +71,27 @@ struct JobLint {
       lint = try Self.lint(bytes, resolved: resolved, as: nil, app: nil, tools, apps, now: now)
     }
     try Task.checkCancellation()
-    let isValid = lint.findings(.error).isEmpty
-    let judgement: CampaignJob.Judgement
-    do {
-      judgement = try CampaignJob.judge(resolved, apps, now: now)
-    } catch {
-      if isValid { throw error }
-      return
-    }
+    guard let judgement = try judge(resolved, apps, now) else { return }
     // If all errors of `lint` concern the times of the job, `judge` succeeds. The store then checks the job too,
     // because `submit` reports errors in times last.
     try await store.queue.check(judgement.campaign)
-    guard isValid else { return }
-    if let untimely = judgement.untimely { throw untimely }
+    guard lint.findings(.error).isEmpty else { return }
+    if let untimely = judgement.untimely { return refuse(bytes, for: untimely) }
     lint.add(try await AttributeWarnings(store: store).find(in: judgement.campaign), in: bytes)
+  }
+
+  /// Judges a job without its store.
+  ///
+  /// - Returns: `nil` for an invalid job whose errors `lint` has already found.
+  private func judge(_ job: [UInt8], _ apps: JobApps, _ now: Int) throws -> CampaignJob.Judgement? {
+    guard lint.findings(.error).isEmpty else { return try? CampaignJob.judge(job, apps, now: now) }
+    return try CampaignJob.judge(job, apps, now: now)
+  }
+
+  /// Adds the error of a job to the findings.
+  private mutating func refuse(_ job: [UInt8], for error: JobError) {
+    lint.removeUnresolved()
+    lint.add([Finding(.job, error.field, error.message, hint: error.hint)], in: job)
   }
 
   /// Returns the finding for an error of the store. If the error's message begins with a field, the finding has this
