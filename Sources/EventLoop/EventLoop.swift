@@ -16,9 +16,9 @@ import Synchronization
 /// gives its thread back immediately, because Dispatch has only 255 threads.
 ///
 /// The loop is not used as the executor preference of tasks (SE-0417). A preference would keep a resumed continuation
-/// out of the global pool, but ``resuming(_:)`` does that too. A preference also has a disadvantage: a job can't find
-/// out whether its task prefers the loop. If the task has another preference, the runtime enqueues the task again at
-/// every `await`, even where an actor's code relies on not being interrupted.
+/// out of the global pool, but ``resuming(_:)`` does that too. A preference also has a disadvantage: a job of an actor
+/// on this loop can't find out whether its task prefers this loop. If the task prefers another executor, the runtime
+/// enqueues the task again at every `await`, even where an actor's code relies on not being interrupted.
 ///
 /// Swift on Linux has no `DispatchSerialQueue`, which is an executor on Apple's platforms. This class replaces it.
 public final class EventLoop: SerialExecutor {

@@ -4,7 +4,8 @@ public enum Scope: String, CaseIterable, Sendable {
   case view
   /// Submit campaigns, register devices and users, and put users into segments.
   case submit
-  /// Pause, resume, cancel and approve campaigns, retry and drop dead jobs, release and purge quarantined devices.
+  /// Pause, resume, cancel and approve campaigns, choose the winning variant, retry and drop dead jobs, release and
+  /// purge quarantined devices.
   case operate
   /// Everything, including the operations of no other scope: erase users, read the audit log.
   case admin

@@ -121,7 +121,7 @@ extension Audiences {
     try await userLists().filter(Self.isSegment)
   }
 
-  /// Returns whether an operator created the segment. Suppression lists and Live Activities are stored like segments.
+  /// Returns whether the list is a segment. Suppression lists and Live Activities are stored in the same way.
   static func isSegment(_ name: String) -> Bool {
     SuppressionList(segment: name) == nil && ActivitySegment.activity(of: name) == nil
   }

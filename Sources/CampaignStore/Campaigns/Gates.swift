@@ -13,7 +13,7 @@ public enum GateFinding: Sendable, Equatable {
   case waits
 }
 
-/// The gates of campaigns with stages. When a gate opens, its stage begins with the companions of that stage. Several
+/// The gates of campaigns with stages. When a gate opens, the next stage begins, together with its companions. Several
 /// workers may check a gate at the same time; a stage begins once (`opengate.lua`).
 extension Campaigns {
   /// Interval in ms between checks of a gate whose stage has targets without an outcome, or whose campaign is paused.

@@ -21,7 +21,7 @@ public struct MemoryUse: Equatable, Sendable {
     self.limit = limit
   }
 
-  /// Creates the use of the fullest server.
+  /// Creates the memory use of the fullest server.
   /// - Parameter sights: the states of all servers, at least one.
   init(_ sights: [RedisServerSight]) {
     let uses = sights.map { ($0.endpoint, MemoryUse($0.info)) }

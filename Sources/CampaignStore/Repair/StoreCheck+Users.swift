@@ -163,7 +163,8 @@ extension StoreCheck {
     }
   }
 
-  /// Number of records in a call of a script: a user may have a hundred devices.
+  /// Maximum number of users or notes in one call of a script. It is small, because one user may have a hundred
+  /// devices.
   private static let recordsAtOnce = 100
 
   private func notes(_ page: [(RedisReply, RedisReply)], in partition: Int) async throws -> [StoreFinding] {

@@ -181,7 +181,8 @@ struct ConfigurationReader {
     {
       throw section.error(
         "engine",
-        "native\(section.has("engine") ? "" : ", the default,") reaches proxies by http:// only, not the one of apps.\(name)",
+        "native\(section.has("engine") ? "" : ", the default,") reaches proxies by http:// only; "
+          + "the proxy of apps.\(name) has another scheme",
         hint: "set worker.engine to curl, which knows proxies of every kind")
     }
     return CarillonConfiguration.Worker(

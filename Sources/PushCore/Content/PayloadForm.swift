@@ -57,8 +57,8 @@ public struct PayloadForm: Sendable {
 }
 
 extension JSONValue {
-  /// Returns the value at a path below this one, or the nearest value that would contain it. The second result is the
-  /// rest of the path.
+  /// Returns the value at a path inside this value. If there is no such value, returns the innermost value on the path
+  /// that exists. The second result is the rest of the path.
   fileprivate func nearest(to path: some StringProtocol) -> (JSONValue, rest: Substring) {
     let inner = Substring(path.hasPrefix(".") ? path.dropFirst() : path[...])
     switch kind {

@@ -84,7 +84,8 @@ public struct CongestionWindow: Sendable, Equatable {
   /// becomes empty. The latency then differs clearly from the latency with a full queue.
   private static let measurementShare = 0.25
   /// Threshold for the ratio of the two latencies. A ratio near a quarter means a queue, and a ratio near one means a
-  /// longer path. The threshold is nearer to a quarter, because the queue may have become empty.
+  /// longer path. The threshold is above a quarter: if the queue becomes empty during the measurement, the ratio is
+  /// greater than a quarter.
   private static let queueShare = 0.4
   /// Minimum number of pushes that wait in the connection: with one stream, the next push is ready when an answer
   /// arrives.

@@ -158,7 +158,8 @@ struct FailoverReplay {
   /// server that does not answer, because that server may have lost its last writes, even if it stopped long ago.
   ///
   /// - Parameters:
-  ///   - clock: In ms since the epoch; `nil` if the server of the shared keys is not the same as before.
+  ///   - clock: Time by Redis' clock, in ms since the epoch; `nil` if the server of the shared keys is not the same as
+  ///     before.
   ///   - isDurable: Whether the server of a partition is the same as before.
   /// - Returns: `false` if all writes may still be needed.
   mutating func forget(before now: UInt64, clock: UInt64?, where isDurable: (_ partition: Int) -> Bool) -> Bool {

@@ -104,7 +104,7 @@ extension [RateLimit] {
   /// Pushes that all workers may send in the next quarter of a second; `.max` for no limit.
   var soon: Int { inForce.reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
 
-  /// The smallest number of targets that the worker needs to hold; `nil` for no limit.
+  /// Number of targets that the worker needs to hold under the limit with the smallest such number; `nil` for no limit.
   var ahead: Int? { inForce.map(\.ahead).min() }
 
   /// The rate that delays pushes, and since when. If several rates delay the pushes, the rate with the latest time

@@ -94,7 +94,7 @@ struct CheckScene {
     Partition.of(token: TestStore.token(number), of: TestStore.service, count: keys.partitions)
   }
 
-  /// A user of the running slice who still has the device: that of target 4.
+  /// The user of target 4 in the running slice. This user still has the device.
   var user: String { users[4] }
   /// The number of that user's token.
   var token: Int { Int(user.dropFirst()) ?? 0 }

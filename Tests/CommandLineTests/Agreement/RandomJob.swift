@@ -111,7 +111,7 @@ struct RandomJob {
     switch tree {
     case .object(var members) where !members.isEmpty:
       let place = Int.random(in: 0..<members.count, using: &seed)
-      // Deeper with each step, but often in the members of the job itself.
+      // The mistake is one level deeper in half of the cases, and in a sixth of the cases if the value is raw.
       if Int.random(in: 0..<3, using: &seed) > 0, case .raw = members[place].value {
       } else if Bool.random(using: &seed) {
         let said = mistake(in: &members[place].value, &seed)

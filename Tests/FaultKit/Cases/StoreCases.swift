@@ -43,7 +43,8 @@ enum StoreCases {
           }
         }
         kills += 1
-        // The last command survives. In the first five seconds it waits for the workers.
+        // The last command is not killed. A command waits for at least five seconds before it moves keys, so a kill
+        // hits the wait or the move.
         guard kills <= stage.times(short: 1, full: 3) else {
           let exit = await command.waitForExit()
           stage.require(exit == .status(0), "store repartition \(partitions): \(exit)")

@@ -77,7 +77,7 @@ struct ReasonRow: Sendable, CustomTestStringConvertible {
   /// `nil` if the connection was refused.
   var status: Int?
   var auth: [Auth]
-  /// The reason in `results export`; `nil` for the name.
+  /// The reason in `results export`; `nil` if it is the word of the scene or, without one, the first word of ``name``.
   var exported: String?
   var outcome: Outcome?
   var disposition: Disposition

@@ -13,7 +13,7 @@
 --      4 request to take in the run ('' to skip the run, which is allowed for a paused campaign too)
 --      5 due time of the next run, which is in the future ('' for none)
 --      6 maximum number of runs ('' for no limit)
---      7 id of the last run's campaign if this run must be skipped until that campaign has ended, else ''
+--      7 id of the last run's campaign if this run must be skipped while that campaign has not ended, else ''
 --      8 request to take in the last run
 -- Returns {1 if this call began it, 2 if the previous run has not ended, else 0; 1 if there is no further run}
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'lastRun', 'runs', 'repeat', 'pending')

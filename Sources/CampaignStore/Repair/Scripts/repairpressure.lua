@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- repairpressure: adds the counters of an older form of users' ids to those of the present form.
--- Invariant: a campaign that came to either form counts once against the caps. The app's latest statement about a badge
--- wins; without a statement, the greater badge wins. Counters from before an erasure are not added. A second run
--- changes nothing. The record of a user without a device is retained.
+-- Invariant: a campaign that is recorded under one form or both counts once against the caps. The app's latest
+-- statement about a badge wins; without a statement, the greater badge wins. Counters from before an erasure are not
+-- added. A second run changes nothing. The record of a user without a device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained
 -- ARGV two values for each of at most 500 users: user in the present form, record of the older form
 -- Returns 1

@@ -10,8 +10,8 @@
 -- cap counters and badges.
 -- KEYS 1 slice, 2 unsealed targets of this claim, 3 retry, and to cancel 4 ledger, 5 targets, 6 pressure, 7 users
 -- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules for frequency caps and badges ('' for none;
---      see `grant.lua`), and with variants 5 number of languages: a target's values begin with the number variant times
---      languages plus language
+--      see `grant.lua`), and with variants 5 number of languages: a target's values begin with one number, which is
+--      (variant * number of languages + language)
 -- Returns the slice's fields and values, or 0 if the claim is stale, 1 if targets are left
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'count', 'granted', 'doubt', 'waiting', 'withheld')
 local phase = slice[1]
@@ -46,7 +46,8 @@ local unsent = {}
 
 -- Returns the number of targets that a cancel ends as `unknown`, and a table with this number for each variant.
 local function count_unknown()
-  -- If no target is waiting or withheld and there are no variants, the number of targets in doubt is the answer.
+  -- If no target is waiting, the number of targets in doubt is the answer. Exception: there are targets in doubt, and
+  -- the campaign has variants or the slice has withheld targets.
   if waiting == 0 and (doubt == 0 or not ARGV[5] and not slice[7]) then return doubt, {} end
   local unknown, of_variant = 0, {}
   for first = 0, granted - 1, 4096 do

@@ -10,9 +10,9 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Pause a campaign on all workers.",
       discussion: """
-        Returns when every worker has stopped sending the campaign. Answers to pushes in flight are still recorded. A \
-        scheduled campaign does not start until it is resumed. With --service, only the leg for this push service is \
-        paused.
+        Returns when every worker has stopped sending the campaign, or after 12 s with the names of the workers that \
+        have not confirmed this. Answers to pushes in flight are still recorded. A scheduled campaign does not start \
+        until it is resumed. With --service, only the leg for this push service is paused.
 
         Examples:
           carillon campaign pause spring-sale --reason "wrong price"
