@@ -3,8 +3,8 @@
 -- Invariant: the worker declines the campaign if the other workers have enough answers and their answers are within
 -- bounds. If the other workers do not have enough answers yet, or devices are already removed, only one worker may
 -- decline in each round. So wrong settings of one worker pause no campaign, and a fault of the campaign costs at most
--- twice as much as without this rule. If a worker declines before the others have enough answers, its leased sends count
--- as spent. The answers of a worker that has declined are no longer counted.
+-- twice as much as without this rule. If a worker declines before the others have enough answers, its leased sends
+-- count as spent. The answers of a worker that has declined are no longer counted.
 -- A worker that was alone and has leased more than half of a trial does not decline. Its sends, and the half that the
 -- others need for a decision, would exceed the limit of a trial.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 objections, 5 workers
