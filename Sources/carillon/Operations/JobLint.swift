@@ -33,10 +33,9 @@ struct JobLint {
     do {
       try await lookUp(bytes, tools, apps, now, store())
     } catch let error as StoreError where error.code == .invalid {
-      lint.removeUnresolved()
-      lint.add([Self.finding(error)], in: bytes)
+      refuse(bytes, with: Self.finding(error))
     } catch let error as JobError {
-      refuse(bytes, for: error)
+      refuse(bytes, with: Self.finding(error))
     } catch let error as JSONSyntaxError {
       throw error
     } catch {
@@ -76,7 +75,7 @@ struct JobLint {
     // because `submit` reports errors in times last.
     try await store.queue.check(judgement.campaign)
     guard lint.findings(.error).isEmpty else { return }
-    if let untimely = judgement.untimely { return refuse(bytes, for: untimely) }
+    if let untimely = judgement.untimely { return refuse(bytes, with: Self.finding(untimely)) }
     lint.add(try await AttributeWarnings(store: store).find(in: judgement.campaign), in: bytes)
   }
 
@@ -88,10 +87,16 @@ struct JobLint {
     return try CampaignJob.judge(job, apps, now: now)
   }
 
-  /// Adds the error of a job to the findings.
-  private mutating func refuse(_ job: [UInt8], for error: JobError) {
+  /// Adds an error that `submit` would get, unless the rules have found the same one.
+  private mutating func refuse(_ job: [UInt8], with finding: Finding) {
     lint.removeUnresolved()
-    lint.add([Finding(.job, error.field, error.message, hint: error.hint)], in: job)
+    if !lint.findings.contains(where: { $0.path == finding.path && $0.message == finding.message }) {
+      lint.add([finding], in: job)
+    }
+  }
+
+  private static func finding(_ error: JobError) -> Finding {
+    Finding(.job, error.field, error.message, hint: error.hint)
   }
 
   /// Returns the finding for an error of the store. If the error's message begins with a field, the finding has this
