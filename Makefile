@@ -37,7 +37,7 @@ test-build:
 
 # A debug build, because only this build contains the fault injection. After a failure the folder of the world has the
 # logs.
-faults: ## run all fault cases and the long form of the tests (half an hour)
+faults: ## run all fault cases and the long form of the tests (two hours)
 	@deploy/install-dependencies test
 	swift build --product ClockShift && swift build --product faults
 	@.build/debug/faults $(ARGS)
@@ -68,6 +68,7 @@ lint: ## check formatting, import directions, forbidden words and prose
 	@.ci/check-imports
 	@.ci/check-prose --self-test
 	@.ci/check-prose
+	@! LC_ALL=C grep -rnE --include='*.lua' '.{121}' Sources || { echo 'These lines of Lua have more than 120 bytes. Wrap them.' >&2; exit 1; }
 
 docs: ## render all pages and the API of the modules as a static site in .build/docs/site
 	@deploy/install-dependencies docs

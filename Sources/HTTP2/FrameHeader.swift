@@ -33,7 +33,7 @@ struct FrameHeader: Equatable {
   var length: Int
   var kind: UInt8
   var flags: UInt8 = 0
-  /// The stream identifier; 0 stands for the connection.
+  /// The stream identifier. A frame with the identifier 0 concerns the whole connection.
   var stream: UInt32 = 0
 
   /// Returns a number in network byte order, as frames contain it.

@@ -83,6 +83,5 @@ struct ScriptTests {
     for word in ["-- Invariant: ", "-- KEYS 1 ", "-- Returns "] {
       #expect(script.source.contains("\n" + word), "\(script.name): \(word)")
     }
-    #expect(script.source.split(separator: "\n").allSatisfy { $0.utf8.count <= 120 })
   }
 }

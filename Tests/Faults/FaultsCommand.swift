@@ -16,7 +16,7 @@ struct FaultsCommand: AsyncParsableCommand {
   @Option(help: "Seed of all random decisions.") var seed = UInt64.random(in: 0...99_999)
   @Option(help: "Run only the cases whose names have this prefix. Can be repeated.") var only: [String] = []
   @Option(help: "Number of cases that run at the same time.") var worlds = 4
-  @Option(help: "Start no further case after this number of minutes.") var minutes = 28
+  @Option(help: "Start no further case after this number of minutes.") var minutes = 120
   @Option(help: "Folder for the logs of failed cases.") var logs = ".build/faults"
   @Option(help: "Write the report to this file, as JSON.") var report: String?
   @Option(help: "Instead of the cases, run one world for this number of hours with a fault every half minute.")
