@@ -25,7 +25,7 @@ struct HeaderTable {
   private var size = 0
   private var limit = largest
   /// The lowest limit since the last size update in a header block; `nil` if no update is due (RFC 7541 section 4.2).
-  private var lowestUntold: Int?
+  private var lowestUnreported: Int?
   /// A counter that grows whenever the meaning of an index changes.
   private(set) var changes = 0
 
@@ -34,17 +34,17 @@ struct HeaderTable {
     let wanted = min(wanted, Self.largest)
     guard wanted != limit else { return }
     limit = wanted
-    lowestUntold = min(lowestUntold ?? wanted, wanted)
+    lowestUnreported = min(lowestUnreported ?? wanted, wanted)
     evict(for: 0)
     changes += 1
   }
 
   /// Begins a header block. If the size of the table has changed, the block starts with a size update.
   mutating func begin(_ block: inout [UInt8]) {
-    guard let lowest = lowestUntold else { return }
+    guard let lowest = lowestUnreported else { return }
     if lowest < limit { Self.append(lowest, prefix: 5, pattern: 0x20, to: &block) }
     Self.append(limit, prefix: 5, pattern: 0x20, to: &block)
-    lowestUntold = nil
+    lowestUnreported = nil
     changes += 1
   }
 

@@ -46,10 +46,10 @@ final class RequestTable {
   /// A stack of the free slots.
   private let free: UnsafeMutablePointer<Int32>
   private var freeCount: Int
-  /// A ring buffer of the slots whose requests have ended, in order. `nextTold` is the next position to read, `nextPut`
+  /// A ring buffer of the slots whose requests have ended, in order. `nextRead` is the next position to read, `nextPut`
   /// the next position to write.
   private let ended: UnsafeMutablePointer<Int32>
-  private var nextTold = 0
+  private var nextRead = 0
   private var nextPut = 0
   private(set) var endedCount = 0
 
@@ -166,8 +166,8 @@ final class RequestTable {
 
   func nextEnded() -> RequestSession.Ended? {
     guard endedCount > 0 else { return nil }
-    let slot = Int(ended[nextTold])
-    nextTold = nextTold + 1 == capacity ? 0 : nextTold + 1
+    let slot = Int(ended[nextRead])
+    nextRead = nextRead + 1 == capacity ? 0 : nextRead + 1
     endedCount -= 1
     release(slot)
     if let kept = slots[slot].kept {

@@ -69,14 +69,14 @@ public actor PushWorker: WorkerLoopHost {
       await parts.presence.unsubscribe()
       throw error
     }
-    environment.log.tell(.started(name: environment.configuration.name))
+    environment.log.write(.started(name: environment.configuration.name))
     let unattended = Task { await parts.maintenance.runUnattended() }
     defer { unattended.cancel() }
     await work()
     await parts.shutdown.closeConnections()
     await parts.maintenance.endLease()
     await parts.presence.leave()
-    environment.log.tell(.stopped(parts.reporter.totals))
+    environment.log.write(.stopped(parts.reporter.totals))
     environment.life.end()
   }
 

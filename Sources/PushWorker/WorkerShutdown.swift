@@ -27,7 +27,7 @@ final class WorkerShutdown: WorkerPart {
   /// Starts the shutdown. Idempotent.
   func begin() {
     guard environment.life.stop() else { return }
-    log.tell(.draining)
+    log.write(.draining)
     for session in slices.sessions { recorder.withdraw(session, .leave) }
     wakeClaims()
     intake.stop()

@@ -56,7 +56,8 @@ struct CommonMessageTests {
     #expect(message.pushType == type && message.priority == priority)
   }
 
-  @Test(arguments: [
+  /// Fields of a job, the place of the error, and a part of its text.
+  private static let errors: [([String: String], String, String)] = [
     (["message": #"{"title":1}"#], "message.title", "must be a string, not a number"),
     (["message": #"{"titel":"T"}"#], "message.titel", "did you mean 'title'?"),
     (["message": "{}"], "message", "is empty"),
@@ -131,7 +132,9 @@ struct CommonMessageTests {
       ["message": #"{"body":"B"}"#, "variants": #"[{"name":"a"},{"name":"b","apns":{"priority":5}}]"#],
       "variants[1].apns", "has other options"
     ),
-  ])
+  ]
+
+  @Test(arguments: errors)
   func errorNamesTheRealPlace(fields: [String: String], place: String, says: String) throws {
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(bytes(fields), .any([APNsService()])) }
     #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")

@@ -9,7 +9,7 @@ struct BackendTests {
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(try await world.store.limits.backends().isEmpty)
     let slow = BackendStanding(
-      app: "news", share: 0.25, badLooks: 3, since: 1000, at: 2000, reason: "status 503: \"no\"\nnow")
+      app: "news", share: 0.25, badChecks: 3, since: 1000, at: 2000, reason: "status 503: \"no\"\nnow")
     let healthy = BackendStanding(app: "shop", at: 5)
     for standing in [slow, healthy] { try await world.store.limits.keep(standing) }
     #expect(try await world.store.limits.backends() == ["news": slow, "shop": healthy])
@@ -22,6 +22,6 @@ struct BackendTests {
     }
     // A throttling share that no worker renews expires.
     #expect(slow.isCurrent(2000 + BackendStanding.memory - 1) && !slow.isCurrent(2000 + BackendStanding.memory))
-    #expect(try await world.store.limits.lend(10, of: .backend("news"), at: .perSecond(1000), returned: 0).lent == 1)
+    #expect(try await world.store.limits.lease(10, of: .backend("news"), at: .perSecond(1000), returned: 0).leased == 1)
   }
 }

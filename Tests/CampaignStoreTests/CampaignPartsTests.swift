@@ -37,7 +37,7 @@ struct CampaignPartsTests {
   private func look(_ world: TestStore) async throws -> [GateFinding] {
     var findings: [GateFinding] = []
     for (id, dueAt) in try await world.store.chores("w").gates {
-      findings.append(try await world.store.campaigns.lookAtGate(of: id, dueAt: dueAt))
+      findings.append(try await world.store.campaigns.checkGate(of: id, dueAt: dueAt))
     }
     return findings
   }
@@ -157,7 +157,7 @@ struct CampaignPartsTests {
           let client = try await backend.connect()
           defer { Task { await client.close() } }
           let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-          return try await store.campaigns.lookAtGate(of: "a", dueAt: due)
+          return try await store.campaigns.checkGate(of: "a", dueAt: due)
         }
       }
       return try await group.reduce(into: []) { $0.append($1) }
@@ -396,10 +396,10 @@ struct CampaignPartsTests {
     guard moment == .after else { return }
     try await world.command("HINCRBY", world.keys.campaign(first), "finishedAt", -3_600_000)
     try await world.command("ZADD", world.keys.gates, 1, id)
-    let finding = try await world.store.campaigns.lookAtGate(of: id, dueAt: 1)
+    let finding = try await world.store.campaigns.checkGate(of: id, dueAt: 1)
     if case .paused = finding {
       #expect(try await world.store.campaigns.approve(id, by: "bob") == .active)
-      _ = try await world.store.campaigns.lookAtGate(of: id, dueAt: try #require(try await gate(id, world)))
+      _ = try await world.store.campaigns.checkGate(of: id, dueAt: try #require(try await gate(id, world)))
     }
   }
 

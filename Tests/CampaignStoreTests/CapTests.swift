@@ -459,8 +459,8 @@ struct CapTests {
     var batch = OutcomeBatch()
     for index in 100..<151 { batch.append(.terminal(outcome(index)), at: index) }
     for _ in 0..<2 {
-      var told = batch
-      _ = try await ledger.commit(&told, replay)
+      var observed = batch
+      _ = try await ledger.commit(&observed, replay)
     }
     var holders = 0
     for user in 0..<150 {

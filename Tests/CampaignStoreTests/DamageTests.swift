@@ -105,7 +105,8 @@ struct DamageTests {
       }
       try await attempt {
         _ = try await store.limits.standDown(
-          "v", from: "a", app: "news", policy: GuardPolicy(minimum: 10), isOpen: false, told: GuardCounts(answers: 1),
+          "v", from: "a", app: "news", policy: GuardPolicy(minimum: 10), isOpen: false,
+          reported: GuardCounts(answers: 1),
           leased: 1, timeout: 60_000, round: 1)
       }
       try await attempt { _ = try await store.campaigns.decline("a", worker: "w", round: 1, timeout: 60_000) }

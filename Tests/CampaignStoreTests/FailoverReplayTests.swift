@@ -53,10 +53,10 @@ struct FailoverReplayTests {
       ledger, granted: after["granted"] ?? 0,
       [(0, .terminal(.accepted)), (1, .waiting()), (2, .waiting(milliseconds: 60_000))])
     _ = try await replay(ledger, granted: 0, [(1, LedgerRecord(state: .granted, attempt: 1))])
-    let told = try await world.slice("a").numbers
-    for field in ["granted", "16"] { #expect(told[field] == after[field], "\(field)") }
-    #expect(told["waiting"] == 0)
-    #expect(told["doubt"] == (after["doubt"] ?? 0) + 1)
+    let observed = try await world.slice("a").numbers
+    for field in ["granted", "16"] { #expect(observed[field] == after[field], "\(field)") }
+    #expect(observed["waiting"] == 0)
+    #expect(observed["doubt"] == (after["doubt"] ?? 0) + 1)
     #expect(try await ledger.record(1).attempt == 1)
     #expect(try await ledger.record(1).state == .granted)
   }
@@ -111,10 +111,10 @@ struct FailoverReplayTests {
 
     var late = OutcomeBatch()
     late.append(.terminal(.accepted), at: 6)
-    let told = try await stale.commit(
+    let observed = try await stale.commit(
       &late, CommitRequest(seal: stale.claim, standing: .acknowledged(SliceVersion(sequence: 2)), credit: 5))
-    #expect(!told.isOwner)
-    #expect(told.granted == 7)
+    #expect(!observed.isOwner)
+    #expect(observed.granted == 7)
     var nothing = OutcomeBatch()
     let answer = try await owner.commit(
       &nothing, CommitRequest(seal: standing.seal, standing: .acknowledged(standing.version), credit: 5))

@@ -58,18 +58,18 @@ struct FleetTests {
   @Test(arguments: Backend.allCases)
   func reportOfAWorkerStaysUntilTheNextOneOrItsEnd(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    func told() async throws -> WorkerReport? {
+    func storedReport() async throws -> WorkerReport? {
       try await world.store.fleet.snapshot(lease: TestStore.patience).presence.workers.first?.report
     }
     let report = Self.report()
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience, report: report)
-    #expect(try await told() == report)
+    #expect(try await storedReport() == report)
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
-    #expect(try await told() == report)
+    #expect(try await storedReport() == report)
     var next = report
     next.pools = []
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience, report: next)
-    #expect(try await told() == next)
+    #expect(try await storedReport() == next)
     try await world.store.fleet.removeWorker("w")
     #expect(try await world.command("EXISTS", world.keys.reports).integer == 0)
   }
@@ -98,7 +98,7 @@ struct FleetTests {
     var report = WorkerReport()
     report.version = "1.2.3"
     report.startedAt = 1_796_115_600_007
-    (report.engine, report.window, report.lent, report.slices) = ("native", 1000, 7, 2)
+    (report.engine, report.window, report.windowUsed, report.slices) = ("native", 1000, 7, 2)
     (report.perSecond, report.accepted, report.takesNothing) = (12, 99, true)
     report.pools = [
       .init(endpoint: "https://a", open: 2, inFlight: 3, backlog: 4, failures: 5, health: .unresponsive)

@@ -131,7 +131,7 @@ struct FullRedisTests {
       atPath: world.server.folder.path("dump.rdb"), withIntermediateDirectories: false)
     _ = try? await world.server.command("bgsave")
     while try await !world.server.command("info", "persistence").contains("rdb_last_bgsave_status:err") {
-      await nextLook()
+      await nextPoll()
     }
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.submit(world.job, as: world.campaign)

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func fleetIsLentTwiceTheMinimum(on backend: Backend) async throws {
+  func fleetLeasesTwiceTheMinimum(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(try await ask(world, wanted: 150).leased == 150)
     #expect(try await ask(world, wanted: 150).leased == 50)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Backend.allCases)
-  func nothingIsLentOnceThereAreAnswersEnough(on backend: Backend) async throws {
+  func nothingIsLeasedAfterEnoughAnswers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 120)
     #expect(try await ask(world, wanted: 50, news: GuardCounts(answers: 100)).leased == 0)
@@ -79,24 +79,24 @@ import Testing
   func answersOfTheCampaignsOfAnAppAddUpUntilOneIsResumed(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.activate("b")
-    func tell(_ id: String, _ news: GuardCounts, app: String = "news") async throws -> GuardCounts? {
+    func report(_ id: String, _ news: GuardCounts, app: String = "news") async throws -> GuardCounts? {
       try await world.store.limits.guardTrial(
         id, app: app, minimum: 100, lease: 6000, wanted: 0, news: news, returned: 0, round: 0)?.app
     }
-    #expect(try await tell("a", GuardCounts(answers: 60, suspects: 6)) == GuardCounts(answers: 60, suspects: 6))
+    #expect(try await report("a", GuardCounts(answers: 60, suspects: 6)) == GuardCounts(answers: 60, suspects: 6))
     #expect(
-      try await tell("b", GuardCounts(answers: 40, gone: 4)) == GuardCounts(answers: 100, suspects: 6, gone: 4))
-    #expect(try await tell("b", GuardCounts(), app: "other") == GuardCounts())
+      try await report("b", GuardCounts(answers: 40, gone: 4)) == GuardCounts(answers: 100, suspects: 6, gone: 4))
+    #expect(try await report("b", GuardCounts(), app: "other") == GuardCounts())
     #expect(
-      try await tell("b", GuardCounts(answers: 101, suspects: 9)) == GuardCounts(answers: 100, suspects: 7, gone: 2))
+      try await report("b", GuardCounts(answers: 101, suspects: 9)) == GuardCounts(answers: 100, suspects: 7, gone: 2))
     try await world.store.campaigns.control("b", .cancel)
     // A campaign that has ended leaves no trial key behind.
     _ = try await world.command("DEL", world.keys.guardTrial("b"))
-    #expect(try await tell("b", GuardCounts(answers: 1)) == GuardCounts(answers: 101, suspects: 7, gone: 2))
+    #expect(try await report("b", GuardCounts(answers: 1)) == GuardCounts(answers: 101, suspects: 7, gone: 2))
     #expect(try await world.command("EXISTS", world.keys.guardTrial("b")).integer == 0)
     try await world.store.campaigns.control("a", .pause)
     try await world.store.campaigns.control("a", .resume)
-    #expect(try await tell("b", GuardCounts()) == GuardCounts())
+    #expect(try await report("b", GuardCounts()) == GuardCounts())
   }
 
   @Test(arguments: Backend.allCases)

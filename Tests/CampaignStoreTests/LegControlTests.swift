@@ -120,15 +120,15 @@ struct LegControlTests {
     let paused = try #require(try await world.campaigns.find("a"))
     #expect(paused.pausedLegs.map(\.id) == ["a~1-text"], "one alarm for the leg, not one for each of its parts")
     #expect(try await world.changes().filter { $0.hasSuffix("paused") } == ["a~1-text paused"])
-    #expect(try await world.campaigns.lookAtGate(of: "a", dueAt: 0) == .waits, "no leg has ended")
+    #expect(try await world.campaigns.checkGate(of: "a", dueAt: 0) == .waits, "no leg has ended")
     try await world.end("a~1-apns")
     // The gate has no answer to judge by, so a person decides.
-    guard case .paused = try await world.campaigns.lookAtGate(of: "a", dueAt: 0) else {
+    guard case .paused = try await world.campaigns.checkGate(of: "a", dueAt: 0) else {
       throw TestSupportError("the gate is not judged without the paused leg")
     }
     _ = try await world.campaigns.resume("a", unguarded: false, by: "ada")
     _ = try await world.campaigns.control("a~1-text", .pause, reason: "bad key")
-    #expect(try await world.campaigns.lookAtGate(of: "a", dueAt: 0) == .opened(stage: "rest", winner: nil))
+    #expect(try await world.campaigns.checkGate(of: "a", dueAt: 0) == .opened(stage: "rest", winner: nil))
     #expect(try await world.states() == [.active, .completed, .paused, .active, .paused])
     _ = try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text")
     #expect(try await world.states() == [.active, .completed, .active, .active, .active])

@@ -34,14 +34,21 @@ struct OutcomeTableTests {
 
   /// Every record that the scripts can write. A target that was never granted has no record, and a target with an
   /// outcome was granted. An undelivered outcome never occurs together with an ambiguous attempt.
-  private static let rows: [Row] =
-    [Row(state: 0, isAmbiguous: false, isGranted: false)]
-    + [0, 1].flatMap { state in [false, true].map { Row(state: state, isAmbiguous: $0, isGranted: true) } }
-    + [Row(state: 0, isAmbiguous: false, isGranted: true, isWithheld: true)]
-    + Outcome.allCases.flatMap { outcome in
-      [false, true].filter { !$0 || !outcome.saysUndelivered }
-        .map { Row(state: outcome.rawValue, isAmbiguous: $0, isGranted: true) }
+  private static let rows: [Row] = {
+    var rows = [
+      Row(state: 0, isAmbiguous: false, isGranted: false),
+      Row(state: 0, isAmbiguous: false, isGranted: true),
+      Row(state: 0, isAmbiguous: true, isGranted: true),
+      Row(state: 1, isAmbiguous: false, isGranted: true),
+      Row(state: 1, isAmbiguous: true, isGranted: true),
+      Row(state: 0, isAmbiguous: false, isGranted: true, isWithheld: true),
+    ]
+    for outcome in Outcome.allCases {
+      rows.append(Row(state: outcome.rawValue, isAmbiguous: false, isGranted: true))
+      if !outcome.saysUndelivered { rows.append(Row(state: outcome.rawValue, isAmbiguous: true, isGranted: true)) }
     }
+    return rows
+  }()
 
   /// Returns the rows that a slice in this phase can have.
   private static func rows(in phase: SlicePhase) -> [Row] {
@@ -57,7 +64,7 @@ struct OutcomeTableTests {
     + ["line with `results: all`", "with `failures`", "found by `{\"campaign\": …}`", "gets a correction"]
 
   /// Results of the readers for a row, in the order of the phases.
-  private struct Told {
+  private struct Observed {
     var outcomes: [SlicePhase: Outcome?] = [:]
     var lines: [ResultsMode: String] = [:]
     var retargeted: [String] = []
@@ -65,19 +72,19 @@ struct OutcomeTableTests {
   }
 
   @Test func everyReaderDerivesTheOutcomeOfTheTable() async throws {
-    var told: [Row: Told] = [:]
+    var observed: [Row: Observed] = [:]
     for phase in SlicePhase.allCases where !Self.rows(in: phase).isEmpty {
       for mode in [ResultsMode.all, .failures] {
-        try await read(phase, mode, into: &told)
+        try await read(phase, mode, into: &observed)
       }
     }
     let rows = Self.rows.map { row -> [String] in
-      guard let told = told[row] else { return row.cells }
+      guard let observed = observed[row] else { return row.cells }
       let phases = SlicePhase.allCases.map { phase in
-        Self.rows(in: phase).contains(row) ? told.outcomes[phase].flatMap { $0?.name } ?? "none" : "–"
+        Self.rows(in: phase).contains(row) ? observed.outcomes[phase].flatMap { $0?.name } ?? "none" : "–"
       }
-      return row.cells + phases + [told.lines[.all] ?? "none", told.lines[.failures] ?? "none"]
-        + [told.retargeted.joined(separator: ", "), told.isCorrected ? "yes" : "no"]
+      return row.cells + phases + [observed.lines[.all] ?? "none", observed.lines[.failures] ?? "none"]
+        + [observed.retargeted.joined(separator: ", "), observed.isCorrected ? "yes" : "no"]
     }
     let table = DocumentedTable("outcomes", head: Self.head, rows: rows)
     #expect(try table.documented() == table.markdown)
@@ -123,7 +130,7 @@ struct OutcomeTableTests {
   }
 
   /// Builds a slice of a campaign with a target for each row, and asks every reader.
-  private func read(_ phase: SlicePhase, _ mode: ResultsMode, into told: inout [Row: Told]) async throws {
+  private func read(_ phase: SlicePhase, _ mode: ResultsMode, into observed: inout [Row: Observed]) async throws {
     let rows = Self.rows(in: phase).sorted { $0.isGranted && !$1.isGranted }
     let world = try await TestStore(on: .single, partitions: 1, streamLength: 1000)
     try await world.registerUsers(0..<rows.count)
@@ -171,7 +178,7 @@ struct OutcomeTableTests {
       let token = try #require(results[index].token)
       #expect(try await world.store.results.result(of: token, "apns", in: "a")?.outcome == outcome)
       #expect(try await world.store.results.results(ofUser: users[index], in: "a").map(\.outcome) == [outcome])
-      told[row, default: Told()].outcomes[phase] = .some(outcome)
+      observed[row, default: Observed()].outcomes[phase] = .some(outcome)
     }
     // `campaign show`, webhooks and reports.
     #expect(try await world.store.campaigns.show("a")?.counters.outcomes == tally)
@@ -181,7 +188,9 @@ struct OutcomeTableTests {
       for user in try await audience(of: #"{"campaign":"a","outcome":"\#(outcome.name)"}"#, world) {
         let index = try #require(users.firstIndex(of: user))
         #expect(results[index].outcome == outcome, "\(rows[index]) is found as \(outcome)")
-        if mode == .all, phase == .cancelled { told[rows[index], default: Told()].retargeted.append(outcome.name) }
+        if mode == .all, phase == .cancelled {
+          observed[rows[index], default: Observed()].retargeted.append(outcome.name)
+        }
       }
     }
     if phase != .sealed {
@@ -191,14 +200,14 @@ struct OutcomeTableTests {
       for (index, row) in rows.enumerated() {
         let mayHaveIt = results[index].outcome == .accepted || results[index].outcome == .unknown
         #expect(corrected.contains(users[index]) == mayHaveIt)
-        told[row]?.isCorrected = mayHaveIt
+        observed[row]?.isCorrected = mayHaveIt
       }
     }
     // The results hash.
     for (index, row) in rows.enumerated() where phase == .cancelled {
       let token = TestStore.service.text(of: try #require(results[index].token))
       let line = try await world.command("HGET", world.keys.results(0, "a"), token).string
-      told[row]?.lines[mode] = line.map { String($0.prefix { $0 != " " }) } ?? "none"
+      observed[row]?.lines[mode] = line.map { String($0.prefix { $0 != " " }) } ?? "none"
     }
     // The event stream has each outcome of a slice that has ended.
     if phase != .sealed {

@@ -155,7 +155,9 @@ struct OwnTimeTests {
     var answer = try await ledger.commit(credit: 500)
     #expect(answer.granted == 0 && answer.later == 300 && answer.waiting == 0)
     // Zone B is first, in 11 hours.
-    #expect((10 * 3_600_000...11 * 3_600_000 + 60_000).contains(try #require(answer.nextRetry)))
+    let hour = 3_600_000
+    let nextRetry = try #require(answer.nextRetry)
+    #expect(nextRetry >= 10 * hour && nextRetry <= 11 * hour + 60_000)
     let shown = try #require(try await world.store.campaigns.show("a"))
     #expect(shown.counters.later == 300 && shown.times.next == times.steps[0].due && shown.pending == 300)
 

@@ -116,7 +116,7 @@ struct PartModelTests {
         try await store.campaigns.end(ids[part])
         model.endPart(part)
       case .look(let dueAt):
-        let finding = try await store.campaigns.lookAtGate(of: Self.id, dueAt: dueAt)
+        let finding = try await store.campaigns.checkGate(of: Self.id, dueAt: dueAt)
         let verdict = model.look(isCurrent: dueAt == sight.gateDueAt)
         let isSame =
           switch (finding, verdict) {
@@ -251,7 +251,7 @@ struct PartModelTests {
       sight.finishedAt = whole[1]
       sight.gateDueAt = replies[2].string.flatMap { Int($0) }
       let now = Int(Date().timeIntervalSince1970 * 1000)
-      let look = sight.gateDueAt.map { $0 <= now ? PartModel.Look.now : .later }
+      let look = sight.gateDueAt.map { $0 <= now ? PartModel.Check.now : .later }
       sight.facts = [
         "state": whole[0] ?? "-", "end": "\(whole[1] != nil)", "round": whole[2] ?? "0",
         "epoch": replies[1].string ?? "0", "stage": whole[3] ?? "-", "verdict": whole[4] ?? "-",
@@ -423,10 +423,10 @@ struct PartModelTests {
       }
       if wrong.isEmpty {
         if !run.model.hasEnded { wrong.append("the campaign comes to no end") }
-        let told = try await run.world.store.results.changes(after: "0-0").changes.map(\.subject)
-        let changes = run.model.changes.prefix(told.count == 50 ? 50 : .max)
-        if told != changes.map({ .campaign(id: Run.id, state: $0.rawValue) }) {
-          wrong.append("webhooks hear \(told), not \(run.model.changes.map(\.rawValue))")
+        let observed = try await run.world.store.results.changes(after: "0-0").changes.map(\.subject)
+        let changes = run.model.changes.prefix(observed.count == 50 ? 50 : .max)
+        if observed != changes.map({ .campaign(id: Run.id, state: $0.rawValue) }) {
+          wrong.append("webhooks hear \(observed), not \(run.model.changes.map(\.rawValue))")
         }
       }
       if !wrong.isEmpty {

@@ -47,9 +47,9 @@ import Testing
 
     /// Takes all permits of a period, and returns their number.
     func send(from start: Double, to end: Double) async throws -> Int {
-      var lent = 0
-      for slice in 0..<Int((end - start) * 8) { lent += try await ask(5000, at: start + Double(slice) / 8).lent }
-      return lent
+      var leased = 0
+      for slice in 0..<Int((end - start) * 8) { leased += try await ask(5000, at: start + Double(slice) / 8).leased }
+      return leased
     }
 
     /// Returns the rate, in pushes per second, at a given second.
@@ -62,14 +62,14 @@ import Testing
   func rateRisesLinearlyWhileTheFleetSends(on backend: Backend) async throws {
     let fleet = try await Fleet(on: backend, ramp: 60)
     #expect(try await fleet.rate(at: 0) == 99)
-    var lent = 0
+    var leased = 0
     for quarter in 0..<4 {
-      lent += try await fleet.send(from: 15 * Double(quarter), to: 15 * Double(quarter + 1))
+      leased += try await fleet.send(from: 15 * Double(quarter), to: 15 * Double(quarter + 1))
       let expected = 990 * (0.1 + 0.225 * Double(quarter + 1))
       let rate = try await fleet.rate(at: 15 * Double(quarter + 1))
       #expect((expected * 0.97...expected).contains(rate), "\(quarter): \(rate)")
     }
-    #expect((31_500...32_670).contains(lent), "\(lent)")
+    #expect((31_500...32_670).contains(leased), "\(leased)")
     let more = try await fleet.send(from: 65, to: 80)
     #expect((14_550...15_050).contains(more), "\(more)")
   }
@@ -83,7 +83,7 @@ import Testing
     #expect((540...546).contains(half), "\(half)")
     #expect(try await fleet.rate(at: 200) == 99)
     // The first request after the pause gets no burst at the former rate.
-    #expect(try await fleet.ask(5000, at: 1000).lent <= 18)
+    #expect(try await fleet.ask(5000, at: 1000).leased <= 18)
     // A few pushes per second are not enough to keep the rate high.
     for second in 1000..<1100 { _ = try await fleet.ask(3, at: Double(second)) }
     #expect(try await fleet.rate(at: 1100) < 105)
@@ -93,8 +93,8 @@ import Testing
   func slowQuotaRisesTooAndIsAskedOften(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let quota = ServiceQuota(name: "fcm:p", perSecond: 0.01, rampSeconds: 60)
-    let first = try await world.store.limits.lend(5, of: .quota(quota), at: .perSecond(0.01), returned: 0)
-    #expect(first.lent == 1 && first.wait == 5_000_000)
+    let first = try await world.store.limits.lease(5, of: .quota(quota), at: .perSecond(0.01), returned: 0)
+    #expect(first.leased == 1 && first.wait == 5_000_000)
     let seconds = try #require(try await world.command("TTL", world.keys.quota("fcm:p")).integer)
     #expect(seconds >= 7190)
   }
@@ -167,8 +167,8 @@ import Testing
     let fleet = try await Fleet(on: backend)
     _ = try await fleet.ask(at: 0)
     // The first half minute is missed.
-    let lent = try await fleet.send(from: 30, to: 90)
-    #expect((59_400...60_000).contains(lent), "\(lent)")
+    let leased = try await fleet.send(from: 30, to: 90)
+    #expect((59_400...60_000).contains(leased), "\(leased)")
   }
 
   /// After a failover the time may go back, and the stored values may be anything.

@@ -11,7 +11,7 @@ import Testing
     name: "rate",
     source: StoreScripts.rate.source.replacing("redis.call('TIME')", with: "{ARGV[#ARGV - 1], ARGV[#ARGV]}"))
 
-  private func lend(
+  private func lease(
     _ world: TestStore, _ wanted: Int, returned: Int = 0, _ rate: CampaignRate = .perSecond(1000),
     known: (slices: Int, targets: Int) = (0, 0), at now: Int
   ) async throws -> RateAnswer {
@@ -33,57 +33,58 @@ import Testing
   @Test(arguments: Backend.allCases)
   func bucketBeginsWithOnePush(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    #expect(try await lend(world, 500, at: Self.start) == RateAnswer(lent: 1, wait: 1000, perSecond: 1000))
-    #expect(try await lend(world, 500, at: Self.start + 125_000).lent == 125)
-    #expect(try await lend(world, 500, at: Self.start + 125_000).lent == 0)
+    #expect(try await lease(world, 500, at: Self.start) == RateAnswer(leased: 1, wait: 1000, perSecond: 1000))
+    #expect(try await lease(world, 500, at: Self.start + 125_000).leased == 125)
+    #expect(try await lease(world, 500, at: Self.start + 125_000).leased == 0)
   }
 
   @Test(arguments: Backend.allCases)
   func missedPushesAreAtMostABurstAndAreCaughtUpSlowly(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await lend(world, 1, at: Self.start)
+    _ = try await lease(world, 1, at: Self.start)
     let first = Self.start + 3_000_000
-    #expect(try await lend(world, 5000, at: first).lent == 178)
-    var lent = 178
-    for slice in 1...480 { lent += try await lend(world, 5000, at: first + slice * RateBucket.slice).lent }
+    #expect(try await lease(world, 5000, at: first).leased == 178)
+    var leased = 178
+    for slice in 1...480 { leased += try await lease(world, 5000, at: first + slice * RateBucket.slice).leased }
     // Sixty seconds at 1.02 times the rate. The three missed seconds are two hundredths of 150.
-    #expect((61_300...61_400).contains(lent), "\(lent)")
+    #expect((61_300...61_400).contains(leased), "\(leased)")
   }
 
   @Test(arguments: Backend.allCases)
   func returnedPermitsAreGrantedAgain(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await lend(world, 1, at: Self.start)
-    #expect(try await lend(world, 125, at: Self.start + 125_000).lent == 125)
-    #expect(try await lend(world, 0, returned: 40, at: Self.start + 125_000).lent == 0)
-    #expect(try await lend(world, 1000, at: Self.start + 250_000).lent == 165)
+    _ = try await lease(world, 1, at: Self.start)
+    #expect(try await lease(world, 125, at: Self.start + 125_000).leased == 125)
+    #expect(try await lease(world, 0, returned: 40, at: Self.start + 125_000).leased == 0)
+    #expect(try await lease(world, 1000, at: Self.start + 250_000).leased == 165)
     // Returned permits never allow a burst, however many there are.
-    #expect(try await lend(world, 9000, returned: 5000, at: Self.start + 375_000).lent == 178)
+    #expect(try await lease(world, 9000, returned: 5000, at: Self.start + 375_000).leased == 178)
   }
 
   @Test(arguments: Backend.allCases)
-  func slowRateLendsOnePushAtItsTime(on backend: Backend) async throws {
+  func slowRateLeasesOnePushAtItsTime(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(
-      try await lend(world, 9, .perSecond(0.5), at: Self.start) == RateAnswer(lent: 1, wait: 2_000_000, perSecond: 0.5))
-    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 1_900_000).wait == 100_000)
-    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 2_000_000).lent == 1)
-    #expect(try await lend(world, 9, .perSecond(0.5), at: Self.start + 3_900_000).lent == 0)
+      try await lease(world, 9, .perSecond(0.5), at: Self.start)
+        == RateAnswer(leased: 1, wait: 2_000_000, perSecond: 0.5))
+    #expect(try await lease(world, 9, .perSecond(0.5), at: Self.start + 1_900_000).wait == 100_000)
+    #expect(try await lease(world, 9, .perSecond(0.5), at: Self.start + 2_000_000).leased == 1)
+    #expect(try await lease(world, 9, .perSecond(0.5), at: Self.start + 3_900_000).leased == 0)
   }
 
   /// After a failover the time may go back, and the stored values may be anything.
   @Test(arguments: Backend.allCases)
   func clockThatGoesBackAndCorruptValuesBlockNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await lend(world, 1, at: Self.start)
+    _ = try await lease(world, 1, at: Self.start)
     let earlier = Self.start - 3_600_000_000
-    #expect(try await lend(world, 1, at: earlier).lent == 0)
-    #expect(try await lend(world, 10, at: earlier + 125_000).lent == 10)
+    #expect(try await lease(world, 1, at: earlier).leased == 0)
+    #expect(try await lease(world, 10, at: earlier + 125_000).leased == 10)
     for value in ["inf", "nan", "-1", "1e300", "x", ""] {
       for field in ["at", "brisk", "slot", "asks", "before"] {
         _ = try await world.command("HSET", world.keys.rate(campaign: "a"), field, value)
-        let lent = try await lend(world, 500, at: earlier + 250_000).lent
-        #expect((0...178).contains(lent), "\(field) \(value): \(lent)")
+        let leased = try await lease(world, 500, at: earlier + 250_000).leased
+        #expect((0...178).contains(leased), "\(field) \(value): \(leased)")
       }
     }
   }
@@ -91,16 +92,16 @@ import Testing
   @Test(arguments: Backend.allCases)
   func workersThatAskGetEqualParts(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    var lent = [0, 0, 0, 0]
+    var leased = [0, 0, 0, 0]
     for round in 0..<80 {
       for worker in 0..<4 {
         let now = Self.start + round * 125_000 + worker * 20_000
-        lent[worker] += try await lend(world, 500, at: now).lent
+        leased[worker] += try await lease(world, 500, at: now).leased
       }
     }
     // Permits that are granted for a slice of time stay in the bucket for that time.
-    #expect((9800...10_000).contains(lent.reduce(0, +)), "\(lent)")
-    #expect(lent.allSatisfy { (2000...3000).contains($0) }, "\(lent)")
+    #expect((9800...10_000).contains(leased.reduce(0, +)), "\(leased)")
+    #expect(leased.allSatisfy { (2000...3000).contains($0) }, "\(leased)")
   }
 
   /// A worker returns its remaining permits after the campaign has ended and its keys have expired.
@@ -108,7 +109,7 @@ import Testing
   func returnedPermitsCreateNoBucket(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for rate in [CampaignRate.perSecond(100), .over(seconds: 60)] {
-      #expect(try await world.store.limits.lend(0, of: .campaign("a"), at: rate, returned: 5).lent == 0)
+      #expect(try await world.store.limits.lease(0, of: .campaign("a"), at: rate, returned: 5).leased == 0)
       #expect(try await world.command("EXISTS", world.keys.rate(campaign: "a")).integer == 0)
     }
   }
@@ -149,10 +150,11 @@ import Testing
       progress.inHand = (Int.random(in: 0...2, using: &chance), Int.random(in: 0...2000, using: &chance))
       let wanted = Int.random(in: 0...3, using: &chance) * 100
       let returned = step % 5 == 0 ? Int.random(in: 0...20, using: &chance) : 0
-      let answer = try await lend(world, wanted, returned: returned, rate, known: progress.inHand, at: now)
-      let expected = model.lend(wanted, returned: returned, now: now, progress)
-      #expect(answer.lent == expected.lent && answer.wait == expected.wait, "step \(step): \(answer), not \(expected)")
-      guard answer.lent == expected.lent, answer.wait == expected.wait else { return }
+      let answer = try await lease(world, wanted, returned: returned, rate, known: progress.inHand, at: now)
+      let expected = model.lease(wanted, returned: returned, now: now, progress)
+      #expect(
+        answer.leased == expected.leased && answer.wait == expected.wait, "step \(step): \(answer), not \(expected)")
+      guard answer.leased == expected.leased, answer.wait == expected.wait else { return }
     }
   }
 
@@ -161,9 +163,9 @@ import Testing
   func campaignAndAppHaveBucketsOfTheirOwnWhichExpire(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     for subject in [RateSubject.campaign("x"), .app("x", service: "apns")] {
-      let answer = try await world.store.limits.lend(10, of: subject, at: .perSecond(0.001), returned: 0)
-      #expect(answer.lent == 1 && answer.wait == 1_000_000_000)
-      #expect(try await world.store.limits.lend(10, of: subject, at: .perSecond(0.001), returned: 0).lent == 0)
+      let answer = try await world.store.limits.lease(10, of: subject, at: .perSecond(0.001), returned: 0)
+      #expect(answer.leased == 1 && answer.wait == 1_000_000_000)
+      #expect(try await world.store.limits.lease(10, of: subject, at: .perSecond(0.001), returned: 0).leased == 0)
     }
     for key in [world.keys.rate(campaign: "x"), world.keys.rate(app: "x", service: "apns")] {
       let seconds = try #require(try await world.command("TTL", key).integer)

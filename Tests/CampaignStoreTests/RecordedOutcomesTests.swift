@@ -23,13 +23,13 @@ struct RecordedOutcomesTests {
         Self.append(chunk, index, to: &batch, &seed)
         index += Int.random(in: 1...3, using: &seed)
       }
-      _ = try await tell(&batch, to: ledger)
+      _ = try await commit(&batch, to: ledger)
       let after = try await state(world)
       try await bringBack(before, in: world)
       #expect(try await state(world) != after)
       var again = try await RecordedOutcomes(batch, isOwner: true).batch(of: ledger)
       #expect(again.count == batch.count)
-      _ = try await tell(&again, to: ledger)
+      _ = try await commit(&again, to: ledger)
       #expect(try await state(world) == after)
       try await bringBack(before, in: world)
     }
@@ -48,16 +48,17 @@ struct RecordedOutcomesTests {
     let answer = try await former.commit(&batch, credit: 0)
     #expect(!answer.isOwner)
     let recorded = try await owner.records(from: 0, count: states.count).records
-    #expect(recorded.filter { $0.state == .granted }.count == 1 + Outcome.allCases.filter(\.saysUndelivered).count)
+    let undelivered = Outcome.allCases.count(where: \.saysUndelivered)
+    #expect(recorded.count { $0.state == .granted } == 1 + undelivered)
 
     var again = try await RecordedOutcomes(batch, isOwner: false).batch(of: former)
-    #expect(again.count == Outcome.allCases.filter { !$0.saysUndelivered }.count)
+    #expect(again.count == Outcome.allCases.count - undelivered)
     let request = CommitRequest(seal: former.claim, standing: .replay(granted: states.count))
     _ = try await former.commit(&again, request)
     #expect(try await owner.records(from: 0, count: states.count).records == recorded)
   }
 
-  private func tell(_ batch: inout OutcomeBatch, to ledger: SliceLedger) async throws -> CommitAnswer {
+  private func commit(_ batch: inout OutcomeBatch, to ledger: SliceLedger) async throws -> CommitAnswer {
     try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .replay(granted: Self.count)))
   }
 

@@ -24,7 +24,7 @@ struct ScriptTests {
     StoreScripts.upsert,
     StoreScripts.edit, StoreScripts.trim, StoreScripts.syncControl, StoreScripts.lagging, StoreScripts.promote,
     StoreScripts.narrow,
-    StoreScripts.addSlice, StoreScripts.rate, StoreScripts.overrule, StoreScripts.queue, StoreScripts.unqueue,
+    StoreScripts.addSlice, StoreScripts.rate, StoreScripts.acceptLate, StoreScripts.queue, StoreScripts.unqueue,
     StoreScripts.prune, StoreScripts.setAside, StoreScripts.repeatRun, StoreScripts.rank, StoreScripts.quota,
     StoreScripts.decide,
     StoreScripts.regrant, StoreScripts.setBadges, StoreScripts.setMembers, StoreScripts.putInForce,

@@ -49,9 +49,9 @@ struct ServiceTests {
     #expect(results[Self.tokens[0]] == "GONE" && results[Self.tokens[2]] == "moved")
     try await store.results.deliverFeedback(from: 0..<4)
     #expect(try await store.registry.owners(of: tokens, Self.service) == [nil, nil, nil, nil])
-    let told = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
-    #expect(told.count == 4)
-    for text in Self.tokens { #expect(told.contains { $0.contains("\"token\":\"\(text)\"") }) }
+    let observed = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
+    #expect(observed.count == 4)
+    for text in Self.tokens { #expect(observed.contains { $0.contains("\"token\":\"\(text)\"") }) }
     // The APNs device of the same user was not a target.
     #expect(try await store.registry.user("u0")?.devices.map(\.service) == ["apns"])
   }

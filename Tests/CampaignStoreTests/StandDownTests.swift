@@ -5,7 +5,7 @@ import Testing
 
 /// Withdrawal of a worker with mostly bad answers from a campaign that other workers can send.
 @Suite struct StandDownTests {
-  private func tell(_ world: TestStore, _ news: GuardCounts = GuardCounts(), wanted: Int = 0) async throws
+  private func report(_ world: TestStore, _ news: GuardCounts = GuardCounts(), wanted: Int = 0) async throws
     -> GuardTrialAnswer
   {
     try #require(
@@ -14,11 +14,12 @@ import Testing
   }
 
   private func leave(
-    _ world: TestStore, _ worker: String, told: GuardCounts = GuardCounts(), leased: Int = 0, isOpen: Bool = false,
+    _ world: TestStore, _ worker: String, reported: GuardCounts = GuardCounts(), leased: Int = 0, isOpen: Bool = false,
     round: Int = 0
   ) async throws -> StandDownAnswer {
     try await world.store.limits.standDown(
-      worker, from: "a", app: "news", policy: GuardPolicy(minimum: 100), isOpen: isOpen, told: told, leased: leased,
+      worker, from: "a", app: "news", policy: GuardPolicy(minimum: 100), isOpen: isOpen, reported: reported,
+      leased: leased,
       timeout: TestStore.patience, round: round)
   }
 
@@ -35,10 +36,10 @@ import Testing
   func withdrawalDropsAnswersAndReleasesSends(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let (bad, good) = (GuardCounts(answers: 20, suspects: 19), GuardCounts(answers: 25, gone: 1))
-    #expect(try await tell(world, bad, wanted: 100).leased == 100)
-    #expect(try await tell(world, good, wanted: 100).leased == 100)
-    #expect(try await leave(world, "w1", told: bad, leased: 100) == .leave)
-    let left = try await tell(world, wanted: 500)
+    #expect(try await report(world, bad, wanted: 100).leased == 100)
+    #expect(try await report(world, good, wanted: 100).leased == 100)
+    #expect(try await leave(world, "w1", reported: bad, leased: 100) == .leave)
+    let left = try await report(world, wanted: 500)
     #expect(left == GuardTrialAnswer(counts: good, leased: 100, underWay: 175, app: good))
     #expect(
       try await world.store.campaigns.decline("a", worker: "w2", round: 0, timeout: TestStore.patience)
@@ -50,9 +51,9 @@ import Testing
   func repeatedWithdrawalGetsTheSameReply(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let (bad, good) = (GuardCounts(answers: 20, suspects: 20), GuardCounts(answers: 50))
-    _ = try await tell(world, bad + good, wanted: 100)
-    for _ in 1...2 { #expect(try await leave(world, "w1", told: bad, leased: 40) == .leave) }
-    #expect(try await tell(world) == GuardTrialAnswer(counts: good, leased: 0, underWay: 10, app: good))
+    _ = try await report(world, bad + good, wanted: 100)
+    for _ in 1...2 { #expect(try await leave(world, "w1", reported: bad, leased: 40) == .leave) }
+    #expect(try await report(world) == GuardTrialAnswer(counts: good, leased: 0, underWay: 10, app: good))
   }
 
   @Test(arguments: Backend.allCases)
@@ -61,9 +62,9 @@ import Testing
     let bad = GuardCounts(answers: 20, suspects: 19)
     for others in [GuardCounts(answers: 25, suspects: 3), GuardCounts(answers: 25, gone: 13)] {
       _ = try await world.command("DEL", world.keys.guardTrial("a"))
-      _ = try await tell(world, bad + others)
-      #expect(try await leave(world, "w1", told: bad) == .stay)
-      #expect(try await tell(world).counts == bad + others)
+      _ = try await report(world, bad + others)
+      #expect(try await leave(world, "w1", reported: bad) == .stay)
+      #expect(try await report(world).counts == bad + others)
     }
   }
 
@@ -73,11 +74,11 @@ import Testing
   func oneWorkerWithdrawsIfTheOthersHaveNoAnswers(on backend: Backend, isOpen: Bool) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2", "w3")
     let bad = GuardCounts(answers: 20, suspects: 20)
-    #expect(try await tell(world, bad, wanted: 90).leased == 90)
-    #expect(try await leave(world, "w1", told: bad, leased: 90, isOpen: isOpen) == .leave)
-    #expect(try await tell(world, wanted: 500).leased == 110, "what it has sent is spent")
-    _ = try await tell(world, bad)
-    #expect(try await leave(world, "w2", told: bad, leased: 110, isOpen: isOpen) == .stay)
+    #expect(try await report(world, bad, wanted: 90).leased == 90)
+    #expect(try await leave(world, "w1", reported: bad, leased: 90, isOpen: isOpen) == .leave)
+    #expect(try await report(world, wanted: 500).leased == 110, "what it has sent is spent")
+    _ = try await report(world, bad)
+    #expect(try await leave(world, "w2", reported: bad, leased: 110, isOpen: isOpen) == .stay)
   }
 
   /// The worker was alone when the trial began. A withdrawal would let the others exceed the trial's limit.
@@ -85,18 +86,18 @@ import Testing
   func workerWithMoreThanHalfOfTheTrialStays(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     let bad = GuardCounts(answers: 20, suspects: 20)
-    #expect(try await tell(world, wanted: 150).leased == 150)
-    _ = try await tell(world, bad)
-    #expect(try await leave(world, "w1", told: bad, leased: 150) == .stay)
-    #expect(try await tell(world, wanted: 500).leased == 50)
-    #expect(try await leave(world, "w1", told: bad, leased: 100) == .leave)
+    #expect(try await report(world, wanted: 150).leased == 150)
+    _ = try await report(world, bad)
+    #expect(try await leave(world, "w1", reported: bad, leased: 150) == .stay)
+    #expect(try await report(world, wanted: 500).leased == 50)
+    #expect(try await leave(world, "w1", reported: bad, leased: 100) == .leave)
   }
 
   /// Answers of the other workers during the trial do not cover later events.
   @Test(arguments: Backend.allCases)
   func oneWorkerWithdrawsAfterTheTrialInAnyCase(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2", "w3")
-    _ = try await tell(world, GuardCounts(answers: 100), wanted: 100)
+    _ = try await report(world, GuardCounts(answers: 100), wanted: 100)
     #expect(try await leave(world, "w1", isOpen: true) == .leave)
     #expect(try await leave(world, "w2", isOpen: true) == .stay)
   }

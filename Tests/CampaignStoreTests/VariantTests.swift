@@ -94,16 +94,16 @@ struct VariantTests {
     for _ in 0..<12 {
       let first = Int.random(in: 0..<250, using: &seed)
       let indexes = first..<first + Int.random(in: 1...50, using: &seed)
-      let told = indexes.filter { _ in Int.random(in: 0..<5, using: &seed) > 0 }.map { index in
+      let observed = indexes.filter { _ in Int.random(in: 0..<5, using: &seed) > 0 }.map { index in
         (index: index, outcome: kinds.randomElement(using: &seed) ?? .accepted)
       }
-      for (index, outcome) in told where known[index] == nil || outcome == .accepted { known[index] = outcome }
-      try await scene.commit(told)
+      for (index, outcome) in observed where known[index] == nil || outcome == .accepted { known[index] = outcome }
+      try await scene.commit(observed)
       // The reply was lost.
-      try await scene.commit(told)
+      try await scene.commit(observed)
       try await scene.expect(known)
       // Redis lost the outcomes, or the worker only assumes so.
-      var batch = scene.batch(told)
+      var batch = scene.batch(observed)
       _ = try await scene.ledger.commit(
         &batch, CommitRequest(seal: scene.ledger.claim, standing: .replay(granted: 300)))
       try await scene.expect(known)

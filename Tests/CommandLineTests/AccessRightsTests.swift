@@ -237,7 +237,7 @@ import Testing
       CarillonCommand.path, ["worker", "--name", "w1"], environment: environment)
     while try await company.operate("hlen", "{carillon}:erasing") == "1", worker.exit == nil,
       try await company.operate("acl", "log") == ""
-    { await nextLook() }
+    { await nextPoll() }
     #expect(try await company.operate("acl", "log") == "")
     #expect(try await company.operate("xlen", "{carillon}:events") == "0")
     #expect(try await company.operate("xlen", "{carillon}:dead") == "0")

@@ -47,13 +47,13 @@ import Testing
 
   /// Returns a watcher, its channels, and the notices that it gives.
   private func watch(_ apps: [String: CarillonConfiguration.App]) throws -> (
-    CredentialWatcher, [String: AppChannel], Told
+    CredentialWatcher, [String: AppChannel], Reports
   ) {
-    let (channels, told) = (try AppChannels.make(apps), Told())
-    return (CredentialWatcher(apps, channels: channels) { told.add($0) }, channels, told)
+    let (channels, reports) = (try AppChannels.make(apps), Reports())
+    return (CredentialWatcher(apps, channels: channels) { reports.add($0) }, channels, reports)
   }
 
-  private final class Told: Sendable {
+  private final class Reports: Sendable {
     private let notices = Mutex<[CredentialWatcher.Notice]>([])
     func add(_ notice: CredentialWatcher.Notice) { notices.withLock { $0.append(notice) } }
     /// Returns the notices since the last call.
@@ -109,25 +109,25 @@ import Testing
 
   @Test func changedCertificateIsTakenAndABadOneIsNot() async throws {
     let news = try certificateApp(authority.issue(topic: "com.example.news"))
-    let (watcher, channels, told) = try watch(["news": news])
+    let (watcher, channels, reports) = try watch(["news": news])
     let credential = try certificate(channels["news"])
     let first = credential.authorization()
-    await watcher.look(now: now)
-    await watcher.look(now: now)
-    #expect(told.take() == [])
+    await watcher.check(now: now)
+    await watcher.check(now: now)
+    #expect(reports.take() == [])
     #expect(credential.authorization() == first)
 
     credential.note(.refused(Reason.badCertificate.code, generation: try #require(first).generation))
     let second = try authority.issue(topic: "com.example.news")
     _ = try certificateApp(second)
-    await watcher.look(now: now)
-    #expect(told.take() == [.reloaded(app: "news")])
+    await watcher.check(now: now)
+    #expect(reports.take() == [.reloaded(app: "news")])
     #expect(credential.authorization()?.identity == second)
 
     try folder.writeSecret("push.pem", "half a file")
-    await watcher.look(now: now)
-    await watcher.look(now: now)
-    let notices = told.take()
+    await watcher.check(now: now)
+    await watcher.check(now: now)
+    let notices = reports.take()
     #expect(notices.count == 1)
     guard case .unusable("news", let message, _)? = notices.first else {
       Issue.record("\(notices)")
@@ -138,8 +138,8 @@ import Testing
 
     // The watcher also refuses a certificate of another app.
     _ = try certificateApp(authority.issue(topic: "com.example.other"))
-    await watcher.look(now: now)
-    guard case .unusable("news", _, _)? = told.take().first else {
+    await watcher.check(now: now)
+    guard case .unusable("news", _, _)? = reports.take().first else {
       Issue.record("taken")
       return
     }
@@ -148,12 +148,12 @@ import Testing
 
   @Test func correctedPermissionsAreNoticed() async throws {
     let news = try certificateApp(authority.issue(topic: "com.example.news"))
-    let (watcher, _, told) = try watch(["news": news])
-    await watcher.look(now: now)
+    let (watcher, _, reports) = try watch(["news": news])
+    await watcher.check(now: now)
     for (mode, count) in [(0o644, 1), (0o600, 1)] {
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path("push.pem"))
-      await watcher.look(now: now)
-      let notices = told.take()
+      await watcher.check(now: now)
+      let notices = reports.take()
       #expect(notices.count == count)
       if mode == 0o600 { #expect(notices == [.reloaded(app: "news")]) }
     }
@@ -173,65 +173,65 @@ import Testing
     try await export()
     let files = APNsSettings.Certificate(
       file: folder.path("push.p12"), passphraseFile: folder.path("pass"))
-    let (watcher, _, told) = try watch(["news": app(.certificate(files))])
-    await watcher.look(now: now)
-    #expect(told.take() == [])
+    let (watcher, _, reports) = try watch(["news": app(.certificate(files))])
+    await watcher.check(now: now)
+    #expect(reports.take() == [])
     try folder.writeSecret("pass", "second\n")
-    await watcher.look(now: now)
-    guard case .unusable("news", let message, _)? = told.take().first else {
+    await watcher.check(now: now)
+    guard case .unusable("news", let message, _)? = reports.take().first else {
       Issue.record("opened with the wrong passphrase")
       return
     }
     #expect(message.contains("the passphrase is wrong"))
     try await export()
-    await watcher.look(now: now)
-    #expect(told.take() == [.reloaded(app: "news")])
+    await watcher.check(now: now)
+    #expect(reports.take() == [.reloaded(app: "news")])
   }
 
   @Test func changedSigningKeySignsTheNextToken() async throws {
     let path = try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
     let token = APNsSettings.Token(keyFile: path, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")
-    let (watcher, channels, told) = try watch(["news": app(.token(token))])
+    let (watcher, channels, reports) = try watch(["news": app(.token(token))])
     let source = try #require(channels["news"]?.services[0].credential as? ProviderTokenSource)
-    await watcher.look(now: now)
+    await watcher.check(now: now)
     let first = try #require(source.current())
     source.note(.refused(Reason.invalidProviderToken.code, generation: first.generation))
     try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
-    await watcher.look(now: now)
-    #expect(told.take() == [.reloaded(app: "news")])
+    await watcher.check(now: now)
+    #expect(reports.take() == [.reloaded(app: "news")])
     let second = try #require(source.current())
     #expect(second.jwt.split(separator: ".").last != first.jwt.split(separator: ".").last)
     // Kubernetes replaces the target of a symbolic link.
     try FileManager.default.removeItem(atPath: path)
     let other = try folder.writeSecret("other.p8", ECPrivateKey.generate().pem)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
-    await watcher.look(now: now)
-    #expect(told.take() == [.reloaded(app: "news")])
+    await watcher.check(now: now)
+    #expect(reports.take() == [.reloaded(app: "news")])
   }
 
   @Test func expiryIsReportedDailyFromThirtyDaysBefore() async throws {
     let identity = try authority.issue(topic: "com.example.news", validity: -3600..<100 * 86_400)
-    let (watcher, channels, told) = try watch(["news": try certificateApp(identity)])
+    let (watcher, channels, reports) = try watch(["news": try certificateApp(identity)])
     let end = try certificate(channels["news"]).certificate.validity.upperBound
     let day: Int64 = 86_400
     let name = "Apple Push Services: com.example.news"
-    await watcher.look(now: end - 30 * day)
-    #expect(told.take() == [])
-    await watcher.look(now: end - 30 * day + 1)
-    #expect(told.take() == [.expiring(app: "news", certificate: name, days: 29)])
-    await watcher.look(now: end - 29 * day)
-    #expect(told.take() == [])
-    await watcher.look(now: end - 29 * day + 1)
-    #expect(told.take() == [.expiring(app: "news", certificate: name, days: 28)])
-    await watcher.look(now: end - 60)
-    #expect(told.take() == [.expiring(app: "news", certificate: name, days: 0)])
+    await watcher.check(now: end - 30 * day)
+    #expect(reports.take() == [])
+    await watcher.check(now: end - 30 * day + 1)
+    #expect(reports.take() == [.expiring(app: "news", certificate: name, days: 29)])
+    await watcher.check(now: end - 29 * day)
+    #expect(reports.take() == [])
+    await watcher.check(now: end - 29 * day + 1)
+    #expect(reports.take() == [.expiring(app: "news", certificate: name, days: 28)])
+    await watcher.check(now: end - 60)
+    #expect(reports.take() == [.expiring(app: "news", certificate: name, days: 0)])
     // The watcher reports the expiry immediately, and then daily.
-    await watcher.look(now: end + 1)
-    #expect(told.take() == [.expired(app: "news", certificate: name)])
-    await watcher.look(now: end + day)
-    #expect(told.take() == [])
-    await watcher.look(now: end + day + 1)
-    #expect(told.take() == [.expired(app: "news", certificate: name)])
+    await watcher.check(now: end + 1)
+    #expect(reports.take() == [.expired(app: "news", certificate: name)])
+    await watcher.check(now: end + day)
+    #expect(reports.take() == [])
+    await watcher.check(now: end + day + 1)
+    #expect(reports.take() == [.expired(app: "news", certificate: name)])
   }
 
   @Test func aRunningWorkerWarnsAndTakesTheExchangedFile() async throws {

@@ -32,7 +32,7 @@ struct DoctorTests {
     try await world.importDevices(50)
     let worker = try await world.start("worker", "--name", "ada")
     // Waits until the worker is listed and has published its report.
-    while try await server.command("hlen", "{\(world.namespace)}:reports") != "1" { await nextLook() }
+    while try await server.command("hlen", "{\(world.namespace)}:reports") != "1" { await nextPoll() }
     let before = try await server.command("info", "commandstats")
     let (exit, findings) = try await doctor(world)
     #expect(exit == .status(0), "\(problems(findings))")

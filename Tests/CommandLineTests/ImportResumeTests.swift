@@ -15,7 +15,7 @@ struct ImportResumeTests {
 
   /// Waits until Redis contains the position of an import.
   private func checkpoint(of world: CarillonWorld) async throws {
-    while try await world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty { await nextLook() }
+    while try await world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty { await nextPoll() }
   }
 
   @Test func killedImportContinuesAtItsPosition() async throws {

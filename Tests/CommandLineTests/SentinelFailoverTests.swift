@@ -17,10 +17,10 @@ import Testing
     try await world.submit("a")
     // The failover itself must not lose acknowledged data, so the test waits for the replicas.
     for server in redis.servers where server.port != redis.servers[0].port {
-      while try await server.command("exists", "{\(world.namespace)}:job:a") != "1" { await nextLook() }
+      while try await server.command("exists", "{\(world.namespace)}:job:a") != "1" { await nextPoll() }
     }
     let worker = try await world.start("worker", "--drain", "--name", "w")
-    while try await (simulator.counters().number("accepted") ?? 0) < 60 { await nextLook() }
+    while try await (simulator.counters().number("accepted") ?? 0) < 60 { await nextPoll() }
     if isKilled { await redis.servers[0].kill(SIGKILL) } else { try await redis.failOver() }
     #expect(await worker.waitForExit() == .status(0))
     try await redis.awaitPrimary(otherThan: redis.servers[0])

@@ -61,19 +61,19 @@ import Testing
   /// - Returns: whether the program already handled its signals.
   private static func fire(_ shot: Shot, _ environment: [String: String]) async throws -> Bool {
     let command = try await ChildProcess.start(CarillonCommand.path, shot.arguments, environment: environment)
-    while !shot.isEarly, !command.handles(SIGTERM), command.exit == nil { await nextLook(milliseconds: 5) }
-    await nextLook(milliseconds: shot.moment)
+    while !shot.isEarly, !command.handles(SIGTERM), command.exit == nil { await nextPoll(milliseconds: 5) }
+    await nextPoll(milliseconds: shot.moment)
     // SIGHUP ends a simulator, as it ends every program without a handler.
     let handles = command.handles(shot.signal) && (shot.signal != SIGHUP || shot.arguments[0] != "simulate")
     command.send(signal: shot.signal)
     let began = ContinuousClock.now
     if shot.signal == SIGHUP {
       // SIGTERM ends a command that continues after SIGHUP.
-      await nextLook(milliseconds: 50)
+      await nextPoll(milliseconds: 50)
       command.send(signal: SIGTERM)
     }
     // worker.deadline is 20 s. The rest is for a busy machine.
-    while command.exit == nil, ContinuousClock.now - began < .seconds(40) { await nextLook() }
+    while command.exit == nil, ContinuousClock.now - began < .seconds(40) { await nextPoll() }
     let expected: [ChildProcess.Exit] = handles ? [.status(0)] : [.status(0), .signal(shot.signal)]
     if command.exit.map(expected.contains) != true {
       let end = command.exit.map { "\($0)" } ?? "not within its deadline"

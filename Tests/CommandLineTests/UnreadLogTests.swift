@@ -40,7 +40,7 @@ struct UnreadLogTests {
       while !said.contains(text) {
         guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for \(text)") }
         let count = Glibc.read(descriptor, &buffer, buffer.count)
-        if count > 0 { said += String(decoding: buffer[..<count], as: UTF8.self) } else { await nextLook() }
+        if count > 0 { said += String(decoding: buffer[..<count], as: UTF8.self) } else { await nextPoll() }
       }
       return said
     }
@@ -58,7 +58,7 @@ struct UnreadLogTests {
   /// - Returns: how the command ended; `nil` if it did not end within a minute.
   private func exit(of child: ChildProcess) async -> ChildProcess.Exit? {
     let deadline = ContinuousClock.now + .seconds(60)
-    while child.exit == nil, ContinuousClock.now < deadline { await nextLook() }
+    while child.exit == nil, ContinuousClock.now < deadline { await nextPoll() }
     return child.exit
   }
 
@@ -102,7 +102,7 @@ struct UnreadLogTests {
       arguments.append(URL(filePath: configuration).deletingLastPathComponent().path)
     }
     let command = try await start(arguments, into: pipe, environment: world.environment)
-    while !command.handles(SIGTERM), command.exit == nil { await nextLook() }
+    while !command.handles(SIGTERM), command.exit == nil { await nextPoll() }
     command.send(signal: SIGTERM)
     #expect(await exit(of: command) == .status(0))
     #expect(pipe.isFull)

@@ -18,16 +18,16 @@ struct VariantTests {
     #expect(lint.contains("variants: plain 25 %, short 75 %"), "\(lint)")
     try await world.submit("ab", more: Self.more)
     let names = Array(0..<20).map { "u\($0)" }
-    var told: [String: String] = [:]
+    var observed: [String: String] = [:]
     for name in names {
       let preview = try await world.run("campaign", "preview", "-", "--user", name, "--json", input: job)
       let report = try JSONObject(preview.standardOutput)
       #expect(preview.exit == .status(0) && report.bool("waits") == report.isNull("variant"))
-      told[name] = report.text("variant")
+      observed[name] = report.text("variant")
       let alert = report.objects("pushes")?.first?.object("payload")?.object("aps")?.text("alert")
-      #expect(alert == ["plain": "hi", "short": "!"][told[name] ?? ""], "\(name)")
+      #expect(alert == ["plain": "hi", "short": "!"][observed[name] ?? ""], "\(name)")
     }
-    #expect((3...17).contains(told.count))
+    #expect((3...17).contains(observed.count))
     // The window is so small that the worker dies in the middle of the campaign.
     world.environment["CARILLON_WORKER_WINDOW"] = "20"
     let killed = try await world.start("worker", "--name", "killed")
@@ -50,11 +50,11 @@ struct VariantTests {
     #expect(await heir.terminate() == .status(0))
     let other = try await world.run("campaign", "decide", "ab", "plain")
     #expect(other.exit == .status(1))
-    try await expectCounts(world, told)
+    try await expectCounts(world, observed)
   }
 
   /// Compares the counts of each variant with the results of each target.
-  private func expectCounts(_ world: CarillonWorld, _ told: [String: String]) async throws {
+  private func expectCounts(_ world: CarillonWorld, _ observed: [String: String]) async throws {
     let show = try await world.show("ab")
     let winner = try #require(show.object("winner"))
     #expect(winner.text("variant") == "short" && winner.text("decidedBy") == "ada" && !winner.isNull("decidedAt"))
@@ -70,7 +70,7 @@ struct VariantTests {
     #expect(counted.values.reduce(0, +) == 400)
     for result in results {
       let user = result.text("user") ?? ""
-      if let variant = told[user] { #expect(result.text("variant") == variant, "\(user)") }
+      if let variant = observed[user] { #expect(result.text("variant") == variant, "\(user)") }
     }
     let text = try await world.succeed("campaign", "show", "ab")
     #expect(text.contains("variant plain") && text.contains("short, by ada"), "\(text)")

@@ -69,7 +69,7 @@ struct WorkerEndpointTests {
     let deadline = ContinuousClock.now + .seconds(60)
     var answer = (status: 200, text: "")
     while answer.status == 200 || !answer.text.contains(says), ContinuousClock.now < deadline {
-      await nextLook(milliseconds: 100)
+      await nextPoll(milliseconds: 100)
       answer = try await Self.get(url + "/livez", "--max-time", "20")
     }
     #expect(answer.status == 503 && answer.text.hasPrefix("no progress: ") && answer.text.contains(says), "\(answer)")

@@ -16,9 +16,8 @@ struct WorkerTests {
     #expect(output.standardOutput == "")
     let events = try JSONObject.all(in: output.standardError)
     // The worker logs the state of its connections periodically, and always at the end.
-    #expect(
-      events.map { $0.text("event") }.filter { $0 != "connections" }
-        == ["started", "activated", "ended", "draining", "stopped"])
+    let names = events.compactMap { $0.text("event") }.filter { $0 != "connections" }
+    #expect(names == ["started", "activated", "ended", "draining", "stopped"])
     let connections = try #require(events.last { $0.text("event") == "connections" })
     #expect(
       connections.numbers.filter { ["breakerOpenings", "failures", "inFlight"].contains($0.key) }.values.allSatisfy {
@@ -40,9 +39,9 @@ struct WorkerTests {
     let output = try await world.run("worker", "--drain", "--json", "--log-level", "debug")
     let events = try JSONObject.all(in: output.standardError).filter { $0.text("level") == "debug" }
     for event in ["claimed", "sealed", "closed"] {
-      let told = events.filter { $0.text("event") == event }
-      #expect(Set(told.compactMap { $0.text("slice") }).count == 8, "\(event)")
-      if event != "claimed" { #expect(told.reduce(0) { $0 + ($1.number("targets") ?? 0) } == 20) }
+      let observed = events.filter { $0.text("event") == event }
+      #expect(Set(observed.compactMap { $0.text("slice") }).count == 8, "\(event)")
+      if event != "claimed" { #expect(observed.reduce(0) { $0 + ($1.number("targets") ?? 0) } == 20) }
     }
     #expect(events.contains { $0.text("file") == world.environment["CARILLON_CONFIG"] })
   }
@@ -73,7 +72,7 @@ struct WorkerTests {
     let worker = try await world.start("worker", "--json")
     _ = try #require(await worker.errorLine(containing: #""event":"started""#))
     // Waits until the worker has inspected the server, which precedes the first heartbeat.
-    while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await nextLook() }
+    while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await nextPoll() }
     try await server.command("client", "kill", "type", "normal")
     #expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
     #expect(await worker.terminate() == .status(0))

@@ -32,8 +32,8 @@ struct DemoTests {
     let page = try #require(await demo.line(containing: "dashboard  http://"))
     let url = try #require(page.split(separator: " ").last)
     // Without a terminal, the demo writes the token to a file.
-    let told = try #require(await demo.line(containing: "token      in /"))
-    let file = try #require(told.split(separator: " ").last.map(String.init))
+    let observed = try #require(await demo.line(containing: "token      in /"))
+    let file = try #require(observed.split(separator: " ").last.map(String.init))
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
     let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
     let status = try await ChildProcess.run(

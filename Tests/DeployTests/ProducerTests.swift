@@ -108,7 +108,7 @@ import Testing
     // A producer that lost the answer repeats the command: no push is sent twice.
     let again = try await start(command, [id, user, token], settings)
     #expect(again.exit == .status(0), "\(again.standardError)")
-    while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" { await nextLook() }
+    while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" { await nextPoll() }
     #expect(try await world.server.command("XLEN", "{\(world.namespace)}:dead") == "0")
     #expect(await worker.terminate() == .status(0))
   }

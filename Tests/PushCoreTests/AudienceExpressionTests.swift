@@ -80,7 +80,7 @@ struct AudienceExpressionTests {
   private func randomNode(depth: Int, using random: inout Seed) -> AudienceExpression.Node {
     switch depth == 0 ? 0 : Int.random(in: 0..<5, using: &random) {
     case 0: .segment(["a", "b", "c"].randomElement(using: &random) ?? "a")
-    case 1: .everybody
+    case 1: .allUsers
     case 2: .not(randomNode(depth: depth - 1, using: &random))
     case 3: .and(randomNode(depth: depth - 1, using: &random), randomNode(depth: depth - 1, using: &random))
     default: .or(randomNode(depth: depth - 1, using: &random), randomNode(depth: depth - 1, using: &random))
@@ -91,7 +91,7 @@ struct AudienceExpressionTests {
   private func holds(_ node: AudienceExpression.Node, in world: Int) -> Bool {
     switch node {
     case .segment(let name): world >> (name == "a" ? 0 : name == "b" ? 1 : 2) & 1 == 1
-    case .everybody: true
+    case .allUsers: true
     case .not(let node): !holds(node, in: world)
     case .and(let left, let right): holds(left, in: world) && holds(right, in: world)
     case .or(let left, let right): holds(left, in: world) || holds(right, in: world)

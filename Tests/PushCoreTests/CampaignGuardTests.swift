@@ -173,14 +173,14 @@ import Testing
     #expect(breaker.state == .open)
     count(&breaker, (.badToken, 1000), (.unregistered, 1000))
     #expect(breaker.state == .open)
-    #expect(breaker.objection(to: GuardCounts(answers: 10, gone: 10)) == nil)
+    #expect(breaker.reasonToPause(on: GuardCounts(answers: 10, gone: 10)) == nil)
   }
 
   @Test func objectsToSharesOfFewAnswersToo() {
     let breaker = made()
-    #expect(breaker.objection(to: GuardCounts()) == nil)
-    #expect(breaker.objection(to: GuardCounts(answers: 2, suspects: 1)) != nil)
-    #expect(breaker.objection(to: GuardCounts(answers: 2, gone: 1)) == nil)
+    #expect(breaker.reasonToPause(on: GuardCounts()) == nil)
+    #expect(breaker.reasonToPause(on: GuardCounts(answers: 2, suspects: 1)) != nil)
+    #expect(breaker.reasonToPause(on: GuardCounts(answers: 2, gone: 1)) == nil)
     #expect(breaker.isUndecided)
   }
 

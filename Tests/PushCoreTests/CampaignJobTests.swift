@@ -15,7 +15,7 @@ func parse(_ text: String) throws(JobError) -> Campaign {
 struct CampaignJobTests {
   @Test func fillsInTheDefaults() throws {
     var expected = Campaign(
-      id: "c1", app: "news", audience: .segment(AudienceExpression(root: .everybody)),
+      id: "c1", app: "news", audience: .segment(AudienceExpression(root: .allUsers)),
       payload: Array("{\"aps\":{\"alert\":\"hi\"}}".utf8), pushType: "alert", priority: 10, expiration: .unset,
       collapseID: nil,
       lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800)

@@ -269,14 +269,14 @@ struct CampaignStagesTests {
     }
     // An operator has resumed the campaign in spite of the verdict.
     var overruled = finding
-    overruled.isOverruled = true
+    overruled.isOverridden = true
     #expect(try verdict(stage, overruled) == .open(winner: nil))
   }
 
   @Test func gateChoosesTheWinner() throws {
     let stage = #"{"share":0.1,"winner":{"minimum":10}}"#
-    func finding(_ counted: [Int], winner: Int? = nil, isOverruled: Bool = false) -> StageGate.Finding {
-      .init(finishedAt: 1, variants: (counted, [100, 100]), winner: winner, isOverruled: isOverruled)
+    func finding(_ counted: [Int], winner: Int? = nil, isOverridden: Bool = false) -> StageGate.Finding {
+      .init(finishedAt: 1, variants: (counted, [100, 100]), winner: winner, isOverridden: isOverridden)
     }
     #expect(try verdict(stage, finding([4, 6]), variants: true) == .open(winner: 1))
     guard case .pause(let reason, false) = try verdict(stage, finding([4, 5]), variants: true) else {
@@ -284,7 +284,7 @@ struct CampaignStagesTests {
       return
     }
     #expect(reason.hasPrefix("stage 1: no winner: 9 opened in total, 10 needed"), "\(reason)")
-    #expect(try verdict(stage, finding([4, 5], isOverruled: true), variants: true) == .open(winner: 1))
+    #expect(try verdict(stage, finding([4, 5], isOverridden: true), variants: true) == .open(winner: 1))
     #expect(try verdict(stage, finding([4, 5], winner: 0), variants: true) == .open(winner: 0))
     let otherwise = #"{"share":0.1,"winner":{"minimum":10,"otherwise":"a"}}"#
     #expect(try verdict(otherwise, finding([4, 5]), variants: true) == .open(winner: 0))

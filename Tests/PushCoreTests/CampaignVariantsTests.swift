@@ -67,10 +67,10 @@ struct CampaignVariantsTests {
   // MARK: The winner
 
   private func verdict(
-    _ counted: [Int], _ reached: [Int], minimum: Int = 1, otherwise: Int? = nil, isOverruled: Bool = false
+    _ counted: [Int], _ reached: [Int], minimum: Int = 1, otherwise: Int? = nil, isOverridden: Bool = false
   ) -> CampaignVariants.Verdict {
     CampaignVariants(counted.indices.map { .init(name: "v\($0)") }, campaign: "c").verdict(
-      .init(minimum: minimum, otherwise: otherwise), counted: counted, of: reached, isOverruled: isOverruled)
+      .init(minimum: minimum, otherwise: otherwise), counted: counted, of: reached, isOverridden: isOverridden)
   }
 
   @Test func winnerHasTheLargestShareOrIsFirst() {
@@ -86,8 +86,8 @@ struct CampaignVariantsTests {
   @Test func tooFewReceiptsGiveNoWinner() {
     #expect(verdict([9, 10], [100, 100], minimum: 20, otherwise: 0) == .winner(0))
     #expect(verdict([10, 10], [100, 90], minimum: 20, otherwise: 0) == .winner(1))
-    #expect(verdict([9, 10], [100, 100], minimum: 20, isOverruled: true) == .winner(1))
-    #expect(verdict([0, 0], [0, 0], minimum: 20, isOverruled: true) == .winner(0))
+    #expect(verdict([9, 10], [100, 100], minimum: 20, isOverridden: true) == .winner(1))
+    #expect(verdict([0, 0], [0, 0], minimum: 20, isOverridden: true) == .winner(0))
     guard case .unclear(let reason) = verdict([9, 10], [100, 100], minimum: 20) else {
       Issue.record("19 of 20 is too little")
       return

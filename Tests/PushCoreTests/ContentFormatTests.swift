@@ -14,7 +14,8 @@ struct ContentFormatTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  @Test(arguments: [
+  /// Value, format, locale and expected text. Without the type, the compiler needs seconds to infer it.
+  private static let rows: [(String, String, String, String)] = [
     ("1234567.5", "number", "en", "1,234,567.5"), ("1234567.5", "number", "de-DE", "1.234.567,5"),
     ("1234", "number", "es", "1234"), ("12345", "number", "es-ES", "12.345"),
     ("1234567", "number", "hi-IN", "12,34,567"),
@@ -48,7 +49,9 @@ struct ContentFormatTests {
     ("1796115600000", "date", "en-GB", "01/12/2026"), ("-1", "date", "de", "31.12.1969"),
     ("soon", "date", "de", "soon"),
     ("99999999999999999999", "date", "de", "99999999999999999999"),
-  ])
+  ]
+
+  @Test(arguments: rows)
   func valueIsWrittenAsInTheLanguage(value: String, format: String, locale: String, says: String) throws {
     #expect(try Self.text(value, format, locale) == says)
   }

@@ -187,12 +187,12 @@ struct ContentTests {
   @Test func jobForOneTokenHasThePayloadOfItsUser() throws {
     let job =
       #"{"id":"a","app":"n","audience":{"segment":"*"},"apns":{"payload":{"a":"{{x}}"}},"localized":{"de":{}},"vars":true}"#
-    let told = Array(#"{"a":"{{x}} {{{ }}"}"#.utf8)
-    let alone = try CampaignJob.alone(Array(job.utf8), token: "00", suffix: "1", payload: told, for: APNsService())
+    let observed = Array(#"{"a":"{{x}} {{{ }}"}"#.utf8)
+    let alone = try CampaignJob.alone(Array(job.utf8), token: "00", suffix: "1", payload: observed, for: APNsService())
     #expect(!String(decoding: alone, as: UTF8.self).contains("localized"))
     guard case .object(let members) = try JSONValue(parsing: alone, maximumDepth: 8).kind else { return }
     let content = try JobPayload(JobFields(members), in: alone, to: .tokens([]), for: APNsService()).content
-    #expect(try Self.text(content) == String(decoding: told, as: UTF8.self))
+    #expect(try Self.text(content) == String(decoding: observed, as: UTF8.self))
     let template =
       #"{"id":"a","app":"n","audience":{"segment":"*"},"template":{"name":"t","version":1,"apns":{"payload":{"a":1}}}}"#
     let flat = try CampaignJob.alone(Array(template.utf8), token: "00", suffix: "1", for: APNsService())

@@ -212,8 +212,8 @@ struct DeviceRowReaderTests {
 
   @Test func nameLikeAColumnIsAnErrorUnlessItIsAllowed() throws {
     let line = #"{"user":"a","token":"00","registered_at":"2026-01-01T00:00:00Z"}"#
-    let told = summary(try read(line.utf8, as: .ndjson))
-    #expect(told.count == 1 && told[0].hasPrefix("1: 'registered_at' is nearly the column registeredAt"))
+    let observed = summary(try read(line.utf8, as: .ndjson))
+    #expect(observed.count == 1 && observed[0].hasPrefix("1: 'registered_at' is nearly the column registeredAt"))
     var meant = vocabulary
     meant.allowedAttributes = ["registered_at"]
     let rows = try read(line.utf8, as: .ndjson, meant)

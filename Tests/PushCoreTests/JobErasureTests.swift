@@ -5,7 +5,7 @@ import Testing
 /// Erasure of a user from the lists of a job. Everything else stays as it was written.
 struct JobErasureTests {
   /// The audience before and after the erasure; `nil` if the job does not name the user.
-  static let audiences: [(before: String, after: String?, isOfNobodyElse: Bool)] = [
+  static let audiences: [(before: String, after: String?, concernsNoOtherUser: Bool)] = [
     (#"{"users":["ada","bob"]}"#, #"{"users":[{"erased":true},"bob"]}"#, false),
     (#"{"users":[ "ada" ]}"#, #"{"users":[ {"erased":true} ]}"#, true),
     (
@@ -21,7 +21,7 @@ struct JobErasureTests {
 
   @Test(arguments: audiences.indices)
   func userLeavesTheLists(row: Int) throws {
-    let (before, after, isOfNobodyElse) = Self.audiences[row]
+    let (before, after, concernsNoOtherUser) = Self.audiences[row]
     let job = Array(
       #"{"id":"a","app":"news","audience":\#(before),"apns":{"payload":{"aps":{"alert":"ada"}}}}"#.utf8)
     let erased = try CampaignJob.erasing("ada", from: job) {
@@ -33,12 +33,12 @@ struct JobErasureTests {
     }
     let text = #"{"id":"a","app":"news","audience":\#(after),"apns":{"payload":{"aps":{"alert":"ada"}}}}"#
     #expect(erased.map { String(decoding: $0.job, as: UTF8.self) } == text)
-    #expect(erased?.isOfNobodyElse == isOfNobodyElse)
+    #expect(erased?.concernsNoOtherUser == concernsNoOtherUser)
     // The result is still a valid job for the other users.
     let campaign = try CampaignJob.parse(Array(text.utf8), .any([APNsService()]))
     switch campaign.recipients.audience {
-    case .users(let users): #expect(users == (isOfNobodyElse ? [] : ["bob"]))
-    case .tokens(let tokens): #expect(tokens.map(\.bytes) == (isOfNobodyElse ? [] : [[0, 0xaa]]))
+    case .users(let users): #expect(users == (concernsNoOtherUser ? [] : ["bob"]))
+    case .tokens(let tokens): #expect(tokens.map(\.bytes) == (concernsNoOtherUser ? [] : [[0, 0xaa]]))
     default: Issue.record("\(campaign.recipients.audience)")
     }
   }
@@ -48,7 +48,7 @@ struct JobErasureTests {
       #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"x"}}},"stages":[{"users":["ada"]}]}"#
         .utf8)
     let erased = try #require(try CampaignJob.erasing("ada", from: job) { _ in false })
-    #expect(!erased.isOfNobodyElse)
+    #expect(!erased.concernsNoOtherUser)
     #expect(!String(decoding: erased.job, as: UTF8.self).contains("ada"))
     let campaign = try CampaignJob.parse(erased.job, .any([APNsService()]))
     #expect(campaign.delivery.stages != nil)

@@ -27,7 +27,7 @@ struct ConnectionDriverTests {
     #expect(driver.wantsPushes(.streams(0)))
     expect(driver.next(.streams(0), credential: 1, now: 0), .askToOpen)
     expect(driver.mayOpen(nil, credential: 1), .rest)
-    expect(driver.mayOpen(.wait(7), credential: 1), .lookAgain(after: 7))
+    expect(driver.mayOpen(.wait(7), credential: 1), .checkAgain(after: 7))
     expect(driver.mayOpen(.open, credential: 1), .open(1))
     #expect(driver.phase == .opening)
     // One push is allowed until the first is accepted.
@@ -337,7 +337,7 @@ private struct DriverModel {
   @discardableResult
   private mutating func execute(_ action: ConnectionDriver.Action) -> Bool {
     switch action {
-    case .rest, .lookAgain, .report: return false
+    case .rest, .checkAgain, .report: return false
     case .askToOpen:
       Issue.record("asked twice")
       return false

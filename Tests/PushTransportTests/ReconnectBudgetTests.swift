@@ -54,7 +54,7 @@ struct ReconnectBudgetTests {
   }
 
   @Test("connections that work but end immediately are opened no faster than the budget")
-  func endsAtOnce() {
+  func endsImmediately() {
     var budget = ReconnectBudget(now: start)
     let times = openings(in: 60, &budget) { $0.established(now: $1) }
     // Eight connections open in a burst, then one every five seconds.

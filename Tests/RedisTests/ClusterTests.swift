@@ -123,7 +123,7 @@ import Testing
     let slot = try await cluster.slot(of: "foo")
     let old = try await cluster.owner(of: slot)
     async let answer = blocked.command("BLMOVE", "{foo}from", "{foo}to", "LEFT", "RIGHT", 60)
-    while try await !old.command("info", "clients").contains("blocked_clients:1") { await nextLook() }
+    while try await !old.command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
     try await cluster.failOver(old)
     #expect(try await client.command("SET", "foo", "2").string == "OK")
     // The blocking call continues at the new place of the list, or ends.
@@ -207,7 +207,7 @@ import Testing
     try await cluster.move(slot, to: added)
     #expect(try await client.command("SET", "foo", "2").string == "OK")
     #expect(try await added.command("get", "foo") == "2")
-    while try await client.sights().count < 4 { await nextLook() }
+    while try await client.sights().count < 4 { await nextPoll() }
     await client.close()
     await cluster.stop()
   }

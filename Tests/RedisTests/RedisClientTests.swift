@@ -29,7 +29,7 @@ import Testing
       pipeline.append("BLPOP", "nothing", 0)
       return try await client.execute(pipeline, timeout: .seconds(60))
     }
-    while try await !server.command("info", "clients").contains("blocked_clients:1") { await nextLook() }
+    while try await !server.command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
     await server.kill(SIGKILL)
     let error = await #expect(throws: RedisError.self) { _ = try await blocked.value }
     #expect(error?.code == .closed && error?.mayHaveExecuted == true)

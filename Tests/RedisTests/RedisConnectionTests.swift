@@ -147,7 +147,7 @@ import Testing
       #expect(error?.code == .cancelled && error?.mayHaveExecuted == false)
       return answered
     }
-    while try await !server.command("info", "clients").contains("blocked_clients:1") { await nextLook() }
+    while try await !server.command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
     blocked.cancel()
     try await server.command("rpush", "nothing", "late")
     #expect(try await blocked.value[0][1].string == "late")

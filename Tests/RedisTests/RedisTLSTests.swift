@@ -160,7 +160,7 @@ import Testing
     #expect(try await client.connectionNumber() > before)
 
     try await server.restart()
-    while try await client.execute(ping, patience: .seconds(60)).first?.string != "PONG" { await nextLook() }
+    while try await client.execute(ping, patience: .seconds(60)).first?.string != "PONG" { await nextPoll() }
     await client.close()
     await server.stop()
   }

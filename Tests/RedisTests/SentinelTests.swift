@@ -80,7 +80,7 @@ import Testing
     let (client, blocked) = (try client(world.url), try client(world.url))
     try await write(client, "1")
     async let answer = blocked.command("BLMOVE", "from", "to", "LEFT", "RIGHT", 60)
-    while try await !world.servers[0].command("info", "clients").contains("blocked_clients:1") { await nextLook() }
+    while try await !world.servers[0].command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
     try await world.failOver()
     try await world.awaitPrimary(otherThan: world.servers[0])
     // The blocking call neither waits a minute nor misses an element.
@@ -88,8 +88,8 @@ import Testing
     #expect(reply?.error != nil || reply == nil)
     try await write(client, "2")
     let now = try #require(try await world.primary())
-    while await (try? port(client)) != now.port { await nextLook() }
-    while await (try? port(blocked)) != now.port { await nextLook() }
+    while await (try? port(client)) != now.port { await nextPoll() }
+    while await (try? port(blocked)) != now.port { await nextPoll() }
     for client in [client, blocked] { await client.close() }
     await world.stop()
   }
@@ -101,7 +101,7 @@ import Testing
     let before = try await client.connectionNumber()
     try await world.failOver()
     // Nothing is written, so no rejection can show the change.
-    while try await client.connectionNumber() == before { await nextLook() }
+    while try await client.connectionNumber() == before { await nextPoll() }
     #expect(try await port(client) != world.servers[0].port)
     await client.close()
     await world.stop()
@@ -120,7 +120,7 @@ import Testing
       SentinelOptions(timeout: .seconds(5), pollInterval: .milliseconds(100)))
     #expect(try await port(client) == old.port)
     // A call in flight at the change fails, like any call of a lost connection.
-    while await (try? port(client)) != new.port { await nextLook() }
+    while await (try? port(client)) != new.port { await nextPoll() }
     await client.close()
     for server in [old, new] { await server.stop() }
   }

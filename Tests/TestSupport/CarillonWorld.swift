@@ -198,7 +198,7 @@ public struct CarillonWorld: Sendable {
       let output = try await run("campaign", "show", id, "--json")
       last = output.standardOutput + output.standardError
       if output.exit == .status(0), condition(try JSONObject(output.standardOutput)) { return }
-      await nextLook(milliseconds: 60)
+      await nextPoll(milliseconds: 60)
     }
     throw TestSupportError("waited in vain for campaign \(id): \(last)")
   }

@@ -6,7 +6,7 @@ import Dispatch
 /// Use it only if there is no signal. No test may depend on its duration.
 ///
 /// - Parameter pause: in ms, longer than the check itself takes. The default is for a check with a command.
-public func nextLook(milliseconds pause: Int = 20) async {
+public func nextPoll(milliseconds pause: Int = 20) async {
   await withCheckedContinuation { continuation in
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(pause)) { continuation.resume() }
   }

@@ -50,9 +50,9 @@ public struct RateBucketModel: Sendable {
 
   /// - Parameter now: µs since the epoch.
   /// - Returns: the script's answer, and the µs per push.
-  public mutating func lend(
+  public mutating func lease(
     _ wanted: Int, returned: Int, now: Int, _ progress: Progress = Progress()
-  ) -> (lent: Int, wait: Int, interval: Double) {
+  ) -> (leased: Int, wait: Int, interval: Double) {
     if wanted == 0, clocks == nil { return (0, 0, 0) }
     let now = Double(now)
     let interval = min(interval(now, Double(returned), progress), 31_536_000_000_000)
@@ -67,14 +67,14 @@ public struct RateBucketModel: Sendable {
     slot = current
     if wanted > 0 { asks += 1 }
     let askers = max(asks, before, 1)
-    let lent = max(0, min(wanted, (due + askers - 1) / askers))
-    at += Double(lent) * interval
-    brisk += Double(lent) * briskInterval
+    let leased = max(0, min(wanted, (due + askers - 1) / askers))
+    at += Double(leased) * interval
+    brisk += Double(leased) * briskInterval
     clocks = (at, brisk)
-    schedule?.sent += Double(lent)
+    schedule?.sent += Double(leased)
     var wait = max(0, at + interval - now, brisk + briskInterval - now)
-    if lent > 0, due < askers { wait += Double(askers - due) * interval / 2 }
-    return (lent, Int(wait.rounded(.up)), interval)
+    if leased > 0, due < askers { wait += Double(askers - due) * interval / 2 }
+    return (leased, Int(wait.rounded(.up)), interval)
   }
 
   /// Returns the µs per push.

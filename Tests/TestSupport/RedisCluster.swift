@@ -266,7 +266,7 @@ public actor RedisCluster {
     let deadline = ContinuousClock.now + .seconds(90)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the cluster") }
-      await nextLook()
+      await nextPoll()
     }
   }
 }

@@ -156,7 +156,7 @@ public actor RedisSentinels {
     let deadline = ContinuousClock.now + .seconds(120)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the sentinels") }
-      await nextLook()
+      await nextPoll()
     }
   }
 }

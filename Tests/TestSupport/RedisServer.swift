@@ -189,7 +189,7 @@ public actor RedisServer {
     let deadline = ContinuousClock.now + .seconds(20)
     while try await !command("cluster", "info").contains("cluster_state:ok") {
       guard ContinuousClock.now < deadline else { throw TestSupportError("the cluster node did not come up") }
-      await nextLook()
+      await nextPoll()
     }
   }
 }

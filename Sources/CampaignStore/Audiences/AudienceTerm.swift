@@ -71,7 +71,7 @@ indirect enum AudienceTerm: Sendable {
       if let predicate = definition.predicate {
         self = .and(self, .set(.matching(DeviceCondition(predicate: predicate, start: start))))
       }
-    case .everybody: self = .set(.users)
+    case .allUsers: self = .set(.users)
     case .not(let node): self = .not(term(node))
     case .and(let left, let right): self = .and(term(left), term(right))
     case .or(let left, let right): self = .or(term(left), term(right))

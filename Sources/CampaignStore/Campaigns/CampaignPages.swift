@@ -24,7 +24,7 @@ extension Campaigns {
 
   /// Maximum number of campaigns that are read for a page. If few campaigns match the filter, a page may have fewer
   /// campaigns than requested.
-  static let mostLookedAt = 2000
+  static let mostRead = 2000
 
   /// Returns campaigns whose records still exist, newest first, with their totals.
   ///
@@ -38,7 +38,7 @@ extension Campaigns {
     var place = try cursor.map(CampaignPlace.init)
     var page = StorePage<CampaignRecord>(elements: [], next: nil)
     var looked = 0
-    while looked < Self.mostLookedAt {
+    while looked < Self.mostRead {
       let ids = try await ids(behind: place)
       if ids.isEmpty { break }
       var pipeline = RedisPipeline()
@@ -52,7 +52,7 @@ extension Campaigns {
         } catch {
           damaged(error)
         }
-        guard page.elements.count < count, looked < Self.mostLookedAt else {
+        guard page.elements.count < count, looked < Self.mostRead else {
           page.next = place?.text
           page.elements = try await withParts(page.elements)
           return page

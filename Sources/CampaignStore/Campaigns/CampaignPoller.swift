@@ -29,14 +29,14 @@ public struct CampaignPoller: Sendable {
 
   /// Returns the campaign with those counts of its open slices that have been read; `nil` if the campaign does not
   /// exist.
-  public mutating func look(at store: CampaignStore) async throws -> CampaignRecord? {
+  public mutating func poll(_ store: CampaignStore) async throws -> CampaignRecord? {
     guard let (totals, finished) = try await store.campaigns.view(id) else { return nil }
     var record = totals
     if !record.staging.partIDs.isEmpty {
       var looked: [CampaignRecord] = []
       for id in record.staging.partIDs {
         var watch = parts[id] ?? CampaignPoller(id)
-        if let part = try await watch.look(at: store) { looked.append(part) }
+        if let part = try await watch.poll(store) { looked.append(part) }
         parts[id] = watch
       }
       record.take(looked)

@@ -24,7 +24,7 @@ extension Campaigns {
   /// Checks the gate at which a campaign waits, and opens it or pauses the campaign.
   ///
   /// - Parameter dueAt: the time at which the check became due, as in ``Chores``.
-  public func lookAtGate(of id: String, dueAt: Int) async throws -> GateFinding {
+  public func checkGate(of id: String, dueAt: Int) async throws -> GateFinding {
     guard let (record, job) = try await findWithJob(id), let place = record.staging.current, !record.state.isFinal,
       let campaign = try? record.campaign(job, record.apps(in: services)),
       let gate = StageGate(behind: place, of: campaign), let stages = campaign.delivery.stages
@@ -63,7 +63,7 @@ extension Campaigns {
     at place: Int, of campaign: Campaign, _ record: CampaignRecord, _ stage: CampaignStages.Stage
   ) async throws -> StageGate.Finding {
     var finding = StageGate.Finding(
-      finishedAt: nil, winner: record.staging.winner, isOverruled: record.staging.overruled == place)
+      finishedAt: nil, winner: record.staging.winner, isOverridden: record.staging.overruled == place)
     // The stage has ended when all of its legs have ended. A paused leg does not delay the other legs: the gate decides
     // without it.
     var finishedAt = 0

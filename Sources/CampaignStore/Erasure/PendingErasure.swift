@@ -81,7 +81,7 @@ struct PendingErasure {
 
 extension Erasure {
   /// Largest number of erasures in one round of housekeeping.
-  private static let erasuresAtOnce = 20
+  private static let erasuresPerBatch = 20
 
   func pendingErasure(of user: String) async throws -> PendingErasure? {
     var pipeline = RedisPipeline()
@@ -118,11 +118,11 @@ extension Erasure {
   @discardableResult
   public func finishErasures() async throws -> Int {
     var pipeline = RedisPipeline()
-    pipeline.append("HSCAN", keys.erasing, "0", "COUNT", Self.erasuresAtOnce)
+    pipeline.append("HSCAN", keys.erasing, "0", "COUNT", Self.erasuresPerBatch)
     let pairs = try await run(pipeline)[0][1]
     var finished = 0
     var failure: (any Error)?
-    for index in stride(from: 0, to: pairs.count - 1, by: 2).shuffled().prefix(Self.erasuresAtOnce) {
+    for index in stride(from: 0, to: pairs.count - 1, by: 2).shuffled().prefix(Self.erasuresPerBatch) {
       guard let user = pairs[index].string else { continue }
       do {
         if try await finish(pairs[index + 1].string.flatMap(PendingErasure.init), of: user) { finished += 1 }

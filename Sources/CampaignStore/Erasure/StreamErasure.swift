@@ -27,7 +27,7 @@ extension Erasure {
       var fields = fields
       do {
         guard let erased = try CampaignJob.erasing(user, from: job, isToken: isToken) else { return .keep }
-        if erased.isOfNobodyElse { return .remove }
+        if erased.concernsNoOtherUser { return .remove }
         fields["job"] = erased.job
         fields["size"] = Array("\(erased.job.count)".utf8)
       } catch {

@@ -25,7 +25,7 @@ extension Erasure {
   private static let feedbackPage = 500
 
   /// Largest number of lists from which one call of a script removes a user.
-  private static let listsAtOnce = 100
+  private static let listsPerBatch = 100
 
   /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream
   /// of events, and the user's targets in running and ended campaigns. Counters stay as they are. A repeated call does
@@ -101,8 +101,8 @@ extension Erasure {
   private func erase(_ user: String, from names: [String], at instant: Int?) async throws -> Int {
     let partition = Partition.of(user: user, count: keys.partitions)
     var instant = instant
-    for start in stride(from: 0, to: max(1, names.count), by: Self.listsAtOnce) {
-      let page = names[min(start, names.count)..<min(start + Self.listsAtOnce, names.count)]
+    for start in stride(from: 0, to: max(1, names.count), by: Self.listsPerBatch) {
+      let page = names[min(start, names.count)..<min(start + Self.listsPerBatch, names.count)]
       var pipeline = RedisPipeline()
       pipeline.script(
         StoreScripts.eraseUser,
@@ -142,8 +142,8 @@ extension Erasure {
 
   private func forgetSome(in partition: Int, _ names: [String]) async throws -> Int {
     var pipeline = RedisPipeline()
-    for start in stride(from: 0, to: max(1, names.count), by: Self.listsAtOnce) {
-      let page = names[min(start, names.count)..<min(start + Self.listsAtOnce, names.count)]
+    for start in stride(from: 0, to: max(1, names.count), by: Self.listsPerBatch) {
+      let page = names[min(start, names.count)..<min(start + Self.listsPerBatch, names.count)]
       pipeline.script(
         StoreScripts.forget,
         keys: [

@@ -57,7 +57,7 @@ extension Expansion {
     if replies[1].isNull {
       report = try await histogram(of: campaign, filter, in: partition).bytes
       // A partition without users also needs an entry.
-      if report.isEmpty { report = RecencyHistogram.nobody }
+      if report.isEmpty { report = RecencyHistogram.noUsers }
     }
     pipeline.removeAll()
     pipeline.script(StoreScripts.rank, keys: [keys.campaign(id), keys.ranking(id)]) {
@@ -143,7 +143,7 @@ extension Expansion {
           body(partition, nil)
           continue
         }
-        guard !bytes.elementsEqual(RecencyHistogram.nobody) else {
+        guard !bytes.elementsEqual(RecencyHistogram.noUsers) else {
           body(partition, RecencyHistogram())
           continue
         }
@@ -160,7 +160,7 @@ extension Expansion {
 
 extension RecencyHistogram {
   /// Stored value of a partition without users. It makes the field exist.
-  fileprivate static let nobody: [UInt8] = [UInt8(ascii: "-")]
+  fileprivate static let noUsers: [UInt8] = [UInt8(ascii: "-")]
 }
 
 /// The users of a partition who were seen last, with their targets: as many as the quota allows. If users were seen at

@@ -14,7 +14,7 @@ extension Fleet {
     public var isMoreDue: Bool
     /// Scheduled campaigns that are due, for ``Queue/promote(_:)``.
     public var scheduled: [String]
-    /// Campaigns whose gates are due, and since when, for ``Campaigns/lookAtGate(of:dueAt:)``.
+    /// Campaigns whose gates are due, and since when, for ``Campaigns/checkGate(of:dueAt:)``.
     public var gates: [(id: String, dueAt: Int)]
     /// ms until the next scheduled campaign or gate is due.
     public var nextScheduled: Int?

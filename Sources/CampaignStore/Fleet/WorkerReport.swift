@@ -73,7 +73,7 @@ public struct WorkerReport: Sendable, Equatable {
   /// Largest number of targets that the worker may have in doubt.
   public var window = 0
   /// The part of ``window`` that is granted to slices.
-  public var lent = 0
+  public var windowUsed = 0
   /// Number of slices that the worker holds.
   public var slices = 0
   /// Outcomes and retries that the worker recorded a second since its previous heartbeat.
@@ -105,7 +105,7 @@ public struct WorkerReport: Sendable, Equatable {
     json.member("startedAt", startedAt)
     json.member("engine", engine)
     json.member("window", window)
-    json.member("lent", lent)
+    json.member("lent", windowUsed)
     json.member("slices", slices)
     json.member("perSecond", perSecond)
     json.member("accepted", accepted)
@@ -144,7 +144,7 @@ public struct WorkerReport: Sendable, Equatable {
     startedAt = members.number("startedAt")
     engine = members.text("engine")
     window = members.number("window")
-    lent = members.number("lent")
+    windowUsed = members.number("lent")
     slices = members.number("slices")
     perSecond = members.number("perSecond")
     accepted = members.number("accepted")

@@ -8,7 +8,7 @@ public struct BackendStanding: Sendable, Equatable {
   /// Share of the rate that the app's campaigns get: above 0; 1 while the backend is healthy.
   public var share: Double
   /// Number of checks in a row that found the backend unhealthy.
-  public var badLooks: Int
+  public var badChecks: Int
   /// Since when the campaigns are throttled, in ms since the epoch; `nil` if they are not.
   public var since: Int?
   /// Time of the last check, in ms since the epoch.
@@ -18,9 +18,11 @@ public struct BackendStanding: Sendable, Equatable {
 
   /// Creates a status; by default the backend is healthy.
   public init(
-    app: String, share: Double = 1, badLooks: Int = 0, since: Int? = nil, at: Int, reason: String? = nil
+    app: String, share: Double = 1, badChecks: Int = 0, since: Int? = nil, at: Int, reason: String? = nil
   ) {
-    (self.app, self.share, self.badLooks, self.since, self.at, self.reason) = (app, share, badLooks, since, at, reason)
+    (self.app, self.share, self.badChecks, self.since, self.at, self.reason) = (
+      app, share, badChecks, since, at, reason
+    )
   }
 
   /// Whether the app's campaigns are throttled.
@@ -37,18 +39,18 @@ public struct BackendStanding: Sendable, Equatable {
 
   /// Stored text: share, bad checks, since (0 if not throttled), time of the check, reason.
   var text: String {
-    "\(share) \(badLooks) \(since ?? 0) \(at) \(String(decoding: (reason ?? "").utf8.prefix(Self.longestReason), as: UTF8.self))"
+    "\(share) \(badChecks) \(since ?? 0) \(at) \(String(decoding: (reason ?? "").utf8.prefix(Self.longestReason), as: UTF8.self))"
   }
 
   /// Creates a status from its stored text.
   /// - Parameter text: the stored text; the result is `nil` if Carillon did not write it.
   init?(app: String, text: String) {
     let words = text.split(separator: " ", maxSplits: 4, omittingEmptySubsequences: false)
-    guard words.count == 5, let share = Double(words[0]), share > 0, share <= 1, let badLooks = Int(words[1]),
+    guard words.count == 5, let share = Double(words[0]), share > 0, share <= 1, let badChecks = Int(words[1]),
       let since = Int(words[2]), let at = Int(words[3])
     else { return nil }
     self.init(
-      app: app, share: share, badLooks: badLooks, since: since == 0 ? nil : since, at: at,
+      app: app, share: share, badChecks: badChecks, since: since == 0 ? nil : since, at: at,
       reason: words[4].isEmpty ? nil : String(words[4]))
   }
 }

@@ -82,12 +82,13 @@ extension Limits {
   ///   - app: app of the campaign.
   ///   - policy: bounds of the guard.
   ///   - isOpen: whether the worker already removes devices.
-  ///   - told: the worker's answers that are included in the counters.
+  ///   - reported: the worker's answers that are included in the counters.
   ///   - leased: sends that the worker has leased and not returned.
   ///   - timeout: ms without a heartbeat after which a worker counts as dead.
   ///   - round: number of resumes of the campaign that the worker knows.
   public func standDown(
-    _ worker: String, from id: String, app: String, policy: GuardPolicy, isOpen: Bool, told: GuardCounts, leased: Int,
+    _ worker: String, from id: String, app: String, policy: GuardPolicy, isOpen: Bool, reported: GuardCounts,
+    leased: Int,
     timeout: Int,
     round: Int
   ) async throws -> StandDownAnswer {
@@ -104,9 +105,9 @@ extension Limits {
       $0.append("\(policy.threshold)")
       $0.append("\(policy.pruneShare)")
       $0.append(isOpen ? "1" : "")
-      $0.append(told.answers)
-      $0.append(told.suspects)
-      $0.append(told.gone)
+      $0.append(reported.answers)
+      $0.append(reported.suspects)
+      $0.append(reported.gone)
       $0.append(leased)
       $0.append(worker)
     }

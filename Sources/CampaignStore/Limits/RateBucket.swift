@@ -25,15 +25,15 @@ public struct QuotaReport: Sendable, Equatable {
 /// Permits that a worker was granted from a token bucket.
 public struct RateAnswer: Sendable, Equatable {
   /// Number of pushes that the worker may send.
-  public var lent: Int
+  public var leased: Int
   /// µs until the next permit is due; earlier requests get none.
   public var wait: Int
   /// Present rate of the fleet, in pushes a second.
   public var perSecond: Double
 
   /// Creates an answer.
-  public init(lent: Int, wait: Int, perSecond: Double) {
-    self.lent = lent
+  public init(leased: Int, wait: Int, perSecond: Double) {
+    self.leased = leased
     self.wait = wait
     self.perSecond = perSecond
   }
@@ -82,7 +82,7 @@ extension Limits {
   ///   - known: slices of the campaign that the worker holds and whose targets it knows, and the number of these
   ///     targets. The store knows the finished slices.
   ///   - report: report of an exceeded quota, if the subject is a quota.
-  public func lend(
+  public func lease(
     _ wanted: Int, of subject: RateSubject, at rate: CampaignRate, returned: Int,
     known: (slices: Int, targets: Int) = (0, 0), report: QuotaReport? = nil
   ) async throws -> RateAnswer {
@@ -100,7 +100,7 @@ extension Limits {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.rate, keys: names) { RateBucket.write(wanted, rate, returned, known, quota, to: &$0) }
     let reply = try await run(pipeline)[0]
-    guard let answer = RateBucket.answer(reply), 0...max(0, wanted) ~= answer.lent, answer.wait >= 0 else {
+    guard let answer = RateBucket.answer(reply), 0...max(0, wanted) ~= answer.leased, answer.wait >= 0 else {
       throw StoreError(
         .refused, "the rate script returned \(reply)", hint: "this is a bug in Carillon: please report it")
     }
@@ -146,9 +146,9 @@ extension RateBucket {
   }
 
   static func answer(_ reply: RedisReply) -> RateAnswer? {
-    guard reply.count == 3, let lent = reply[0].integer, let wait = reply[1].integer,
+    guard reply.count == 3, let leased = reply[0].integer, let wait = reply[1].integer,
       let interval = reply[2].string.flatMap(Double.init)
     else { return nil }
-    return RateAnswer(lent: lent, wait: wait, perSecond: interval > 0 ? 1_000_000 / interval : 0)
+    return RateAnswer(leased: leased, wait: wait, perSecond: interval > 0 ? 1_000_000 / interval : 0)
   }
 }

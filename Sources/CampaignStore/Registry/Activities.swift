@@ -9,7 +9,7 @@ import Redis
 /// removed two days after the last registration.
 extension Registry {
   /// Largest number of expired segments that one registration removes.
-  private static let removedAtOnce = 4
+  private static let removedPerBatch = 4
 
   /// Adds users to the segments of activities, before their tokens are written. A segment gets its name in a step
   /// before its first users. From then on, an erasure finds the segment. After the erasure of a user, an older
@@ -39,7 +39,7 @@ extension Registry {
       }
     }
     pipeline.append(
-      "ZRANGEBYSCORE", keys.activities, 0, now - ActivitySegment.lifetime, "LIMIT", 0, Self.removedAtOnce)
+      "ZRANGEBYSCORE", keys.activities, 0, now - ActivitySegment.lifetime, "LIMIT", 0, Self.removedPerBatch)
     let over = try await run(pipeline).last?.compactMap(\.string) ?? []
     for activity in over { try await removeActivity(activity) }
   }

@@ -48,7 +48,7 @@ extension Registry {
       for (place, effect) in zip(owned, try await apply(owned.map { edits[$0] })) where effect == .changed {
         effects[left[place]] = .changed
       }
-      let answers = try await unbind(edits, everybody: true)
+      let answers = try await unbind(edits, fromAllUsers: true)
       var again: [Int] = []
       for (index, answer) in zip(left, answers) {
         if answer?.kind == .bulk {
@@ -228,7 +228,7 @@ extension Registry {
   /// - Parameter everybody: whether the statement is that no user has the tokens.
   /// - Returns: the reply of `unbind.lua` for each edit.
   @discardableResult
-  func unbind(_ edits: [DeviceEdit], everybody: Bool = false) async throws -> [RedisReply?] {
+  func unbind(_ edits: [DeviceEdit], fromAllUsers: Bool = false) async throws -> [RedisReply?] {
     var answers: [RedisReply?] = edits.map { _ in nil }
     try await perPartition(edits.indices, of: { try partition(of: edits[$0].token) }) { partition, part, pipeline in
       pipeline.script(
@@ -238,7 +238,7 @@ extension Registry {
           arguments.append(edits[index].token.bytes)
           arguments.append(edits[index].user)
           arguments.append(edits[index].instant)
-          arguments.append(everybody ? 1 : 0)
+          arguments.append(fromAllUsers ? 1 : 0)
         }
       }
     } replies: { part, reply in

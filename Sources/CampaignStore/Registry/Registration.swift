@@ -255,7 +255,7 @@ extension Registry {
   /// - Returns: the number of registrations found.
   public func redoMoves(in partition: Int) async throws -> Int {
     var pipeline = RedisPipeline()
-    pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.notesAtOnce)
+    pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.notesPerBatch)
     let pairs = try await run(pipeline)[0][1]
     let notes = stride(from: 0, to: pairs.count - 1, by: 2).map {
       RegistrationNote(name: pairs[$0].bytes.map(Array.init) ?? [], value: pairs[$0 + 1])
@@ -296,7 +296,7 @@ extension Registry {
   }
 
   /// Largest number of notes that one call reads; each has up to 96 registrations.
-  static let notesAtOnce = 8
+  static let notesPerBatch = 8
 
   /// Runs step (b). It skips a user who owns the token again. If registrations have no times, only the owner index
   /// shows which one is the latest.

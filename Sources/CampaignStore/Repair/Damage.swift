@@ -17,7 +17,7 @@ public enum Damage: Sendable, Equatable {
 extension StoreError {
   /// Whether the error affects every job and every event: the server refuses work, or a key is damaged that all of them
   /// need. Such an error is not caused by the job.
-  public var concernsEverybody: Bool {
+  public var affectsAllCampaigns: Bool {
     switch damage {
     case .list?, .shared?: return true
     case .slice?, .campaign?, .partition?, .catalog?: return false

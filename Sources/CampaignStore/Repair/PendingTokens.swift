@@ -24,8 +24,8 @@ final class PendingTokens {
   func update(_ standing: RedisReply) async throws {
     current = Set(standing.compactMap { $0.bytes.map(Array.init) })
     let new = current.subtracting(read).sorted { $0.lexicographicallyPrecedes($1) }
-    for start in stride(from: 0, to: new.count, by: Registry.notesAtOnce) {
-      let page = new[start..<min(start + Registry.notesAtOnce, new.count)]
+    for start in stride(from: 0, to: new.count, by: Registry.notesPerBatch) {
+      let page = new[start..<min(start + Registry.notesPerBatch, new.count)]
       var pipeline = RedisPipeline()
       for name in page { pipeline.append("HGET", key, name) }
       for (name, value) in zip(page, try await store.run(pipeline)) {

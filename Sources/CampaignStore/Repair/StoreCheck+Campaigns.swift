@@ -25,7 +25,7 @@ extension StoreCheck {
         try found(try await lostSlices(of: record))
       }
       let partitions = record.reachedPartitions
-      for batch in partitions.batches(of: Self.slicesAtOnce) {
+      for batch in partitions.batches(of: Self.slicesPerBatch) {
         let page = batch.map { SliceReference(campaign: id, partition: $0) }
         try found(try await slices(page.filter { !names.unreadableSlices.contains($0) }, of: record))
       }
@@ -44,7 +44,7 @@ extension StoreCheck {
   }
 
   /// Number of slices whose counters are read in one pipeline.
-  private static let slicesAtOnce = 64
+  private static let slicesPerBatch = 64
 
   private func lists(of id: String) async throws -> [StoreFinding] {
     var pipeline = RedisPipeline()

@@ -29,7 +29,7 @@ extension StoreCheck {
     while repairs, !rest.isEmpty {
       // Each call completes some notes, which may be notes of other processes. So the remaining notes are read again
       // only after as many calls as they may need.
-      for _ in 0..<(rest.count / Registry.notesAtOnce + 1) { _ = try await store.registry.redoMoves(in: partition) }
+      for _ in 0..<(rest.count / Registry.notesPerBatch + 1) { _ = try await store.registry.redoMoves(in: partition) }
       rest.formIntersection(try await notes(key))
     }
     return old.sorted { $0.lexicographicallyPrecedes($1) }.map { finding(.unfinishedRegistration, key, Self.text($0)) }
@@ -248,7 +248,7 @@ extension Repair {
     var first = 0
     while true {
       var pipeline = RedisPipeline()
-      pipeline.append("LRANGE", keys.outbox(partition), first, first + Results.entriesAtOnce - 1)
+      pipeline.append("LRANGE", keys.outbox(partition), first, first + Results.entriesPerBatch - 1)
       let page = try await run(pipeline)[0]
       guard !page.isEmpty else { return tokens }
       for notice in page.flatMap(DeviceNotice.all) { tokens.insert(notice.token) }

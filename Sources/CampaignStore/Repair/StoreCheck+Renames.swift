@@ -15,7 +15,7 @@ extension StoreCheck {
     var notes: [Int: DeviceNotice] = [:]
 
     /// Whether the id is only listed, without any data.
-    var isNobody: Bool { devices.isEmpty && isReadable && attributes.isNull && pressure.isNull }
+    var isEmpty: Bool { devices.isEmpty && isReadable && attributes.isNull && pressure.isNull }
 
     /// The id in the present form.
     var user: String { id.present ?? "" }
@@ -32,7 +32,7 @@ extension StoreCheck {
     // Users without a device whose data is retained.
     try await forEachRanked(in: keys.retained(partition)) { old += OldIdentifier.all(in: $0) }
     var findings: [StoreFinding] = []
-    for page in old.batches(of: Self.usersAtOnce) {
+    for page in old.batches(of: Self.usersPerBatch) {
       findings += try await rename(Array(page), in: partition)
     }
     return findings
@@ -40,7 +40,7 @@ extension StoreCheck {
 
   private func rename(_ ids: [OldIdentifier], in partition: Int) async throws -> [StoreFinding] {
     let key = keys.devices(partition)
-    let users = try await read(ids, in: partition).filter { !$0.isNobody }
+    let users = try await read(ids, in: partition).filter { !$0.isEmpty }
     var findings = users.filter { $0.id.present == nil }.map {
       open(.unusableID, key, $0.id.stored, $0.id.dangerOfUser)
     }
@@ -53,7 +53,7 @@ extension StoreCheck {
   }
 
   /// Number of users that are moved together: a user may have a hundred devices.
-  private static let usersAtOnce = 100
+  private static let usersPerBatch = 100
 
   /// Moves users to the present forms of their ids.
   /// - Returns: for each user, true if no data remains under the old form.

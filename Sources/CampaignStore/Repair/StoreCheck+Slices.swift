@@ -99,8 +99,8 @@ extension StoreCheck {
     let isSealed = slice.phase == .sealed
     var findings: [StoreFinding] = []
     var ledger = LedgerTally()
-    for first in stride(from: 0, to: slice.counters.targets, by: Self.recordsAtOnce) {
-      let records = min(Self.recordsAtOnce, slice.counters.targets - first)
+    for first in stride(from: 0, to: slice.counters.targets, by: Self.recordsPerBatch) {
+      let records = min(Self.recordsPerBatch, slice.counters.targets - first)
       let waiting = try await read(first..<(first + records), of: slice, &ledger)
       if isSealed { findings += try await hold(waiting, of: slice.reference) }
     }
@@ -123,7 +123,7 @@ extension StoreCheck {
   }
 
   /// Records that are read with one command: 24 kB.
-  private static let recordsAtOnce = 2048
+  private static let recordsPerBatch = 2048
 
   /// Adds records to the totals of a ledger.
   /// - Returns: the indexes of waiting targets.

@@ -134,7 +134,7 @@ extension StoreCheck {
     let pressure = keys.pressure(partition)
     let mine = users.filter { place(of: $0) == partition || !misplaced.contains($0) }
     var pipeline = RedisPipeline()
-    for page in mine.batches(of: Self.recordsAtOnce) {
+    for page in mine.batches(of: Self.recordsPerBatch) {
       pipeline.script(
         StoreScripts.repairUsers,
         keys: [devices, names, attributes, quarantine, pressure, keys.retained(partition)]
@@ -165,12 +165,12 @@ extension StoreCheck {
 
   /// Maximum number of users or notes in one call of a script. It is small, because one user may have a hundred
   /// devices.
-  private static let recordsAtOnce = 100
+  private static let recordsPerBatch = 100
 
   private func notes(_ page: [(RedisReply, RedisReply)], in partition: Int) async throws -> [StoreFinding] {
     let key = keys.quarantine(partition)
     var pipeline = RedisPipeline()
-    for batch in page.batches(of: Self.recordsAtOnce) {
+    for batch in page.batches(of: Self.recordsPerBatch) {
       pipeline.script(StoreScripts.repairQuarantine, keys: [keys.devices(partition), key]) {
         $0.append(repairs ? 1 : 0)
         for (token, note) in batch {
@@ -182,7 +182,7 @@ extension StoreCheck {
     }
     return try await store.run(pipeline).enumerated().flatMap { call, places in
       places.compactMap(\.integer).map { place in
-        finding(.reasonWithoutDevice, key, Self.text(page[call * Self.recordsAtOnce + place].0.bytes ?? []))
+        finding(.reasonWithoutDevice, key, Self.text(page[call * Self.recordsPerBatch + place].0.bytes ?? []))
       }
     }
   }

@@ -98,14 +98,14 @@ public struct WebhookStanding: Sendable, Equatable {
 /// Changes for webhooks, and the delivery status of webhooks.
 extension Results {
   /// Largest number of changes in a page.
-  private static let changesAtOnce = 50
+  private static let changesPerBatch = 50
   /// Largest number of alarms that are reported. If more alarms are active, they have a common cause.
   private static let mostAlarms = 200
 
   /// Returns the changes after a position, oldest first, and the position of the last read entry.
   public func changes(after position: String) async throws -> (changes: [Change], end: String?) {
     var pipeline = RedisPipeline()
-    pipeline.append("XRANGE", keys.changes, "(\(position)", "+", "COUNT", Self.changesAtOnce)
+    pipeline.append("XRANGE", keys.changes, "(\(position)", "+", "COUNT", Self.changesPerBatch)
     let entries = try await run(pipeline)[0]
     return (entries.compactMap(Change.init), entries.last?[0].string)
   }

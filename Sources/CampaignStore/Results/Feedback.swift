@@ -5,7 +5,7 @@ import Redis
 extension Results {
   /// Number of entries of an outbox that are read together. Each entry has the notices of one commit: a few devices,
   /// rarely some hundreds.
-  static let entriesAtOnce = 32
+  static let entriesPerBatch = 32
 
   /// Empties the outboxes of some partitions. A dozen partitions together cost half as much as one by one, because the
   /// owners of the tokens are in the tokens' partitions, and more tokens then share a partition.
@@ -17,7 +17,7 @@ extension Results {
     var waiting = Array(partitions)
     while !waiting.isEmpty {
       var pipeline = RedisPipeline()
-      for partition in waiting { pipeline.append("LRANGE", keys.outbox(partition), 0, Self.entriesAtOnce - 1) }
+      for partition in waiting { pipeline.append("LRANGE", keys.outbox(partition), 0, Self.entriesPerBatch - 1) }
       let pages = zip(waiting, try await run(pipeline)).filter { !$1.isEmpty }
       let notices = pages.map { page in page.1.flatMap(DeviceNotice.all) }
       try await deliver(notices.flatMap { $0 })
@@ -45,7 +45,7 @@ extension Results {
     try await store.registry.unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
     // If the device of a raw token registered after the answer, it is not pruned. If a commit or an earlier delivery of
     // this notice has pruned a device, its record no longer exists.
-    try await tellBackend(
+    try await appendFeedback(
       registered.filter { $0.action == .pruned || !$1 }.map(\.0).map {
         feedback(
           user: $0.user, token: $0.owned, app: $0.head.app, reason: $0.reasonText(of: services[$0.head.service]),
@@ -68,7 +68,7 @@ extension Results {
   }
 
   /// Adds pruned tokens to the feedback list.
-  func tellBackend(_ entries: [[UInt8]]) async throws {
+  func appendFeedback(_ entries: [[UInt8]]) async throws {
     guard !entries.isEmpty else { return }
     var pipeline = RedisPipeline()
     for page in entries.batches() {

@@ -87,7 +87,7 @@ extension Results {
   public func purge(_ devices: [QuarantinedDevice]) async throws -> [Bool] {
     let gone = try await store.registry.edit(devices.map { Self.edit($0, .prune, instant: $0.at) })
     let now = try await store.time() / 1000
-    try await tellBackend(
+    try await appendFeedback(
       zip(devices, gone).filter { $1 }.map(\.0).map {
         feedback(
           user: $0.user, token: Registry.OwnedToken($0.token.bytes, $0.service), app: $0.app, reason: $0.reason, at: now

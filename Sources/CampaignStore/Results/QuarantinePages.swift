@@ -37,7 +37,7 @@ extension Results {
         page.elements.append(device)
       }
       if position == "0" { partition += 1 }
-      if partition < keys.partitions, page.elements.count >= count || looked >= 10 * Campaigns.mostLookedAt {
+      if partition < keys.partitions, page.elements.count >= count || looked >= 10 * Campaigns.mostRead {
         page.next = "\(partition)-\(position)"
         return page
       }

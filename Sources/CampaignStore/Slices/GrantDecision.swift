@@ -77,7 +77,7 @@ struct PackedGrantRules: Sendable {
 
 extension SliceLedger {
   /// Maximum number of targets in one call of `regrant.lua`.
-  private static let decisionsAtOnce = 256
+  private static let decisionsPerBatch = 256
 
   /// Checks granted targets again if their users may have departed (`departures.lua`), and targets in doubt.
   ///
@@ -87,7 +87,7 @@ extension SliceLedger {
   /// - Returns: a decision about each target; `nil` if the slice has another seal id.
   public func regrant(_ targets: [SealedTarget], seal: [UInt8]) async throws -> [GrantDecision]? {
     var pipeline = RedisPipeline()
-    for page in targets.batches(of: Self.decisionsAtOnce) {
+    for page in targets.batches(of: Self.decisionsPerBatch) {
       pipeline.script(StoreScripts.regrant, keys: regrantKeys) {
         $0.append(seal)
         $0.append(rules.app)

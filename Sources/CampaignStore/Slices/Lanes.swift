@@ -181,17 +181,17 @@ extension Slices {
   ///
   /// - Returns: false if the campaign was cancelled, so that the slice must be closed instead.
   public func park(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws -> Bool {
-    try await setAside(slice, for: milliseconds, worker: worker, isHeld: false)
+    try await park(slice, for: milliseconds, worker: worker, isHeld: false)
   }
 
   /// Parks a reference to a slice that another worker has claimed, until the lease of that claim ends.
   ///
   /// The reference is not removed, because it may be the only one and the other worker may die.
   public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
-    _ = try await setAside(slice, for: milliseconds, worker: worker, isHeld: true)
+    _ = try await park(slice, for: milliseconds, worker: worker, isHeld: true)
   }
 
-  private func setAside(
+  private func park(
     _ slice: SliceReference, for milliseconds: Int, worker: String, isHeld: Bool
   ) async throws -> Bool {
     var pipeline = RedisPipeline()

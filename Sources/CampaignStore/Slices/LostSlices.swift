@@ -4,7 +4,7 @@ import Redis
 /// Lost slices: slices of running campaigns that are in no list.
 extension Slices {
   /// Number of campaigns that are checked together.
-  private static let campaignsLookedAt = 16
+  private static let campaignsPerCheck = 16
 
   /// Opens lost slices of the next running campaigns. The cost does not depend on the number of workers, unless there
   /// is a lost slice.
@@ -13,7 +13,7 @@ extension Slices {
   /// - Returns: the number of lost slices, which is nearly always 0, and the next position: 0 after the last campaign.
   public func reopenLost(from cursor: Int = 0) async throws -> (opened: Int, next: Int) {
     var pipeline = RedisPipeline()
-    pipeline.append("SSCAN", keys.running, cursor, "COUNT", Self.campaignsLookedAt)
+    pipeline.append("SSCAN", keys.running, cursor, "COUNT", Self.campaignsPerCheck)
     let page = try await run(pipeline)[0]
     let running = page[1].compactMap(\.string)
     guard !running.isEmpty else { return (0, page[0].integer ?? 0) }

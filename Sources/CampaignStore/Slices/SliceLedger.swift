@@ -114,15 +114,15 @@ public struct SliceLedger: Sendable {
   /// This step needs no fencing token. The list is named after the claim, and only the owner of that claim can seal it.
   /// `claim.lua` creates the list, because RPUSHX adds nothing to a missing list.
   func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
-    for start in stride(from: first, to: targets.ends.count, by: Self.pagesAtOnce) {
+    for start in stride(from: first, to: targets.ends.count, by: Self.pagesPerBatch) {
       pipeline.command("RPUSHX") { arguments in
         arguments.append(building)
-        for page in start..<min(start + Self.pagesAtOnce, targets.ends.count) { arguments.append(targets.page(page)) }
+        for page in start..<min(start + Self.pagesPerBatch, targets.ends.count) { arguments.append(targets.page(page)) }
       }
     }
   }
 
-  private static let pagesAtOnce = 4
+  private static let pagesPerBatch = 4
 
   /// Seconds after which an unsealed list of a claim expires.
   static let buildingLifetime = 3600
@@ -272,10 +272,10 @@ public struct SliceLedger: Sendable {
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {
     guard reply.count == 16 else { throw await store.repair.inspect(slice) }
-    let overruling = reply[9].withBytes { bytes in
+    let lateAcceptances = reply[9].withBytes { bytes in
       stride(from: 0, to: bytes.count - 3, by: 4).map { bytes[$0..<($0 + 4)].reduce(0) { $0 << 8 | UInt32($1) } }
     }
-    if !overruling.isEmpty { try await overrule(overruling, with: outcomes, under: request.seal) }
+    if !lateAcceptances.isEmpty { try await acceptLate(lateAcceptances, with: outcomes, under: request.seal) }
     let retries = reply[6].withBytes { bytes in
       stride(from: 0, to: bytes.count - 5, by: 6).map { at in
         let index = bytes[at..<(at + 4)].reduce(0) { $0 << 8 | Int($1) }

@@ -23,7 +23,7 @@ struct ImportPart: BenchPart {
       await world.stop(redis)
     }
     await world.stop(simulator.process)
-    try tell(runs, of: devices.count, to: report)
+    try printResult(runs, of: devices.count, to: report)
   }
 
   /// Result of one import of all rows.
@@ -54,7 +54,7 @@ struct ImportPart: BenchPart {
       used: (cpu + end.cpuMicroseconds) / (seconds * 1e6 * cores))
   }
 
-  private func tell(_ runs: [Run], of count: Int, to report: BenchReport) throws {
+  private func printResult(_ runs: [Run], of count: Int, to report: BenchReport) throws {
     let name = "import of \(count.grouped) rows, half of them known"
     var rate = Figure("import.rate", "\(name): rows a second", "/s", samples: runs.map(\.rate))
     let used = Rounds(runs.map(\.used)).median

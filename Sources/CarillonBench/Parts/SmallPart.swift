@@ -30,7 +30,7 @@ struct SmallPart: BenchPart {
     for worker in workers.reversed() { await world.stop(worker) }
     await world.stop(simulator.process)
     await world.stop(redis)
-    try tell(runs, to: report)
+    try printResult(runs, to: report)
   }
 
   /// Result of one campaign.
@@ -74,7 +74,7 @@ struct SmallPart: BenchPart {
   }
 
   /// Reports the runs. The first campaign opens the connections and is reported only in the details.
-  private func tell(_ all: [Run], to report: BenchReport) throws {
+  private func printResult(_ all: [Run], to report: BenchReport) throws {
     let (first, runs) = (all[0], all.dropFirst())
     let name = "\(Self.users.grouped) users in \(Self.partitions.grouped) partitions, \(Self.workers) workers"
     try report.add(

@@ -5,7 +5,7 @@ public struct AudienceExpression: Sendable, Equatable {
     /// The users of a segment.
     case segment(String)
     /// `*`: every registered user.
-    case everybody
+    case allUsers
     /// Every registered user except the users of the node.
     case not(Node)
     case and(Node, Node)
@@ -58,7 +58,7 @@ extension AudienceExpression.Node {
   fileprivate func collectNames(into names: inout Set<String>) {
     switch self {
     case .segment(let name): names.insert(name)
-    case .everybody: break
+    case .allUsers: break
     case .not(let node): node.collectNames(into: &names)
     case .and(let left, let right), .or(let left, let right):
       left.collectNames(into: &names)
@@ -71,7 +71,7 @@ extension AudienceExpression.Node {
     let (text, binding): (String, Binding)
     switch self {
     case .segment(let name): return name
-    case .everybody: return "*"
+    case .allUsers: return "*"
     case .not(let node): return "!" + node.text(within: .not)
     case .and(let left, let right):
       (text, binding) = (left.text(within: .and) + " & " + right.text(within: .and), .and)

@@ -16,7 +16,7 @@ struct AudienceExpressionParser: BooleanExpressionParser {
   }
 
   mutating func parseOperand() throws(AudienceExpressionError) -> AudienceExpression.Node {
-    if scanner.take("*") { return .everybody }
+    if scanner.take("*") { return .allUsers }
     let start = scanner.position
     let name = scanner.takeWord()
     guard !name.isEmpty else { throw scanner.error("expected a segment name, '!', '(' or '*', found \(scanner.found)") }

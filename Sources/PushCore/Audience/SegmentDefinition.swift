@@ -221,7 +221,7 @@ extension AudienceExpression.Node {
   fileprivate func countNames(into counts: inout [String: Int]) {
     switch self {
     case .segment(let name): counts[name, default: 0] += 1
-    case .everybody: break
+    case .allUsers: break
     case .not(let node): node.countNames(into: &counts)
     case .and(let left, let right), .or(let left, let right):
       left.countNames(into: &counts)

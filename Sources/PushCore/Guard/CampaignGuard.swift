@@ -107,7 +107,7 @@ public struct CampaignGuard: Sendable, Equatable {
     guard state == .open, !isSuspended else { return false }
     var least = counts
     least.answers = max(counts.answers, policy.minimum)
-    guard objection(to: least) == nil else { return decide(on: counts) }
+    guard reasonToPause(on: least) == nil else { return decide(on: counts) }
     if counts.answers >= 2 * policy.minimum { counts.halve() }
     return false
   }
@@ -129,7 +129,8 @@ public struct CampaignGuard: Sendable, Equatable {
   ///   - app: the answers to the pushes of the app's latest campaigns.
   /// - Returns: whether ``state`` changed.
   public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
-    guard isUndecided, objection(to: own) != nil, app.answers >= policy.minimum, let reason = objection(to: app) else {
+    guard isUndecided, reasonToPause(on: own) != nil, app.answers >= policy.minimum, let reason = reasonToPause(on: app)
+    else {
       return false
     }
     state = .tripped(reason: "with the campaigns before it: " + reason)
@@ -143,7 +144,7 @@ public struct CampaignGuard: Sendable, Equatable {
   public mutating func watch(_ fleet: GuardCounts) -> Bool {
     var least = fleet
     least.answers = max(fleet.answers, policy.minimum)
-    guard state == .open, objection(to: least) != nil else { return false }
+    guard state == .open, reasonToPause(on: least) != nil else { return false }
     return decide(on: fleet)
   }
 
@@ -153,7 +154,7 @@ public struct CampaignGuard: Sendable, Equatable {
   /// - Returns: whether ``state`` changed.
   public mutating func decide(on counts: GuardCounts) -> Bool {
     if case .tripped = state { return false }
-    if let reason = objection(to: counts) {
+    if let reason = reasonToPause(on: counts) {
       state = .tripped(reason: reason)
       return true
     }
@@ -165,7 +166,7 @@ public struct CampaignGuard: Sendable, Equatable {
 
   /// Returns the problem with the shares and its remedy; `nil` if the shares are in bounds. The number of answers may
   /// be below the minimum.
-  public func objection(to counts: GuardCounts) -> String? {
+  public func reasonToPause(on counts: GuardCounts) -> String? {
     complaint(of: counts).map { $0 + Self.remedy }
   }
 

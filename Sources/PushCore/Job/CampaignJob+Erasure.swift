@@ -3,7 +3,7 @@ public struct ErasedJob: Sendable {
   /// Text of the job, with ``CampaignJob/erasedEntry`` instead of each removed entry.
   public var job: [UInt8]
   /// Whether the audience of the job is a list that contained only this user.
-  public var isOfNobodyElse: Bool
+  public var concernsNoOtherUser: Bool
 }
 
 /// Erasure of a user from the text of a job.
@@ -56,7 +56,7 @@ extension CampaignJob {
       text += erasedEntry
       end = range.upperBound
     }
-    return ErasedJob(job: text + job[end...], isOfNobodyElse: isList && others == 0)
+    return ErasedJob(job: text + job[end...], concernsNoOtherUser: isList && others == 0)
   }
 }
 

@@ -92,10 +92,10 @@ public struct CampaignVariants: Sendable, Equatable {
   ///   - reached: the number of pushes of each variant. The share of a variant is its events divided by its pushes.
   ///   - isOverruled: whether an operator wants the best variant so far, regardless of the minimum.
   func verdict(
-    _ winner: CampaignStages.Winner, counted: [Int], of reached: [Int], isOverruled: Bool = false
+    _ winner: CampaignStages.Winner, counted: [Int], of reached: [Int], isOverridden: Bool = false
   ) -> Verdict {
     let sum = counted.reduce(0, +)
-    guard sum >= winner.minimum || isOverruled else {
+    guard sum >= winner.minimum || isOverridden else {
       if let otherwise = winner.otherwise { return .winner(otherwise) }
       return .unclear(
         "no winner: \(sum) \(winner.measure.rawValue) in total, \(winner.minimum) needed to choose a winner")

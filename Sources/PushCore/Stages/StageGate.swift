@@ -13,24 +13,24 @@ public struct StageGate: Sendable {
     /// Position of the variant that an operator chose; `nil` for none.
     public var winner: Int?
     /// Whether an operator resumed or approved the campaign after the gate had paused it.
-    public var isOverruled: Bool
+    public var isOverridden: Bool
 
     /// Creates an instance with these values.
     public init(
       finishedAt: Int?, legs: [(name: String, outcomes: [Outcome: Int])] = [], opened: Int = 0,
-      variants: (counted: [Int], of: [Int]) = ([], []), winner: Int? = nil, isOverruled: Bool = false
+      variants: (counted: [Int], of: [Int]) = ([], []), winner: Int? = nil, isOverridden: Bool = false
     ) {
       self.finishedAt = finishedAt
       self.legs = legs
       self.opened = opened
       self.variants = variants
       self.winner = winner
-      self.isOverruled = isOverruled
+      self.isOverridden = isOverridden
     }
 
     public static func == (left: Finding, right: Finding) -> Bool {
       left.finishedAt == right.finishedAt && left.legs.elementsEqual(right.legs, by: ==) && left.opened == right.opened
-        && left.variants == right.variants && left.winner == right.winner && left.isOverruled == right.isOverruled
+        && left.variants == right.variants && left.winner == right.winner && left.isOverridden == right.isOverridden
     }
   }
 
@@ -73,7 +73,7 @@ public struct StageGate: Sendable {
     let due = finishedAt + stage.wait * 1000
     guard now >= due else { return .wait(until: due) }
     let winner = self.winner(finding)
-    if finding.isOverruled { return .open(winner: winner.place) }
+    if finding.isOverridden { return .open(winner: winner.place) }
     let reasons = [failures(finding), opens(finding), winner.reason].compactMap(\.self)
     guard reasons.isEmpty, !stage.approval else {
       let wish =
@@ -123,7 +123,7 @@ public struct StageGate: Sendable {
     guard let winner = stage.winner, let variants else { return (nil, nil) }
     if let place = finding.winner { return (place, nil) }
     switch variants.verdict(
-      winner, counted: finding.variants.counted, of: finding.variants.of, isOverruled: finding.isOverruled)
+      winner, counted: finding.variants.counted, of: finding.variants.of, isOverridden: finding.isOverridden)
     {
     case .winner(let place): return (place, nil)
     case .unclear(let reason):

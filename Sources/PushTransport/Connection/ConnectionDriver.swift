@@ -21,7 +21,7 @@ struct ConnectionDriver {
     /// Open the connection with this serial number.
     case open(Int)
     /// Call the driver after this number of nanoseconds.
-    case lookAgain(after: UInt64)
+    case checkAgain(after: UInt64)
     /// Take at most this number of pushes from the supply for the current connection; ``took(_:now:)`` gets the actual
     /// number.
     case take(upTo: Int)
@@ -107,7 +107,7 @@ struct ConnectionDriver {
     guard phase == .closed, !isDraining else { return .rest }
     switch decision {
     case nil: return .rest
-    case .wait(let delay): return .lookAgain(after: delay)
+    case .wait(let delay): return .checkAgain(after: delay)
     case .open:
       serial += 1
       phase = .opening

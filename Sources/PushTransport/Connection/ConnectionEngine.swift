@@ -227,7 +227,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       case .open(let serial):
         guard open(serial, authorization, now) else { return }
       case .replace: execute(action, now)
-      case .rest, .lookAgain, .askToOpen, .report: return execute(action, now)
+      case .rest, .checkAgain, .askToOpen, .report: return execute(action, now)
       }
     }
   }
@@ -237,7 +237,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     case .pushes(let part): return part
     case .nothing: return nil
     case .wait(let delay):
-      execute(.lookAgain(after: delay), EventLoop.now)
+      execute(.checkAgain(after: delay), EventLoop.now)
       return nil
     }
   }
@@ -246,7 +246,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     switch action {
     case .rest, .askToOpen, .open, .take: break
     case .report(let text): supply.note(.trouble(text), of: number)
-    case .lookAgain(let delay):
+    case .checkAgain(let delay):
       let timer = supplyTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
       supplyTimer = timer
       timer.schedule(after: .nanoseconds(Int(delay)))

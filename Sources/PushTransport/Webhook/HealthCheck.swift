@@ -42,7 +42,7 @@ public struct HealthCheck: Sendable, Equatable {
   }
 
   /// Performs one check.
-  public func look() async -> Finding {
+  public func run() async -> Finding {
     let request = HTTPExchange.Request(method: "GET", path: "", headers: [.init("user-agent", "carillon")])
     let began = ContinuousClock.now
     do throws(HTTPExchange.Failure) {

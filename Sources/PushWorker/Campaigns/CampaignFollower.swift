@@ -67,7 +67,7 @@ struct CampaignFollower: WorkerPart {
       declined.withdraw(id, round: decline.round)
     }
     if campaigns.note(state, of: id, at: EventLoop.now), let state {
-      log.tell(.controlApplied(campaign: id, state: state))
+      log.write(.controlApplied(campaign: id, state: state))
     }
   }
 
@@ -76,7 +76,7 @@ struct CampaignFollower: WorkerPart {
     guard hold != environment.storeLock else { return }
     let wasLocked = isStoreLocked
     environment.storeLock = hold
-    if isStoreLocked != wasLocked { log.tell(isStoreLocked ? .storeLocked : .storeUnlocked) }
+    if isStoreLocked != wasLocked { log.write(isStoreLocked ? .storeLocked : .storeUnlocked) }
     wakeClaims()
   }
 }

@@ -35,7 +35,7 @@ struct CampaignPauses: WorkerPart {
     do {
       let campaigns = sharedStore.campaigns
       if try await campaigns.control(id, .pause, reason: reason, round: round, everyLeg: everyLeg) == .paused {
-        log.tell(.paused(campaign: id, reason: reason))
+        log.write(.paused(campaign: id, reason: reason))
       } else {
         context?.progress.isPaused = false
       }

@@ -108,7 +108,7 @@ final class CampaignReader: WorkerPart {
       // A resume asks for the credential to be tried again.
       if record.state == .active {
         context.facts.channel.credential.resume()
-        if campaigns.noteRound(record.resumes.round, of: id) { log.tell(.resumed(campaign: id)) }
+        if campaigns.noteRound(record.resumes.round, of: id) { log.write(.resumed(campaign: id)) }
       }
       return .found(context, record.state)
     } catch {

@@ -8,16 +8,16 @@ struct WaitingReports {
     case goesOn(id: String)
   }
 
-  private var told: Set<String> = []
+  private var reported: Set<String> = []
 
   /// Whether all reports are withdrawn.
-  var isIdle: Bool { told.isEmpty }
+  var isIdle: Bool { reported.isEmpty }
 
   /// - Parameter stuck: The campaigns that can't be sent now, with the reason, and since when by `EventLoop.now`.
   mutating func update(_ stuck: [(id: String, reason: String, since: UInt64)]) -> [Change] {
     let now = Set(stuck.map(\.id))
-    defer { told = now }
+    defer { reported = now }
     return stuck.map { .waits(id: $0.id, reason: $0.reason, since: $0.since) }
-      + told.subtracting(now).sorted().map { .goesOn(id: $0) }
+      + reported.subtracting(now).sorted().map { .goesOn(id: $0) }
   }
 }

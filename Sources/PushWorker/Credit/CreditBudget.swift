@@ -22,7 +22,7 @@ struct CreditBudget: Equatable {
   /// Whether other pools may need a part of the window.
   var isShared = false
   /// Allocated credit of all accounts.
-  private(set) var lent = 0
+  private(set) var assigned = 0
   private var accounts: [Account: Int] = [:]
 
   /// Limit of a pool's credit, as a multiple of the free credit.
@@ -39,7 +39,7 @@ struct CreditBudget: Equatable {
   ///
   /// - Parameter returning: Credit that the account returns in the same step.
   func allowance(_ account: Account, returning: Int = 0) -> Int {
-    let free = max(0, window - lent + returning)
+    let free = max(0, window - assigned + returning)
     guard free > 0, isShared else { return free }
     var (own, all) = held(inLanesUpTo: account)
     own -= returning
@@ -55,16 +55,16 @@ struct CreditBudget: Equatable {
     isShared ? held(inLanesUpTo: account).own + allowance(account) : window
   }
 
-  mutating func lend(_ amount: Int, to account: Account) {
+  mutating func assign(_ amount: Int, to account: Account) {
     assert(amount >= 0, "credit was asked for that others have")
-    lent += amount
+    assigned += amount
     accounts[account, default: 0] += amount
   }
 
   mutating func giveBack(_ amount: Int, of account: Account) {
-    lent -= amount
+    assigned -= amount
     accounts[account, default: 0] -= amount
-    assert(accounts[account, default: 0] >= 0, "credit came back that was never lent")
+    assert(accounts[account, default: 0] >= 0, "credit was returned that was never assigned")
   }
 
   /// Returns the credit of the account's pool, and of all pools, in its lane and the higher lanes.

@@ -56,7 +56,7 @@ final class CreditDispatcher: WorkerPart {
   private func tick() {
     let now = EventLoop.now
     failover.noteRunning(now)
-    for route in routes.routes where route.look(now) { wakeClaims() }
+    for route in routes.routes where route.check(now) { wakeClaims() }
     declined.declineForStoppedCredentials()
     reclaim(now)
     dispatch(takingMore: false)
@@ -105,11 +105,11 @@ final class CreditDispatcher: WorkerPart {
     for session: SliceSession, _ entry: Scheduler.Entry, _ demand: Scheduler.Demand, _ now: UInt64
   ) -> Int {
     let credit = session.claim.graceEnd > now ? 0 : demand.credit(for: entry, self.credit.budget)
-    return min(credit, lendable(to: session.context))
+    return min(credit, assignable(to: session.context))
   }
 
   /// Returns the pushes that guard trial and rates permit a campaign now; 0 if this worker has paused it.
-  private func lendable(to context: CampaignContext) -> Int {
+  private func assignable(to context: CampaignContext) -> Int {
     if context.progress.isPaused { return 0 }
     let trial = context.guard.isUndecided ? context.trial.allowance : .max
     return context.facts.limits.isEmpty ? trial : min(trial, rates.allowance(of: context))
@@ -138,7 +138,7 @@ final class CreditDispatcher: WorkerPart {
     let context = session.context
     let isSending = session.intent == .send
     // Credit alone is not enough: an undecided guard and a rate also require permits.
-    let wants = isSending ? min(session.sendable(now), lendable(to: context)) : 0
+    let wants = isSending ? min(session.sendable(now), assignable(to: context)) : 0
     return Scheduler.Entry(
       slot: session.tag.slot, campaign: context.campaign.id, account: context.facts.account,
       condition: .init(

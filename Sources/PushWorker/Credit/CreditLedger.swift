@@ -12,8 +12,8 @@ final class CreditLedger {
   func setShared(_ isShared: Bool) { budget.isShared = isShared }
 
   /// Allocates credit to a slice.
-  func lend(_ amount: Int, to session: SliceSession) {
-    budget.lend(amount, to: session.context.facts.account)
+  func assign(_ amount: Int, to session: SliceSession) {
+    budget.assign(amount, to: session.context.facts.account)
     session.note(credit: amount)
   }
 

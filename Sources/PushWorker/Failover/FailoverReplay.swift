@@ -88,7 +88,7 @@ struct FailoverReplay {
   // MARK: Checking servers
 
   /// Records the servers that answered to two clients, by place.
-  mutating func look(_ first: [String: String], _ second: [String: String]) -> Finding {
+  mutating func compare(_ first: [String: String], _ second: [String: String]) -> Finding {
     var finding = Finding(isFirst: servers.isEmpty)
     for place in Set(first.keys).union(second.keys) {
       let names = Set([first[place], second[place]].compactMap(\.self))
@@ -218,7 +218,7 @@ struct FailoverReplay {
 
   /// Returns whether this worker must replay a slice. Before the replay, the worker must not take the slice. Otherwise
   /// it would send targets a second time.
-  func mustTell(of slice: SliceReference) -> Bool {
+  func mustReplay(of slice: SliceReference) -> Bool {
     isPending && former.contains { $0.isDue && $0.ledger.slice == slice }
   }
 

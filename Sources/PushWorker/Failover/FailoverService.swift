@@ -41,7 +41,7 @@ final class FailoverService: WorkerPart {
   func keep(_ session: SliceSession) { failover.keep(session, at: EventLoop.now) }
 
   /// Returns whether this worker must replay a slice. Until then this worker must not take the slice.
-  func mustTell(of slice: SliceReference) -> Bool { failover.mustTell(of: slice) }
+  func mustReplay(of slice: SliceReference) -> Bool { failover.mustReplay(of: slice) }
 
   /// Returns whether the servers were checked within the last milliseconds, and both clients are connected to checked
   /// servers.
@@ -101,14 +101,14 @@ final class FailoverService: WorkerPart {
       if isReconnected || home.uptime < Int(FailoverReplay.grace / 1_000_000_000) {
         membership.expectOthers(by: EventLoop.now + FailoverReplay.grace)
       }
-      let finding = failover.look(Self.names(first), Self.names(second))
+      let finding = failover.compare(Self.names(first), Self.names(second))
       if finding.isFirst {
         // The server may have lost writes before this worker started. Other workers then replay them.
         if try await mayHaveFailedOver(uptime: home.uptime) { failover.beginGrace(EventLoop.now, lease: lease) }
       } else if !finding.changed.isEmpty {
-        try await tellThatItForgot(finding, home: home, servers: first + second)
+        try await beginReplay(finding, home: home, servers: first + second)
       } else if isReconnected {
-        log.tell(.reconnected)
+        log.write(.reconnected)
       }
       // Only primaries count. A replica may still replace its data with the data of its primary.
       forgetWhatIsDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
@@ -137,7 +137,7 @@ final class FailoverService: WorkerPart {
   }
 
   /// Starts the replay of all writes that servers may have lost.
-  private func tellThatItForgot(
+  private func beginReplay(
     _ finding: FailoverReplay.Finding, home: ServerIdentity, servers: [ServerIdentity]
   ) async throws {
     let changed = servers.filter { finding.changed.contains($0.place) }
@@ -153,7 +153,7 @@ final class FailoverService: WorkerPart {
       session.wake()
     }
     failover.mustRun(where: isForgotten)
-    log.tell(.serverChanged)
+    log.write(.serverChanged)
     try await sharedStore.slices.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
   }
 

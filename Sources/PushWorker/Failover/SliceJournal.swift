@@ -62,15 +62,15 @@ struct SliceJournal {
   /// - Parameters:
   ///   - ledger: The ledger of the slice. It must have the same seal id.
   ///   - tell: Records one batch; called for one batch after the other.
-  func replay(to ledger: SliceLedger, _ tell: (inout OutcomeBatch) async throws -> Void) async throws {
+  func replay(to ledger: SliceLedger, _ record: (inout OutcomeBatch) async throws -> Void) async throws {
     for entry in entries {
-      if var outcomes = try await entry.outcomes?.batch(of: ledger) { try await tell(&outcomes) }
+      if var outcomes = try await entry.outcomes?.batch(of: ledger) { try await record(&outcomes) }
       guard !entry.retries.isEmpty else { continue }
       var grants = OutcomeBatch()
       for target in entry.retries {
         grants.append(LedgerRecord(state: .granted, attempt: target.attempt, history: target.history), at: target.index)
       }
-      try await tell(&grants)
+      try await record(&grants)
     }
   }
 }

@@ -26,7 +26,7 @@ struct SliceReplay: WorkerPart {
     var claimedAt = EventLoop.now
     var answer = try await session.ledger.claim(worker: environment.configuration.name)
     if isForgotten(answer, of: session) {
-      try await tellAgain(session)
+      try await replayOutcomes(session)
       claimedAt = EventLoop.now
       answer = try await session.ledger.claim(worker: environment.configuration.name)
       // Granted targets without an answer may have been sent: by another worker, or by this worker before the time that
@@ -60,7 +60,7 @@ struct SliceReplay: WorkerPart {
     return standing.version.sequence < claim.version.sequence || standing.version.replays != claim.version.replays
   }
 
-  private func tellAgain(_ session: SliceSession) async throws {
+  private func replayOutcomes(_ session: SliceSession) async throws {
     let isSealed = try await failover.replay(
       session.ledger, seal: session.claim.seal, granted: session.claim.granted, session.journal,
       session.targets.decisions)

@@ -26,7 +26,7 @@ final class FleetMembership {
   func expectOthers(by moment: UInt64) { othersBackAt = moment }
 
   /// Returns whether a missing subscription means that a worker is dead.
-  func canTellTheDead(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
+  func canDetectDeadWorkers(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
 
   func noteHeartbeat(at now: UInt64) {
     heartbeatAt = now

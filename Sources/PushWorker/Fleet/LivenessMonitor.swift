@@ -11,7 +11,7 @@ struct LivenessMonitor {
   private var absent: [WorkerInstance: Int] = [:]
 
   /// - Returns: The workers whose process has ended.
-  mutating func look(_ sights: [PresenceSight]) -> [WorkerInstance] {
+  mutating func check(_ sights: [PresenceSight]) -> [WorkerInstance] {
     var next: [WorkerInstance: Int] = [:]
     var gone: [WorkerInstance] = []
     for sight in sights where !sight.isListening {

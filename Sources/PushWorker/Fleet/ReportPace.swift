@@ -6,8 +6,8 @@ struct ReportPace {
   /// Time in ns after which an unchanged report is repeated, because Redis may have lost it without an error.
   private static let interval: UInt64 = 60_000_000_000
 
-  private var told: WorkerReport?
-  private var toldAt: UInt64 = 0
+  private var reported: WorkerReport?
+  private var reportedAt: UInt64 = 0
   /// The number of records at the last call, and the time of that call.
   private var counted: (recorded: Int, at: UInt64)?
 
@@ -24,12 +24,12 @@ struct ReportPace {
 
   /// Returns the report for this heartbeat; `nil` if nothing has changed.
   mutating func next(_ report: WorkerReport, _ now: UInt64) -> WorkerReport? {
-    guard report != told || now >= toldAt + Self.interval else { return nil }
-    told = report
-    toldAt = now
+    guard report != reported || now >= reportedAt + Self.interval else { return nil }
+    reported = report
+    reportedAt = now
     return report
   }
 
   /// Records that the report did not arrive, or was lost.
-  mutating func forget() { told = nil }
+  mutating func forget() { reported = nil }
 }

@@ -27,7 +27,7 @@ final class WaitingReporter: WorkerPart {
 
   /// Publishes the reasons of campaigns that wait, and withdraws the reasons of campaigns that continue.
   func report() async throws {
-    try await preconditions.lookAtObstacles()
+    try await preconditions.checkObstacles()
     let (clock, now) = (self.now, EventLoop.now)
     var stuck = declined.declines.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
     for context in campaigns.contexts.values where declined.declines.raised[context.campaign.id] == nil {

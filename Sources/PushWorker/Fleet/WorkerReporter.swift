@@ -51,7 +51,7 @@ final class WorkerReporter: WorkerPart {
           state: route.pool.published)
       },
       credentials: credentials(), quotas: rates.quotas,
-      totals: figures.totals, events: log.counts, window: credit.budget.window, windowUsed: credit.budget.lent,
+      totals: figures.totals, events: log.counts, window: credit.budget.window, windowUsed: credit.budget.assigned,
       slicesInHand: slices.taken.count, isStopping: life.isStopping,
       isListed: membership.hasJoined,
       isStoreLocked: isStoreLocked, silence: membership.silence(EventLoop.now),
@@ -66,7 +66,7 @@ final class WorkerReporter: WorkerPart {
     report.startedAt = environment.clock.startedAt
     report.engine = environment.configuration.engine.rawValue
     report.window = environment.configuration.window
-    report.lent = credit.budget.lent
+    report.windowUsed = credit.budget.assigned
     report.slices = slices.sessions.reduce(0) { count, _ in count + 1 }
     report.perSecond = pace.perSecond(figures.totals.recorded, now)
     report.accepted = figures.totals.accepted

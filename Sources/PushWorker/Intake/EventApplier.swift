@@ -78,12 +78,12 @@ struct EventApplier: Sendable {
   ) async throws -> Int {
     do {
       return try await write(events.map(\.event))
-    } catch let error as StoreError where !error.concernsEverybody {
+    } catch let error as StoreError where !error.affectsAllCampaigns {
       var superseded = 0
       for listed in events {
         do {
           superseded += try await write([listed.event])
-        } catch let error as StoreError where !error.concernsEverybody {
+        } catch let error as StoreError where !error.affectsAllCampaigns {
           page.dead.append(.init(event: listed.text, reason: error.message))
         }
       }

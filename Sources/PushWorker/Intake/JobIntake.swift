@@ -66,7 +66,7 @@ struct JobIntake: Sendable {
   /// Returns whether an error comes from the job or from data that the job names. Such an error does not affect other
   /// jobs.
   static func isOfTheJob(_ error: any Error) -> Bool {
-    if let error = error as? StoreError { return !error.concernsEverybody }
+    if let error = error as? StoreError { return !error.affectsAllCampaigns }
     return error is JobError || error is JSONSyntaxError
   }
 

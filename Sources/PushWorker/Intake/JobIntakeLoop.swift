@@ -70,14 +70,14 @@ final class JobIntakeLoop: WorkerPart {
     defer { connection = nil }
     // A worker that got a job waits for the next one, because there may be many.
     var waits = true
-    var nextLook: UInt64 = 0
+    var nextCheck: UInt64 = 0
     // An earlier process with this name, or a lost reply, may have left jobs in the worker's own list.
     var mayHaveLeftover = true
     while !life.isStopping {
       do {
-        if EventLoop.now >= nextLook {
+        if EventLoop.now >= nextCheck {
           try await sharedStore.limits.checkRoom()
-          nextLook = EventLoop.now + Self.roomInterval
+          nextCheck = EventLoop.now + Self.roomInterval
         }
         guard !isStoreLocked else {
           await pause(milliseconds: 200)
@@ -119,7 +119,7 @@ final class JobIntakeLoop: WorkerPart {
         }
       } catch {
         mayHaveLeftover = true
-        nextLook = 0
+        nextCheck = 0
         connection = nil
         await noteIntakeTrouble(error)
       }
@@ -183,10 +183,10 @@ final class JobIntakeLoop: WorkerPart {
     switch try await intake.take(in: entry) {
     case .activated(let id, let isTransactional):
       crashPoint(.activated)
-      log.tell(.activated(campaign: id, isTransactional: isTransactional))
+      log.write(.activated(campaign: id, isTransactional: isTransactional))
       wakeClaims()
     case .deadLettered(let key, let id, let reason):
-      log.tell(.deadLettered(key: key, campaign: id, reason: reason))
+      log.write(.deadLettered(key: key, campaign: id, reason: reason))
     case .unchanged: break
     }
   }

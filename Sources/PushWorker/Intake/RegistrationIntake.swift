@@ -43,9 +43,9 @@ final class RegistrationIntake: WorkerPart {
         for list in left {
           let page = try await intake.applyPage(of: list, now: Int(now))
           if let first = page.dead.first {
-            log.tell(.eventsRefused(list: list, count: page.dead.count, reason: first.reason))
+            log.write(.eventsRefused(list: list, count: page.dead.count, reason: first.reason))
           }
-          if page.superseded > 0 { log.tell(.eventsSuperseded(list: list, count: page.superseded)) }
+          if page.superseded > 0 { log.write(.eventsSuperseded(list: list, count: page.superseded)) }
           if !page.hasMore { left.removeAll { $0 == list } }
         }
       }

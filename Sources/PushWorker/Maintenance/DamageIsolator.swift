@@ -19,7 +19,7 @@ struct DamageIsolator: WorkerPart {
       case .partition: if let slice { try await takeOut(slice, error) }
       case .campaign(let id):
         if try await sharedStore.repair.takeOut(campaign: id, reason: error.message, hint: error.hint) {
-          log.tell(.isolated("campaign \(id)", reason: error.message))
+          log.write(.isolated("campaign \(id)", reason: error.message))
         }
       case .list(let key):
         await sharedStore.repair.setAside(damaged: key)
@@ -34,10 +34,10 @@ struct DamageIsolator: WorkerPart {
   private func takeOut(_ slice: SliceReference, _ error: StoreError) async throws {
     let state = try await sharedStore.repair.takeOut(
       slice, reason: error.message, hint: error.hint, worker: environment.configuration.name)
-    log.tell(.isolated("slice \(slice)", reason: error.message))
+    log.write(.isolated("slice \(slice)", reason: error.message))
     if let state {
       campaigns.drop(slice.campaign)
-      log.tell(.ended(campaign: slice.campaign, state: state))
+      log.write(.ended(campaign: slice.campaign, state: state))
     }
   }
 }

@@ -10,9 +10,9 @@ final class HousekeepingLease {
   /// worker, and a late signal can't delay a campaign. Signals are therefore rarer in a larger fleet. The more frequent
   /// heartbeats of a larger fleet detect an expired lease sooner.
   private static let idleBeats = 4...16
-  /// Divisor of the fleet's size: while no campaign runs, there are `fleet / workersPerLook` runs for each signal,
+  /// Divisor of the fleet's size: while no campaign runs, there are `fleet / workersPerCheck` runs for each signal,
   /// within ``idleBeats``.
-  private static let workersPerLook = 4
+  private static let workersPerCheck = 4
   /// Time in ms that a worker waits for a late signal.
   private static let patience = 200
   /// Time in ms between two checks of a leader that sends no signal.
@@ -85,7 +85,7 @@ final class HousekeepingLease {
   /// - Parameter fleet: Number of live workers.
   func untilIdleBeat(fleet: Int) -> Int? {
     guard !isMine || beats >= nextIdleBeat else { return nil }
-    let looks = min(max(Self.idleBeats.lowerBound, fleet / Self.workersPerLook), Self.idleBeats.upperBound)
+    let looks = min(max(Self.idleBeats.lowerBound, fleet / Self.workersPerCheck), Self.idleBeats.upperBound)
     return Self.beat * looks
   }
 

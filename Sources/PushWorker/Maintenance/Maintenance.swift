@@ -89,8 +89,8 @@ final class Maintenance: WorkerPart {
       return nil
     }
     // The leader sends no signal: its lease expires, or its process has ended.
-    guard membership.canTellTheDead(EventLoop.now), let holder = try await sharedStore.fleet.housekeeper(),
-      presence.look(try await sharedStore.fleet.sights(of: [holder])).contains(holder)
+    guard membership.canDetectDeadWorkers(EventLoop.now), let holder = try await sharedStore.fleet.housekeeper(),
+      presence.check(try await sharedStore.fleet.sights(of: [holder])).contains(holder)
     else { return nil }
     return try await keepHouse(replacing: holder)
   }
@@ -108,21 +108,21 @@ final class Maintenance: WorkerPart {
   /// - Returns: Time in ms until the next run.
   private func keepHouse(_ chores: Fleet.Chores) async throws -> Int {
     let heard = EventLoop.now
-    if housekeeping.begin(chores.notes) { log.tell(.becameHousekeeper) }
-    await lookAfter("slices that are due") {
+    if housekeeping.begin(chores.notes) { log.write(.becameHousekeeper) }
+    await runChore("slices that are due") {
       try await sharedStore.slices.unpark(chores.due, worker: environment.configuration.name)
     }
     do {
-      tell(begun: try await sharedStore.queue.promote(chores.scheduled))
+      logStarted(try await sharedStore.queue.promote(chores.scheduled))
     } catch {
       // Continue with the slices of dead workers.
       log.report("could not start a scheduled campaign", error)
       await damage.repair(error)
     }
-    await lookAtGates(chores.gates)
+    await checkGates(chores.gates)
     if housekeeping.looksAround() {
-      if membership.canTellTheDead(EventLoop.now) {
-        for instance in presence.look(try await sharedStore.fleet.sights()) where instance != membership.instance {
+      if membership.canDetectDeadWorkers(EventLoop.now) {
+        for instance in presence.check(try await sharedStore.fleet.sights()) where instance != membership.instance {
           try await takeover.takeOver(from: instance.name, isGone: true)
           try await sharedStore.fleet.removeWorker(instance.name, nonce: instance.nonce)
         }
@@ -140,15 +140,15 @@ final class Maintenance: WorkerPart {
   }
 
   /// Checks whether stages of campaigns can begin. An error in one campaign delays nothing else.
-  private func lookAtGates(_ gates: [(id: String, dueAt: Int)]) async {
+  private func checkGates(_ gates: [(id: String, dueAt: Int)]) async {
     for (id, dueAt) in gates {
       do {
-        switch try await sharedStore.campaigns.lookAtGate(of: id, dueAt: dueAt) {
+        switch try await sharedStore.campaigns.checkGate(of: id, dueAt: dueAt) {
         case .opened(let stage, let winner):
-          if let winner { log.tell(.decided(campaign: id, variant: winner)) }
-          log.tell(.opened(campaign: id, stage: stage))
+          if let winner { log.write(.decided(campaign: id, variant: winner)) }
+          log.write(.opened(campaign: id, stage: stage))
           wakeClaims()
-        case .paused(let reason): log.tell(.paused(campaign: id, reason: reason))
+        case .paused(let reason): log.write(.paused(campaign: id, reason: reason))
         case .waits: break
         }
       } catch {
@@ -163,20 +163,20 @@ final class Maintenance: WorkerPart {
   private func sweep() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
     for partition in partitions {
-      await lookAfter("partition \(partition)") { _ = try await sharedStore.registry.redoMoves(in: partition) }
-      await lookAfter("partition \(partition)") { try await sharedStore.erasure.forgetOldStatements(in: partition) }
+      await runChore("partition \(partition)") { _ = try await sharedStore.registry.redoMoves(in: partition) }
+      await runChore("partition \(partition)") { try await sharedStore.erasure.forgetOldStatements(in: partition) }
       feedback.note(prunesIn: partition)
     }
     await feedback.deliver()
-    await lookAfter("erasures of users") { _ = try await sharedStore.erasure.finishErasures() }
+    await runChore("erasures of users") { _ = try await sharedStore.erasure.finishErasures() }
     if isRare {
-      await lookAfter("running campaigns") {
+      await runChore("running campaigns") {
         housekeeping.notes.running = try await sharedStore.slices.reopenLost(from: housekeeping.notes.running).next
       }
-      await lookAfter("the schedule") {
+      await runChore("the schedule") {
         let repaired = try await sharedStore.queue.repairSchedule(from: housekeeping.notes.schedule)
         housekeeping.notes.schedule = repaired.next
-        tell(begun: repaired.begun)
+        logStarted(repaired.begun)
       }
     }
     // Stores the positions also after a failure, so that the next leader continues after this step.
@@ -184,7 +184,7 @@ final class Maintenance: WorkerPart {
   }
 
   /// Runs one task of a run. A failure affects no other task.
-  private func lookAfter(_ what: String, _ task: () async throws -> Void) async {
+  private func runChore(_ what: String, _ task: () async throws -> Void) async {
     do {
       try await task()
     } catch {
@@ -193,7 +193,7 @@ final class Maintenance: WorkerPart {
     }
   }
 
-  private func tell(begun campaigns: [String]) {
-    for campaign in campaigns { log.tell(.campaignStarted(campaign: campaign)) }
+  private func logStarted(_ campaigns: [String]) {
+    for campaign in campaigns { log.write(.campaignStarted(campaign: campaign)) }
   }
 }

@@ -12,7 +12,7 @@ struct SliceTakeover: WorkerPart {
   func takeOver(from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false) async throws {
     let requeued = try await sharedStore.slices.takeOver(from: worker, only: leftovers, isGone: isGone)
     guard !requeued.isEmpty else { return }
-    log.tell(.requeued(from: worker, slices: requeued.count))
+    log.write(.requeued(from: worker, slices: requeued.count))
     wakeClaims()
     // The waiting reasons that the dead worker published are no longer valid.
     for id in Set(requeued.map(\.campaign)) where worker != name {

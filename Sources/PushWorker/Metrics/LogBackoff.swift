@@ -1,6 +1,6 @@
 /// Decides when a repeated error is logged again: immediately, then after 1 s, 2 s, 4 s, and so on up to a minute.
 struct LogBackoff {
-  private var toldAt: UInt64?
+  private var loggedAt: UInt64?
   private var pause = Self.shortest
   private var unsaid = 0
 
@@ -12,8 +12,8 @@ struct LogBackoff {
   /// - Parameter now: `EventLoop.now`.
   /// - Returns: The number of errors suppressed since the last log line, if this one must be logged; otherwise `nil`.
   mutating func note(_ now: UInt64) -> Int? {
-    guard let last = toldAt else {
-      toldAt = now
+    guard let last = loggedAt else {
+      loggedAt = now
       return 0
     }
     guard now - last >= pause else {
@@ -23,7 +23,7 @@ struct LogBackoff {
     // If the error paused for longer than twice the interval, the intervals start again from the shortest.
     pause = now - last > 2 * pause ? Self.shortest : min(2 * pause, Self.longest)
     defer { unsaid = 0 }
-    toldAt = now
+    loggedAt = now
     return unsaid
   }
 }

@@ -14,7 +14,7 @@ final class TroubleLog {
     self.observer = observer
   }
 
-  func tell(_ event: WorkerEvent) {
+  func write(_ event: WorkerEvent) {
     counts.note(event)
     observer(event)
   }

@@ -63,7 +63,7 @@ final class BackendMonitor: WorkerPart {
   }
 
   private func ask(_ backend: AppBackend, of app: String) async {
-    let finding = await backend.check.look()
+    let finding = await backend.check.run()
     do {
       let now = Int(now)
       let known = try await sharedStore.limits.backends()[app].flatMap { $0.isCurrent(now) ? $0 : nil }
@@ -71,7 +71,7 @@ final class BackendMonitor: WorkerPart {
       let next = BackendPace.after(standing, finding, leastShare: backend.leastShare, now: now)
       try await sharedStore.limits.keep(next)
       if next.isSlowed != standing.isSlowed {
-        log.tell(
+        log.write(
           next.isSlowed ? .throttled(app: app, share: next.share, reason: next.reason ?? "") : .throttleEnded(app: app))
       }
     } catch {

@@ -27,13 +27,13 @@ enum BackendPace {
     var next = standing
     next.at = now
     if let reason = reason(of: finding) {
-      next.badLooks += 1
-      guard standing.isSlowed || next.badLooks >= patience else { return next }
+      next.badChecks += 1
+      guard standing.isSlowed || next.badChecks >= patience else { return next }
       next.share = max(leastShare, rounded(standing.share * fall))
       next.since = standing.since ?? now
       next.reason = reason
     } else {
-      next.badLooks = 0
+      next.badChecks = 0
       next.share = min(1, rounded(standing.share + rise))
       if !next.isSlowed { (next.since, next.reason) = (nil, nil) }
     }

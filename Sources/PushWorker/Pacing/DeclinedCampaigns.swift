@@ -48,7 +48,7 @@ final class DeclinedCampaigns: WorkerPart {
       )
       switch answer {
       case .unanimous: pauses.pause(id, round: decline.round, decline.reason + decline.remedy)
-      case .others: if isNew { log.tell(.declined(campaign: id, reason: decline.reason)) }
+      case .others: if isNew { log.write(.declined(campaign: id, reason: decline.reason)) }
       case .outdated: withdraw(id, round: decline.round)
       }
     } catch {

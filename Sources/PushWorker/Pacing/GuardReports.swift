@@ -12,7 +12,7 @@ struct GuardReports {
   /// All bad answers since the last report.
   private var bad = GuardCounts()
   /// Both counts of the report in flight.
-  private var told = (news: GuardCounts(), bad: GuardCounts())
+  private var reported = (news: GuardCounts(), bad: GuardCounts())
   private(set) var isReporting = false
   private var reportedAt: UInt64 = 0
   /// The number of the next report, from 1. The answers that are counted now are part of it.
@@ -38,7 +38,7 @@ struct GuardReports {
   func mayAct(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)
-    let unheard = bad + told.bad
+    let unheard = bad + reported.bad
     return unheard.suspects <= max(1, Int(policy.threshold * minimum) / fleet)
       && unheard.gone <= max(1, Int(policy.pruneShare * minimum) / fleet)
   }
@@ -48,10 +48,10 @@ struct GuardReports {
     guard !isReporting, bad.answers > 0, now - reportedAt >= Self.pace else { return nil }
     isReporting = true
     reportedAt = now
-    told = (news, bad)
+    reported = (news, bad)
     (news, bad) = (GuardCounts(), GuardCounts())
     report += 1
-    return told.news
+    return reported.news
   }
 
   /// Whether a report for the deferred answers is in flight or due.
@@ -65,7 +65,7 @@ struct GuardReports {
   /// - Returns: The number of the latest report that has arrived.
   mutating func arrived() -> Int {
     isReporting = false
-    told = (GuardCounts(), GuardCounts())
+    reported = (GuardCounts(), GuardCounts())
     return heard
   }
 
@@ -73,8 +73,8 @@ struct GuardReports {
   /// they are counted twice, the guard trips slightly early.
   mutating func failed() {
     isReporting = false
-    (news, bad) = (news + told.news, bad + told.bad)
-    told = (GuardCounts(), GuardCounts())
+    (news, bad) = (news + reported.news, bad + reported.bad)
+    reported = (GuardCounts(), GuardCounts())
     report -= 1
   }
 }

@@ -104,7 +104,7 @@ final class GuardService: WorkerPart {
       log.report("could not get guard trial sends for campaign \(context.campaign.id)", error)
       return wakeSlices()
     }
-    tellRest(of: context)
+    reportRest(of: context)
     wakeSlices()
   }
 
@@ -122,13 +122,13 @@ final class GuardService: WorkerPart {
     }
   }
 
-  private func standDown(_ withdrawal: (told: GuardCounts, leased: Int), from context: CampaignContext) async {
+  private func standDown(_ withdrawal: (reported: GuardCounts, leased: Int), from context: CampaignContext) async {
     let id = context.campaign.id
     do {
       let answer = try await sharedStore.limits.standDown(
         environment.configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
         isOpen: context.guard.state == .open,
-        told: withdrawal.told, leased: withdrawal.leased, timeout: environment.configuration.lease,
+        reported: withdrawal.reported, leased: withdrawal.leased, timeout: environment.configuration.lease,
         round: context.facts.round)
       context.trial.endWithdrawal()
       switch answer {
@@ -197,7 +197,7 @@ final class GuardService: WorkerPart {
 
   /// Reports the last answers to a campaign with an undecided guard, after this worker released its last slice of the
   /// campaign. Also returns unused permits. Other workers use the permits, and their guards use the answers.
-  func tellRest(of context: CampaignContext) {
+  func reportRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,
       !slices.sessions.contains(where: { $0.context === context }),
       let question = context.trial.rest(
@@ -253,7 +253,7 @@ final class GuardService: WorkerPart {
     let isPaused = !life.isStopping || session.context.progress.isOutdated
     let isDropped =
       guarding.tripReason != nil
-      || isUndecided && (isPaused || guarding.objection(to: known(of: session.context)) != nil)
+      || isUndecided && (isPaused || guarding.reasonToPause(on: known(of: session.context)) != nil)
     let waiting = session.pending.deferred.filter { $0.report > report }
     for answer in session.pending.deferred where answer.report <= report {
       if isDropped, !breaks(.guardDeaf) {

@@ -126,7 +126,7 @@ struct RateLease {
     isAsking = false
     guard let answer else { return }
     unused += lot.total - lot.released
-    lot = Lot(total: answer.lent, at: now)
+    lot = Lot(total: answer.leased, at: now)
     dueAt = max(dueAt, now + UInt64(answer.wait) * 1000)
     advance(now)
   }

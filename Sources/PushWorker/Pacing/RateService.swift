@@ -39,10 +39,10 @@ final class RateService: WorkerPart {
 
   private func send(_ report: QuotaReport, about quota: ServiceQuota, _ limit: RateLimit) async {
     do {
-      let answer = try await sharedStore.limits.lend(
+      let answer = try await sharedStore.limits.lease(
         0, of: limit.subject, at: limit.rate, returned: 0, report: report)
       guard limit.shouldLogReport(EventLoop.now) else { return }
-      log.tell(.quotaExceeded(quota: quota.name, perSecond: answer.perSecond))
+      log.write(.quotaExceeded(quota: quota.name, perSecond: answer.perSecond))
     } catch {
       log.report("could not report that the quota \(quota.name) is used up", error)
     }
@@ -114,7 +114,7 @@ final class RateService: WorkerPart {
 
   private func ask(_ question: RateLease.Question, _ limit: RateLimit) async {
     do {
-      let answer = try await sharedStore.limits.lend(
+      let answer = try await sharedStore.limits.lease(
         question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
       limit.take(answer, now: EventLoop.now)
     } catch {
@@ -122,19 +122,19 @@ final class RateService: WorkerPart {
       log.report("could not get permits for \(limit.subject)", error)
     }
     // Permits that arrived after their slices were released are returned.
-    if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) { tellRest(of: limit) }
+    if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) { returnRest(of: limit) }
     wakeSlices(takingMore: false)
   }
 
   /// Returns the unused permits of a campaign to Redis, after this worker released its last slice of the campaign.
-  func tellRest(of context: CampaignContext) {
+  func returnRest(of context: CampaignContext) {
     for limit in context.facts.limits where limit.isInForce {
       let isNeeded = slices.sessions.contains { $0.context.facts.limits.contains { $0 === limit } }
-      if !isNeeded { tellRest(of: limit) }
+      if !isNeeded { returnRest(of: limit) }
     }
   }
 
-  private func tellRest(of limit: RateLimit) {
+  private func returnRest(of limit: RateLimit) {
     guard let question = limit.lease.rest(EventLoop.now) else { return }
     loop.start { await self.ask(question, limit) }
   }

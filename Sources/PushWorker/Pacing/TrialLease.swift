@@ -16,15 +16,15 @@ struct TrialLease {
   private(set) var isAsking = false
   private(set) var askedAt: UInt64 = 0
   /// All sends that were leased to this worker so far.
-  private var lent = 0
-  private var told = GuardCounts()
+  private var leased = 0
+  private var reported = GuardCounts()
   private var returned = 0
 
   /// Answers of all workers that Redis has counted. If Redis has lost some of them, the property returns the answers
   /// that this worker has reported. Otherwise a worker with enough answers would wait for other workers that may have
   /// no more targets.
   var fleetCounts: GuardCounts {
-    guard let counts = answer?.counts, counts.answers >= told.answers else { return told }
+    guard let counts = answer?.counts, counts.answers >= reported.answers else { return reported }
     return counts
   }
 
@@ -69,9 +69,9 @@ struct TrialLease {
     isSlow: Bool = false, now: UInt64
   ) -> Question? {
     guard !isAsking else { return nil }
-    let ended = lent - counts.answers - unanswered - reserved - allowance
-    let most = isAlone ? 2 * minimum : max(0, minimum - (lent - ended))
-    let news = counts - told
+    let ended = leased - counts.answers - unanswered - reserved - allowance
+    let most = isAlone ? 2 * minimum : max(0, minimum - (leased - ended))
+    let news = counts - reported
     let isDue = now - askedAt >= (isSlow ? Self.slowPace : Self.pace)
     let isShort = wanted > 0 && allowance <= 0 && (isDue || answer.map { $0.leased > 0 } ?? true)
     let isUnused = wanted == 0 && allowance > 0
@@ -89,11 +89,11 @@ struct TrialLease {
 
   /// Returns the counts that this worker has reported to Redis. With them, the worker asks Redis whether to decline the
   /// campaign; `nil` while another request is in flight or too recent.
-  mutating func withdrawal(now: UInt64) -> (told: GuardCounts, leased: Int)? {
+  mutating func withdrawal(now: UInt64) -> (reported: GuardCounts, leased: Int)? {
     guard !isAsking, now - askedAt >= Self.pace else { return nil }
     isAsking = true
     askedAt = now
-    return (told, lent - returned)
+    return (reported, leased - returned)
   }
 
   /// Records that the question of ``withdrawal(now:)`` was answered or has failed.
@@ -106,8 +106,8 @@ struct TrialLease {
   ///   - counts: Answers of this worker so far.
   ///   - unanswered: Sends that may still be answered.
   mutating func rest(counts: GuardCounts, unanswered: Int, now: UInt64) -> Question? {
-    let news = counts - told
-    let unused = lent - counts.answers - unanswered - returned
+    let news = counts - reported
+    let unused = leased - counts.answers - unanswered - returned
     guard !isAsking, news.answers > 0 || unused > 0 else { return nil }
     allowance = 0
     isAsking = true
@@ -126,9 +126,9 @@ struct TrialLease {
     if isNews || now - heardAt > Self.memory(lease) { quietSince = now }
     self.answer = answer
     heardAt = now
-    told = told + question.news
+    reported = reported + question.news
     returned += question.returned
-    lent += answer.leased
+    leased += answer.leased
     allowance += answer.leased
   }
 

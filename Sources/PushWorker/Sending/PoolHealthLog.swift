@@ -20,15 +20,15 @@ struct PoolHealthLog {
   private var failures = 0
   private var breakerOpenings = 0
   private var isBreakerOpen = false
-  private var told: PoolState?
-  private var toldAt: UInt64 = 0
+  private var logged: PoolState?
+  private var loggedAt: UInt64 = 0
 
   /// Compares a pool with its state at the last check.
   ///
   /// - Parameters:
   ///   - now: `EventLoop.now`.
   ///   - isLast: Whether this is the last check. The last check reports the connections of every pool that has had any.
-  mutating func look(at state: PoolState, now: UInt64, isLast: Bool = false) -> [Notice] {
+  mutating func check(at state: PoolState, now: UInt64, isLast: Bool = false) -> [Notice] {
     var notices: [Notice] = []
     if state.failures > failures, let error = state.lastError { notices.append(.failed(error)) }
     failures = state.failures
@@ -43,11 +43,11 @@ struct PoolHealthLog {
     }
     // After its last connection has closed, an idle pool is reported one more time.
     let isOfInterest =
-      state.open > 0 || state.inFlight > 0 || state.openings != told?.openings ?? 0 || told?.open ?? 0 > 0
-    let isTime = told == nil || now - toldAt >= Self.interval
+      state.open > 0 || state.inFlight > 0 || state.openings != logged?.openings ?? 0 || logged?.open ?? 0 > 0
+    let isTime = logged == nil || now - loggedAt >= Self.interval
     if isOfInterest && isTime || isLast && state.openings > 0 {
-      told = state
-      toldAt = now
+      logged = state
+      loggedAt = now
       notices.append(.connections(state))
     }
     return notices

@@ -43,7 +43,7 @@ final class PushRoute {
   ///
   /// - Parameter now: `EventLoop.now`.
   /// - Returns: Whether ``isStuck`` has changed.
-  func look(_ now: UInt64) -> Bool {
+  func check(_ now: UInt64) -> Bool {
     let before = isStuck
     health = pool.health(now: now)
     return isStuck != before
@@ -51,7 +51,7 @@ final class PushRoute {
 
   /// Returns the changes to log since the last call.
   func notices(_ now: UInt64, isLast: Bool) -> [PoolHealthLog.Notice] {
-    watch.look(at: pool.published, now: now, isLast: isLast)
+    watch.check(at: pool.published, now: now, isLast: isLast)
   }
 
   /// The reason why nothing can be sent, for operators, and since when by `EventLoop.now`; `nil` while the route can

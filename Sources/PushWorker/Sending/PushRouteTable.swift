@@ -58,9 +58,9 @@ final class PushRouteTable {
       for notice in route.notices(now, isLast: isLast) {
         switch notice {
         case .failed(let error): log.report("connection to \(url)", "connection to \(url): \(error)")
-        case .breakerOpened: log.tell(.breakerOpened(service: service, endpoint: url))
-        case .breakerClosed: log.tell(.breakerClosed(service: service, endpoint: url))
-        case .connections(let state): log.tell(.connections(service: service, endpoint: url, state))
+        case .breakerOpened: log.write(.breakerOpened(service: service, endpoint: url))
+        case .breakerClosed: log.write(.breakerClosed(service: service, endpoint: url))
+        case .connections(let state): log.write(.connections(service: service, endpoint: url, state))
         }
       }
     }

@@ -1,13 +1,13 @@
 /// Map of a cluster's slots to servers. Pure.
 struct ClusterMap: Equatable, Sendable {
-  private static let nobody = UInt16.max
+  private static let noOwner = UInt16.max
 
   /// Primaries that have slots, or had some when the map was read.
   private(set) var primaries: [RedisAddress] = []
   /// All servers, including replicas. Each of them can return the map.
   private(set) var servers: [RedisAddress] = []
   /// Index of the primary in ``primaries``, by slot.
-  private var ownerOfSlot = Array(repeating: nobody, count: KeySlot.count)
+  private var ownerOfSlot = Array(repeating: noOwner, count: KeySlot.count)
 
   /// Parses the answer to `CLUSTER SLOTS`.
   ///
@@ -43,13 +43,13 @@ struct ClusterMap: Equatable, Sendable {
   /// Returns the owner of a slot; `nil` if it has none.
   func owner(of slot: KeySlot) -> RedisAddress? {
     let owner = ownerOfSlot[Int(slot.number)]
-    return owner == Self.nobody ? nil : primaries[Int(owner)]
+    return owner == Self.noOwner ? nil : primaries[Int(owner)]
   }
 
   /// Primaries that have slots.
   var owners: [RedisAddress] {
     var has = Array(repeating: false, count: primaries.count)
-    for owner in ownerOfSlot where owner != Self.nobody { has[Int(owner)] = true }
+    for owner in ownerOfSlot where owner != Self.noOwner { has[Int(owner)] = true }
     return zip(primaries, has).filter(\.1).map(\.0)
   }
 

@@ -161,7 +161,7 @@ extension API {
   }
 
   private func show(_ id: String, in store: CampaignStore) async throws -> HTTPResponse {
-    switch try await CampaignLookup(store).look(id) {
+    switch try await CampaignLookup(store).find(id) {
     case .campaign(var report):
       try await CampaignLookup(store).fill(&report)
       return .json(report.json)

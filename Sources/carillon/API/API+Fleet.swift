@@ -14,7 +14,7 @@ extension API {
         summary:
           "Get the state of the fleet, as in carillon status: workers, queues, lanes, running campaigns, Redis, alarms",
         answers: [.init(status: 200, meaning: "The state, at most one second old", schema: OpenAPI.ref("Status"))]
-      ) { _ in .json(FleetReport(try await stores.look()).json) },
+      ) { _ in .json(FleetReport(try await stores.snapshot()).json) },
       APIOperation(
         name: "wantedWorkers", method: "GET", path: "/workers/wanted", scope: .view,
         summary: "Get the number of workers needed for the remaining pushes, for KEDA's metrics-api with target 1",
@@ -29,7 +29,7 @@ extension API {
         answers: [.init(status: 200, meaning: "The number and its reason", schema: OpenAPI.ref("Wanted"))]
       ) { call in
         let wanted = WantedWorkers(
-          try await stores.look(), perSecond: try call.number("perSecond", in: 1...1_000_000, default: 5000),
+          try await stores.snapshot(), perSecond: try call.number("perSecond", in: 1...1_000_000, default: 5000),
           seconds: try call.number("within", in: 1...86_400, default: 60))
         return .object { json in
           json.member("wantedWorkers", wanted.workers)

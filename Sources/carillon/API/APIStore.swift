@@ -13,7 +13,7 @@ actor APIStore {
   private let connection: StoreConnection
   private let base: CampaignStore
   private var opened: (store: CampaignStore, at: UInt64)?
-  private var fleet: (look: Task<FleetSnapshot, any Error>, at: UInt64)?
+  private var fleet: (snapshot: Task<FleetSnapshot, any Error>, at: UInt64)?
 
   /// - Parameter loop: the event loop of the connections to Redis.
   init(_ redis: CarillonConfiguration.Redis, on loop: EventLoop) throws {
@@ -39,11 +39,11 @@ actor APIStore {
   }
 
   /// Returns the state of the fleet, at most one second old.
-  func look() async throws -> FleetSnapshot {
-    if let fleet, EventLoop.now < fleet.at + Self.freshness { return try await fleet.look.value }
-    let look = Task { try await reading().fleet.snapshot(lease: WorkerConfiguration.standardLease) }
-    fleet = (look, EventLoop.now)
-    return try await look.value
+  func snapshot() async throws -> FleetSnapshot {
+    if let fleet, EventLoop.now < fleet.at + Self.freshness { return try await fleet.snapshot.value }
+    let snapshot = Task { try await reading().fleet.snapshot(lease: WorkerConfiguration.standardLease) }
+    fleet = (snapshot, EventLoop.now)
+    return try await snapshot.value
   }
 
   func close() async { await base.close() }

@@ -4,7 +4,7 @@ import PushCore
 import PushWorker
 
 /// The campaign or queued job with an id, for output.
-enum CampaignLook {
+enum FoundCampaign {
   case campaign(CampaignReport)
   /// The job is in the queue; no worker has activated it yet.
   case queued(QueuedReport)
@@ -22,9 +22,9 @@ struct CampaignLookup {
   /// send it.
   ///
   /// - Returns: `nil` if there is neither a campaign nor a job; ``absent(_:)`` returns the reason.
-  func look(_ id: String) async throws -> CampaignLook? {
-    let look = try await look(id) { try await store.campaigns.show(id) }
-    guard case .campaign(var report)? = look else { return look }
+  func find(_ id: String) async throws -> FoundCampaign? {
+    let found = try await find(id) { try await store.campaigns.show(id) }
+    guard case .campaign(var report)? = found else { return found }
     if report.record.state == .active, report.record.lane != .urgent {
       let (app, now) = (report.record.app, try await store.time() / 1000)
       report.backend = try await store.limits.backends()[app].flatMap { $0.isSlowed && $0.isCurrent(now) ? $0 : nil }
@@ -32,13 +32,13 @@ struct CampaignLookup {
     return .campaign(report)
   }
 
-  /// Returns the same as ``look(_:)``, for repeated reads. The cost of a read does not depend on the number of
+  /// Returns the same as ``find(_:)``, for repeated reads. The cost of a read does not depend on the number of
   /// partitions.
-  func look(_ id: String, by watch: inout CampaignPoller) async throws -> CampaignLook? {
-    try await look(id) { try await watch.look(at: store) }
+  func find(_ id: String, by watch: inout CampaignPoller) async throws -> FoundCampaign? {
+    try await find(id) { try await watch.poll(store) }
   }
 
-  private func look(_ id: String, _ record: () async throws -> CampaignRecord?) async throws -> CampaignLook? {
+  private func find(_ id: String, _ record: () async throws -> CampaignRecord?) async throws -> FoundCampaign? {
     if let report = try await report(record()) { return .campaign(report) }
     if let job = try await store.queue.waitingJob(id) {
       return .queued(

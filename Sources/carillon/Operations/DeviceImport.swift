@@ -33,7 +33,7 @@ struct DeviceImport {
   /// Allowed rows per batch: a few MB in flight to Redis.
   private static let batch = 4096...32_768
   /// Batches in flight: one in each step.
-  private static let atOnce = 3
+  private static let concurrentBatches = 3
 
   private let store: CampaignStore
   /// The app of rows without an app; empty for none.
@@ -97,7 +97,7 @@ struct DeviceImport {
 
   private mutating func flush(at position: Position?) async throws {
     guard !pending.isEmpty || position != nil else { return }
-    try await awaitRunning(Self.atOnce - 1)
+    try await awaitRunning(Self.concurrentBatches - 1)
     let batch = pending
     let (store, file, before) = (store, file, totals)
     let bound = Task { [last = self.bound] in

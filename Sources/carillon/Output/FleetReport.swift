@@ -151,7 +151,7 @@ struct FleetReport: JSONReport {
         }
         return [
           worker.name, report.version, report.engine, worker.isAlive ? heard : "silent for \(heard)",
-          report.perSecond.grouped, "\(report.lent)/\(report.window)", report.slices.grouped,
+          report.perSecond.grouped, "\(report.windowUsed)/\(report.window)", report.slices.grouped,
           report.takesNothing ? "accepts no work" : pools.joined(separator: ", "),
         ]
       }
@@ -287,7 +287,7 @@ extension FleetSnapshot.Worker: JSONReport {
       json.member("startedAt", Timestamp.format(milliseconds: report.startedAt))
       json.member("engine", report.engine)
       json.member("window", report.window)
-      json.member("windowUsed", report.lent)
+      json.member("windowUsed", report.windowUsed)
       json.member("slices", report.slices)
       json.member("perSecond", report.perSecond)
       json.member("accepted", report.accepted)

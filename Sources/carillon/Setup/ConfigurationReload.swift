@@ -27,7 +27,7 @@ actor ConfigurationReload {
   private(set) var current: CarillonConfiguration
   private let load: @Sendable () throws -> CarillonConfiguration
   private let file: String
-  private let tell: @Sendable (Notice) -> Void
+  private let report: @Sendable (Notice) -> Void
   private var readStamp: FileStamp?
   private var seenStamp: FileStamp?
 
@@ -36,13 +36,13 @@ actor ConfigurationReload {
   ///   - loader: the loader of the file.
   ///   - tell: receives the results that are logged.
   init(
-    _ configuration: CarillonConfiguration, loader: ConfigurationLoader, tell: @escaping @Sendable (Notice) -> Void
+    _ configuration: CarillonConfiguration, loader: ConfigurationLoader, report: @escaping @Sendable (Notice) -> Void
   ) {
     current = configuration
     file = loader.file
     // Warnings are not logged here, because the first read has already logged them.
     load = { try loader.load() }
-    self.tell = tell
+    self.report = report
     readStamp = FileStamp(of: loader.file)
     seenStamp = readStamp
   }
@@ -69,7 +69,7 @@ actor ConfigurationReload {
     }
     for await isAsked in requests {
       guard !Task.isCancelled else { return }
-      if isAsked || hasChanged(), let change = look(isAsked: isAsked) { await apply(change) }
+      if isAsked || hasChanged(), let change = check(isAsked: isAsked) { await apply(change) }
     }
   }
 
@@ -84,7 +84,7 @@ actor ConfigurationReload {
   ///
   /// - Parameter isAsked: whether an operator asked for the reload, so that an unchanged file is logged too.
   /// - Returns: the changes; `nil` if nothing has changed or the configuration is invalid.
-  func look(isAsked: Bool) -> ConfigurationChange? {
+  func check(isAsked: Bool) -> ConfigurationChange? {
     readStamp = FileStamp(of: file)
     do {
       var new = try load()
@@ -96,17 +96,17 @@ actor ConfigurationReload {
       _ = try new.webhookTargets()
       let change = ConfigurationChange(from: current, to: new)
       guard !change.isEmpty else {
-        if isAsked { tell(.unchanged) }
+        if isAsked { report(.unchanged) }
         return nil
       }
       new.redis = current.redis
       current = new
       LogSettings.shared.use(new.log)
-      tell(.changed(change))
+      report(.changed(change))
       return change
     } catch {
       let error = CommandError(error)
-      tell(.invalid(message: error.message, hint: error.hint))
+      report(.invalid(message: error.message, hint: error.hint))
       return nil
     }
   }

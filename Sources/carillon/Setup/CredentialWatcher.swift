@@ -43,7 +43,7 @@ actor CredentialWatcher {
   private static let warningDays: Int64 = 30
 
   private var watched: [Watched]
-  private let tell: @Sendable (Notice) -> Void
+  private let report: @Sendable (Notice) -> Void
 
   /// - Parameters:
   ///   - apps: the configured apps.
@@ -51,7 +51,7 @@ actor CredentialWatcher {
   ///   - tell: called for each notice.
   init(
     _ apps: [String: CarillonConfiguration.App], channels: [String: AppChannel],
-    tell: @escaping @Sendable (Notice) -> Void
+    report: @escaping @Sendable (Notice) -> Void
   ) {
     var watched: [Watched] = []
     for (name, service) in apps.sorted(by: { $0.key < $1.key }).flatMap({ name, app in
@@ -66,13 +66,13 @@ actor CredentialWatcher {
       }
     }
     self.watched = watched
-    self.tell = tell
+    self.report = report
   }
 
   /// Checks the files every 5 s, until the task is cancelled.
   func run() async {
     while !Task.isCancelled {
-      look(now: Int64(Date.now.timeIntervalSince1970))
+      check(now: Int64(Date.now.timeIntervalSince1970))
       try? await Task.sleep(for: Self.interval)
     }
   }
@@ -80,10 +80,10 @@ actor CredentialWatcher {
   /// Checks the files once.
   ///
   /// - Parameter now: UNIX seconds.
-  func look(now: Int64) {
+  func check(now: Int64) {
     for index in watched.indices {
       reload(&watched[index])
-      tellOfExpiry(&watched[index], now)
+      reportExpiry(&watched[index], now)
     }
   }
 
@@ -100,14 +100,14 @@ actor CredentialWatcher {
       guard !isFirst else { return }
       watched.credential.resume()
       watched.lastNotice = nil
-      tell(.reloaded(app: app.name))
+      report(.reloaded(app: app.name))
     } catch {
       let error = CommandError(error)
-      tell(.unusable(app: app.name, message: error.message, hint: error.hint))
+      report(.unusable(app: app.name, message: error.message, hint: error.hint))
     }
   }
 
-  private func tellOfExpiry(_ watched: inout Watched, _ now: Int64) {
+  private func reportExpiry(_ watched: inout Watched, _ now: Int64) {
     let app = watched.apps[0]
     guard let expiry = app.settings.expiry(of: watched.credential) else { return }
     let left = expiry.end - now
@@ -116,7 +116,7 @@ actor CredentialWatcher {
     if hasExpired == watched.hasExpired, let last = watched.lastNotice, now - last < Self.day { return }
     watched.lastNotice = now
     watched.hasExpired = hasExpired
-    tell(
+    report(
       hasExpired
         ? .expired(app: app.name, certificate: expiry.name)
         : .expiring(app: app.name, certificate: expiry.name, days: Int(left / Self.day)))

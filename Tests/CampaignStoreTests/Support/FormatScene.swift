@@ -124,7 +124,7 @@ struct FormatScene {
     try await store.slices.noteFailover(for: TestStore.patience)
     try await world.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
     _ = try await store.slices.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
-    try await store.results.tellBackend([
+    try await store.results.appendFeedback([
       store.results.feedback(
         user: "u9", token: .init([0xD0, 9], "apns"), app: "news", reason: "Unregistered", at: 1_796_115_600_007)
     ])

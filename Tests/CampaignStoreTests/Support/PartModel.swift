@@ -76,7 +76,7 @@ struct PartModel {
   }
 
   /// Time of the next check of a gate.
-  enum Look: String {
+  enum Check: String {
     case now, later
   }
 
@@ -88,7 +88,7 @@ struct PartModel {
   private(set) var round = 0
   private(set) var epoch = 0
   private(set) var stage = 0
-  private(set) var gate: Look?
+  private(set) var gate: Check?
   /// The state changes that webhooks get.
   private(set) var changes: [CampaignState]
   private var hasBegun = false
@@ -284,7 +284,7 @@ struct PartModel {
   /// - Parameter isCurrent: whether the gate is still due at the time that the caller has read.
   /// - Returns: the verdict that was carried out; `nil` if the check is postponed.
   mutating func look(isCurrent: Bool) -> Verdict? {
-    func putOff(_ look: Look?) { if isCurrent { gate = look } }
+    func putOff(_ look: Check?) { if isCurrent { gate = look } }
     guard !state.isFinal, let verdict = gateVerdict else {
       putOff(nil)
       return nil
@@ -341,12 +341,13 @@ struct PartModel {
 
   /// Expected values in Redis, by the names that a reported difference uses.
   var facts: [String: String] {
-    var facts = [
+    func text(_ number: Int?) -> String { number.map { "\($0)" } ?? "-" }
+    var facts: [String: String] = [
       "state": state.rawValue, "end": "\(hasEnded)", "round": "\(round)", "epoch": "\(epoch)", "stage": "\(stage)",
-      "verdict": verdict.map(String.init) ?? "-", "overruled": overruled.map(String.init) ?? "-",
-      "approval": "\(approval ?? "-") \(approver ?? "-")", "paused by worker": "\(isPausedByWorker)",
-      "gate": gate?.rawValue ?? "-",
+      "verdict": text(verdict), "overruled": text(overruled), "paused by worker": "\(isPausedByWorker)",
     ]
+    facts["approval"] = "\(approval ?? "-") \(approver ?? "-")"
+    facts["gate"] = gate?.rawValue ?? "-"
     func list(_ names: some Sequence<String>) -> String { names.sorted().joined(separator: " ") }
     let running = parts.filter { $0.hasBegun && !$0.hasEnded }
     facts["lane"] = list(running.filter { $0.state != .paused }.map(\.name))

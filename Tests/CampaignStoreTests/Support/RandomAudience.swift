@@ -7,7 +7,7 @@ extension AudienceExpression.Node {
     func inner() -> Self { random(of: names, depth: depth - 1, using: &seed) }
     return switch Int.random(in: 0..<(depth > 0 ? 8 : 3), using: &seed) {
     case 0, 1: .segment(names.randomElement(using: &seed) ?? "a")
-    case 2: .everybody
+    case 2: .allUsers
     case 3: .not(inner())
     case 4, 5: .and(inner(), inner())
     default: .or(inner(), inner())
@@ -18,7 +18,7 @@ extension AudienceExpression.Node {
   func members(_ segments: [String: Set<String>], _ everybody: Set<String>) -> Set<String> {
     switch self {
     case .segment(let name): segments[name] ?? []
-    case .everybody: everybody
+    case .allUsers: everybody
     case .not(let node): everybody.subtracting(node.members(segments, everybody))
     case .and(let left, let right): left.members(segments, everybody).intersection(right.members(segments, everybody))
     case .or(let left, let right): left.members(segments, everybody).union(right.members(segments, everybody))

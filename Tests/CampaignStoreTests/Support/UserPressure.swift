@@ -71,8 +71,19 @@ struct UserPressure: Equatable {
     func bytes(_ number: Int, _ size: Int) -> [UInt8] {
       (0..<size).map { UInt8(truncatingIfNeeded: number >> (8 * (size - 1 - $0))) }
     }
-    return bytes(app.utf8.count, 1) + Array(app.utf8) + bytes(badge, 4) + bytes(0, 10) + bytes(times.count, 1)
-      + times.flatMap { bytes($0.at, 4) + $0.category + $0.campaign + bytes($0.holders, 1) + bytes($0.shown, 4) }
+    var record = bytes(app.utf8.count, 1)
+    record += Array(app.utf8)
+    record += bytes(badge, 4)
+    record += bytes(0, 10)
+    record += bytes(times.count, 1)
+    for time in times {
+      record += bytes(time.at, 4)
+      record += time.category
+      record += time.campaign
+      record += bytes(time.holders, 1)
+      record += bytes(time.shown, 4)
+    }
+    return record
   }
 }
 

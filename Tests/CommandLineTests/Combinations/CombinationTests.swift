@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Returns the error that every reader of jobs reports for a row.
-  private func objection(to row: CombinationRow, _ id: String = "job") async throws -> JobError? {
+  private func refusal(to row: CombinationRow, _ id: String = "job") async throws -> JobError? {
     let configuration = try ConfigurationLoader(argument: await Self.configuration.value.1, environment: [:]).load()
     do throws(JobError) {
       _ = try CampaignJob.parse(Array(row.job(id).utf8), configuration.jobApps())
@@ -67,18 +67,18 @@ import Testing
     _ row: CombinationRow
   ) async throws {
     let world = try await makeWorld()
-    let objection = try #require(try await objection(to: row))
+    let refusal = try #require(try await refusal(to: row))
     let error = try #require(try await submit(row, world), "submitted")
     #expect(error.text("code") == "input")
-    #expect(error.text("message") == objection.reason && error.text("hint") == objection.hint)
-    #expect(objection.field == row.field)
+    #expect(error.text("message") == refusal.reason && error.text("hint") == refusal.hint)
+    #expect(refusal.field == row.field)
     if row.rule == "job" {
       // The message contains the allowed values if there is no other remedy.
-      #expect(objection.hint != nil || objection.message.contains("must") || objection.field == "audience.channel")
+      #expect(refusal.hint != nil || refusal.message.contains("must") || refusal.field == "audience.channel")
     } else {
       let rule = try #require(APNsRule(rawValue: row.rule))
       #expect(rule.severity == .error)
-      #expect(objection.hint?.hasSuffix("rule \(row.rule): \(rule.source)") == true, "\(objection)")
+      #expect(refusal.hint?.hasSuffix("rule \(row.rule): \(rule.source)") == true, "\(refusal)")
     }
     #expect(try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") == "0")
   }
@@ -93,8 +93,8 @@ import Testing
     let byID = Dictionary(uniqueKeysWithValues: dead.map { ($0.text("id") ?? "", $0) })
     for (number, row) in Self.refused.enumerated() {
       let job = try #require(byID["bad-\(number)"], "\(row.testDescription)")
-      let objection = try #require(try await objection(to: row, "bad-\(number)"))
-      #expect(job.text("reason") == objection.reason && job.text("hint") == objection.hint, "\(row.testDescription)")
+      let refusal = try #require(try await refusal(to: row, "bad-\(number)"))
+      #expect(job.text("reason") == refusal.reason && job.text("hint") == refusal.hint, "\(row.testDescription)")
     }
     #expect(dead.count == Self.refused.count)
     #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")

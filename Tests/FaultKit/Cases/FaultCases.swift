@@ -3,15 +3,17 @@ public import PushTransport
 /// All cases.
 public enum FaultCases {
   /// The cases in the order of the table.
-  public static let all: [FaultCase] =
-    KillCases.all + TerminationCases.all + SkipCases.all + StandstillCases.all + ControlCases.all
-    + TimeAndPoisonCases.all + ReferenceCases.all + RedisLossCases.all + RedisRefusalCases.all
-    + RedisNetworkCases.all + APNsNetworkCases.all + APNsAnswerCases.all + LegCases.all + GuardCases.all
-    + IsolationCases.all + LegIsolationCases.all
-    + NeighbourCases.all + RateCases.all + CountedCases.all + OwnTimeCases.all + DepartureCases.all + StageCases.all
-    + RecurringCases.all + VariantCases.all + UpgradeCases.all + AlertCases.all + EventCases.all + StoreCases.all
-    + ClusterCases.all
-    + SentinelCases.all + MutantCases.all
+  public static let all: [FaultCase] = {
+    let groups: [[FaultCase]] = [
+      KillCases.all, TerminationCases.all, SkipCases.all, StandstillCases.all, ControlCases.all,
+      TimeAndPoisonCases.all, ReferenceCases.all, RedisLossCases.all, RedisRefusalCases.all, RedisNetworkCases.all,
+      APNsNetworkCases.all, APNsAnswerCases.all, LegCases.all, GuardCases.all, IsolationCases.all,
+      LegIsolationCases.all, NeighbourCases.all, RateCases.all, CountedCases.all, OwnTimeCases.all,
+      DepartureCases.all, StageCases.all, RecurringCases.all, VariantCases.all, UpgradeCases.all, AlertCases.all,
+      EventCases.all, StoreCases.all, ClusterCases.all, SentinelCases.all, MutantCases.all,
+    ]
+    return groups.flatMap(\.self)
+  }()
 
   /// One case for each kind of failure, and one mutant for each rule of the checker. `make faults` plays all cases.
   public static let quick: [FaultCase] = {

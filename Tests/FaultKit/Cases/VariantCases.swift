@@ -45,7 +45,7 @@ enum VariantCases {
         await stage.elapse(milliseconds: pace)
       }
       try await world.ended(campaign)
-      let findings = try await told(campaign, world)
+      let findings = try await observed(campaign, world)
       try await stage.check(world)
       for line in findings { stage.require(false, line) }
     }
@@ -90,7 +90,7 @@ enum VariantCases {
   /// Compares the sent pushes and the counts of each variant with the users' assignments.
   ///
   /// - Returns: a line for each kind of violation.
-  private static func told(_ campaign: FaultCampaign, _ world: FaultWorld) async throws -> [String] {
+  private static func observed(_ campaign: FaultCampaign, _ world: FaultWorld) async throws -> [String] {
     var findings = Findings(campaign: campaign.id)
     let show = try JSONObject(await world.succeed("campaign", "show", campaign.id, "--json"))
     guard let (_, job) = try await world.store.campaigns.findWithJob(campaign.id),

@@ -30,8 +30,8 @@ public struct FaultRunner: Sendable {
 
   /// Plays the cases in order.
   ///
-  /// - Parameter told: called with every report immediately.
-  public func run(_ cases: [FaultCase], told: @Sendable (CaseReport) -> Void) async -> FaultSummary {
+  /// - Parameter onReport: called with each report when its case ends.
+  public func run(_ cases: [FaultCase], onReport: @Sendable (CaseReport) -> Void) async -> FaultSummary {
     let began = ContinuousClock.now
     var waiting = cases[...]
     var reports: [CaseReport] = []
@@ -45,7 +45,7 @@ public struct FaultRunner: Sendable {
       }
       for _ in 0..<worlds { next() }
       for await report in group {
-        told(report)
+        onReport(report)
         reports.append(report)
         next()
       }

@@ -15,7 +15,7 @@ public struct Soak: Sendable {
   public init(duration: Duration) { self.duration = duration }
 
   /// Returns the soak as a case. It reports every fault and campaign immediately.
-  public func fault(told: @escaping @Sendable (String) -> Void) -> FaultCase {
+  public func fault(report: @escaping @Sendable (String) -> Void) -> FaultCase {
     FaultCase(
       "soak", faults: [], invariant: "nothing is lost, memory is flat", bound: "as each fault allows"
     ) { stage in
@@ -53,14 +53,14 @@ public struct Soak: Sendable {
           {
             nextFault = now + pace
             if let duplicates = try await fault.act(stage, fleet) { stage.fired(fault.name, duplicates: duplicates) }
-            told("\(Int((now - began) / .seconds(1))) s: \(fault.name) during \(campaign.id)")
+            report("\(Int((now - began) / .seconds(1))) s: \(fault.name) during \(campaign.id)")
           }
           await elapse(.milliseconds(200))
           guard ContinuousClock.now - now < .seconds(180) else { break }
         }
         let violations = stage.report.violations.count
         try await stage.check(world)
-        for violation in stage.report.violations.dropFirst(violations) { told("VIOLATION \(violation)") }
+        for violation in stage.report.violations.dropFirst(violations) { report("VIOLATION \(violation)") }
         stage.expect(elders.allSatisfy { $0.process.exit == nil }, "a worker died that nobody had killed")
       }
       for curve in curves {

@@ -82,7 +82,7 @@ public final class WorkerProcess: Sendable {
     let exit = await ending.value
     // Another process may have inherited the pipe and keep it open, so the wait for the end of the log has a limit.
     let deadline = ContinuousClock.now + .seconds(5)
-    while !heard.withLock({ $0.hasEnded }), ContinuousClock.now < deadline { await nextLook() }
+    while !heard.withLock({ $0.hasEnded }), ContinuousClock.now < deadline { await nextPoll() }
     return exit
   }
 

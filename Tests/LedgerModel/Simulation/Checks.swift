@@ -114,8 +114,8 @@ extension World {
     guard workers[place].isAlive else { return }
     var inHand = workers[place].orphans
     for position in 0..<4 { inHand += workers[place].runs[position].inHand.count }
-    if inHand > rules.window || workers[place].lent > rules.window {
-      fail("worker \(place): \(inHand) in hand, \(workers[place].lent) lent, window \(rules.window)")
+    if inHand > rules.window || workers[place].assigned > rules.window {
+      fail("worker \(place): \(inHand) in hand, \(workers[place].assigned) assigned, window \(rules.window)")
     }
   }
 

@@ -216,8 +216,8 @@ extension World {
     if hasForgotten { sum[SliceState.resentPlace] = store.control.tally[SliceState.resentPlace] }
     if sum != store.control.tally { fail("totals \(store.control.tally), the slices' sum \(sum)") }
     if duplicates > allowed { fail("\(duplicates) duplicates, \(allowed) allowed") }
-    for place in 0..<4 where workers[place].isAlive && workers[place].lent != 0 {
-      fail("worker \(place) has \(workers[place].lent) lent at the end")
+    for place in 0..<4 where workers[place].isAlive && workers[place].assigned != 0 {
+      fail("worker \(place) has \(workers[place].assigned) assigned at the end")
     }
   }
 }

@@ -88,7 +88,7 @@ extension World {
   private mutating func decide(_ place: Int, _ position: Int) -> Bool {
     let run = workers[place].runs[position]
     let mayAsk = mayAsk(place)
-    let free = max(0, rules.window - workers[place].lent)
+    let free = max(0, rules.window - workers[place].assigned)
     let sends = run.intent == .send
     if sends, mayAsk, !run.doubt.isEmpty, free > 0, !run.mustReconcile {
       resend(place, position, 1 + random.below(min(free, run.doubt.count)))
@@ -162,7 +162,7 @@ extension World {
     }
     for index in chosen {
       workers[place].runs[position].doubt.remove(index)
-      workers[place].lend(1, position)
+      workers[place].assign(1, position)
       workers[place].runs[position].attempt[index] = run.doubtAttempt[index]
       if !isOver { workers[place].runs[position].resent += 1 }
       if isOver {
@@ -204,7 +204,7 @@ extension World {
   }
 
   private mutating func commit(_ place: Int, _ position: Int, credit: Int) {
-    workers[place].lend(credit, position)
+    workers[place].assign(credit, position)
     var run = workers[place].runs[position]
     var call = StoreCall(.commit, slice: run.slice, name: workers[place].name, claim: run.claim)
     call.seal = run.seal

@@ -79,7 +79,7 @@ extension World {
   mutating func answer(_ place: Int) -> Bool {
     if workers[place].orphans > 0, random.once(in: 2) {
       workers[place].orphans -= 1
-      workers[place].lent -= 1
+      workers[place].assigned -= 1
       return true
     }
     let first = random.below(4)

@@ -9,7 +9,7 @@ struct Worker: Sendable {
   var restartAt = -1
   var restartName = 0
   /// Credit granted to slices, and its part for pushes of released slices.
-  var lent = 0
+  var assigned = 0
   var orphans = 0
   var runs = Four(repeating: Run())
   /// Number of the Redis process that it knows.
@@ -37,7 +37,7 @@ struct Worker: Sendable {
     generation += 1
     pausedUntil = 0
     restartAt = -1
-    lent = 0
+    assigned = 0
     orphans = 0
     runs = Four(repeating: Run())
     self.runID = runID
@@ -70,13 +70,13 @@ struct Worker: Sendable {
     return journal.count - 1
   }
 
-  mutating func lend(_ amount: Int, _ position: Int) {
-    lent += amount
+  mutating func assign(_ amount: Int, _ position: Int) {
+    assigned += amount
     runs[position].credit += amount
   }
 
   mutating func giveBack(_ amount: Int, _ position: Int) {
-    lent -= amount
+    assigned -= amount
     runs[position].credit -= amount
   }
 

@@ -8,8 +8,8 @@ import Testing
 @Suite struct CampaignTableTests {
   @Test func resumeIsReportedOncePerGeneration() {
     let campaigns = CampaignTable()
-    let told = [0, 1, 1, 2, 1].map { campaigns.noteRound($0, of: "a") }
-    #expect(told == [false, true, false, true, true])
+    let observed = [0, 1, 1, 2, 1].map { campaigns.noteRound($0, of: "a") }
+    #expect(observed == [false, true, false, true, true])
     // The worker held nothing of the campaign, so the pause does not concern it.
     let isNews = campaigns.note(.paused, of: "a", at: 0)
     #expect(!isNews)

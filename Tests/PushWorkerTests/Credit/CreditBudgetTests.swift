@@ -14,13 +14,13 @@ import Testing
 
   /// Lends all available credit.
   private func fill(_ budget: inout CreditBudget, _ account: Account) {
-    while case let more = budget.allowance(account), more > 0 { budget.lend(more, to: account) }
+    while case let more = budget.allowance(account), more > 0 { budget.assign(more, to: account) }
   }
 
   @Test func onlyPoolGetsTheWholeWindow() {
     var budget = budget(1000, isShared: false)
     fill(&budget, Account(pool: 0, lane: 1))
-    #expect(budget.lent == 1000)
+    #expect(budget.assigned == 1000)
     #expect(budget.allowance(Account(pool: 0, lane: 0)) == 0)
   }
 
@@ -61,24 +61,24 @@ import Testing
     #expect(budget.reach(Account(pool: 1, lane: 1)) == budget.allowance(Account(pool: 1, lane: 1)))
   }
 
-  @Test func lentCreditNeverExceedsTheWindow() {
-    var seed = Seed("lentCreditNeverExceedsTheWindow")
+  @Test func assignedCreditNeverExceedsTheWindow() {
+    var seed = Seed("assignedCreditNeverExceedsTheWindow")
     for _ in 0..<200 {
       var budget = budget(Int.random(in: 1...300, using: &seed), isShared: .random(using: &seed))
-      var lent: [Account: Int] = [:]
+      var assigned: [Account: Int] = [:]
       for _ in 0..<300 {
         let account = Account(pool: .random(in: 0..<4, using: &seed), lane: .random(in: 0..<3, using: &seed))
         if Bool.random(using: &seed) {
           let amount = Int.random(in: 0...budget.allowance(account), using: &seed)
-          budget.lend(amount, to: account)
-          lent[account, default: 0] += amount
-        } else if let held = lent[account], held > 0 {
+          budget.assign(amount, to: account)
+          assigned[account, default: 0] += amount
+        } else if let held = assigned[account], held > 0 {
           let amount = Int.random(in: 1...held, using: &seed)
           budget.giveBack(amount, of: account)
-          lent[account] = held - amount
+          assigned[account] = held - amount
         }
-        #expect(budget.lent <= budget.window)
-        #expect(budget.lent == lent.values.reduce(0, +))
+        #expect(budget.assigned <= budget.window)
+        #expect(budget.assigned == assigned.values.reduce(0, +))
       }
     }
   }

@@ -66,14 +66,14 @@ import Testing
     var budget = budget(isShared: true)
     let (urgent, bulk) = (entry(0, "news", pool: 0, lane: 0), entry(1, "sale", pool: 1, lane: 2))
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 0)
-    budget.lend(750, to: urgent.account)
+    budget.assign(750, to: urgent.account)
     #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 187)
   }
 
   @Test func returnedCreditIsReusableUnlessOthersComeFirst() {
     var budget = budget()
     let million = entry(0, "million") { ($0.targets.returning, $0.served) = (200, 5000) }
-    budget.lend(1000, to: million.account)
+    budget.assign(1000, to: million.account)
     #expect(Scheduler.credit(for: million, among: [million], budget) == 200)
     let one = entry(1, "one", wants: 1)
     #expect(Scheduler.credit(for: million, among: [million, one], budget) == 199)
@@ -102,7 +102,7 @@ import Testing
     #expect(Scheduler.order([million, one]).map(\.slot) == [1, 0])
     #expect(Scheduler.credit(for: million, among: [million, one], budget()) == 999)
     var nearlyFull = budget()
-    nearlyFull.lend(999, to: million.account)
+    nearlyFull.assign(999, to: million.account)
     #expect(Scheduler.credit(for: one, among: [million, one], nearlyFull) == 1)
     // The last credit is not reserved for any slice.
     #expect(Scheduler.credit(for: million, among: [million, one], nearlyFull) == 1)
@@ -117,26 +117,26 @@ import Testing
       }
       var budget = budget(Int.random(in: 50...1000, using: &seed))
       var entries = sizes.enumerated().map { entry($0, "c\($0)", wants: $1) }
-      var lent = sizes.map { _ in 0 }
+      var assigned = sizes.map { _ in 0 }
       while entries.contains(where: { $0.targets.wants > 0 }) {
         for next in Scheduler.order(entries) {
           let slot = next.slot
           let credit = Scheduler.credit(for: entries[slot], among: entries, budget)
           let amount = min(credit, entries[slot].targets.wants, SliceSituation.fullBatch)
-          budget.lend(amount, to: entries[slot].account)
-          lent[slot] += amount
+          budget.assign(amount, to: entries[slot].account)
+          assigned[slot] += amount
           entries[slot].targets.wants -= amount
           entries[slot].served += amount
         }
-        #expect(budget.lent <= budget.window)
+        #expect(budget.assigned <= budget.window)
         let waiting = entries.filter { $0.targets.wants > 0 }.map(\.served)
         if let most = waiting.max(), let least = waiting.min() {
           #expect(most - least <= 2 * SliceSituation.fullBatch, "\(sizes)")
         }
-        let answered = entries.indices.filter { lent[$0] > 0 }.randomElement(using: &seed)
+        let answered = entries.indices.filter { assigned[$0] > 0 }.randomElement(using: &seed)
         if let answered {
-          budget.giveBack(lent[answered], of: entries[answered].account)
-          lent[answered] = 0
+          budget.giveBack(assigned[answered], of: entries[answered].account)
+          assigned[answered] = 0
         }
       }
     }
@@ -209,9 +209,9 @@ import Testing
   @Test func lowerLaneReturnsCreditThatAHigherLaneNeeds() {
     var budget = budget()
     let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2) { $0.targets.unanswered = 1000 })
-    budget.lend(999, to: bulk.account)
+    budget.assign(999, to: bulk.account)
     #expect(Scheduler.reclaims([urgent, bulk], budget).isEmpty)
-    budget.lend(1, to: bulk.account)
+    budget.assign(1, to: bulk.account)
     #expect(Scheduler.reclaims([urgent, bulk], budget).map(\.slot) == [1])
     #expect(Scheduler.reclaims([entry(0, "news", lane: 0, wants: 0), bulk], budget).isEmpty)
   }
@@ -220,8 +220,8 @@ import Testing
     var budget = budget(isShared: true)
     let big = entry(0, "big", pool: 0) { $0.targets.unanswered = 750 }
     let late = entry(1, "late", pool: 1)
-    budget.lend(750, to: big.account)
-    budget.lend(187, to: late.account)
+    budget.assign(750, to: big.account)
+    budget.assign(187, to: late.account)
     #expect(Scheduler.reclaims([big, late], budget).map(\.slot) == [0])
     budget.giveBack(250, of: big.account)
     #expect(Scheduler.reclaims([big, late], budget).isEmpty)
@@ -271,7 +271,7 @@ import Testing
         }
       }
       var budget = budget(1000, isShared: .random(using: &seed))
-      budget.lend(.random(in: 0...1000, using: &seed), to: entries[0].account)
+      budget.assign(.random(in: 0...1000, using: &seed), to: entries[0].account)
       let demand = Scheduler.Demand(entries)
       for entry in entries {
         #expect(

@@ -20,20 +20,20 @@ import Testing
     var failover = FailoverReplay()
     // While the two answers differ, the server is changing, and the worker checks it again.
     let looks = [("one", "one"), ("one", "one"), ("two", "one"), ("two", "two"), ("two", "two")]
-    let findings = looks.map { failover.look(["a": $0], ["a": $1]) }
+    let findings = looks.map { failover.compare(["a": $0], ["a": $1]) }
     let (same, changed) = (Finding(same: ["a"]), Finding(changed: ["a"]))
     #expect(findings == [Finding(isFirst: true), same, changed, changed, same])
   }
 
   @Test func eachServerOfAClusterIsJudgedByItself() {
     var failover = FailoverReplay()
-    func look(_ servers: [String: String]) -> Finding { failover.look(servers, servers) }
-    #expect(look(["a": "1", "b": "2"]) == Finding(isFirst: true))
-    #expect(look(["a": "1", "b": "3"]) == Finding(same: ["a"], changed: ["b"]))
+    func compare(_ servers: [String: String]) -> Finding { failover.compare(servers, servers) }
+    #expect(compare(["a": "1", "b": "2"]) == Finding(isFirst: true))
+    #expect(compare(["a": "1", "b": "3"]) == Finding(same: ["a"], changed: ["b"]))
     // A server that does not answer is remembered. A replica that took over is an unknown server.
-    #expect(look(["b": "3", "c": "9"]) == Finding(same: ["b"], changed: ["c"]))
-    #expect(look(["a": "1", "b": "3", "c": "9"]) == Finding(same: ["a", "b", "c"]))
-    #expect(failover.look(["a": "1"], ["a": "1", "b": "4"]) == Finding(same: ["a"], changed: ["b"]))
+    #expect(compare(["b": "3", "c": "9"]) == Finding(same: ["b"], changed: ["c"]))
+    #expect(compare(["a": "1", "b": "3", "c": "9"]) == Finding(same: ["a", "b", "c"]))
+    #expect(failover.compare(["a": "1"], ["a": "1", "b": "4"]) == Finding(same: ["a"], changed: ["b"]))
   }
 
   private typealias Finding = FailoverReplay.Finding

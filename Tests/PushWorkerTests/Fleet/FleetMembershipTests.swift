@@ -9,12 +9,12 @@ import Testing
   @Test func deafWorkerDeclaresNoOtherDead() {
     var chance = SystemRandomNumberGenerator()
     let membership = FleetMembership(WorkerInstance(name: "w", using: &chance))
-    #expect(!membership.canTellTheDead(10))
+    #expect(!membership.canDetectDeadWorkers(10))
     membership.isListening = true
-    #expect(membership.canTellTheDead(10))
+    #expect(membership.canDetectDeadWorkers(10))
     membership.expectOthers(by: 20)
-    #expect(!membership.canTellTheDead(19))
-    #expect(membership.canTellTheDead(20))
+    #expect(!membership.canDetectDeadWorkers(19))
+    #expect(membership.canDetectDeadWorkers(20))
   }
 
   @Test func silenceCountsFromTheLastAcceptedHeartbeat() {

@@ -13,20 +13,20 @@ import Testing
   @Test func workerMissingTwiceWithoutAHeartbeatIsDead() {
     var watch = LivenessMonitor()
     let gone = [
-      watch.look([sight("dead", at: 7), sight("slow", at: 7), sight("well", listens: true, at: 7)]),
-      watch.look([sight("dead", at: 7), sight("slow", at: 8), sight("well", at: 7)]),
-      watch.look([sight("slow", at: 9), sight("well", listens: true, at: 7)]),
-      watch.look([sight("slow", at: 9), sight("well", at: 7)]),
+      watch.check([sight("dead", at: 7), sight("slow", at: 7), sight("well", listens: true, at: 7)]),
+      watch.check([sight("dead", at: 7), sight("slow", at: 8), sight("well", at: 7)]),
+      watch.check([sight("slow", at: 9), sight("well", listens: true, at: 7)]),
+      watch.check([sight("slow", at: 9), sight("well", at: 7)]),
     ]
     #expect(gone.map { $0.map(\.name) } == [[], ["dead"], [], ["slow"]])
   }
 
   @Test func laterProcessOfANameIsAnotherInstance() {
     var watch = LivenessMonitor()
-    let gone = [watch.look([sight("w", "a", at: 7)]), watch.look([sight("w", "b", at: 7)])]
+    let gone = [watch.check([sight("w", "a", at: 7)]), watch.check([sight("w", "b", at: 7)])]
     #expect(gone == [[], []])
     watch.forget()
-    let again = watch.look([sight("w", "b", at: 7)])
+    let again = watch.check([sight("w", "b", at: 7)])
     #expect(again.isEmpty)
   }
 }

@@ -106,12 +106,12 @@ import Testing
   /// The former leader, whose process has ended, is found without another run.
   @Test func newLeaderChecksWorkersWithEverySecondRun() {
     var (housekeeping, watch) = (HousekeepingLease(), LivenessMonitor())
-    let looks = (0..<2).map { _ in watch.look([sight("before", at: 7)]).map(\.name) }
+    let looks = (0..<2).map { _ in watch.check([sight("before", at: 7)]).map(\.name) }
     #expect(looks == [[], ["before"]])
     _ = housekeeping.begin(HousekeepingNotes())
     let around = (0..<4).map { _ in housekeeping.looksAround() }
     #expect(around == [true, false, true, false])
-    let gone = watch.look([sight("before", at: 7), sight("well", listens: true, at: 7)])
+    let gone = watch.check([sight("before", at: 7), sight("well", listens: true, at: 7)])
     #expect(gone.map(\.name) == ["before"])
     // The same happens when the worker becomes the leader again.
     _ = housekeeping.looksAround()

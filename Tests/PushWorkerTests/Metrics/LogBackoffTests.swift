@@ -7,9 +7,9 @@ import Testing
 
   @Test func repeatedErrorIsLoggedWithGrowingIntervals() {
     var backoff = LogBackoff()
-    var told: [UInt64] = []
-    for tenth in 0..<3000 where backoff.note(UInt64(tenth) * second / 10) != nil { told.append(UInt64(tenth) / 10) }
-    #expect(told == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243])
+    var observed: [UInt64] = []
+    for tenth in 0..<3000 where backoff.note(UInt64(tenth) * second / 10) != nil { observed.append(UInt64(tenth) / 10) }
+    #expect(observed == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243])
   }
 
   @Test func suppressedMessagesAreCounted() {

@@ -13,9 +13,9 @@ import Testing
   private func play(
     _ findings: [HealthCheck.Finding], from start: BackendStanding = BackendStanding(app: "news", at: 0)
   ) -> [BackendStanding] {
-    findings.enumerated().reduce(into: [start]) { all, look in
+    findings.enumerated().reduce(into: [start]) { all, check in
       all.append(
-        BackendPace.after(all[all.count - 1], look.element, leastShare: Self.least, now: 1000 * (look.offset + 1)))
+        BackendPace.after(all[all.count - 1], check.element, leastShare: Self.least, now: 1000 * (check.offset + 1)))
     }
   }
 
@@ -24,7 +24,7 @@ import Testing
   @Test func oneBadCheckChangesNothing() {
     let standings = play([.healthy, Self.bad, .healthy, .slow(milliseconds: 900), .healthy])
     #expect(standings.allSatisfy { $0.share == 1 && $0.since == nil && $0.reason == nil })
-    #expect(standings.map(\.badLooks) == [0, 0, 1, 0, 1, 0])
+    #expect(standings.map(\.badChecks) == [0, 0, 1, 0, 1, 0])
   }
 
   @Test func eachFurtherBadCheckHalvesTheShareDownToTheBound() {
@@ -36,10 +36,10 @@ import Testing
   }
 
   @Test func eachGoodCheckAddsATenthUpToTheFullRate() {
-    let slow = BackendStanding(app: "news", share: 0.1, badLooks: 7, since: 5, at: 0, reason: "status 503")
+    let slow = BackendStanding(app: "news", share: 0.1, badChecks: 7, since: 5, at: 0, reason: "status 503")
     let standings = play(Array(repeating: .healthy, count: 10), from: slow)
     #expect(standings.map(\.share) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1])
-    #expect(standings[1].badLooks == 0 && standings[8].since == 5 && standings[8].reason == "status 503")
+    #expect(standings[1].badChecks == 0 && standings[8].since == 5 && standings[8].reason == "status 503")
     #expect(standings[9].since == nil && standings[9].reason == nil && !standings[9].isSlowed)
     // During throttling a single bad check counts.
     #expect(play([.healthy, Self.bad], from: slow).map(\.share) == [0.1, 0.2, 0.1])
@@ -57,20 +57,20 @@ import Testing
   @Test func checkUsesTheConfiguredAddress() async throws {
     let server = try HealthServer(.status(200))
     let check = HealthCheck(url: server.url, slowAfter: 60_000, timeout: 60_000)
-    #expect(await check.look() == .healthy)
+    #expect(await check.run() == .healthy)
     server.set(.status(503))
-    #expect(await check.look() == .failing("status 503"))
+    #expect(await check.run() == .failing("status 503"))
     server.set(.redirect)
-    #expect(await check.look() == .failing("it redirects (status 302), which is not followed"))
+    #expect(await check.run() == .failing("it redirects (status 302), which is not followed"))
     #expect(server.asked == ["health", "health", "health"])
     server.set(.silence)
     let impatient = HealthCheck(url: server.url, slowAfter: 50, timeout: 100)
-    guard case .failing = await impatient.look() else {
+    guard case .failing = await impatient.run() else {
       Issue.record("an answer that never came")
       return
     }
     await server.stop()
-    guard case .failing = await check.look() else {
+    guard case .failing = await check.run() else {
       Issue.record("an answer of a server that is gone")
       return
     }

@@ -43,8 +43,8 @@ import Testing
     let second = watch.report
     #expect(second == first + 1)
     let whileReporting = watch.next(2_000_000_000)
-    let told = watch.arrived()
-    #expect(whileReporting == nil && told == first)
+    let observed = watch.arrived()
+    #expect(whileReporting == nil && observed == first)
     let tooSoon = watch.next(1_010_000_000)
     #expect(tooSoon == nil && watch.isDue)
     _ = watch.next(2_000_000_000)

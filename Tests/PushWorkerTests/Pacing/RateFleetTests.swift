@@ -87,9 +87,9 @@ import Testing
       workers[index].ticksAt = now + Int.random(in: 4...8, using: &chance) * 1_000_000
       let isAway = redisBackAt > now
       if let (question, at) = workers[index].question, at <= now, !isAway {
-        let answer = bucket.lend(question.wanted, returned: question.returned, now: now / 1000, progress)
+        let answer = bucket.lease(question.wanted, returned: question.returned, now: now / 1000, progress)
         workers[index].lease.take(
-          RateAnswer(lent: answer.lent, wait: answer.wait, perSecond: perSecond), now: UInt64(now))
+          RateAnswer(leased: answer.leased, wait: answer.wait, perSecond: perSecond), now: UInt64(now))
         workers[index].question = nil
       }
       for (count, at) in workers[index].commits where at <= now && !isAway {

@@ -7,11 +7,11 @@ import Testing
 @Suite struct RateLeaseTests {
   private static let millisecond: UInt64 = 1_000_000
 
-  /// Requests permits, and is granted `lent` immediately.
-  private func ask(_ lease: inout RateLease, _ wanted: Int, lent: Int, wait: Int = 0, at time: UInt64) throws {
+  /// Requests permits, and is granted `leased` immediately.
+  private func ask(_ lease: inout RateLease, _ wanted: Int, leased: Int, wait: Int = 0, at time: UInt64) throws {
     let asked = lease.question(wanted: wanted, now: time * Self.millisecond)
     _ = try #require(asked)
-    lease.take(RateAnswer(lent: lent, wait: wait, perSecond: 1000), now: time * Self.millisecond)
+    lease.take(RateAnswer(leased: leased, wait: wait, perSecond: 1000), now: time * Self.millisecond)
   }
 
   private func use(_ lease: inout RateLease) -> Int {
@@ -23,7 +23,7 @@ import Testing
 
   @Test func permitsAreReleasedInSteps() throws {
     var lease = RateLease()
-    try ask(&lease, 1000, lent: 100, at: 1000)
+    try ask(&lease, 1000, leased: 100, at: 1000)
     var used = [use(&lease)]
     for time in stride(from: 1025 as UInt64, through: 1125, by: 25) {
       lease.advance(time * Self.millisecond)
@@ -34,7 +34,7 @@ import Testing
 
   @Test func unusedPermitsAreReturnedWithTheNextRequest() throws {
     var lease = RateLease()
-    try ask(&lease, 1000, lent: 100, at: 1000)
+    try ask(&lease, 1000, leased: 100, at: 1000)
     lease.advance(1120 * Self.millisecond)
     // Two steps of five have passed.
     #expect(lease.allowance == 40)
@@ -49,7 +49,7 @@ import Testing
 
   @Test func requestIsLimitedToRecentUse() throws {
     var lease = RateLease()
-    try ask(&lease, 1000, lent: 100, at: 1000)
+    try ask(&lease, 1000, leased: 100, at: 1000)
     lease.spend(20)
     lease.reconcile(spent: 20, sent: 20)
     lease.advance(1124 * Self.millisecond)
@@ -58,7 +58,7 @@ import Testing
 
   @Test func returnedCreditIsReusableAndUnsentPushesAreReturned() throws {
     var lease = RateLease()
-    try ask(&lease, 10, lent: 5, at: 1000)
+    try ask(&lease, 10, leased: 5, at: 1000)
     lease.advance(1124 * Self.millisecond)
     #expect(lease.allowance == 2)
     lease.spend(2)
@@ -72,10 +72,10 @@ import Testing
   @Test func asksOncePerSliceAndNotBeforeAPushIsDue() throws {
     var lease = RateLease()
     #expect(lease.question(wanted: 0, now: 900 * Self.millisecond) == nil)
-    try ask(&lease, 10, lent: 1, wait: 1_000_000, at: 1000)
+    try ask(&lease, 10, leased: 1, wait: 1_000_000, at: 1000)
     #expect(use(&lease) == 1)
     #expect(lease.question(wanted: 9, now: 1999 * Self.millisecond) == nil)
-    try ask(&lease, 9, lent: 1, wait: 10, at: 2000)
+    try ask(&lease, 9, leased: 1, wait: 10, at: 2000)
     #expect(use(&lease) == 1)
     #expect(lease.question(wanted: 8, now: 2124 * Self.millisecond) == nil)
     #expect(lease.question(wanted: 8, now: 2125 * Self.millisecond) != nil)
@@ -84,7 +84,7 @@ import Testing
 
   @Test func workerWithoutTargetsReturnsPermitsImmediately() throws {
     var lease = RateLease()
-    try ask(&lease, 10, lent: 10, at: 1000)
+    try ask(&lease, 10, leased: 10, at: 1000)
     #expect(lease.rest(1001 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 10))
     #expect(lease.allowance == 0)
     #expect(lease.rest(1001 * Self.millisecond) == nil)
@@ -95,7 +95,7 @@ import Testing
     func look(_ time: UInt64, wanted: Int = 1000) -> UInt64? {
       lease.advance(time * Self.millisecond)
       if lease.question(wanted: wanted, now: time * Self.millisecond) != nil {
-        lease.take(RateAnswer(lent: 5, wait: 0, perSecond: 40), now: time * Self.millisecond)
+        lease.take(RateAnswer(leased: 5, wait: 0, perSecond: 40), now: time * Self.millisecond)
       }
       return lease.limitedSince
     }
@@ -120,7 +120,7 @@ import Testing
   /// The wait for the next push may be of any length.
   @Test func workerThatSentTheOnlyDuePushIsLimited() throws {
     var lease = RateLease()
-    try ask(&lease, 1, lent: 1, wait: 1_000_000_000, at: 1000)
+    try ask(&lease, 1, leased: 1, wait: 1_000_000_000, at: 1000)
     #expect(use(&lease) == 1)
     #expect(lease.question(wanted: 1, now: 1010 * Self.millisecond) == nil)
     #expect(lease.limitedSince != nil)

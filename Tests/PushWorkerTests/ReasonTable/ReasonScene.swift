@@ -64,7 +64,7 @@ struct ReasonScene: Sendable {
   }
 
   /// Returns a scene in which the simulator gives the answer although the request is valid.
-  static func told(
+  static func answering(
     _ word: String, _ status: Int, _ hit: Hit = .one(times: 1), _ form: SimulatorKnobs.BodyForm = .json,
     _ change: (inout ReasonScene) -> Void = { _ in }
   ) -> ReasonScene {

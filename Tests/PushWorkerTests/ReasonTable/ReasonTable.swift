@@ -16,7 +16,7 @@ enum ReasonTable {
   ) -> ReasonRow {
     var row = ReasonRow(
       name, status, auth: auth, nil, .held, campaign: .paused("\(everyPush): \(name)"),
-      by: .told(name, status, .all))
+      by: .answering(name, status, .all))
     if let scene { row.scenes = [scene] }
     return row
   }
@@ -53,7 +53,7 @@ enum ReasonTable {
       refused("TopicDisallowed", 400, [.certificate]),
       refused("BadPath", 404), refused("MethodNotAllowed", 405), refused("PayloadTooLarge", 413),
       ReasonRow(
-        "IdleTimeout", 400, .accepted, .resent, connection: .replaced, by: .told("IdleTimeout", 400)),
+        "IdleTimeout", 400, .accepted, .resent, connection: .replaced, by: .answering("IdleTimeout", 400)),
     ]
 
   private static let devices: [ReasonRow] = [
@@ -100,10 +100,10 @@ enum ReasonTable {
       by: .natural(.all) { $0.state = .unregistered }),
     ReasonRow("ExpiredToken", 410, .expiredToken, .final, device: .pruned, by: .natural { $0.state = .expired }),
     ReasonRow(
-      "TooManyRequests", 429, nil, .waits(.tooManyRequests), by: .told("TooManyRequests", 429, .one(times: 99))),
+      "TooManyRequests", 429, nil, .waits(.tooManyRequests), by: .answering("TooManyRequests", 429, .one(times: 99))),
     ReasonRow(
       "TooManyRequests (with `Retry-After`)", 429, nil, .waits(.retryAfter),
-      by: .told("TooManyRequests", 429, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
+      by: .answering("TooManyRequests", 429, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
   ]
 
   // MARK: Credentials
@@ -126,7 +126,7 @@ enum ReasonTable {
       }),
     ReasonRow(
       "MissingProviderToken", 403, auth: [.token], nil, .held, credential: .stopped(.missingProviderToken),
-      campaign: .paused("\(credential): MissingProviderToken"), by: .told("MissingProviderToken", 403, .all)),
+      campaign: .paused("\(credential): MissingProviderToken"), by: .answering("MissingProviderToken", 403, .all)),
     ReasonRow(
       "BadEnvironmentKeyIdInToken (also spelt BadEnvironmentKeyInToken)", 403, auth: [.token],
       exported: "BadEnvironmentKeyIdInToken", nil, .held, credential: .stopped(.badEnvironmentKeyIdInToken),
@@ -139,20 +139,20 @@ enum ReasonTable {
       }),
     ReasonRow(
       "UnrelatedKeyIdInToken", 403, auth: [.token], .accepted, .resent, connection: .replaced,
-      by: .told("UnrelatedKeyIdInToken", 403)),
+      by: .answering("UnrelatedKeyIdInToken", 403)),
     ReasonRow(
       "TooManyProviderTokenUpdates", 429, auth: [.token], nil, .waits(.serverError),
-      by: .told("TooManyProviderTokenUpdates", 429, .one(times: 99))),
+      by: .answering("TooManyProviderTokenUpdates", 429, .one(times: 99))),
     ReasonRow(
       "Forbidden", 403, nil, .held, credential: .stopped(.forbidden),
       campaign: .paused("\(credential): Forbidden"),
-      by: .told("Forbidden", 403, .all)),
+      by: .answering("Forbidden", 403, .all)),
   ]
 
   private static let certificates: [ReasonRow] = [
     ReasonRow(
       "BadCertificate", 403, auth: [.certificate], nil, .held, credential: .stopped(.badCertificate),
-      campaign: .paused("\(credential): BadCertificate"), by: .told("BadCertificate", 403, .all)),
+      campaign: .paused("\(credential): BadCertificate"), by: .answering("BadCertificate", 403, .all)),
     ReasonRow(
       "BadCertificateEnvironment", 403, auth: [.certificate], nil, .held,
       credential: .stopped(.badCertificateEnvironment),
@@ -187,28 +187,32 @@ enum ReasonTable {
 
   private static let serverErrors: [ReasonRow] = [
     ReasonRow(
-      "InternalServerError", 500, nil, afterServerErrors, by: .told("InternalServerError", 500, .one(times: 99))),
+      "InternalServerError", 500, nil, afterServerErrors, by: .answering("InternalServerError", 500, .one(times: 99))),
     ReasonRow(
       "ServiceUnavailable (also spelt with a space)", 503, exported: "ServiceUnavailable", nil, afterServerErrors,
-      by: .told("ServiceUnavailable", 503, .one(times: 99)), .told("Service Unavailable", 503, .one(times: 99))),
+      by: .answering("ServiceUnavailable", 503, .one(times: 99)),
+      .answering("Service Unavailable", 503, .one(times: 99))),
     ReasonRow(
       "InternalServerError (with `Retry-After`)", 500, nil, .waits(.retryAfter),
-      by: .told("InternalServerError", 500, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
+      by: .answering("InternalServerError", 500, .one(times: 99)) {
+        $0.knobs.retryAfterSeconds = ReasonStage.retryAfter
+      }),
     ReasonRow(
       "ServiceUnavailable (with `Retry-After`)", 503, nil, .waits(.retryAfter),
-      by: .told("ServiceUnavailable", 503, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }),
-    ReasonRow("Shutdown", 503, .accepted, .resent, connection: .another, by: .told("Shutdown", 503)),
+      by: .answering("ServiceUnavailable", 503, .one(times: 99)) { $0.knobs.retryAfterSeconds = ReasonStage.retryAfter }
+    ),
+    ReasonRow("Shutdown", 503, .accepted, .resent, connection: .another, by: .answering("Shutdown", 503)),
     ReasonRow(
       "Shutdown (again and again)", 503, nil, .waits(.serverError), connection: .another,
-      by: .told("Shutdown", 503, .one(times: 99))),
+      by: .answering("Shutdown", 503, .one(times: 99))),
   ]
 
   // MARK: Answers without a known reason
 
   private static func wordless(_ status: Int, _ hit: ReasonScene.Hit) -> [ReasonScene] {
     [
-      .told("", status, hit, .empty), .told("x", status, hit, .broken), .told("", status, hit),
-      .told("New", status, hit),
+      .answering("", status, hit, .empty), .answering("x", status, hit, .broken), .answering("", status, hit),
+      .answering("New", status, hit),
     ]
   }
 
@@ -272,12 +276,12 @@ enum ReasonTable {
     + [
       "MissingChannelId", "MissingPushType", "InvalidPushType", "BadMessageId", "BadPriority", "PayloadEmpty",
       "TopicDisallowed", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig",
-    ].map { broadcast($0, 400, nil, .held, .told($0, 400, .all)) } + [
-      broadcast("PayloadTooLarge", 413, nil, .held, .told("PayloadTooLarge", 413, .all)),
-      broadcast("TooManyRequests", 429, nil, .waits(.tooManyRequests), .told("TooManyRequests", 429, .all)),
-      broadcast("InternalServerError", 500, nil, afterServerErrors, .told("InternalServerError", 500, .all)),
+    ].map { broadcast($0, 400, nil, .held, .answering($0, 400, .all)) } + [
+      broadcast("PayloadTooLarge", 413, nil, .held, .answering("PayloadTooLarge", 413, .all)),
+      broadcast("TooManyRequests", 429, nil, .waits(.tooManyRequests), .answering("TooManyRequests", 429, .all)),
+      broadcast("InternalServerError", 500, nil, afterServerErrors, .answering("InternalServerError", 500, .all)),
       broadcast(
         "Service Unavailable", 503, exported: "ServiceUnavailable", nil, afterServerErrors,
-        .told("Service Unavailable", 503, .all)),
+        .answering("Service Unavailable", 503, .all)),
     ]
 }

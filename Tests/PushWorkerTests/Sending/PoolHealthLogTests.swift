@@ -18,21 +18,21 @@ import Testing
 
   @Test func poolWithoutAConnectionIsNotLogged() {
     var watch = PoolHealthLog()
-    #expect(watch.look(at: PoolState(), now: minute) == [])
-    #expect(watch.look(at: PoolState(), now: 10 * minute) == [])
+    #expect(watch.check(at: PoolState(), now: minute) == [])
+    #expect(watch.check(at: PoolState(), now: 10 * minute) == [])
   }
 
   @Test func connectionsAreLoggedImmediatelyThenOnceAMinute() {
     var watch = PoolHealthLog()
-    #expect(watch.look(at: open(), now: minute) == [.connections(open())])
-    #expect(watch.look(at: open(2), now: 2 * minute - 1) == [])
-    #expect(watch.look(at: open(2), now: 2 * minute) == [.connections(open(2))])
+    #expect(watch.check(at: open(), now: minute) == [.connections(open())])
+    #expect(watch.check(at: open(2), now: 2 * minute - 1) == [])
+    #expect(watch.check(at: open(2), now: 2 * minute) == [.connections(open(2))])
     var closed = open(2)
     closed.connections[0].phase = .closed
-    #expect(watch.look(at: closed, now: 3 * minute) == [.connections(closed)])
-    #expect(watch.look(at: closed, now: 4 * minute) == [])
+    #expect(watch.check(at: closed, now: 3 * minute) == [.connections(closed)])
+    #expect(watch.check(at: closed, now: 4 * minute) == [])
     // The last log entry shows the final state, whatever was logged before.
-    #expect(watch.look(at: closed, now: 4 * minute, isLast: true) == [.connections(closed)])
+    #expect(watch.check(at: closed, now: 4 * minute, isLast: true) == [.connections(closed)])
   }
 
   @Test func everyOpeningAndClosingOfTheBreakerIsLogged() {
@@ -40,15 +40,15 @@ import Testing
     var state = PoolState()
     state.breakerOpenings = 1
     state.breaker = .open(until: 1)
-    #expect(watch.look(at: state, now: 0) == [.breakerOpened])
+    #expect(watch.check(at: state, now: 0) == [.breakerOpened])
     state.breaker = .halfOpen(tag: 1)
-    #expect(watch.look(at: state, now: 1) == [])
+    #expect(watch.check(at: state, now: 1) == [])
     state.breaker = .closed
-    #expect(watch.look(at: state, now: 2) == [.breakerClosed])
-    #expect(watch.look(at: state, now: 3) == [])
+    #expect(watch.check(at: state, now: 2) == [.breakerClosed])
+    #expect(watch.check(at: state, now: 3) == [])
     // The breaker opened and closed between two checks.
     state.breakerOpenings = 2
-    #expect(watch.look(at: state, now: 4) == [.breakerOpened, .breakerClosed])
+    #expect(watch.check(at: state, now: 4) == [.breakerOpened, .breakerClosed])
   }
 
   @Test func failuresAreLoggedWithTheLastText() {
@@ -58,7 +58,7 @@ import Testing
     connection.failures = 2
     state.connections = [connection]
     state.lastError = "no route"
-    #expect(watch.look(at: state, now: 0) == [.failed("no route")])
-    #expect(watch.look(at: state, now: 1) == [])
+    #expect(watch.check(at: state, now: 0) == [.failed("no route")])
+    #expect(watch.check(at: state, now: 1) == [])
   }
 }

@@ -24,17 +24,17 @@ import Testing
     queue.prepare(for: 1000)
     for index in 0..<600 {
       queue.record(UInt64(index) * 1_000_000) { $0.append(accepted, at: index) }
-      queue.markUntold(index)
+      queue.markUnrecorded(index)
     }
     #expect(queue.count == 600)
     #expect(queue.age(600_000_000) == 600)
     let batch = queue.takeBatch(700_000_000)
     #expect(batch.count == SliceSituation.fullBatch)
     #expect(queue.age(700_000_000) == 0)
-    #expect(queue.isUntold(0))
-    queue.markTold(batch)
-    #expect(!queue.isUntold(0))
-    #expect(queue.isUntold(SliceSituation.fullBatch))
+    #expect(queue.isUnrecorded(0))
+    queue.markRecorded(batch)
+    #expect(!queue.isUnrecorded(0))
+    #expect(queue.isUnrecorded(SliceSituation.fullBatch))
     queue.putBack(batch)
     #expect(queue.count == 600)
     var again: [Int] = []
@@ -92,7 +92,7 @@ import Testing
     let deaths = doubt.beginBisection()
     #expect(deaths == 3)
     #expect(doubt.targets.isEmpty)
-    #expect(doubt.setAside.count == 4)
+    #expect(doubt.deferred.count == 4)
     doubt.endBisection()
     #expect(doubt.targets.count == 4)
     #expect(doubt.bisection == nil)

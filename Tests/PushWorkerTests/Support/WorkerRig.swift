@@ -174,7 +174,7 @@ struct WorkerRig {
     let deadline = ContinuousClock.now + .seconds(60)
     while try await !condition() {
       guard ContinuousClock.now < deadline else { throw TimedOut() }
-      await nextLook(milliseconds: 5)
+      await nextPoll(milliseconds: 5)
     }
   }
 

@@ -2,7 +2,7 @@
 -- commit: merges outcomes into the ledger, prunes devices that the outcomes report as gone, and grants more targets.
 -- Invariant: a record changes only in one direction, and the counters change in the same step. The order is: granted,
 -- waiting for a retry, the same two states of the next attempt, terminal outcome. The first terminal outcome stays,
--- unless `overrule` replaces it with `accepted`.
+-- unless `acceptlate` replaces it with `accepted`.
 -- The history of a record has a bit for "an attempt was sent and not answered" (see `outcome.lua`). This bit is never
 -- cleared. A target with this bit never ends with an outcome that says "not delivered".
 -- The script also refuses such an outcome from a worker that has lost its claim, because the new owner may have sent
@@ -75,7 +75,7 @@
 --      ms to the next retry or send time (-1: none)
 --      retries, each u32 index, u8 attempt, u8 history
 --      sequence and replays that were stored before
---      u32 indexes of targets that this call reports as accepted and the ledger has with another outcome (`overrule`)
+--      u32 indexes of targets that this call reports as accepted and the ledger has with another outcome (`acceptlate`)
 --      number of targets whose send time has not come
 --      decisions about the targets granted for the first time, and about the retries (each '' if all are 0)
 --      number of departures that the worker has handled after this call (-1: unchanged)
@@ -97,7 +97,7 @@ local is_stale = not owner and not replay
 if sealed and (slice[7] or '') ~= ARGV[5] then
   return {0, 'foreign', granted, doubt, waiting, -1, '', seq, replays, '', 0, '', '', -1, '', ''}
 end
-local moved, settled, restored, overruling = {}, false, replay, {}
+local moved, settled, restored, late = {}, false, replay, {}
 local counts = ARGV[12] ~= '' and counting()
 local rules = counts and counts.read_rules(ARGV[12])
 -- Targets that were counted in frequency caps and ended unsent. Fingerprints of users who lost a device.
@@ -285,7 +285,7 @@ if #mixed > 0 then
     -- request another attempt either. In these cases the target stays in doubt, which is safe.
     if is_stale and (state < 16 or says_undelivered[state]) or state == 1 and replay then return nil end
     if old_state >= 16 then
-      if state == 16 and old_state ~= 16 then overruling[#overruling + 1] = struct.pack('>I4', index) end
+      if state == 16 and old_state ~= 16 then late[#late + 1] = struct.pack('>I4', index) end
       return nil
     elseif state < 16 and attempt * 2 + state <= old_attempt * 2 + old_state then
       return nil
@@ -520,5 +520,5 @@ if waiting > 0 then
 end
 if ready_at and (due < 0 or ready_at - now < due) then due = math.max(0, ready_at - now) end
 return {owner and 1 or 0, phase or '', granted, doubt, waiting, due, table.concat(retries), seq, replays,
-  table.concat(overruling), math.max(0, count - math.max(ready, granted)), table.concat(fresh_decisions),
+  table.concat(late), math.max(0, count - math.max(ready, granted)), table.concat(fresh_decisions),
   table.concat(retry_decisions), news, departed_users, table.concat(withheld)}

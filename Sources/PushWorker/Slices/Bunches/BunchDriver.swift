@@ -24,7 +24,7 @@ struct BunchDriver: WorkerPart {
       for session in bunch.sessions {
         switch dispatcher.nextStep(of: session, demand, now) {
         case .wait: waiting.append(session)
-        case .commit(let credit) where session.mayCommitAtOnce(credit):
+        case .commit(let credit) where session.mayCommitImmediately(credit):
           var commit = committer.beginCommit(session, credit: credit)
           commit.findSuspects(of: session)
           steps.append((session, commit))

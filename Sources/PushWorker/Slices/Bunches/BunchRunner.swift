@@ -28,7 +28,7 @@ struct BunchRunner: WorkerPart {
   }
 
   private func work(on references: [SliceReference], _ group: inout DiscardingTaskGroup) async {
-    guard !references.contains(where: failover.mustTell) else {
+    guard !references.contains(where: failover.mustReplay) else {
       for reference in references { loop.start(in: &group) { await self.runner.work(on: reference) } }
       return
     }

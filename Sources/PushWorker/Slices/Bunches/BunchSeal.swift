@@ -26,12 +26,12 @@ struct BunchSeal: WorkerPart {
       let count = targets.count
       // If targets have their own send times, it may be too early to send them. A later step checks the times, so the
       // call that seals the list grants no such target.
-      let lendable = targets.times == nil ? dispatcher.credit(for: session, demand, EventLoop.now) : 0
+      let assignable = targets.times == nil ? dispatcher.credit(for: session, demand, EventLoop.now) : 0
       // If the targets can't all be granted now, a later commit grants them.
       session.claim.seal = session.ledger.claim
       return (
         position: position, session: session,
-        commit: committer.beginCommit(session, credit: lendable < count ? 0 : count)
+        commit: committer.beginCommit(session, credit: assignable < count ? 0 : count)
       )
     }
     let answers: [Result<SealAnswer, any Error>]
@@ -57,7 +57,7 @@ struct BunchSeal: WorkerPart {
       case .success(let answer) where !answer.isSealed:
         credit.giveBack(commit.credit, of: session)
         session.context.reconcile(spent: commit.credit, sent: 0)
-        log.tell(.lost(slice: session.slice))
+        log.write(.lost(slice: session.slice))
         release.discard(session)
         slices.drop(session.slice)
         do {

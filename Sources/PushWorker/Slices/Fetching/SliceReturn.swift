@@ -11,7 +11,7 @@ struct SliceReturn: WorkerPart {
   func requeue(_ session: SliceSession) async throws {
     let lane = Lane.allCases[session.context.facts.account.lane]
     try await sharedStore.slices.requeue(session.slice, lane: lane, worker: name)
-    log.tell(.released(slice: session.slice))
+    log.write(.released(slice: session.slice))
   }
 
   /// Releases the claim of a slice and parks the slice for a while. Gives the slice back if it can't be parked.
@@ -36,7 +36,7 @@ struct SliceReturn: WorkerPart {
   /// - Returns: `false` if the slice can't be parked.
   func park(_ slice: SliceReference, for milliseconds: Int) async throws -> Bool {
     guard try await sharedStore.slices.park(slice, for: milliseconds, worker: name) else { return false }
-    log.tell(.parked(slice: slice, milliseconds: milliseconds))
+    log.write(.parked(slice: slice, milliseconds: milliseconds))
     return true
   }
 

@@ -69,7 +69,7 @@ final class ExpansionPreconditions: WorkerPart {
   }
 
   /// Checks the preconditions of blocked campaigns again.
-  func lookAtObstacles() async throws {
+  func checkObstacles() async throws {
     for context in campaigns.contexts.values where context.progress.expansion.obstacle != nil {
       if try await canExpand(context) { wakeClaims() }
     }

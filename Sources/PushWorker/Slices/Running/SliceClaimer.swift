@@ -20,7 +20,7 @@ struct SliceClaimer: WorkerPart {
 
   /// Claims a slice. Ends it immediately if no target is left.
   func claim(_ reference: SliceReference) async throws -> SliceSession? {
-    guard !failover.mustTell(of: reference) else {
+    guard !failover.mustReplay(of: reference) else {
       try await returns.postponeUntilReplayed(reference)
       return nil
     }
@@ -52,7 +52,7 @@ struct SliceClaimer: WorkerPart {
     }
     if state == .cancelled {
       crashPoint(.claimed)
-      log.tell(.claimed(slice: reference, targets: standing.isSealed ? standing.count : nil))
+      log.write(.claimed(slice: reference, targets: standing.isSealed ? standing.count : nil))
       _ = try await closer.end(ledger, context, .cancel)
       return nil
     }
@@ -68,7 +68,7 @@ struct SliceClaimer: WorkerPart {
   ) -> SliceSession {
     let id = ledger.slice.campaign
     crashPoint(.claimed)
-    log.tell(.claimed(slice: ledger.slice, targets: standing.isSealed ? standing.count : nil))
+    log.write(.claimed(slice: ledger.slice, targets: standing.isSealed ? standing.count : nil))
     if !slices.has(id) {
       context.progress.startServing(
         at: Scheduler.start(of: context.facts.account, among: dispatcher.entries(EventLoop.now)))
@@ -89,7 +89,7 @@ struct SliceClaimer: WorkerPart {
   /// Records the targets that an earlier owner left in doubt.
   private func inherit(_ standing: SliceStanding, _ session: SliceSession) {
     guard standing.isSealed, standing.inDoubt > 0 else { return }
-    log.tell(.takenOver(slice: session.slice, inDoubt: standing.inDoubt))
+    log.write(.takenOver(slice: session.slice, inDoubt: standing.inDoubt))
     session.doubt.isInherited = true
     session.claim.mustReconcile = true
     if standing.deaths >= Bisection.threshold, session.context.campaign.delivery.ambiguity == .resend {

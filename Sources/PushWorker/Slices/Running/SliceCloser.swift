@@ -20,7 +20,7 @@ struct SliceCloser: WorkerPart {
     case .closed(let final): counters = final
     case .unfinished: return false
     case .stale:
-      log.tell(.lost(slice: ledger.slice))
+      log.write(.lost(slice: ledger.slice))
       try await returns.postpone(ledger.slice)
       return true
     }
@@ -36,7 +36,7 @@ struct SliceCloser: WorkerPart {
   func noteEnd(of slice: SliceReference, _ counters: SliceCounters) {
     crashPoint(.closed)
     figures.totals.slices += 1
-    log.tell(.closed(slice: slice, targets: counters.targets))
+    log.write(.closed(slice: slice, targets: counters.targets))
     if counters.pruned + counters.quarantined > 0 { feedback.note(prunesIn: slice.partition) }
   }
 
@@ -46,16 +46,16 @@ struct SliceCloser: WorkerPart {
   func noteCount(of campaign: String, _ state: CampaignState?) async {
     if let state {
       campaigns.drop(campaign)
-      log.tell(.ended(campaign: campaign, state: state))
+      log.write(.ended(campaign: campaign, state: state))
       let whole = CampaignID(campaign).whole
       let record = try? await sharedStore.campaigns.find(whole)
       if whole != campaign, let record, record.state.isFinal {
-        log.tell(.ended(campaign: whole, state: record.state))
+        log.write(.ended(campaign: whole, state: record.state))
       }
       // If several parts end together, only the last one logs the event.
       let last = record?.parts.max { ($0.times.finishedAt ?? 0, $0.id) < ($1.times.finishedAt ?? 0, $1.id) }
       if let reason = record?.noUserReason, last?.id ?? campaign == campaign {
-        log.tell(.reachedNoUser(campaign: whole, reason: reason))
+        log.write(.reachedNoUser(campaign: whole, reason: reason))
       }
     }
     if state != nil || feedback.isDue { await feedback.deliver() }

@@ -57,15 +57,15 @@ struct SliceCommitter: WorkerPart {
     let batch = session.pending.outcomes.takeBatch(EventLoop.now)
     // After a lost reply, Redis may have granted targets that this worker does not know. The worker must find them
     // first.
-    let lent = session.claim.mustReconcile ? 0 : asked
-    credit.lend(lent, to: session)
-    session.context.spend(lent)
+    let assigned = session.claim.mustReconcile ? 0 : asked
+    credit.assign(assigned, to: session)
+    session.context.spend(assigned)
     let now = EventLoop.now
     session.claim.renewAt = now + SliceSession.renewal(of: lease)
     return CommitUnderWay(
       batch: batch,
       request: CommitRequest(
-        seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: lent,
+        seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: assigned,
         resent: session.doubt.resent, departures: session.targets.departed.number), at: now)
   }
 
@@ -80,18 +80,18 @@ struct SliceCommitter: WorkerPart {
 
   /// Applies the answer to a commit, and sends the granted targets.
   func endCommit(_ commit: CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer) async throws {
-    let (batch, lent, resent) = (commit.batch, commit.credit, commit.request.resent)
+    let (batch, assigned, resent) = (commit.batch, commit.credit, commit.request.resent)
     var sent = 0
-    defer { session.context.reconcile(spent: lent, sent: sent) }
+    defer { session.context.reconcile(spent: assigned, sent: sent) }
     if !batch.isEmpty { crashPoint(.committed) }
     session.journal.note(batch, answer, at: EventLoop.now)
-    session.pending.outcomes.markTold(batch)
+    session.pending.outcomes.markRecorded(batch)
     session.doubt.resent -= resent
     figures.totals.recorded += batch.count
     figures.totals.commits += 1
     credit.giveBack(batch.count, of: session)
     guard answer.isOwner || breaks(.fenceIgnored) else {
-      credit.giveBack(lent, of: session)
+      credit.giveBack(assigned, of: session)
       return await noteLostClaim(session)
     }
     // The pool may send its waiting pushes while any claim of its slices is valid.
@@ -100,7 +100,7 @@ struct SliceCommitter: WorkerPart {
     // If Redis has lost this worker's list, another worker may have sealed a list with another seal id and more
     // targets.
     guard !answer.isSealed || answer.granted <= sealed, answer.retries.allSatisfy({ $0.index < sealed }) else {
-      credit.giveBack(lent, of: session)
+      credit.giveBack(assigned, of: session)
       throw await store.repair.inspect(session.slice)
     }
     let expected = session.claim.version
@@ -109,7 +109,7 @@ struct SliceCommitter: WorkerPart {
       answer.isSealed && answer.granted >= session.claim.granted && answer.version.sequence >= expected.sequence
       && answer.version.replays == expected.replays
     guard isRemembered || breaks(.fenceIgnored) else {
-      credit.giveBack(lent, of: session)
+      credit.giveBack(assigned, of: session)
       // Redis lost a write, or another worker replayed lost writes.
       session.claim.mustReplay = true
       return session.wake()
@@ -120,7 +120,7 @@ struct SliceCommitter: WorkerPart {
     session.claim.later = answer.later
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
-      credit.giveBack(lent, of: session)
+      credit.giveBack(assigned, of: session)
       // This worker never sent the targets that a lost reply granted. An earlier owner may have sent its targets in
       // doubt.
       session.doubt.isInherited = session.doubt.isInherited && !(session.doubt.isEmpty)
@@ -131,7 +131,7 @@ struct SliceCommitter: WorkerPart {
       if breaks(.creditIgnored) {
         session.claim.granted = min((session.targets.count ?? 0), session.claim.granted + 64)
       }
-      credit.giveBack(lent - (session.claim.granted - before) - answer.retries.count, of: session)
+      credit.giveBack(assigned - (session.claim.granted - before) - answer.retries.count, of: session)
       session.targets.decisions.note(answer.firstDecisions, from: before, of: sealed)
       for (index, decision) in answer.withheld { session.targets.decisions.note(decision, index, of: sealed) }
       for (target, decision) in zip(answer.retries, answer.retryDecisions) {
@@ -180,7 +180,7 @@ struct SliceCommitter: WorkerPart {
   /// - Returns: `false` if the claim was lost. The new owner may then be sending the granted targets.
   private func findDoubt(_ session: SliceSession) async throws -> Bool {
     var found: [GrantedTarget] = []
-    let known = Set((session.doubt.targets + session.doubt.setAside).map(\.index))
+    let known = Set((session.doubt.targets + session.doubt.deferred).map(\.index))
     for first in stride(from: 0, to: session.claim.granted, by: TargetsUnderWay.chunkSize) {
       let (records, isOwner) = try await session.ledger.records(
         from: first, count: min(TargetsUnderWay.chunkSize, session.claim.granted - first))
@@ -189,7 +189,7 @@ struct SliceCommitter: WorkerPart {
         let index = first + offset
         // A target that was answered while Redis was unreachable is not in doubt, although the ledger has no outcome
         // yet.
-        let isUnrecorded = session.pending.outcomes.isUntold(index) && !breaks(.resendsUnrecorded)
+        let isUnrecorded = session.pending.outcomes.isUnrecorded(index) && !breaks(.resendsUnrecorded)
         if session.targets.underWay.contains(index) {
           var history = record.history
           history.isWithheld = false
@@ -216,7 +216,7 @@ struct SliceCommitter: WorkerPart {
     // An earlier owner may have sent its granted targets, except withheld ones.
     let sent = session.doubt.isInherited && resends ? targets.map { resent($0, of: session) } : targets
     // Allocates the credit before the first suspension, because other slices get credit during a suspension.
-    credit.lend(count, to: session)
+    credit.assign(count, to: session)
     session.context.spend(count)
     var spent = 0
     defer { session.context.reconcile(spent: count, sent: spent) }
@@ -260,7 +260,7 @@ struct SliceCommitter: WorkerPart {
     record.finish(session.targets.decisions[target.index].withheld ?? .unknown, at: now)
     recorder.append(
       DeferredAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
-    session.pending.outcomes.markUntold(target.index)
+    session.pending.outcomes.markUnrecorded(target.index)
   }
 
   // MARK: Passing over
@@ -276,7 +276,7 @@ struct SliceCommitter: WorkerPart {
     guard session.intent == .send, session.pending.outcomes.count == 0, !session.claim.mustReconcile,
       !session.claim.mustReplay
     else { return }
-    credit.lend(count, to: session)
+    credit.assign(count, to: session)
     session.claim.granted = indexes.upperBound
     for index in indexes {
       session.targets.underWay.begin(index, attempt: 0, history: AttemptHistory(), now: now)
@@ -294,14 +294,14 @@ struct SliceCommitter: WorkerPart {
       guard let first = targets.first, let last = targets.last else { return }
       guard try await session.ledger.bisect(first.index...last.index) else { return recorder.withdraw(session, .lost) }
       session.doubt.targets = Array(targets)
-      session.doubt.setAside.removeAll { target in targets.contains { $0.index == target.index } }
+      session.doubt.deferred.removeAll { target in targets.contains { $0.index == target.index } }
       session.doubt.bisection = search
     case .deadLetter(let target):
       try await deadLetter(session, target)
-      session.doubt.setAside.removeAll { $0.index == target.index }
-      credit.lend(1, to: session)
+      session.doubt.deferred.removeAll { $0.index == target.index }
+      credit.assign(1, to: session)
       giveUp(session, target)
-      log.tell(.poison(slice: session.slice, index: target.index))
+      log.write(.poison(slice: session.slice, index: target.index))
       session.doubt.bisection = search
     case .end: try await endBisection(session)
     }

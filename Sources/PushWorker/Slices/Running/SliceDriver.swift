@@ -61,7 +61,7 @@ struct SliceDriver: WorkerPart {
       try await returns.requeue(session)
       return true
     case .abandon:
-      log.tell(.lost(slice: session.slice))
+      log.write(.lost(slice: session.slice))
       try await returns.postpone(session.slice)
       return true
     }

@@ -21,7 +21,7 @@ struct SlicePreparation: WorkerPart {
     if session.claim.mustReconcile {
       try await committer.reconcile(session)
       if let deaths = session.doubt.beginBisection() {
-        log.tell(.bisecting(slice: session.slice, deaths: deaths))
+        log.write(.bisecting(slice: session.slice, deaths: deaths))
       }
     } else if !session.isReady {
       guard try await preconditions.canExpand(session.context) else {
@@ -39,7 +39,7 @@ struct SlicePreparation: WorkerPart {
           session.ledger, of: campaign, parts: expansion.parts, filter: expansion.filter, quota: quota, now: Int(now),
           departures: session.claim.departures)
       else {
-        log.tell(.lost(slice: session.slice))
+        log.write(.lost(slice: session.slice))
         try await returns.parkSealed(session)
         return false
       }
@@ -59,11 +59,11 @@ struct SlicePreparation: WorkerPart {
     session.context.progress.expansion.noteExpanded(targets: targets.count)
     let unknown = session.context.noteUnknownZones(targets.unknownZones)
     if !unknown.isEmpty {
-      log.tell(
+      log.write(
         .zonesUnknown(
           campaign: session.context.campaign.id.description, zones: unknown,
           instead: session.context.campaign.delivery.timing.defaultZone))
     }
-    log.tell(.sealed(slice: session.slice, targets: targets.count))
+    log.write(.sealed(slice: session.slice, targets: targets.count))
   }
 }

@@ -17,14 +17,14 @@ struct SliceRelease: WorkerPart {
   func discard(_ session: SliceSession) {
     slices.remove(session)
     if slices.isEmpty { dispatcher.stopTicking() }
-    guards.tellRest(of: session.context)
+    guards.reportRest(of: session.context)
     failover.keep(session)
     // If the slice has ended, all its pushes were answered.
     let isEnded = session.claim.ending != nil && session.pending.unanswered == 0
     let unsent = isEnded ? 0 : session.context.facts.route.pool.cancelBacklog(where: session.tag.matches).count
     let underWay = max(0, session.pending.unanswered - unsent)
     session.context.unspend(unsent)
-    rates.tellRest(of: session.context)
+    rates.returnRest(of: session.context)
     credit.release(session, underWay: underWay)
   }
 }

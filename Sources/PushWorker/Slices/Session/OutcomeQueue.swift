@@ -7,11 +7,11 @@ struct OutcomeQueue {
   private(set) var count = 0
   private var oldest: UInt64 = 0
   /// A bit for every target whose outcome Redis has not acknowledged. In Redis, such a target is still granted.
-  private var untold: [UInt64] = []
+  private var unrecorded: [UInt64] = []
 
   /// - Parameter targets: Number of targets of the slice.
   mutating func prepare(for targets: Int) {
-    untold = Array(repeating: 0, count: (targets + 63) / 64)
+    unrecorded = Array(repeating: 0, count: (targets + 63) / 64)
   }
 
   /// Returns the age of the oldest outcome, in ms.
@@ -46,17 +46,17 @@ struct OutcomeQueue {
   }
 
   /// Returns whether Redis has not acknowledged the outcome of a target.
-  func isUntold(_ index: Int) -> Bool {
-    index / 64 < untold.count && untold[index / 64] >> UInt64(index % 64) & 1 == 1
+  func isUnrecorded(_ index: Int) -> Bool {
+    index / 64 < unrecorded.count && unrecorded[index / 64] >> UInt64(index % 64) & 1 == 1
   }
 
   /// Marks the outcome of a target as not acknowledged.
-  mutating func markUntold(_ index: Int) {
-    untold[index / 64] |= 1 << UInt64(index % 64)
+  mutating func markUnrecorded(_ index: Int) {
+    unrecorded[index / 64] |= 1 << UInt64(index % 64)
   }
 
   /// Marks outcomes as acknowledged by Redis.
-  mutating func markTold(_ batch: OutcomeBatch) {
-    batch.forEachIndex { untold[$0 / 64] &= ~(1 << UInt64($0 % 64)) }
+  mutating func markRecorded(_ batch: OutcomeBatch) {
+    batch.forEachIndex { unrecorded[$0 / 64] &= ~(1 << UInt64($0 % 64)) }
   }
 }

@@ -6,7 +6,7 @@ struct SliceDoubt {
   /// Targets to send again: granted to an earlier owner, or granted in a lost reply.
   var targets: [GrantedTarget] = []
   /// Targets that are not sent during the present step of the search for a poison target.
-  var setAside: [GrantedTarget] = []
+  var deferred: [GrantedTarget] = []
   /// Whether an earlier owner may have sent the targets. If not, they come from a lost reply and were certainly not
   /// sent.
   var isInherited = false
@@ -18,7 +18,7 @@ struct SliceDoubt {
   /// Targets that were sent again and that the ledger has not counted yet.
   var resent = 0
 
-  var isEmpty: Bool { targets.isEmpty && setAside.isEmpty }
+  var isEmpty: Bool { targets.isEmpty && deferred.isEmpty }
 
   /// Starts the search for the poison target, if the claim asked for it.
   ///
@@ -26,7 +26,7 @@ struct SliceDoubt {
   mutating func beginBisection() -> Int? {
     guard let deaths else { return nil }
     bisection = Bisection(doubt: targets, trial: deaths.trial)
-    setAside = targets
+    deferred = targets
     targets = []
     return deaths.count
   }
@@ -34,14 +34,14 @@ struct SliceDoubt {
   /// Removes all targets after the claim was lost: the new owner handles these targets.
   mutating func drop() {
     targets = []
-    setAside = []
+    deferred = []
     bisection = nil
   }
 
   /// Ends the search. The targets that were not part of the last step are then handled like all targets in doubt.
   mutating func endBisection() {
     bisection = nil
-    targets += setAside
-    setAside = []
+    targets += deferred
+    deferred = []
   }
 }

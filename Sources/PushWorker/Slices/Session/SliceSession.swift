@@ -140,11 +140,11 @@ final class SliceSession {
   func sendable(_ now: UInt64) -> Int {
     guard isReady, !claim.mustReplay, !claim.mustReconcile else { return 0 }
     let isDue = claim.nextRetry.map { $0 <= now } ?? false
-    return ungranted + doubt.targets.count + doubt.setAside.count + (isDue ? claim.waiting + claim.later : 0)
+    return ungranted + doubt.targets.count + doubt.deferred.count + (isDue ? claim.waiting + claim.later : 0)
   }
 
   /// Returns whether the tokens of all targets that a commit could grant are loaded.
-  func mayCommitAtOnce(_ credit: Int) -> Bool {
+  func mayCommitImmediately(_ credit: Int) -> Bool {
     let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
     return credit == 0 || targets.underWay.missing(next) == nil
   }
@@ -188,7 +188,7 @@ final class SliceSession {
   /// Removes a target from the targets in flight, after its outcome was queued.
   func end(_ index: Int) {
     targets.underWay.end(index, granted: claim.granted)
-    pending.outcomes.markUntold(index)
+    pending.outcomes.markUnrecorded(index)
   }
 
   /// Loads the tokens of targets that are not loaded. Reads targets from Redis only if the journal does not have them.

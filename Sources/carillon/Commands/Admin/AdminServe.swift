@@ -42,17 +42,17 @@ struct AdminServe: LongRunningCommand {
     ])
     let served = try AdminEndpoint(
       configuration.admin, at: listen, Self.routes(configuration, stores, pools, liveness), asksForTokens: true)
-    let tell: @Sendable (ConfigurationReload.Notice) -> Void = { notice in
+    let report: @Sendable (ConfigurationReload.Notice) -> Void = { notice in
       let line = notice.line
       Logger(label: "admin").log(
         level: line.level, "\(line.text)",
         metadata: line.more.merging([LineLogHandler.eventKey: "\(line.event)"]) { $1 })
     }
-    let reload = ConfigurationReload(configuration, loader: global.configurationLoader, tell: tell)
+    let reload = ConfigurationReload(configuration, loader: global.configurationLoader, report: report)
     let reloading = Task {
       await reload.run { _ in
         served.replace(Self.routes(await reload.current, stores, pools, liveness))
-        tell(.applied)
+        report(.applied)
       }
     }
     for await _ in signals.numbers { break }
@@ -72,7 +72,7 @@ struct AdminServe: LongRunningCommand {
     [
       .probe("/readyz") { _ in
         do {
-          _ = try await stores.look()
+          _ = try await stores.snapshot()
           return .json(#"{"ready":true,"checks":[{"name":"redis","ok":true,"reason":null}]}"#)
         } catch {
           return .object(status: 503) { json in
@@ -87,7 +87,7 @@ struct AdminServe: LongRunningCommand {
       },
       .probe("/metrics") { _ in
         var metrics = Exposition()
-        if let fleet = try? await stores.look() {
+        if let fleet = try? await stores.snapshot() {
           FleetExposition(fleet, WantedWorkers(fleet)).write(to: &metrics)
         } else {
           FleetExposition.writeAbsence(to: &metrics)

@@ -22,7 +22,7 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      switch try await CampaignLookup(store).look(id) {
+      switch try await CampaignLookup(store).find(id) {
       case .campaign(var report):
         try await CampaignLookup(store).fill(&report)
         try StandardOutput.printLine(global.json ? report.json : report.text)

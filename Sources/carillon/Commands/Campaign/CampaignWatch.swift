@@ -38,16 +38,16 @@ extension CampaignCommand {
       var watch = CampaignPoller(id)
       var lastSeen = ContinuousClock.now
       while true {
-        let look: CampaignLook?
+        let found: FoundCampaign?
         do {
-          look = try await CampaignLookup(store).look(id, by: &watch)
+          found = try await CampaignLookup(store).find(id, by: &watch)
           lastSeen = ContinuousClock.now
         } catch let error as RedisError where ContinuousClock.now - lastSeen < Self.patience {
           try view.lose(error)
           try await Task.sleep(for: Self.lineInterval)
           continue
         }
-        switch look {
+        switch found {
         case .campaign(let report):
           let record = report.record
           guard record.times.finishedAt == nil, !record.pausedItself else {

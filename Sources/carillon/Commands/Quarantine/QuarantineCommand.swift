@@ -92,7 +92,7 @@ struct QuarantineCommand: AsyncParsableCommand {
   }
 
   /// Prints the number of changed devices.
-  static func tell(_ count: Int, _ verb: String, json isJSON: Bool) throws {
+  static func printCount(_ count: Int, _ verb: String, json isJSON: Bool) throws {
     guard isJSON else { return try StandardOutput.printLine("\(count) \(count == 1 ? "device" : "devices") \(verb)") }
     var json = JSONWriter()
     json.beginObject()

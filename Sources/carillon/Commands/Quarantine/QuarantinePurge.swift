@@ -25,7 +25,7 @@ extension QuarantineCommand {
       let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
       if selection.all { try await confirm(store, configuration) }
       let count = try await selection.change(store, configuration) { try await store.results.purge($0) }
-      try QuarantineCommand.tell(count, "purged", json: global.json)
+      try QuarantineCommand.printCount(count, "purged", json: global.json)
     }
 
     private func confirm(_ store: CampaignStore, _ configuration: CarillonConfiguration) async throws {

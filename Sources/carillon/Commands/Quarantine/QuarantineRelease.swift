@@ -20,7 +20,7 @@ extension QuarantineCommand {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
       let count = try await selection.change(store, configuration) { try await store.results.release($0) }
-      try QuarantineCommand.tell(count, "released", json: global.json)
+      try QuarantineCommand.printCount(count, "released", json: global.json)
     }
   }
 }

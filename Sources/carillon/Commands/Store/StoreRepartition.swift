@@ -49,7 +49,7 @@ extension StoreCommand {
           .usage, "the store has \(now) partitions: the number can't be lowered to \(count)",
           hint: "choose a larger number")
       }
-      if count == now, held == nil { return try tell(RepartitionTally(), was: now) }
+      if count == now, held == nil { return try printResult(RepartitionTally(), was: now) }
       try Confirmation.obtain(
         yes, for: "this stops new campaigns until the store has \(count) partitions instead of \(now)",
         detail: ": running campaigns end, then users move", refusal: "nothing was changed")
@@ -63,7 +63,7 @@ extension StoreCommand {
         if pass == 1 { bar.update(done: done) }
       }
       bar.finish()
-      try tell(tally, was: now)
+      try printResult(tally, was: now)
     }
 
     /// Waits until no campaign runs and no worker is connected. Prints the reasons for waiting.
@@ -71,14 +71,14 @@ extension StoreCommand {
       var said = HoldObstacles()
       while true {
         let obstacles = try await store.repartition.obstacles(timeout: WorkerConfiguration.standardLease)
-        if obstacles != said, !obstacles.isEmpty { tell(obstacles) }
+        if obstacles != said, !obstacles.isEmpty { printResult(obstacles) }
         said = obstacles
         if obstacles.isEmpty, ContinuousClock.now - began > Self.gracePeriod { return }
         try await Task.sleep(for: Self.interval)
       }
     }
 
-    private func tell(_ obstacles: HoldObstacles) {
+    private func printResult(_ obstacles: HoldObstacles) {
       if global.json {
         var json = JSONWriter()
         json.beginObject()
@@ -100,7 +100,7 @@ extension StoreCommand {
       StandardError.write("waiting for \(reasons.joined(separator: "; "))\n")
     }
 
-    private func tell(_ tally: RepartitionTally, was: Int) throws {
+    private func printResult(_ tally: RepartitionTally, was: Int) throws {
       guard global.json else {
         let moved =
           "\(tally.users.grouped) users, \(tally.tokens.grouped) tokens and \(tally.members.grouped) segment entries moved"

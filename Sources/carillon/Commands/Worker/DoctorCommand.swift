@@ -58,7 +58,7 @@ struct Doctor {
     for examination in ways.examinations { report.add(await examination.findings()) }
     for examination in TokenExamination.all(configuration) { report.add(await examination.findings()) }
     for (name, app) in apps {
-      if let backend = app.backend { report.add([BackendRules.finding(name, backend, await backend.check.look())]) }
+      if let backend = app.backend { report.add([BackendRules.finding(name, backend, await backend.check.run())]) }
     }
     report.add(await redis)
     let zones = configuration.worker.zoneinfo.map { ZoneDatabase(folder: $0) } ?? .system

@@ -39,7 +39,7 @@ struct TopCommand: CarillonCommand {
       if !first.isHealthy { throw ExitCode(CommandError.Code.failed.exitStatus) }
       return
     }
-    let (looks, continuation) = AsyncStream.makeStream(of: Look.self, bufferingPolicy: .bufferingNewest(16))
+    let (refreshes, continuation) = AsyncStream.makeStream(of: Refresh.self, bufferingPolicy: .bufferingNewest(16))
     let keys = Task { [events = screen.events] in
       for await event in events { continuation.yield(.event(event)) }
     }
@@ -55,24 +55,24 @@ struct TopCommand: CarillonCommand {
     }
     var lines = first.lines
     try screen.show(lines)
-    for await look in looks {
-      switch look {
+    for await refresh in refreshes {
+      switch refresh {
       case .event(.end), .event(.key(UInt8(ascii: "q"))), .event(.key(UInt8(ascii: "Q"))): return
       case .event(.resized): break
-      case .event(.key), .time: lines = try await self.look(at: store, before: lines)
+      case .event(.key), .time: lines = try await self.refresh(at: store, before: lines)
       }
       try screen.show(lines)
     }
   }
 
   /// The reason for a refresh of the data or of the screen.
-  private enum Look {
+  private enum Refresh {
     case time
     case event(FullScreen.Event)
   }
 
   /// Returns the lines to show. If Redis is unreachable, the lines are the error and the previous state below it.
-  private func look(at store: CampaignStore, before: [String]) async throws -> [String] {
+  private func refresh(at store: CampaignStore, before: [String]) async throws -> [String] {
     do {
       return FleetReport(try await store.fleet.snapshot(lease: WorkerConfiguration.standardLease), most: 100).lines
     } catch let error as RedisError {

@@ -108,7 +108,7 @@ struct WorkerCommand: LongRunningCommand {
     let connection = try StoreConnection(
       configuration.redis, zoneinfo: configuration.worker.zoneinfo, apps: configuration.appServices)
     let log = WorkerLog(name, redis: connection.endpoint)
-    let reload = ConfigurationReload(configuration, loader: global.configurationLoader, tell: log.write)
+    let reload = ConfigurationReload(configuration, loader: global.configurationLoader, report: log.write)
     let reloading = Task {
       await reload.run { change in
         guard change.concernsWork else { return }

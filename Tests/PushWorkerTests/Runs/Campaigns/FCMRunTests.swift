@@ -89,7 +89,7 @@ struct FCMRunTests {
     #expect(refused >= 60)
     // The fleet uses the limit that the answers report.
     let quota = try #require(FCMService(project: FCMRig.project).quota)
-    let next = try await fcm.rig.store.limits.lend(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
+    let next = try await fcm.rig.store.limits.lease(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
     #expect(next.perSecond <= 900.0 / 60, "\(next)")
     let events = log.all.map { "\($0)" }
     #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })

@@ -123,7 +123,7 @@ struct SecondServiceTests {
     }
     let record = try #require(try await rig.store.campaigns.show("hello"))
     #expect(record.counters.outcomes == [.accepted: 400] && record.state == .completed, "\(log.all)")
-    let next = try await rig.store.limits.lend(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
+    let next = try await rig.store.limits.lease(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
     // The rate follows the limit in the answers. Until the service accepts pushes again, the rate is a tenth of that.
     #expect([4950, 495].contains(next.perSecond.rounded()), "\(next)")
     let events = log.all.map { "\($0)" }
@@ -193,7 +193,7 @@ struct SecondServiceTests {
     let deadline = ContinuousClock.now + .seconds(60)
     while try await !condition() {
       try #require(ContinuousClock.now < deadline)
-      await nextLook(milliseconds: 5)
+      await nextPoll(milliseconds: 5)
     }
   }
 }

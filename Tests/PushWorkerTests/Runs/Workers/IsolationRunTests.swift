@@ -56,7 +56,7 @@ import Testing
 
     try await apps.sick.heal()
     for (id, targets) in [("sick", Self.ill), ("urgent", Self.healthy), ("normal", Self.healthy)] {
-      #expect(try await apps.ending(of: id, within: .seconds(90)) != nil, "\(id) does not go on by itself")
+      #expect(try await apps.ending(of: id, within: .seconds(90)) != nil, "\(id) does not continue")
       #expect(try await apps.outcomes(of: id) == [.accepted: targets], "\(id)")
     }
     #expect(await apps.rig.simulator.counters().duplicates == 0)

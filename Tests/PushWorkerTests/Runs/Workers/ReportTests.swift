@@ -15,7 +15,7 @@ struct ReportTests {
     let second: UInt64 = 1_000_000_000
     #expect(pace.next(report, 0) == report)
     #expect(pace.next(report, second) == nil)
-    report.lent = 5
+    report.windowUsed = 5
     #expect(pace.next(report, 2 * second) == report)
     #expect(pace.next(report, 61 * second) == nil)
     #expect(pace.next(report, 62 * second) == report)
@@ -44,7 +44,7 @@ struct ReportTests {
       report = try await rig.store.fleet.snapshot(lease: 60_000).presence.workers.first?.report ?? report
       return report.accepted == 40 && report.slices == 0
     }
-    #expect(report.engine == engine.rawValue && report.window == 100 && report.lent == 0 && !report.takesNothing)
+    #expect(report.engine == engine.rawValue && report.window == 100 && report.windowUsed == 0 && !report.takesNothing)
     #expect(report.startedAt > 1_700_000_000_000)
     #expect(
       report.pools.map(\.endpoint) == [rig.channel.services[0].endpoint.url] && report.pools.first?.health == "ready")

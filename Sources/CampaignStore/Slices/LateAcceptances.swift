@@ -11,7 +11,7 @@ extension SliceLedger {
   ///   - indexes: targets with an acceptance in the batch whose recorded outcome `commit.lua` left unchanged.
   ///   - batch: the committed batch.
   ///   - seal: the seal of the commit.
-  func overrule(_ indexes: [UInt32], with batch: OutcomeBatch, under seal: [UInt8]) async throws {
+  func acceptLate(_ indexes: [UInt32], with batch: OutcomeBatch, under seal: [UInt8]) async throws {
     let wanted = Set(indexes)
     var targets = TargetReader(self)
     var line = ResultLine(service: service)
@@ -29,7 +29,7 @@ extension SliceLedger {
     }
     guard !arguments.isEmpty else { return }
     let keys = [commitKeys[0], commitKeys[1], commitKeys[3], commitKeys[4]]
-    pipeline.script(StoreScripts.overrule, keys: keys) {
+    pipeline.script(StoreScripts.acceptLate, keys: keys) {
       $0.append(seal)
       for argument in arguments {
         $0.append(argument.index)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- overrule: replaces other terminal outcomes with acceptances.
+-- acceptlate: replaces other terminal outcomes with acceptances.
 -- Invariant: `accepted` wins over any other terminal outcome, whichever worker reports it and however late. Counters,
 -- results, reasons and the counters of the variant change in the same step as the record.
 -- `commit` can't replace these outcomes, because the result line must change too. The field of that line is the text of
