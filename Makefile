@@ -16,14 +16,16 @@ build: ## build the release binary, .build/release/carillon
 # After a failure the last lines repeat the failed tests, which are hard to find among thousands of lines. At most eight
 # tests run at the same time: each may have a Redis, a simulator and workers of its own, and on two cores more of them
 # would only cause timeouts. XCTest is off because no test uses it, and its "Executed 0 tests" would mislead.
-# CI needs no debug information: compiling without it takes 15 % less CPU time.
-INFO := $(if $(CI),-debug-info-format none)
+# CI builds once, so it needs no debug information and no files for the next build. Compiling each module as a whole takes
+# 30 % less CPU time; a developer's second build would take longer.
+ONCE := $(if $(CI),-debug-info-format none $(addprefix -Xswiftc ,-disable-batch-mode -wmo -no-emit-module-separately-wmo \
+  -num-threads 2))
 # The tools are installed while the compiler runs, because their installation mostly waits for the network.
 test: ## install missing packages, lint, build, and run every test
 	@deploy/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j 2 test-tools test-build
-	@set -o pipefail; swift test --skip-build $(INFO) --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
+	@set -o pipefail; swift test --skip-build $(ONCE) --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
 	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
 
 test-tools:
@@ -33,7 +35,7 @@ test-tools:
 	@deploy/install-browser
 
 test-build:
-	swift build --build-tests $(INFO)
+	swift build --build-tests $(ONCE)
 
 # A debug build, because only this build contains the fault injection. After a failure the folder of the world has the
 # logs.
