@@ -4,9 +4,12 @@ import Testing
 
 /// The dashboard of `carillon admin` in a real Chromium against the real API, with `Browser/page_test.py`. The fleet is
 /// sending, and there is a campaign in each state that needs an operator.
+///
+/// The tests must not share the processor. Each has a browser, and campaigns that must still be sending when the browser
+/// shows them.
 @Suite(
   .enabled(if: Browser.isPresent, "not to be had: deploy/install-browser makes .build/browser, and finds Chromium"),
-  .timeLimit(.minutes(8)))
+  .serialized, .timeLimit(.minutes(10)))
 struct PageTests {
   /// Names of tokens and their scopes.
   private static let people = [
@@ -73,7 +76,7 @@ struct PageTests {
         try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job)
       }
       try await world.until("everybody") { $0.text("state") == "paused" }
-      while try await world.server.command("XLEN", "{\(world.namespace)}:dead") != "2" { await nextLook() }
+      while try await world.server.command("XLEN", "{\(world.namespace)}:dead") != "2" { await nextPoll() }
       try await segment("later", 0..<50)
       try await world.submit("wrong-environment", audience: #"{"segment":"strangers"}"#, more: #","lane":"urgent""#)
       try await world.until("wrong-environment") { $0.text("state") == "paused" }
@@ -96,18 +99,10 @@ struct PageTests {
       "\(output.standardOutput)\(output.standardError)")
   }
 
-  /// One test, because scenarios must not share the processor. Each has a browser and campaigns that must still be
-  /// sending when the browser shows them.
-  @Test("scopes; mouse; keyboard alone; 10,000 campaigns and 500 workers; accessibility in light, dark and on a phone")
-  func scenarios() async throws {
-    try await look()
-    try await operate()
-    try await compose()
-  }
-
   /// Scenarios that change nothing share one world. The server refuses each operation outside a token's scopes. `axe`
   /// finds nothing on any page: light, dark or on a phone. The same holds with 10,000 campaigns and 500 workers.
-  private func look() async throws {
+  @Test("scopes; every page; 10,000 campaigns and 500 workers; accessibility in light, dark and on a phone")
+  func pages() async throws {
     let house = try await House.open()
     try await play("scopes", in: house)
     try await play("looks", in: house)
@@ -116,8 +111,8 @@ struct PageTests {
     await house.close()
   }
 
-  /// Progress, pause, resume, cancel, approve, dead jobs, quarantine and results, all with the mouse.
-  private func operate() async throws {
+  @Test("progress, pause, resume, cancel, approve, dead jobs, quarantine and results with the mouse")
+  func operate() async throws {
     let house = try await House.open()
     try await play("operate", in: house)
     #expect(try await house.world.show("slow-news").text("state") == "cancelled")
@@ -125,8 +120,8 @@ struct PageTests {
     await house.close()
   }
 
-  /// Writes, lints, previews, counts and sends a campaign with the keyboard alone. The simulator receives the pushes.
-  private func compose() async throws {
+  @Test("a campaign is written, linted, previewed, counted and sent with the keyboard alone")
+  func compose() async throws {
     let house = try await House.open()
     let before = try await house.simulator.counters()
     try await play("compose", in: house)

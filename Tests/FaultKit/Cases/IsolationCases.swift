@@ -41,7 +41,7 @@ enum IsolationCases {
   /// Raw tokens without a device record use one connection, so they are slow.
   static let rawTokens = FaultCase(
     "isolation-raw-tokens", faults: ["lists of raw tokens for another app"],
-    invariant: "another app's campaign takes what it takes alone", bound: "0"
+    invariant: "another app's campaign takes as long as alone", bound: "0"
   ) { stage in
     let scene = try await IsolationScene(stage, sick: 1)
     let alone = try await scene.timeAlone()
@@ -90,11 +90,11 @@ enum IsolationCases {
     FaultCase(
       name, faults: [fault],
       invariant:
-        "another app's campaign takes what it takes alone; the app's own says why it waits, and goes on by itself",
+        "another app's campaign takes as long as alone; the app's own campaign reports why it waits, and continues later",
       bound: bound
     ) { stage in
       let scene = try await IsolationScene(
-        stage, sick: stage.times(short: isUnreachable ? 10_000 : 20_000, full: 40_000))
+        stage, sick: stage.times(short: isUnreachable ? 6000 : 20_000, full: 40_000))
       let alone = try await scene.timeAlone()
       if isFromTheStart { try await suffer(scene.app) }
       let sick = scene.campaign("sick", app: SecondApp.name)

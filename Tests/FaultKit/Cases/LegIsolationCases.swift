@@ -53,7 +53,7 @@ enum LegIsolationCases {
   ) -> FaultCase {
     FaultCase(
       name, faults: [fault],
-      invariant: "the other leg takes what it takes alone; the leg of the service in trouble continues by itself",
+      invariant: "the other leg takes as long as alone; the leg of the service in trouble continues later",
       bound: bound
     ) { stage in
       let world = try await stage.world {
