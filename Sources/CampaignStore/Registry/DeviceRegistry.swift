@@ -225,7 +225,7 @@ extension Registry {
 
   /// Removes tokens from the owner index.
   ///
-  /// - Parameter everybody: whether the statement is that no user has the tokens.
+  /// - Parameter fromAllUsers: whether the statement is that no user has the tokens.
   /// - Returns: the reply of `unbind.lua` for each edit.
   @discardableResult
   func unbind(_ edits: [DeviceEdit], fromAllUsers: Bool = false) async throws -> [RedisReply?] {

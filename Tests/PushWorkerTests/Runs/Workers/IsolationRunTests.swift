@@ -15,7 +15,7 @@ import Testing
   private static let ill = 3000
   /// The failure begins in the middle of the campaign, after the guard has had its answers.
   private static let middle = 900
-  /// The limit is longer than any healthy campaign takes on a loaded machine. Before credit was lent by pool, the
+  /// The limit is longer than any healthy campaign takes on a loaded machine. Before credit was assigned by pool, the
   /// campaign never ended.
   private static let patience = Duration.seconds(60)
 

@@ -73,7 +73,7 @@ import Testing
     #expect(try await rig.store.campaigns.show("lost")?.counters.outcomes == [.accepted: 20], "\(log.all)")
   }
 
-  /// Several slices in doubt share the window. While one reads its targets, its credit must not be lent to another.
+  /// Several slices in doubt share the window. While one reads its targets, another gets none of its credit.
   @Test(arguments: PushEngineKind.allCases)
   func doubtOfSeveralSlicesNeverExceedsTheWindow(engine: PushEngineKind) async throws {
     let latency = 500
