@@ -17,7 +17,7 @@ build: ## build the release binary, .build/release/carillon
 # tests run at the same time: each may have a Redis, a simulator and workers of its own, and on two cores more of them
 # would only cause timeouts. XCTest is off because no test uses it, and its "Executed 0 tests" would mislead.
 # CI builds once, so it needs no debug information and no files for the next build. Compiling each module as a whole takes
-# 30 % less CPU time; a developer's second build would take longer.
+# a quarter less CPU time; a developer's second build would take longer.
 ONCE := $(if $(CI),-debug-info-format none $(addprefix -Xswiftc ,-disable-batch-mode -wmo -no-emit-module-separately-wmo \
   -num-threads 2))
 # The tools are installed while the compiler runs, because their installation mostly waits for the network.
