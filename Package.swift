@@ -8,9 +8,6 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   // An asynchronous function runs where its caller does: what is called once a commit must not hop between threads.
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  // The optimizer of Swift 6.3.1 removes the last hop of such a function: after `await Task.sleep(…)` at its end, the
-  // caller continues on a thread of the global pool instead of its actor's. DamageRunTests crashes without this flag.
-  .unsafeFlags(["-Xllvm", "-sil-disable-pass=optimize-hop-to-executor"]),
 ]
 
 /// Optimizes a module in debug builds too; assertions stay. For modules that run for each push: with these flags, seven

@@ -18,10 +18,8 @@ protocol WorkerLoopHost: Actor {
 /// immediately, like a task that an actor's method starts.
 ///
 /// An async method of a part runs where its caller runs: on the loop. Swift 6.3.1 breaks this rule without a diagnostic
-/// in four places, so a debug build checks the loop in ``check()``:
+/// in three places, so a debug build checks the loop in ``check()``:
 ///
-/// - The optimizer removes the last hop of a function, so the caller continues elsewhere. A flag in `Package.swift`
-///   disables this optimization.
 /// - An async closure with a capture list runs on the global executor. Give it none.
 /// - The body of a task group that a part opens runs on the global executor. Use ``withGroup(_:)``.
 /// - The body of a task group that the actor opens runs on the actor only if the body uses `self`.
