@@ -21,7 +21,7 @@ struct FaultTests {
       seed: Self.seed, engines: PushEngineKind.allCases, worlds: 1, scale: .short, limit: .seconds(840), logs: logs)
     let summary = await runner.run([fault]) { report in
       print(report.line)
-      if report.verdict == .failed { Issue.record("\(report.line)") }
+      if report.verdict == .failed { Issue.record("\(report.line)\n\(report.violations.joined(separator: "\n"))") }
     }
     #expect(summary.unplayed == [], "seed \(Self.seed)")
   }

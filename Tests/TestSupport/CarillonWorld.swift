@@ -79,7 +79,9 @@ public struct CarillonWorld: Sendable {
     try check(arguments, environment)
     let output = try await CarillonCommand.run(arguments, environment: environment, input: input)
     guard output.exit == .status(0) else {
-      throw TestSupportError("\(arguments.joined(separator: " ")): \(output.exit) \(output.standardError)")
+      // Some commands explain a failure on standard output, such as the last state that `campaign watch` shows.
+      let explanation = output.standardError + output.standardOutput.suffix(500)
+      throw TestSupportError("\(arguments.joined(separator: " ")): \(output.exit) \(explanation)")
     }
     return output.standardOutput
   }

@@ -24,9 +24,9 @@ protocol WorkerLoopHost: Actor {
 /// - The body of a task group that a part opens runs on the global executor. Use ``withGroup(_:)``.
 /// - The body of a task group that the actor opens runs on the actor only if the body uses `self`.
 ///
-/// The optimizer also breaks the rule: it removes the last hop of a function that ends with a call that runs elsewhere,
-/// such as `Task.sleep`. The caller of `pause` then continues outside the loop, in release builds only. The check does
-/// not see this, because debug builds are not optimized.
+/// The optimizer also breaks the rule: after a function that ends with `Task.sleep`, the caller continues outside the
+/// loop. Use the state of the worker after the sleep. The check does not see this fault, because debug builds are not
+/// optimized.
 final class WorkerLoop {
   private let events: EventLoop
   private weak var host: (any WorkerLoopHost)?

@@ -45,7 +45,7 @@ enum GuardCases {
       "pauses within 400 sends of the fleet, no device is touched, every target gets one push after the repair",
     bound: "0"
   ) { stage in
-    let world = try await world(stage, stage.times(short: 2000, full: 100_000))
+    let world = try await world(stage, stage.times(short: 4000, full: 100_000))
     let fleet = try await Fleet(stage, world, size: workers)
     let campaigns = try await pause(stage, fleet, .otherEnvironment, "every token of the other environment")
     for campaign in campaigns.dropLast() { try await cancel(world, campaign) }

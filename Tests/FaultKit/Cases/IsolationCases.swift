@@ -94,7 +94,7 @@ enum IsolationCases {
       bound: bound
     ) { stage in
       let scene = try await IsolationScene(
-        stage, sick: stage.times(short: isUnreachable ? 6000 : 20_000, full: 40_000))
+        stage, sick: stage.times(short: isUnreachable ? 10_000 : 20_000, full: 40_000))
       let alone = try await scene.timeAlone()
       if isFromTheStart { try await suffer(scene.app) }
       let sick = scene.campaign("sick", app: SecondApp.name)

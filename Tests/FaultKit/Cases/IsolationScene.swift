@@ -25,7 +25,7 @@ struct IsolationScene {
       // The slices have a size at which a few of them fill a window.
       $0.partitions = stage.times(short: 64, full: 256)
       $0.window = Self.window
-      $0.devices = stage.times(short: 2000, full: 20_000)
+      $0.devices = stage.times(short: 4000, full: 20_000)
       $0.sportDevices = sick
       $0.simulator = []
       // With 20 attempts no push uses up its attempts while the endpoint fails.

@@ -115,7 +115,7 @@ extension World {
     var inHand = workers[place].orphans
     for position in 0..<4 { inHand += workers[place].runs[position].inHand.count }
     if inHand > rules.window || workers[place].assigned > rules.window {
-      fail("worker \(place): \(inHand) in hand, \(workers[place].assigned) assigned, window \(rules.window)")
+      fail("worker \(place): holds \(inHand) targets, credit \(workers[place].assigned), window \(rules.window)")
     }
   }
 
