@@ -13,9 +13,6 @@ build: ## build the release binary, .build/release/carillon
 	@deploy/install-dependencies build
 	swift build -c release --product carillon
 
-# After a failure the last lines repeat the failed tests, which are hard to find among thousands of lines. At most eight
-# tests run at the same time: each may have a Redis, a simulator and workers of its own, and on two cores more of them
-# would only cause timeouts. XCTest is off because no test uses it, and its "Executed 0 tests" would mislead.
 # CI builds once, so it needs no debug information and no files for the next build. Compiling each module as a whole takes
 # a quarter less CPU time; a developer's second build would take longer.
 ONCE := $(if $(CI),-debug-info-format none $(addprefix -Xswiftc ,-disable-batch-mode -wmo -no-emit-module-separately-wmo \
@@ -25,8 +22,7 @@ test: ## install missing packages, lint, build, and run every test
 	@deploy/install-dependencies test
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory -j 2 test-tools test-build
-	@set -o pipefail; swift test --skip-build $(ONCE) --parallel --experimental-maximum-parallelization-width 8 --disable-xctest 2>&1 \
-	  | tee .build/test.log || { grep -A 8 -E 'recorded an issue|error:' .build/test.log; tail -n 1 .build/test.log; exit 1; }
+	@.ci/run-tests $(ONCE)
 
 test-tools:
 	@deploy/install-foreign-clients

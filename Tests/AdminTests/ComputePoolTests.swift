@@ -1,6 +1,7 @@
 import Admin
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 /// The thread pool for long computations of requests.
@@ -113,7 +114,7 @@ import Testing
     block.release()
     #expect(await ended.first { _ in true } == true)
     // The only thread of the pool becomes free again.
-    while (try? await pool.run(for: "a", {})) == nil {}
+    try await poll(until: "the thread is free", every: .milliseconds(1)) { (try? await pool.run(for: "a", {})) != nil }
   }
 
   @Test("who has gone is not computed for")

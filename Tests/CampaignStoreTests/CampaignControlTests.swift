@@ -134,7 +134,9 @@ struct CampaignControlTests {
     // This worker has been silent for longer than any lease, so the command does not wait for it.
     try await world.command("ZADD", world.keys.workers, 1, "dead")
     async let confirmed = world.store.campaigns.controlEverywhere("a", .pause, lease: 60_000)
-    while try await world.store.campaigns.find("a")?.state != .paused { await nextPoll(milliseconds: 1) }
+    try await poll(until: "the campaign is paused", every: .milliseconds(1)) {
+      try await world.store.campaigns.find("a")?.state == .paused
+    }
     let epoch = try await world.store.campaigns.syncControl([], worker: "one", applied: nil).epoch
     // Reading the control does not confirm it. The worker has to apply it first.
     #expect(

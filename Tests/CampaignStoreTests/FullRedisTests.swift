@@ -130,8 +130,8 @@ struct FullRedisTests {
     try FileManager.default.createDirectory(
       atPath: world.server.folder.path("dump.rdb"), withIntermediateDirectories: false)
     _ = try? await world.server.command("bgsave")
-    while try await !world.server.command("info", "persistence").contains("rdb_last_bgsave_status:err") {
-      await nextPoll()
+    try await poll(until: "the snapshot has failed") {
+      try await world.server.command("info", "persistence").contains("rdb_last_bgsave_status:err")
     }
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.submit(world.job, as: world.campaign)

@@ -15,7 +15,9 @@ struct ReplicaTests {
     let store = CampaignStore(
       redis: client, keys: try #require(Keyspace(namespace: "copy", partitions: 4)), services: TestStore.services)
     try await store.open(creating: true)
-    while try await !replica.command("info", "replication").contains("master_link_status:up") { await nextPoll() }
+    try await poll(until: "the replica is linked") {
+      try await replica.command("info", "replication").contains("master_link_status:up")
+    }
 
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))

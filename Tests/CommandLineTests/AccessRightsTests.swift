@@ -235,9 +235,11 @@ import Testing
     environment["CARILLON_FAULT_STEP"] = nil
     let worker = try await ChildProcess.start(
       CarillonCommand.path, ["worker", "--name", "w1"], environment: environment)
-    while try await company.operate("hlen", "{carillon}:erasing") == "1", worker.exit == nil,
-      try await company.operate("acl", "log") == ""
-    { await nextPoll() }
+    try await poll(until: "the erasure is complete") {
+      if worker.exit != nil { return true }
+      if try await company.operate("hlen", "{carillon}:erasing") != "1" { return true }
+      return try await company.operate("acl", "log") != ""
+    }
     #expect(try await company.operate("acl", "log") == "")
     #expect(try await company.operate("xlen", "{carillon}:events") == "0")
     #expect(try await company.operate("xlen", "{carillon}:dead") == "0")

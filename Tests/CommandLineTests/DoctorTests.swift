@@ -32,7 +32,9 @@ struct DoctorTests {
     try await world.importDevices(50)
     let worker = try await world.start("worker", "--name", "ada")
     // Waits until the worker is listed and has published its report.
-    while try await server.command("hlen", "{\(world.namespace)}:reports") != "1" { await nextPoll() }
+    try await poll(until: "the worker has reported") {
+      try await server.command("hlen", "{\(world.namespace)}:reports") == "1"
+    }
     let before = try await server.command("info", "commandstats")
     let (exit, findings) = try await doctor(world)
     #expect(exit == .status(0), "\(problems(findings))")

@@ -74,7 +74,10 @@ struct ErasureProofTests {
     try await simulator.setLatency(milliseconds: 0)
     try await world.succeed("campaign", "watch", "during")
     // The other worker becomes the maintenance leader and completes the erasure of the killed command.
-    while try await server.command("hlen", "{\(world.namespace)}:erasing") != "0", heir.exit == nil { await nextPoll() }
+    try await poll(until: "the erasure is complete") {
+      if heir.exit != nil { return true }
+      return try await server.command("hlen", "{\(world.namespace)}:erasing") == "0"
+    }
 
     #expect(try found(in: await snapshot(of: server)) == [])
     for (id, targets) in [("during", Self.users), ("ended", 3)] {

@@ -13,18 +13,14 @@ struct ImportResumeTests {
       "devices.csv", "user,token,registeredAt,timezone\nbad,zz,,\n" + good.joined() + "bad,zz,,\n")
   }
 
-  /// Waits until Redis contains the position of an import.
-  private func checkpoint(of world: CarillonWorld) async throws {
-    while try await world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty { await nextPoll() }
-  }
-
   @Test func killedImportContinuesAtItsPosition() async throws {
     let world = try await CarillonWorld()
     let file = try file(in: world)
-    let import_ = try await world.start("devices", "import", file, "--json")
-    try await checkpoint(of: world)
-    import_.send(signal: SIGKILL)
-    #expect(await import_.waitForExit() == .signal(SIGKILL))
+    // The command kills itself in the middle of its work.
+    let killed = try await world.start(
+      ["devices", "import", file, "--json"], environment: ["CARILLON_FAULT_STEP": "20"])
+    #expect(await killed.waitForExit() == .signal(SIGKILL))
+    try #require(try await !world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty)
     let output = try await world.run("devices", "import", file, "--resume")
     output.expect(exit: 65, saying: "devices.csv: resuming at line ")
     // The killed run reported the first bad line.
@@ -42,11 +38,16 @@ struct ImportResumeTests {
   }
 
   @Test func interruptedImportNamesTheCommandToContinue() async throws {
-    let world = try await CarillonWorld()
+    let world = try await CarillonWorld(server: RedisServer.start())
     let file = try file(in: world)
+    // The first command creates the store. After that, the import begins with reads, and the server executes none of
+    // its writes until it has its signal.
+    try await world.succeed("segment", "import", "readers", "-", input: "u0\n")
+    try await world.server.command("client", "pause", "600000", "write")
     let import_ = try await world.start("devices", "import", file)
-    try await checkpoint(of: world)
+    try await poll(until: "the import catches SIGINT") { import_.catches(SIGINT) || import_.exit != nil }
     import_.send(signal: SIGINT)
+    try await world.server.command("client", "unpause")
     let hint = try #require(await import_.errorLine(containing: "--resume"))
     #expect(hint.contains("continue with: carillon devices import \(file) --resume"))
     #expect(hint.contains(" rows are imported"))

@@ -60,8 +60,8 @@ struct LogTests {
     first.send(signal: SIGKILL)
     await first.waitForExit()
     try await world.until("a") { $0.text("state") == "completed" }
-    while try await world.server.command("llen", "{\(world.namespace)}:registrations") != "0" {
-      _ = try await world.run("status")
+    try await poll(until: "the worker has taken in the registrations") {
+      try await world.server.command("llen", "{\(world.namespace)}:registrations") == "0"
     }
     second.send(signal: SIGTERM)
     await second.waitForExit()

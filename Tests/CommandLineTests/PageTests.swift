@@ -76,7 +76,9 @@ struct PageTests {
         try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job)
       }
       try await world.until("everybody") { $0.text("state") == "paused" }
-      while try await world.server.command("XLEN", "{\(world.namespace)}:dead") != "2" { await nextPoll() }
+      try await poll(until: "two jobs are dead") {
+        try await world.server.command("XLEN", "{\(world.namespace)}:dead") == "2"
+      }
       try await segment("later", 0..<50)
       try await world.submit("wrong-environment", audience: #"{"segment":"strangers"}"#, more: #","lane":"urgent""#)
       try await world.until("wrong-environment") { $0.text("state") == "paused" }

@@ -32,7 +32,9 @@ struct RedisTroubleTests {
     // A directory has the name of the snapshot file.
     try FileManager.default.createDirectory(atPath: server.folder.path("dump.rdb"), withIntermediateDirectories: false)
     try await server.command("bgsave")
-    while try await !server.command("info", "persistence").contains("rdb_last_bgsave_status:err") { await nextPoll() }
+    try await poll(until: "the snapshot has failed") {
+      try await server.command("info", "persistence").contains("rdb_last_bgsave_status:err")
+    }
     let output = try await submit(world)
     output.expect(exit: 69, saying: "Redis can't save its data and refuses writes", "usually the disk is full")
     // SIGTERM would not end Redis, because it has unsaved writes.
@@ -56,7 +58,9 @@ struct RedisTroubleTests {
     #expect(lonely.standardError.contains("0 of 1 replicas have confirmed the job 'a' within 5 s; it is enqueued"))
     #expect(lonely.standardError.contains("submitting it again is harmless"))
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
-    while try await !replica.command("info", "replication").contains("master_link_status:up") { await nextPoll() }
+    try await poll(until: "the replica is linked") {
+      try await replica.command("info", "replication").contains("master_link_status:up")
+    }
     let again = try await submit(world, "--replicas", "1")
     #expect(again.exit == .status(0) && again.standardOutput == "a\n")
     #expect(try await replica.command("llen", "{\(world.namespace)}:campaigns") == "1")

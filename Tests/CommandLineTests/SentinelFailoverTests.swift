@@ -17,10 +17,12 @@ import Testing
     try await world.submit("a")
     // The failover itself must not lose acknowledged data, so the test waits for the replicas.
     for server in redis.servers where server.port != redis.servers[0].port {
-      while try await server.command("exists", "{\(world.namespace)}:job:a") != "1" { await nextPoll() }
+      try await poll(until: "the replica has the job") {
+        try await server.command("exists", "{\(world.namespace)}:job:a") == "1"
+      }
     }
     let worker = try await world.start("worker", "--drain", "--name", "w")
-    while try await (simulator.counters().number("accepted") ?? 0) < 60 { await nextPoll() }
+    try await poll(until: "60 pushes are accepted") { try await simulator.counters().number("accepted") ?? 0 >= 60 }
     if isKilled { await redis.servers[0].kill(SIGKILL) } else { try await redis.failOver() }
     #expect(await worker.waitForExit() == .status(0))
     try await redis.awaitPrimary(otherThan: redis.servers[0])

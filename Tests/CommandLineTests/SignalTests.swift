@@ -61,19 +61,22 @@ import Testing
   /// - Returns: whether the program already handled its signals.
   private static func fire(_ shot: Shot, _ environment: [String: String]) async throws -> Bool {
     let command = try await ChildProcess.start(CarillonCommand.path, shot.arguments, environment: environment)
-    while !shot.isEarly, !command.handles(SIGTERM), command.exit == nil { await nextPoll(milliseconds: 5) }
-    await nextPoll(milliseconds: shot.moment)
+    if !shot.isEarly {
+      try await poll(until: "the command handles signals", every: .milliseconds(5)) {
+        command.handles(SIGTERM) || command.exit != nil
+      }
+    }
+    await elapse(.milliseconds(shot.moment))
     // SIGHUP ends a simulator, as it ends every program without a handler.
     let handles = command.handles(shot.signal) && (shot.signal != SIGHUP || shot.arguments[0] != "simulate")
     command.send(signal: shot.signal)
-    let began = ContinuousClock.now
     if shot.signal == SIGHUP {
       // SIGTERM ends a command that continues after SIGHUP.
-      await nextPoll(milliseconds: 50)
+      await elapse(.milliseconds(50))
       command.send(signal: SIGTERM)
     }
     // worker.deadline is 20 s. The rest is for a busy machine.
-    while command.exit == nil, ContinuousClock.now - began < .seconds(40) { await nextPoll() }
+    try? await poll(until: "the command ends", within: .seconds(40)) { command.exit != nil }
     let expected: [ChildProcess.Exit] = handles ? [.status(0)] : [.status(0), .signal(shot.signal)]
     if command.exit.map(expected.contains) != true {
       let end = command.exit.map { "\($0)" } ?? "not within its deadline"

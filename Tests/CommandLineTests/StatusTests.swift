@@ -35,7 +35,10 @@ struct StatusTests {
 
     try await world.server.command("lpush", "{\(world.namespace)}:campaigns", "no job")
     var dead = try await world.run("status")
-    while dead.exit == .status(0) { dead = try await world.run("status") }
+    try await poll(until: "the job is dead") {
+      dead = try await world.run("status")
+      return dead.exit != .status(0)
+    }
     #expect(dead.exit == .status(1))
     #expect(
       dead.standardOutput.contains(

@@ -90,7 +90,9 @@ struct SuppressionTests {
     try #require(end >= 0)
     let slow = try await world.start("suppression", "import", "news", pipe, "--replace")
     // The import has begun when it records new opt-outs.
-    while try await world.server.command("exists", "{\(world.namespace):0}:arrivals:~news") != "1" {}
+    try await poll(until: "the import has begun") {
+      try await world.server.command("exists", "{\(world.namespace):0}:arrivals:~news") == "1"
+    }
     try await world.succeed("suppression", "import", "news", "-", "--replace", input: "ben\n")
     #expect(write(end, "ada\n", 4) == 4)
     close(end)

@@ -35,12 +35,14 @@ struct UnreadLogTests {
     /// Reads until the output contains a text.
     func read(until text: String) async throws -> String {
       var said = ""
-      let deadline = ContinuousClock.now + .seconds(30)
       var buffer = [UInt8](repeating: 0, count: 65_536)
-      while !said.contains(text) {
-        guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for \(text)") }
-        let count = Glibc.read(descriptor, &buffer, buffer.count)
-        if count > 0 { said += String(decoding: buffer[..<count], as: UTF8.self) } else { await nextPoll() }
+      try await TestSupport.poll(until: "the output contains \(text)") {
+        var count = Glibc.read(descriptor, &buffer, buffer.count)
+        while count > 0 {
+          said += String(decoding: buffer[..<count], as: UTF8.self)
+          count = Glibc.read(descriptor, &buffer, buffer.count)
+        }
+        return said.contains(text)
       }
       return said
     }
@@ -57,8 +59,7 @@ struct UnreadLogTests {
 
   /// - Returns: how the command ended; `nil` if it did not end within a minute.
   private func exit(of child: ChildProcess) async -> ChildProcess.Exit? {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while child.exit == nil, ContinuousClock.now < deadline { await nextPoll() }
+    try? await poll(until: "the command ends", within: .seconds(60)) { child.exit != nil }
     return child.exit
   }
 
@@ -102,7 +103,7 @@ struct UnreadLogTests {
       arguments.append(URL(filePath: configuration).deletingLastPathComponent().path)
     }
     let command = try await start(arguments, into: pipe, environment: world.environment)
-    while !command.handles(SIGTERM), command.exit == nil { await nextPoll() }
+    try await poll(until: "the command handles signals") { command.handles(SIGTERM) || command.exit != nil }
     command.send(signal: SIGTERM)
     #expect(await exit(of: command) == .status(0))
     #expect(pipe.isFull)

@@ -126,8 +126,8 @@ struct WebhookTests {
         """)
     let worker = try await world.start("worker", "--name", "ada")
     // The webhook gets all events that come after its registration.
-    while try await world.server.command("hexists", "{\(world.namespace)}:webhooks", "ops") != "1" {
-      await nextPoll()
+    try await poll(until: "the webhook is registered") {
+      try await world.server.command("hexists", "{\(world.namespace)}:webhooks", "ops") == "1"
     }
     let later = ISO8601DateFormatter().string(from: .now + 86_400)
     try await world.submit("a")

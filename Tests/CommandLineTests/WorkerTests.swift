@@ -72,7 +72,9 @@ struct WorkerTests {
     let worker = try await world.start("worker", "--json")
     _ = try #require(await worker.errorLine(containing: #""event":"started""#))
     // Waits until the worker has inspected the server, which precedes the first heartbeat.
-    while try await server.command("zcard", "{\(world.namespace)}:workers") == "0" { await nextPoll() }
+    try await poll(until: "the worker is registered") {
+      try await server.command("zcard", "{\(world.namespace)}:workers") != "0"
+    }
     try await server.command("client", "kill", "type", "normal")
     #expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
     #expect(await worker.terminate() == .status(0))

@@ -108,7 +108,9 @@ import Testing
     // A producer that lost the answer repeats the command: no push is sent twice.
     let again = try await start(command, [id, user, token], settings)
     #expect(again.exit == .status(0), "\(again.standardError)")
-    while try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") != "0" { await nextPoll() }
+    try await poll(until: "the worker has taken in the job") {
+      try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") == "0"
+    }
     #expect(try await world.server.command("XLEN", "{\(world.namespace)}:dead") == "0")
     #expect(await worker.terminate() == .status(0))
   }
@@ -136,12 +138,14 @@ import Testing
     }
   }
 
-  /// Queries the user's devices repeatedly until the token is one of them. The command's run time is the polling
-  /// interval.
+  /// Queries the user's devices repeatedly until the token is one of them.
   private func registered(_ token: String, of user: String, in world: CarillonWorld) async throws -> JSONObject {
-    while true {
+    var device: JSONObject?
+    try await poll(until: "the device is registered") {
       let shown = try JSONObject(await world.succeed("devices", "show", user, "--json"))
-      if let device = shown.objects("devices")?.first(where: { $0.text("token") == token }) { return device }
+      device = shown.objects("devices")?.first { $0.text("token") == token }
+      return device != nil
     }
+    return try #require(device)
   }
 }

@@ -252,7 +252,7 @@ struct ConnectionPolicyTests {
     let harness = try await PoolHarness(
       engine: engine, streams: 60, knobs: SimulatorKnobs { $0.withheldShare = 1 }, policy: Self.policy())
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
-    while harness.pool.published.inFlight < 60 { await nextPoll(milliseconds: 5) }
+    try await poll(until: "60 pushes are in flight", every: .milliseconds(5)) { harness.pool.published.inFlight >= 60 }
     #expect(harness.pool.published.openings == 1)
     await harness.stop()
   }
@@ -285,7 +285,7 @@ struct ConnectionPolicyTests {
     for tag: UInt64 in 1...2 {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
       #expect(try await harness.completions.one().status == 200)
-      while harness.pool.published.open > 0 { await nextPoll(milliseconds: 5) }
+      try await poll(until: "the connection is closed", every: .milliseconds(5)) { harness.pool.published.open == 0 }
     }
     #expect((harness.pool.published.openings, harness.pool.published.failures) == (2, 0))
     await harness.stop()

@@ -209,7 +209,9 @@ struct EngineTests {
     let knobs = SimulatorKnobs { $0.latencyMilliseconds = 60_000 }
     await harness.simulator.set(knobs)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
-    while await harness.simulator.counters().received < 2 { await nextPoll(milliseconds: 1) }
+    try await poll(until: "two pushes are received", every: .milliseconds(1)) {
+      await harness.simulator.counters().received >= 2
+    }
     #expect(await harness.pool.drain(deadline: 1) == [])
     #expect(try await harness.completions.one().kind == .ambiguous)
     await harness.stop()

@@ -204,7 +204,7 @@ struct NativeEngineTests {
         connections: 1, reconnect: PoolHarness.hasty, engine: .native),
       credential: harness.credential, onCompletions: { completions.add($0) })
     pool.submit(PoolHarness.batch([1]), lane: 0)
-    while pool.published.failures < 3 { await nextPoll(milliseconds: 1) }
+    try await poll(until: "three connections have failed", every: .milliseconds(1)) { pool.published.failures >= 3 }
     _ = try folder.write("late.pem", harness.simulator.authorityPEM ?? "")
     #expect(try await completions.one().status == 200)
     _ = await pool.drain(deadline: 0)

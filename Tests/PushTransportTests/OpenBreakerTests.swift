@@ -28,7 +28,9 @@ struct OpenBreakerTests {
     await refuseAll(harness, after: 2000)
     let openings = harness.pool.published.openings
     harness.pool.submit(PoolHarness.batch(10_000..<40_000), lane: 0)
-    while !harness.pool.isBreakerOpen || harness.pool.published.inFlight > 0 { await nextPoll(milliseconds: 1) }
+    try await poll(until: "the breaker is open and no push is in flight", every: .milliseconds(1)) {
+      harness.pool.isBreakerOpen && harness.pool.published.inFlight == 0
+    }
     let counters = await harness.simulator.counters()
     let burnt = counters.reasons["ServiceUnavailable"] ?? 0
     #expect(counters.received == 2000 + burnt)
@@ -49,13 +51,13 @@ struct OpenBreakerTests {
     let harness = try await PoolHarness(engine: engine, breaker: .init(firstWait: 1_000_000, longestWait: 20_000_000))
     await refuseAll(harness, after: 500)
     harness.pool.submit(PoolHarness.batch(10_000..<11_000), lane: 0)
-    while harness.pool.published.breakerOpenings == 0 || harness.pool.published.inFlight > 1 {
-      await nextPoll(milliseconds: 1)
+    try await poll(until: "the breaker opens", every: .milliseconds(1)) {
+      harness.pool.published.breakerOpenings > 0 && harness.pool.published.inFlight <= 1
     }
     let before = await harness.simulator.counters().received
-    while await harness.simulator.counters().received < before + 5 {
+    try await poll(until: "five trial pushes are received", every: .milliseconds(1)) {
       #expect(harness.pool.published.inFlight <= 1)
-      await nextPoll(milliseconds: 1)
+      return await harness.simulator.counters().received >= before + 5
     }
     // The answer to a trial push resets the window to one push, however wide it was before.
     #expect(harness.pool.published.connections[0].window == 1)

@@ -22,10 +22,9 @@ import Testing
 
   /// Writes repeatedly until the write is acknowledged, whatever error occurs.
   private func write(_ client: RedisClient, _ key: String, _ value: String) async throws {
-    let deadline = ContinuousClock.now + .seconds(90)
-    while true {
-      if let reply = try? await client.command("SET", key, value), reply.error == nil { return }
-      try #require(ContinuousClock.now < deadline)
+    try await poll(until: "the write is acknowledged", every: .milliseconds(1)) {
+      guard let reply = try? await client.command("SET", key, value) else { return false }
+      return reply.error == nil
     }
   }
 
@@ -103,8 +102,9 @@ import Testing
     // This client would wait a minute for the server. Another client with a shorter timeout requests the map.
     let hanging = Task { try await client.command("SET", "foo", "lost") }
     let hasty = try self.client(cluster)
-    while try await cluster.owner(of: slot).port == old.port {
+    try await poll(until: "another server has the slot") {
       _ = try? await hasty.execute(pipeline(get: "foo"), timeout: .seconds(1), patience: .zero)
+      return try await cluster.owner(of: slot).port != old.port
     }
     try await write(hasty, "foo", "2")
     let error = await #expect(throws: RedisError.self) { try await hanging.value }
@@ -123,7 +123,9 @@ import Testing
     let slot = try await cluster.slot(of: "foo")
     let old = try await cluster.owner(of: slot)
     async let answer = blocked.command("BLMOVE", "{foo}from", "{foo}to", "LEFT", "RIGHT", 60)
-    while try await !old.command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
+    try await poll(until: "a client is blocked") {
+      try await old.command("info", "clients").contains("blocked_clients:1")
+    }
     try await cluster.failOver(old)
     #expect(try await client.command("SET", "foo", "2").string == "OK")
     // The blocking call continues at the new place of the list, or ends.
@@ -207,7 +209,7 @@ import Testing
     try await cluster.move(slot, to: added)
     #expect(try await client.command("SET", "foo", "2").string == "OK")
     #expect(try await added.command("get", "foo") == "2")
-    while try await client.sights().count < 4 { await nextPoll() }
+    try await poll(until: "the client knows four servers") { try await client.sights().count >= 4 }
     await client.close()
     await cluster.stop()
   }

@@ -39,7 +39,9 @@ import Testing
     }
     #expect(error?.code == .authentication || error?.code == .closed)
     try folder.writeSecret("password", "newer\n")
-    while (try? await client.command("ACL", "WHOAMI").get().string) != "app" {}
+    try await poll(until: "the new password is used", every: .milliseconds(1)) {
+      (try? await client.command("ACL", "WHOAMI").get().string) == "app"
+    }
     await client.close()
     await server.stop()
   }

@@ -29,7 +29,9 @@ import Testing
       pipeline.append("BLPOP", "nothing", 0)
       return try await client.execute(pipeline, timeout: .seconds(60))
     }
-    while try await !server.command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
+    try await poll(until: "a client is blocked") {
+      try await server.command("info", "clients").contains("blocked_clients:1")
+    }
     await server.kill(SIGKILL)
     let error = await #expect(throws: RedisError.self) { _ = try await blocked.value }
     #expect(error?.code == .closed && error?.mayHaveExecuted == true)

@@ -147,7 +147,9 @@ import Testing
       #expect(error?.code == .cancelled && error?.mayHaveExecuted == false)
       return answered
     }
-    while try await !server.command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
+    try await poll(until: "a client is blocked") {
+      try await server.command("info", "clients").contains("blocked_clients:1")
+    }
     blocked.cancel()
     try await server.command("rpush", "nothing", "late")
     #expect(try await blocked.value[0][1].string == "late")

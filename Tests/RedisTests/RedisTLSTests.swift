@@ -160,7 +160,9 @@ import Testing
     #expect(try await client.connectionNumber() > before)
 
     try await server.restart()
-    while try await client.execute(ping, patience: .seconds(60)).first?.string != "PONG" { await nextPoll() }
+    try await poll(until: "the server answers") {
+      try await client.execute(ping, patience: .seconds(60)).first?.string == "PONG"
+    }
     await client.close()
     await server.stop()
   }

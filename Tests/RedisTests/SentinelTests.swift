@@ -21,10 +21,9 @@ import Testing
 
   /// Writes repeatedly until the write is acknowledged, whatever error occurs.
   private func write(_ client: RedisClient, _ value: String) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while true {
-      if let reply = try? await client.command("SET", "key", value), reply.error == nil { return }
-      try #require(ContinuousClock.now < deadline)
+    try await poll(until: "the write is acknowledged", every: .milliseconds(1)) {
+      guard let reply = try? await client.command("SET", "key", value) else { return false }
+      return reply.error == nil
     }
   }
 
@@ -80,7 +79,9 @@ import Testing
     let (client, blocked) = (try client(world.url), try client(world.url))
     try await write(client, "1")
     async let answer = blocked.command("BLMOVE", "from", "to", "LEFT", "RIGHT", 60)
-    while try await !world.servers[0].command("info", "clients").contains("blocked_clients:1") { await nextPoll() }
+    try await poll(until: "a client is blocked") {
+      try await world.servers[0].command("info", "clients").contains("blocked_clients:1")
+    }
     try await world.failOver()
     try await world.awaitPrimary(otherThan: world.servers[0])
     // The blocking call neither waits a minute nor misses an element.
@@ -88,8 +89,9 @@ import Testing
     #expect(reply?.error != nil || reply == nil)
     try await write(client, "2")
     let now = try #require(try await world.primary())
-    while await (try? port(client)) != now.port { await nextPoll() }
-    while await (try? port(blocked)) != now.port { await nextPoll() }
+    for client in [client, blocked] {
+      try await poll(until: "the client uses the new primary") { await (try? port(client)) == now.port }
+    }
     for client in [client, blocked] { await client.close() }
     await world.stop()
   }
@@ -101,7 +103,7 @@ import Testing
     let before = try await client.connectionNumber()
     try await world.failOver()
     // Nothing is written, so no rejection can show the change.
-    while try await client.connectionNumber() == before { await nextPoll() }
+    try await poll(until: "the client reconnects") { try await client.connectionNumber() != before }
     #expect(try await port(client) != world.servers[0].port)
     await client.close()
     await world.stop()
@@ -120,7 +122,7 @@ import Testing
       SentinelOptions(timeout: .seconds(5), pollInterval: .milliseconds(100)))
     #expect(try await port(client) == old.port)
     // A call in flight at the change fails, like any call of a lost connection.
-    while await (try? port(client)) != new.port { await nextPoll() }
+    try await poll(until: "the client uses the new primary") { await (try? port(client)) == new.port }
     await client.close()
     for server in [old, new] { await server.stop() }
   }

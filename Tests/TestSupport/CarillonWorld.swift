@@ -194,15 +194,16 @@ public struct CarillonWorld: Sendable {
 
   /// Polls `campaign show` until a condition is true.
   public func until(_ id: String, _ condition: (JSONObject) -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
     var last = ""
-    while ContinuousClock.now < deadline {
-      let output = try await run("campaign", "show", id, "--json")
-      last = output.standardOutput + output.standardError
-      if output.exit == .status(0), condition(try JSONObject(output.standardOutput)) { return }
-      await nextPoll(milliseconds: 60)
+    do {
+      try await poll(until: "campaign \(id) meets the condition", every: .milliseconds(60)) {
+        let output = try await run("campaign", "show", id, "--json")
+        last = output.standardOutput + output.standardError
+        return try output.exit == .status(0) && condition(JSONObject(output.standardOutput))
+      }
+    } catch let error as TestSupportError {
+      throw TestSupportError("\(error): \(last)")
     }
-    throw TestSupportError("waited in vain for campaign \(id): \(last)")
   }
 }
 

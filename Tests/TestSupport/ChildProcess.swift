@@ -80,8 +80,14 @@ public final class ChildProcess: Sendable {
   }
 
   /// Waits until the program has ended.
+  ///
+  /// - Parameter limit: after this duration, or after the time limit of the test, the program gets SIGKILL, so that the
+  ///   test fails and the other tests can end. `nil` for a program that runs until others end it.
   @discardableResult
-  public func waitForExit() async -> Exit { await outcome.wait() }
+  public func waitForExit(within limit: Duration? = .seconds(1200)) async -> Exit {
+    guard let limit else { return await outcome.wait() }
+    return await kill(after: limit) { await outcome.wait() }
+  }
 
   /// How the program ended; `nil` while it runs.
   public var exit: Exit? { outcome.current }
@@ -97,16 +103,25 @@ public final class ChildProcess: Sendable {
 
   /// Waits for a line of standard output that contains `text`. Other lines are dropped.
   ///
-  /// - Returns: the line, or `nil` if the program ended without it.
+  /// - Returns: the line, or `nil` if the program ended without it. After 20 minutes, the program gets SIGKILL.
   public func line(containing text: String) async -> String? {
-    for await line in lines where line.contains(text) { return line }
-    return nil
+    await kill(after: .seconds(1200)) { await lines.first { $0.contains(text) } }
   }
 
   /// Does the same as ``line(containing:)`` for standard error.
   public func errorLine(containing text: String) async -> String? {
-    for await line in errorLines where line.contains(text) { return line }
-    return nil
+    await kill(after: .seconds(1200)) { await errorLines.first { $0.contains(text) } }
+  }
+
+  /// Waits for something that the end of the program ends too, and kills the program if the wait lasts too long.
+  private func kill<Value: Sendable>(after limit: Duration, _ wait: () async -> Value) async -> Value {
+    let outcome = outcome
+    let timer = DispatchSource.makeTimerSource(queue: .global())
+    timer.setEventHandler { outcome.send(SIGKILL) }
+    timer.schedule(deadline: .now() + .seconds(Int(limit.components.seconds)))
+    timer.activate()
+    defer { timer.cancel() }
+    return await withTaskCancellationHandler(operation: wait, onCancel: { outcome.send(SIGKILL) })
   }
 
   /// Reads a descriptor to its end and closes it.

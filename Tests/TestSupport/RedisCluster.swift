@@ -263,10 +263,6 @@ public actor RedisCluster {
 
   /// Polls until a condition is true.
   private func until(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(90)
-    while try await !condition() {
-      guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the cluster") }
-      await nextPoll()
-    }
+    try await poll(until: "the cluster is ready", condition)
   }
 }

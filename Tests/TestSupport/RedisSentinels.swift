@@ -153,10 +153,6 @@ public actor RedisSentinels {
   /// Polls until a condition is true.
   private func until(_ condition: () async throws -> Bool) async throws {
     // A sentinel whose clock has jumped makes no decisions for 30 seconds (sentinel.c, SENTINEL_TILT_PERIOD).
-    let deadline = ContinuousClock.now + .seconds(120)
-    while try await !condition() {
-      guard ContinuousClock.now < deadline else { throw TestSupportError("waited in vain for the sentinels") }
-      await nextPoll()
-    }
+    try await poll(until: "the sentinels are ready", condition)
   }
 }

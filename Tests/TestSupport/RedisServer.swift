@@ -186,10 +186,8 @@ public actor RedisServer {
       try await command("cluster", "addslotsrange", "0", "16383")
     }
     // A node needs one or two seconds until its cluster is usable (cluster.c, CLUSTER_WRITABLE_DELAY).
-    let deadline = ContinuousClock.now + .seconds(20)
-    while try await !command("cluster", "info").contains("cluster_state:ok") {
-      guard ContinuousClock.now < deadline else { throw TestSupportError("the cluster node did not come up") }
-      await nextPoll()
+    try await poll(until: "the cluster node is usable") {
+      try await command("cluster", "info").contains("cluster_state:ok")
     }
   }
 }

@@ -167,7 +167,7 @@ import Testing
     weak let reference = source
     source = nil
     // The task of the request may hold the last reference for a moment.
-    while reference != nil { await nextPoll(milliseconds: 1) }
+    try await poll(until: "the source is released", every: .milliseconds(1)) { reference == nil }
     clock.advance(clock.untilLastTimer)
     #expect(server.heads.count == 1)
   }

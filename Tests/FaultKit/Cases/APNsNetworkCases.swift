@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The network between workers and APNs fails, and APNs is healthy.
 enum APNsNetworkCases {
   static let all = [cut, halfOpen, blackhole, answersLost]

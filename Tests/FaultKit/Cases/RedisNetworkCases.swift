@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The network between workers and Redis fails, and Redis is healthy.
 enum RedisNetworkCases {
   static let all = [blackhole, cut, repliesLost, delay]

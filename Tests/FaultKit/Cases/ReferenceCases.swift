@@ -1,4 +1,5 @@
 import Redis
+import TestSupport
 
 /// Lists are hints. A reference that is duplicated or missing must do no harm.
 enum ReferenceCases {

@@ -46,7 +46,7 @@ public final class Stage: Sendable {
 
   /// Waits for a random time: the pace of injections.
   public func elapse(milliseconds: ClosedRange<Int>) async {
-    await FaultKit.elapse(.milliseconds(random(milliseconds)))
+    await TestSupport.elapse(.milliseconds(random(milliseconds)))
   }
 
   // MARK: Worlds

@@ -1,4 +1,5 @@
 import CampaignStore
+import TestSupport
 
 extension FaultWorld {
   /// Pushes a campaign like a producer and waits for its end.

@@ -1,4 +1,5 @@
 import Redis
+import TestSupport
 
 /// Measures the time from a worker's death until another worker has claimed its slices.
 ///

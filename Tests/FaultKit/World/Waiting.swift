@@ -1,4 +1,3 @@
-import Dispatch
 import TestSupport
 
 /// Waits until a condition is true.
@@ -37,13 +36,4 @@ public struct Hopeless: Error, CustomStringConvertible {
 
   /// - Parameter description: the reason.
   public init(_ description: String) { self.description = description }
-}
-
-/// Waits for a duration. Only for faults that *are* a duration, for the pace of injections, and between two checks.
-public func elapse(_ duration: Duration) async {
-  let (seconds, attoseconds) = duration.components
-  let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-  await withCheckedContinuation { continuation in
-    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { continuation.resume() }
-  }
 }

@@ -30,7 +30,7 @@ public final class WorkerProcess: Sendable {
     name: String, window: Int, process: ChildProcess, log: URL, mourn: @escaping @Sendable () async -> Void
   ) throws {
     ending = Task {
-      let exit = await process.waitForExit()
+      let exit = await process.waitForExit(within: nil)
       if exit == .signal(SIGKILL) { await mourn() }
       return exit
     }
@@ -81,8 +81,7 @@ public final class WorkerProcess: Sendable {
   public func ended() async -> ChildProcess.Exit {
     let exit = await ending.value
     // Another process may have inherited the pipe and keep it open, so the wait for the end of the log has a limit.
-    let deadline = ContinuousClock.now + .seconds(5)
-    while !heard.withLock({ $0.hasEnded }), ContinuousClock.now < deadline { await nextPoll() }
+    try? await poll(until: "the log ends", within: .seconds(5)) { heard.withLock { $0.hasEnded } }
     return exit
   }
 

@@ -2,7 +2,6 @@ import PushTransport
 import APNs
 import APNsSimulator
 import CampaignStore
-import Dispatch
 import PushCore
 import PushWorker
 import TestSupport
@@ -103,7 +102,7 @@ struct TwoAppRig {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
       if let end = try await rig.store.campaigns.find(id)?.times.finishedAt { return end }
-      await Self.elapse(milliseconds: 5)
+      await elapse(.milliseconds(5))
     }
     return nil
   }
@@ -116,19 +115,12 @@ struct TwoAppRig {
     while since.duration(to: .now) < .milliseconds(400), ContinuousClock.now < deadline {
       let received = await sick.received
       if received != last { (last, since) = (received, .now) }
-      await Self.elapse(milliseconds: 10)
+      await elapse(.milliseconds(10))
     }
   }
 
   /// Returns the outcomes of a campaign.
   func outcomes(of id: String) async throws -> [Outcome: Int] {
     try await rig.store.campaigns.show(id)?.counters.outcomes ?? [:]
-  }
-
-  /// Waits without the use of the processor, between two checks or to keep a pace.
-  static func elapse(milliseconds: Int) async {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { continuation.resume() }
-    }
   }
 }

@@ -169,16 +169,12 @@ struct WorkerRig {
     try await command("ZADD", "gates", "XX", "0", id)
   }
 
-  /// Repeats a check until it succeeds, for at most 60 s.
-  func until(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while try await !condition() {
-      guard ContinuousClock.now < deadline else { throw TimedOut() }
-      await nextPoll(milliseconds: 5)
-    }
+  /// Repeats a check until it succeeds.
+  func until(
+    fileID: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool
+  ) async throws {
+    try await poll(until: "the condition of \(fileID):\(line) is true", every: .milliseconds(5), condition)
   }
-
-  private struct TimedOut: Error {}
 
   func results(_ id: String) async throws -> [TargetResult] {
     var all: [TargetResult] = []

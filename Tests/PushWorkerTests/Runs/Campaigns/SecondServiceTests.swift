@@ -168,13 +168,15 @@ struct SecondServiceTests {
     let log = EventLog()
     let worker = rig.worker(log, drains: false)
     let run = Task { try await worker.run() }
-    try await Self.until { try await rig.store.campaigns.find("held")?.state == .paused }
+    try await poll(until: "the campaign is paused") { try await rig.store.campaigns.find("held")?.state == .paused }
     let record = try #require(try await rig.store.campaigns.show("held"))
     #expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("repair the bearer token") == true)
     #expect(record.counters.outcomes == [:], "nobody has failed of it")
     rig.credential.exchange("another")
     _ = try await rig.store.campaigns.control("held", .resume)
-    try await Self.until { try await rig.store.campaigns.find("held")?.state == .completed }
+    try await poll(until: "the campaign is completed") {
+      try await rig.store.campaigns.find("held")?.state == .completed
+    }
     #expect(try await rig.store.campaigns.show("held")?.counters.outcomes == [.accepted: 100])
     await worker.stop()
     try await run.value
@@ -187,13 +189,5 @@ struct SecondServiceTests {
       try CampaignJob.parse(Array(job.utf8), .known(["web": [TextService()]]))
     }
     #expect(error?.field == "text.payload.text" && error?.hint?.contains("text-missing") == true)
-  }
-
-  private static func until(_ condition: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while try await !condition() {
-      try #require(ContinuousClock.now < deadline)
-      await nextPoll(milliseconds: 5)
-    }
   }
 }

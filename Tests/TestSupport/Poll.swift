@@ -1,0 +1,36 @@
+import Dispatch
+
+/// Checks a condition repeatedly until it is true. Prefer to wait for a signal.
+///
+/// The condition must stay true. A test that polls for a passing state can miss it on a busy machine.
+///
+/// - Parameters:
+///   - what: description for the error message: "waited 300 s in vain until \(what)".
+///   - limit: limit of the wait. No test may depend on its value.
+///   - pause: time between two checks, longer than the check itself takes. Without it, polling would keep a core busy
+///     that the tested code needs: eight tests share two cores.
+///   - condition: its errors end the wait.
+/// - Throws: `TestSupportError` after the limit, `CancellationError` after the time limit of the test, and errors of the
+///   condition.
+public func poll(
+  until what: String, within limit: Duration = .seconds(300), every pause: Duration = .milliseconds(20),
+  _ condition: () async throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + limit
+  while try await !condition() {
+    try Task.checkCancellation()
+    guard ContinuousClock.now < deadline else {
+      throw TestSupportError("waited \(limit.components.seconds) s in vain until \(what)")
+    }
+    await elapse(pause)
+  }
+}
+
+/// Waits for a duration. Only for faults that *are* a duration, for the pace of injections, and between two checks.
+public func elapse(_ duration: Duration) async {
+  let (seconds, attoseconds) = duration.components
+  let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+  await withCheckedContinuation { continuation in
+    DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { continuation.resume() }
+  }
+}
