@@ -10,7 +10,7 @@ struct GoogleRequest {
   var bodyCount = 0
 
   /// The path without its query.
-  var resource: Substring { path.prefix { $0 != "?" } }
+  var resource: Substring { Substring(path.utf8.prefix { $0 != UInt8(ascii: "?") }) }
 }
 
 /// An answer to a request.

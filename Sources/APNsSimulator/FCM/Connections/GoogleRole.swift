@@ -26,6 +26,8 @@ final class GoogleRole: ServiceRole {
   private var exchanges: [Exchange] = []
   private var openCount = 0
   private var fields = HeaderFields()
+  /// The last date of an answer, and its text.
+  private var date: (seconds: Int64, text: String) = (.min, "")
   private(set) var requestCount = 0
   let lifetime: ConnectionLifetime
   /// The last stream that is processed; limited when GOAWAY is submitted.
@@ -146,10 +148,16 @@ final class GoogleRole: ServiceRole {
     lastAnswered = max(lastAnswered, stream.id)
     fields.removeAll()
     fields.add(":status", String(answer.status))
-    fields.add("date", HTTPDate.text(loop.googleTime))
+    fields.add("date", date(loop.googleTime))
     if answer.body != nil { fields.add("content-type", answer.contentType) }
     for (name, value) in answer.headers { fields.add(name, value) }
     try session.respond(to: stream, fields, body: answer.body)
+  }
+
+  /// Returns the text of a time. Makes it once a second.
+  private func date(_ seconds: Int64) -> String {
+    if seconds != date.seconds { date = (seconds, HTTPDate.text(seconds)) }
+    return date.text
   }
 
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode) {

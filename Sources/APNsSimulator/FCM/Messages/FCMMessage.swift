@@ -85,7 +85,7 @@ struct FCMMessage: Equatable {
 
   private static func target(of message: JSONTree) throws -> Target {
     let names = ["fid", "token", "topic", "condition"]
-    let targets = message.members.filter { names.contains($0.name) && $0.value != .null }
+    let targets = message.members.filter { names.contains($0.name) && !$0.value.isNull }
     guard let first = targets.first, let text = first.value.text, !text.isEmpty else {
       throw invalid("Recipient of the message is not set.", "message")
     }
@@ -122,8 +122,10 @@ struct FCMMessage: Equatable {
     (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
   }
 
+  private static let topicSigns = Array("-_.~%".utf8)
+
   private static func isTopic(_ text: String) -> Bool {
-    text.utf8.allSatisfy { isLetterOrDigit($0) || Array("-_.~%".utf8).contains($0) }
+    text.utf8.allSatisfy { isLetterOrDigit($0) || topicSigns.contains($0) }
   }
 
   /// Returns whether a text has the form `'a' in topics && ('b' in topics || !('c' in topics))`.
@@ -211,19 +213,24 @@ struct FCMMessage: Equatable {
   }
 
   private static func checkLabels(_ message: JSONTree) throws {
-    let parts: [(String, JSONTree?)] =
-      [("message", message)]
-      + [("android", "android"), ("android_v2", "androidV2"), ("apns", "apns"), ("webpush", "webpush")].map {
-        ("message.\($0.0)", message.member($0.0, or: $0.1))
-      }
-    for (path, part) in parts {
-      let options = part?.member("fcm_options", or: "fcmOptions")
-      guard let label = options?.member("analytics_label", or: "analyticsLabel")?.text else { continue }
-      guard (1...50).contains(label.utf8.count), isTopic(label) else {
-        throw invalid("Invalid analytics label: \(label)", "\(path).fcm_options.analytics_label")
-      }
+    try checkLabel(message, "message")
+    for (name, camelName) in labelled {
+      if let part = message.member(name, or: camelName) { try checkLabel(part, "message.\(name)") }
     }
   }
+
+  private static func checkLabel(_ part: JSONTree, _ path: @autoclosure () -> String) throws {
+    let options = part.member("fcm_options", or: "fcmOptions")
+    guard let label = options?.member("analytics_label", or: "analyticsLabel")?.text else { return }
+    guard (1...50).contains(label.utf8.count), isTopic(label) else {
+      throw invalid("Invalid analytics label: \(label)", "\(path()).fcm_options.analytics_label")
+    }
+  }
+
+  /// The parts of a message that may have a label, with both spellings of their names.
+  private static let labelled = [
+    ("android", "android"), ("android_v2", "androidV2"), ("apns", "apns"), ("webpush", "webpush"),
+  ]
 
   private static func checkWeb(_ web: JSONTree?) throws {
     let headers = web?.member("headers")?.members ?? []

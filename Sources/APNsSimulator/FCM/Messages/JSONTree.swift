@@ -22,10 +22,12 @@ indirect enum JSONTree: Equatable, Sendable {
   /// Returns the member with one of two spellings; `nil` if it is missing or null.
   func member(_ name: String, or other: String? = nil) -> JSONTree? {
     guard case .object(let members) = self,
-      let found = members.first(where: { $0.name == name || $0.name == other }), found.value != .null
+      let found = members.first(where: { $0.name == name || $0.name == other }), !found.value.isNull
     else { return nil }
     return found.value
   }
+
+  var isNull: Bool { if case .null = self { true } else { false } }
 
   /// The text of a string; `nil` for another value.
   var text: String? { if case .string(let text) = self { text } else { nil } }
@@ -72,6 +74,10 @@ indirect enum JSONTree: Equatable, Sendable {
 
   /// Returns the text in quotation marks, with escapes (RFC 8259 section 7).
   static func quoted(_ text: String) -> String {
+    // Most texts need no escapes.
+    if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+      return "\"" + text + "\""
+    }
     var result = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

@@ -47,7 +47,9 @@ struct SendEndpoint: GoogleEndpoint {
   // MARK: Path and authorization
 
   private static func project(of request: GoogleRequest) throws(Rejection) -> String {
-    let parts = request.resource.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = request.resource.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+      Substring($0)
+    }
     guard parts.count == 5, parts[0].isEmpty, parts[1] == "v1", parts[2] == "projects", !parts[3].isEmpty,
       parts[4] == "messages:send"
     else { throw Rejection(.unknownPath) }
@@ -56,9 +58,9 @@ struct SendEndpoint: GoogleEndpoint {
   }
 
   private func authorize(_ request: GoogleRequest, for project: String, by loop: LoopState) throws(Rejection) {
-    let parts = (request.authorization ?? "").split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw Rejection(.credentialsMissing) }
-    guard let grant = state.tokens.grant(of: String(parts[1])) else { throw Rejection(.accessTokenInvalid) }
+    let parts = (request.authorization ?? "").utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+    guard parts.count == 2, Substring(parts[0]).lowercased() == "bearer" else { throw Rejection(.credentialsMissing) }
+    guard let grant = state.tokens.grant(of: String(Substring(parts[1]))) else { throw Rejection(.accessTokenInvalid) }
     guard grant.expiresAt > loop.googleTime else { throw Rejection(.accessTokenExpired) }
     guard grant.hasScope else { throw Rejection(.scopeMissing) }
     guard state.accounts.contains(where: { $0.projectID == project }) else { throw Rejection(.unknownProject) }

@@ -7,6 +7,14 @@ struct TypeCheck {
   }
 
   private(set) var violations: [Violation] = []
+  /// The way to the present field. Its text is made only for a violation.
+  private var path: [Step] = []
+
+  /// A step from a value to a value within it.
+  private enum Step {
+    case field(String)
+    case index(Int)
+  }
 
   /// - Parameter request: the value of the whole body.
   init(_ request: JSONTree) {
@@ -14,72 +22,87 @@ struct TypeCheck {
       violations = [Violation(field: "", description: "Invalid JSON payload received. Root element must be a message.")]
       return
     }
-    check(members, by: MessageSchema.request, at: "")
+    check(members, by: MessageSchema.request)
   }
 
-  private mutating func check(_ members: [JSONTree.Member], by fields: [MessageSchema.Field], at path: String) {
+  private mutating func check(_ members: [JSONTree.Member], by fields: [MessageSchema.Field]) {
     for member in members {
       guard let field = fields.first(where: { $0.name == member.name || $0.camelName == member.name }) else {
-        let place = path.isEmpty ? "" : " at '\(path)'"
-        fail(path, "Invalid JSON payload received. Unknown name \"\(member.name)\"\(place): Cannot find field.")
+        let place = path.isEmpty ? "" : " at '\(Self.text(path))'"
+        fail("Invalid JSON payload received. Unknown name \"\(member.name)\"\(place): Cannot find field.")
         continue
       }
-      check(member.value, field.kind, at: path.isEmpty ? field.name : "\(path).\(field.name)")
+      check(member.value, field.kind, at: .field(field.name))
     }
   }
 
-  private mutating func check(_ value: JSONTree, _ kind: MessageSchema.Kind, at path: String) {
-    if value == .null { return }
+  private mutating func check(_ value: JSONTree, _ kind: MessageSchema.Kind, at step: Step) {
+    path.append(step)
+    check(value, kind)
+    path.removeLast()
+  }
+
+  private mutating func check(_ value: JSONTree, _ kind: MessageSchema.Kind) {
+    if value.isNull { return }
     switch kind {
     case .list(let element):
       // The proto3 JSON parser of Google also takes a single value for a list of one.
-      guard case .array(let values) = value else { return check(value, element, at: path) }
-      for (index, value) in values.enumerated() { check(value, element, at: "\(path)[\(index)]") }
+      guard case .array(let values) = value else { return check(value, element) }
+      for (index, value) in values.enumerated() { check(value, element, at: .index(index)) }
     case .group(let fields):
-      guard case .object(let members) = value else { return wrong(value, at: path, type: nil) }
-      check(members, by: fields, at: path)
-    case .anyObject: if case .object = value {} else { wrong(value, at: path, type: nil) }
+      guard case .object(let members) = value else { return wrong(value, type: nil) }
+      check(members, by: fields)
+    case .anyObject: if case .object = value {} else { wrong(value, type: nil) }
     case .textMap:
-      guard case .object(let members) = value else { return wrong(value, at: path, type: nil) }
+      guard case .object(let members) = value else { return wrong(value, type: nil) }
       for (index, member) in members.enumerated() {
-        check(member.value, .text, at: "\(path)[\(index)].value")
+        path.append(.index(index))
+        check(member.value, .text, at: .field("value"))
+        path.removeLast()
       }
-    case .text: if value.text == nil { wrong(value, at: path, type: "TYPE_STRING") }
-    case .flag: if case .bool = value {} else { wrong(value, at: path, type: "TYPE_BOOL") }
-    case .integer: if Self.digits(value).flatMap({ Int32($0) }) == nil { wrong(value, at: path, type: "TYPE_INT32") }
-    case .number: if Self.digits(value).flatMap({ Double($0) }) == nil { wrong(value, at: path, type: "TYPE_FLOAT") }
+    case .text: if case .string = value {} else { wrong(value, type: "TYPE_STRING") }
+    case .flag: if case .bool = value {} else { wrong(value, type: "TYPE_BOOL") }
+    case .integer: if Self.digits(value).flatMap({ Int32($0) }) == nil { wrong(value, type: "TYPE_INT32") }
+    case .number: if Self.digits(value).flatMap({ Double($0) }) == nil { wrong(value, type: "TYPE_FLOAT") }
     case .duration:
-      if Self.milliseconds(value.text) == nil {
-        wrong(value, at: path, type: "type.googleapis.com/google.protobuf.Duration")
-      }
+      if Self.milliseconds(value.text) == nil { wrong(value, type: "type.googleapis.com/google.protobuf.Duration") }
     case .timestamp:
-      if !Self.isTimestamp(value.text) { wrong(value, at: path, type: "type.googleapis.com/google.protobuf.Timestamp") }
+      if !Self.isTimestamp(value.text) { wrong(value, type: "type.googleapis.com/google.protobuf.Timestamp") }
     case .choice(let type, let words):
       // FCM also accepts the words in lower case, and an enumeration's number.
-      if let text = value.text, words.contains(text.uppercased()) { return }
+      if let text = value.text, words.contains(text) || words.contains(text.uppercased()) { return }
       if case .number(let digits) = value, let number = Int(digits), words.indices.contains(number) { return }
-      wrong(value, at: path, type: type)
+      wrong(value, type: type)
     }
   }
 
-  private mutating func wrong(_ value: JSONTree, at path: String, type: String?) {
-    let place = "Invalid value at '\(path)'" + (type.map { " (\($0))" } ?? "")
+  private mutating func wrong(_ value: JSONTree, type: String?) {
+    let field = Self.text(path)
+    let place = "Invalid value at '\(field)'" + (type.map { " (\($0))" } ?? "")
     switch value {
     case .array:
       fail(
-        path,
-        "Invalid JSON payload received. Unknown name \"\(Self.last(path))\" at "
-          + "'\(Self.parent(path))': Proto field is not repeating, cannot start list.")
-    case .object: fail(path, "\(place), Starting an object on a scalar field")
-    case .string(let text): fail(path, "\(place), \(JSONTree.quoted(text))")
-    case .number(let digits): fail(path, "\(place), \(digits)")
-    case .bool(let flag): fail(path, "\(place), \(flag)")
+        "Invalid JSON payload received. Unknown name \"\(Self.last(field))\" at "
+          + "'\(Self.parent(field))': Proto field is not repeating, cannot start list.")
+    case .object: fail("\(place), Starting an object on a scalar field")
+    case .string(let text): fail("\(place), \(JSONTree.quoted(text))")
+    case .number(let digits): fail("\(place), \(digits)")
+    case .bool(let flag): fail("\(place), \(flag)")
     case .null: break
     }
   }
 
-  private mutating func fail(_ field: String, _ description: String) {
-    violations.append(Violation(field: field, description: description))
+  private mutating func fail(_ description: String) {
+    violations.append(Violation(field: Self.text(path), description: description))
+  }
+
+  private static func text(_ path: [Step]) -> String {
+    path.reduce(into: "") { text, step in
+      switch step {
+      case .field(let name): text += text.isEmpty ? name : ".\(name)"
+      case .index(let index): text += "[\(index)]"
+      }
+    }
   }
 
   private static func last(_ path: String) -> Substring { path.split(separator: ".").last ?? "" }
