@@ -42,7 +42,7 @@ struct DeparturesPart: BenchPart {
       "w", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
     let store = redis.store
     // The send time is a whole second, like local times.
-    let delay = Self.patience * max(1, Double(devices.count) / 200_000)
+    let delay = Self.patience * max(1, Double(devices.count) / 100_000)
     let due = (WallClock.now + delay).rounded(.up)
     var job = CampaignRun.job("campaign")
     job.removeLast()
