@@ -6,7 +6,7 @@ internal import CNghttp2
 /// nghttp2's HPACK decoder decodes the block (nghttp2_hd_inflate_hd2(3)).
 final class AnswerFields {
   /// The content of a block.
-  struct Content {
+  struct Content: Equatable {
     /// 0 without a status.
     var status: UInt16 = 0
     /// Seconds of a `retry-after` field; 0 without one. Read only in answers with status 429 or 5xx.
@@ -31,6 +31,9 @@ final class AnswerFields {
   private(set) var content = Content()
   private let inflater: OpaquePointer
   private let blocks = SessionMemory()
+  private var last = LastBlock()
+  /// Whether the next piece is the first one of its block.
+  private var isAtStart = true
   /// Allocation functions for nghttp2, which stores a pointer to them (hd_context_init in nghttp2_hd.c).
   private let functions: UnsafeMutablePointer<nghttp2_mem>
 
@@ -52,14 +55,22 @@ final class AnswerFields {
     functions.deallocate()
   }
 
-  /// Begins a new block.
-  func begin() { content = Content() }
-
-  /// Reads a piece of the block.
+  /// Reads a piece of a header block. After the last piece, ``content`` is the content of the block.
   ///
   /// - Parameter isLast: whether this is the last piece of the block.
   /// - Returns: `false` if the bytes are not HPACK. If so, the connection must be closed (RFC 9113 section 4.3).
   func read(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
+    let isWhole = isAtStart && isLast
+    if isWhole, last.equals(bytes) { return true }
+    last.remove()
+    if isAtStart { content = Content() }
+    isAtStart = isLast
+    guard decode(bytes, isLast: isLast) else { return false }
+    if isWhole { last.store(bytes) }
+    return true
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
     var next = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
     var left = bytes.count
     var field = nghttp2_nv()

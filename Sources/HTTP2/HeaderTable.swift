@@ -7,6 +7,10 @@ struct HeaderTable {
     var name: [UInt8]
     var value: [UInt8]
 
+    init(name: [UInt8], value: [UInt8]) { (self.name, self.value) = (name, value) }
+
+    init(_ name: String, _ value: String) { self.init(name: Array(name.utf8), value: Array(value.utf8)) }
+
     /// Size of the entry in bytes (RFC 7541 section 4.1).
     var size: Int { name.count + value.count + 32 }
   }
@@ -17,7 +21,7 @@ struct HeaderTable {
   private static let staticCount = 61
   /// Names of the static table that requests use, except those in ``RequestHeaderBlock``.
   private static let staticNames: [(name: String, index: Int)] = [
-    (":authority", 1), ("accept", 19), ("authorization", 23), ("content-type", 31), ("user-agent", 58),
+    (":authority", 1), (":path", 4), ("accept", 19), ("authorization", 23), ("content-type", 31), ("user-agent", 58),
   ]
 
   /// The entries, oldest first.

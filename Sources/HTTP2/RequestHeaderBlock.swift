@@ -1,8 +1,9 @@
 /// Encoder of the header blocks of one connection. It encodes the fields of a template once, and the path and the
 /// identifier for each request.
 ///
-/// As Apple recommends ("Sending notification requests to APNs"), all fields are indexed except the path. Only the
-/// first identifier of a connection is indexed, so that later identifiers can refer to its name.
+/// As Apple recommends ("Sending notification requests to APNs"), all fields are indexed except a path that differs
+/// between requests. Only the first identifier of a connection is indexed, so that later identifiers can refer to its
+/// name.
 ///
 /// This is a class with unmanaged memory for the encoded bytes, for the same reason as ``RequestTable``.
 final class RequestHeaderBlock {
@@ -12,7 +13,7 @@ final class RequestHeaderBlock {
   /// Whether the encoding can be used for another request: the table has not changed and contains the block's entries.
   private var isGood = false
   /// The encoded bytes before the length of the path, followed by the bytes between the path and the length of the
-  /// identifier.
+  /// identifier. A constant path is in the first part.
   private let memory: UnsafeMutableRawBufferPointer
   private var startCount = 0
   private var middleCount = 0
@@ -46,9 +47,9 @@ final class RequestHeaderBlock {
     var middle: [UInt8] = []
     table.begin(&start)
     start += Self.opening
-    table.append(template.fields[0], to: &start)
-    start.append(Self.pathName)
-    for field in template.fields.dropFirst() { table.append(field, to: &middle) }
+    table.append(template.authority, to: &start)
+    if let path = template.constantPath { table.append(path, to: &start) } else { start.append(Self.pathName) }
+    for field in template.fields { table.append(field, to: &middle) }
     indexesIdentifier = template.identifierName.map { table.appendName(ofLiteral: $0, to: &middle) } ?? false
     isGood = table.changes == before && !indexesIdentifier
     // Each of the two lengths needs at most three bytes.
@@ -63,7 +64,9 @@ final class RequestHeaderBlock {
   /// Writes the prepared block, with the template's path and identifier.
   func write(_ template: RequestTemplate, to next: inout UnsafeMutableRawPointer) {
     Self.copy(UnsafeRawBufferPointer(start: memory.baseAddress, count: startCount), to: &next)
-    Self.spell(UnsafeRawBufferPointer(start: template.path.baseAddress, count: template.pathCount), to: &next)
+    if template.constantPath == nil {
+      Self.spell(UnsafeRawBufferPointer(start: template.path.baseAddress, count: template.pathCount), to: &next)
+    }
     Self.copy(UnsafeRawBufferPointer(start: memory.baseAddress.map { $0 + startCount }, count: middleCount), to: &next)
     if !template.identifier.isEmpty { Self.spell(UnsafeRawBufferPointer(template.identifier), to: &next) }
     guard indexesIdentifier, let name = template.identifierName else { return }

@@ -141,7 +141,6 @@ extension RequestSession {
     blockStream = header.stream
     blockEndsStream = header.has(FrameHeader.Flag.endStream)
     (blockSize, blockFrames) = (0, 0)
-    answers.begin()
     try takeBlock(block, isLast: header.has(FrameHeader.Flag.endHeaders))
   }
 

@@ -288,11 +288,15 @@ import Testing
       let token = "bearer x" + String(repeating: "t", count: Int.random(in: 0..<300, using: &random) / 100 * 100)
       let path = "/3/device/" + String(repeating: "a", count: Int.random(in: 0..<300, using: &random))
       let identifier = "\(tag % 10)xyz"
+      let isConstant = Bool.random(using: &random)
       let template = RequestTemplate(
-        authority: "h", path: "/", pathCapacity: 400, fields: [("authorization", token), ("apns-topic", topic)],
+        authority: "h", path: isConstant ? path : "/", pathCapacity: isConstant ? nil : 400,
+        fields: [("authorization", token), ("apns-topic", topic)],
         identifier: Bool.random(using: &random) ? "apns-id" : nil, identifierCount: 4)
-      template.path.copyBytes(from: path.utf8)
-      template.pathCount = path.utf8.count
+      if !isConstant {
+        template.path.copyBytes(from: path.utf8)
+        template.pathCount = path.utf8.count
+      }
       template.identifier.copyBytes(from: template.identifierName == nil ? [] : Array(identifier.utf8))
       let body = [UInt8](repeating: UInt8(tag & 255), count: Int.random(in: 0..<3000, using: &random))
       try body.withUnsafeBytes { try pair.client.open(template, body: $0, tag: UInt64(tag), mark: 0, now: 0) }

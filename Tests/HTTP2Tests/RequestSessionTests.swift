@@ -29,6 +29,34 @@ import Testing
     #expect(pair.client.output.count < 45)
   }
 
+  /// A constant path is indexed with the other fields. With a table of 0 bytes, every request contains it in full.
+  @Test(arguments: [4096, 0])
+  func constantPathArrives(tableSize: UInt32) throws {
+    var settings = HTTP2Settings()
+    settings.headerTableSize = tableSize
+    let pair = try RequestPair(serverSettings: settings)
+    try pair.exchange()
+    let path = "/v1/projects/news/messages:send"
+    let template = RequestTemplate(
+      authority: "fcm.googleapis.com", path: path, pathCapacity: nil, fields: [("content-type", "application/json")],
+      identifier: nil, identifierCount: 0)
+    var sizes: [Int] = []
+    for tag in 0..<3 {
+      try [].withUnsafeBytes { try pair.client.open(template, body: $0, tag: UInt64(tag), mark: 0, now: 0) }
+      sizes.append(pair.client.output.count)
+      try pair.up()
+    }
+    for stream in pair.log.order {
+      #expect(
+        pair.log.messages[stream]?.fields == [
+          ":method=POST", ":scheme=https", ":authority=fcm.googleapis.com", ":path=\(path)",
+          "content-type=application/json",
+        ])
+    }
+    // The frame header and five indexed fields.
+    if tableSize > 0 { #expect(sizes[2] == 14) } else { #expect(sizes[2] > path.utf8.count) }
+  }
+
   /// With a table of 0 bytes, every request contains all its fields in full.
   @Test(arguments: [4096, 0])
   func authorizationArrivesWhateverTheSizeOfTheTable(tableSize: UInt32) throws {

@@ -15,11 +15,12 @@ final class PushTemplate {
   init(_ request: PushRequest, authorization: PushAuthorization, endpoint: PushEndpoint) {
     self.request = request
     generation = authorization.generation
-    prefix = request.path.utf8.count
+    let prefix = request.path.utf8.count
+    self.prefix = prefix
     let authority = Authority(url: endpoint.url, scheme: "https", defaultPort: 443)
     template = RequestTemplate(
       authority: authority?.text ?? "", path: request.path,
-      pathCapacity: prefix + 2 * (request.tokenInPath ?? 0),
+      pathCapacity: request.tokenInPath.map { prefix + 2 * $0 },
       fields: request.lines(authorization).map { (name: $0.name, value: $0.value) }, identifier: request.identifier,
       identifierCount: UUIDText.count)
   }

@@ -1,0 +1,72 @@
+/// Copy of the last header block, if the decoder's dynamic table was the same before and after it. The same bytes then
+/// have the same meaning again, so they need not be decoded. Services often repeat the block of an accepted push.
+struct LastBlock: ~Copyable {
+  /// Size of the largest block that is stored, in bytes. If a service repeats its blocks, most of their fields are
+  /// indexed, with one or two bytes each.
+  private static let largest = 256
+
+  private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: largest, alignment: 8)
+  /// Number of used bytes of `memory`; 0 if no block is stored.
+  private var count = 0
+
+  deinit { memory.deallocate() }
+
+  /// Stores a block that was decoded without an error, if it may be reused.
+  mutating func store(_ block: UnsafeRawBufferPointer) {
+    guard block.count <= Self.largest, Self.leavesTableUnchanged(block) else { return count = 0 }
+    memory.copyMemory(from: block)
+    count = block.count
+  }
+
+  /// Removes the block. Required before the decoder reads other bytes.
+  mutating func remove() { count = 0 }
+
+  func equals(_ block: UnsafeRawBufferPointer) -> Bool {
+    guard count == block.count, count > 0 else { return false }
+    return memory.prefix(count).elementsEqual(block)
+  }
+
+  /// Returns whether a block contains only indexed fields and literals without indexing. A literal with incremental
+  /// indexing and a size update change the table (RFC 7541 section 6).
+  private static func leavesTableUnchanged(_ block: UnsafeRawBufferPointer) -> Bool {
+    var next = 0
+    while next < block.count {
+      switch block[next] {
+      case 0x80...:
+        guard integer(block, &next, prefix: 7) != nil else { return false }
+      case 0x20...: return false
+      default:
+        guard let name = integer(block, &next, prefix: 4) else { return false }
+        if name == 0 {
+          guard skipString(block, &next) else { return false }
+        }
+        guard skipString(block, &next) else { return false }
+      }
+    }
+    return true
+  }
+
+  private static func skipString(_ block: UnsafeRawBufferPointer, _ next: inout Int) -> Bool {
+    guard let length = integer(block, &next, prefix: 7) else { return false }
+    next += length
+    return next <= block.count
+  }
+
+  /// Reads an integer (RFC 7541 section 5.1); `nil` for a number of more than three bytes, and after the end of the
+  /// block.
+  private static func integer(_ block: UnsafeRawBufferPointer, _ next: inout Int, prefix: Int) -> Int? {
+    guard next < block.count else { return nil }
+    let most = 1 << prefix - 1
+    var value = Int(block[next]) & most
+    next += 1
+    guard value == most else { return value }
+    for shift in [0, 7] {
+      guard next < block.count else { return nil }
+      let byte = Int(block[next])
+      next += 1
+      value += byte & 127 << shift
+      if byte < 128 { return value }
+    }
+    return nil
+  }
+}
