@@ -10,8 +10,9 @@ public enum EventList: String, CaseIterable, Sendable {
 
 /// Events, in the order in which they were pushed.
 extension Registry {
-  /// Largest number of events in a page; usually 250 kB.
-  private static let eventPage = 1000
+  /// Largest number of events in a page; usually 1 MB. A script call has the events of a page about one partition, so a
+  /// small page needs almost one call for each event.
+  private static let eventPage = 4000
 
   /// An event that can't be applied.
   public struct DeadEvent: Sendable {
