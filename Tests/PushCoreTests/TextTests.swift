@@ -1,6 +1,8 @@
 import APNs
-import PushCore
+import TestSupport
 import Testing
+
+@testable import PushCore
 
 struct DurationTextTests {
   @Test(arguments: [
@@ -90,6 +92,22 @@ struct NearestTests {
   ])
   func nearestNameIsFound(name: String, match: String?) {
     #expect(Nearest.match(name, among: known) == match)
+  }
+
+  /// The search skips names whose length differs too much from the wanted one.
+  @Test func noNameIsNearerThanTheMatch() {
+    var random = Seed("names")
+    for _ in 0..<1000 {
+      let words = (0..<8).map { _ in
+        (0..<Int.random(in: 1...9, using: &random)).map { _ in UInt8.random(in: 97...99, using: &random) }
+      }
+      let name = words[0]
+      let names = words.dropFirst().map { String(decoding: $0, as: UTF8.self) }
+      let distances = words.dropFirst().map { Nearest.distance(name, $0) }
+      let nearest = zip(distances, names).min { $0 < $1 }
+      let match = Nearest.match(String(decoding: name, as: UTF8.self), among: names)
+      #expect(match == nearest.flatMap { $0.0 <= max(1, name.count / 3) ? $0.1 : nil }, "\(words)")
+    }
   }
 
   @Test func allNamesAreListedIfNoneIsNear() {

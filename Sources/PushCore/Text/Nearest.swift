@@ -16,13 +16,17 @@ public enum Nearest {
   ) -> String? {
     guard !name.isEmpty, name.utf8.count <= longestName else { return nil }
     let wanted = Array(name.lowercased().utf8)
+    let limit = min(most, max(1, wanted.count / 3))
     var best: (name: String, distance: Int)?
     for candidate in known {
-      let distance = Self.distance(wanted, Array(candidate.lowercased().utf8))
+      let letters = Array(candidate.lowercased().utf8)
+      // The distance is at least the difference of the lengths.
+      guard abs(letters.count - wanted.count) <= min(limit, best?.distance ?? .max) else { continue }
+      let distance = Self.distance(wanted, letters)
       if let best, (best.distance, best.name) <= (distance, candidate) { continue }
       best = (candidate, distance)
     }
-    guard let best, best.distance <= min(most, max(1, wanted.count / 3)) else { return nil }
+    guard let best, best.distance <= limit else { return nil }
     return best.name
   }
 

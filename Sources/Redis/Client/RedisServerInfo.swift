@@ -16,9 +16,10 @@ public struct RedisServerInfo: Sendable {
   /// Parses the text of `INFO`; unknown lines are kept in ``fields``.
   public init(parsing text: String) {
     var fields: [String: String] = [:]
-    for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
-      guard let colon = line.firstIndex(of: ":") else { continue }
-      fields[String(line[..<colon])] = String(line[line.index(after: colon)...])
+    let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") }
+    for line in Array(text.utf8).split(whereSeparator: isEnd) where line.first != UInt8(ascii: "#") {
+      guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
+      fields[String(decoding: line[..<colon], as: UTF8.self)] = String(decoding: line[(colon + 1)...], as: UTF8.self)
     }
     self.fields = fields
   }

@@ -112,10 +112,10 @@ struct TestStore {
 
   // MARK: Devices
 
+  private static let tokenStart = (0..<24).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ 1) }
+
   /// Returns a token that only this number has: 32 bytes, like Apple's.
-  static func token(_ number: Int) -> [UInt8] {
-    (0..<32).map { UInt8(truncatingIfNeeded: $0 < 24 ? $0 &* 7 &+ 1 : number >> (8 * (31 - $0))) }
-  }
+  static func token(_ number: Int) -> [UInt8] { tokenStart + withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
   static func deviceToken(_ number: Int) throws -> DeviceToken {
     try #require(DeviceToken(bytes: token(number)))
