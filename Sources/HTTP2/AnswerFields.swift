@@ -61,7 +61,7 @@ final class AnswerFields {
   /// - Returns: `false` if the bytes are not HPACK. If so, the connection must be closed (RFC 9113 section 4.3).
   func read(_ bytes: UnsafeRawBufferPointer, isLast: Bool) -> Bool {
     let isWhole = isAtStart && isLast
-    if isWhole, last.equals(bytes) { return true }
+    if isWhole, last.isRepeated(by: bytes) { return true }
     last.remove()
     if isAtStart { content = Content() }
     isAtStart = isLast

@@ -1,5 +1,5 @@
-/// Copy of the last header block, if the decoder's dynamic table was the same before and after it. The same bytes then
-/// have the same meaning again, so they need not be decoded. Services often repeat the block of an accepted push.
+/// Copy of the last header block. If the decoder's dynamic table was the same before and after it, the same bytes have
+/// the same meaning again and need not be decoded. Services often repeat the block of an accepted push.
 struct LastBlock: ~Copyable {
   /// Size of the largest block that is stored, in bytes. If a service repeats its blocks, most of their fields are
   /// indexed, with one or two bytes each.
@@ -8,22 +8,29 @@ struct LastBlock: ~Copyable {
   private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: largest, alignment: 8)
   /// Number of used bytes of `memory`; 0 if no block is stored.
   private var count = 0
+  /// Whether the block is known to leave the table unchanged. It is examined when it comes again, because most blocks
+  /// of APNs never do: each has an id of its own.
+  private var isReusable = false
 
   deinit { memory.deallocate() }
 
-  /// Stores a block that was decoded without an error, if it may be reused.
+  /// Stores a block that was decoded without an error.
   mutating func store(_ block: UnsafeRawBufferPointer) {
-    guard block.count <= Self.largest, Self.leavesTableUnchanged(block) else { return count = 0 }
+    guard block.count <= Self.largest else { return count = 0 }
     memory.copyMemory(from: block)
     count = block.count
+    isReusable = false
   }
 
   /// Removes the block. Required before the decoder reads other bytes.
   mutating func remove() { count = 0 }
 
-  func equals(_ block: UnsafeRawBufferPointer) -> Bool {
+  /// Returns whether a block is the same as the last one and has the same meaning.
+  mutating func isRepeated(by block: UnsafeRawBufferPointer) -> Bool {
     guard count == block.count, count > 0 else { return false }
-    return memory.prefix(count).elementsEqual(block)
+    for index in 0..<count where memory[index] != block[index] { return false }
+    if !isReusable { isReusable = Self.leavesTableUnchanged(block) }
+    return isReusable
   }
 
   /// Returns whether a block contains only indexed fields and literals without indexing. A literal with incremental
