@@ -3,7 +3,8 @@ internal import CNghttp2
 /// Reader of an answer's header block: stores the fields that matter, and whether the block is valid (RFC 9113 section
 /// 8).
 ///
-/// nghttp2's HPACK decoder decodes the block (nghttp2_hd_inflate_hd2(3)).
+/// nghttp2's HPACK decoder decodes the block (nghttp2_hd_inflate_hd2(3)), unless it repeats the block before
+/// (``LastBlock``).
 final class AnswerFields {
   /// The content of a block.
   struct Content: Equatable {

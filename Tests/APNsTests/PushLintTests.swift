@@ -188,9 +188,8 @@ struct PushLintTests {
       job(["payload": #"{"aps":{"alert":"a.b[0]"}}"#, "priority": "5"]), "gateway.push.apple.com:2195 é payload 2048",
     ].map { Array($0.utf8) }
     let pieces = ["{", "}", "[", "]", "\"", ",", ":", "null", "1e999", "\"a\":", ".", "aps", "\"alert\":{}", "\n"]
-    let count = TestForm.count(short: 1_500, long: 5_000)
     var looked = 0
-    for _ in 0..<count {
+    for _ in 0..<5_000 {
       var bytes = good[Int.random(in: 0..<good.count, using: &random)]
       for _ in 0...Int.random(in: 0..<3, using: &random) {
         let position = Int.random(in: 0..<max(1, bytes.count), using: &random)
@@ -206,7 +205,7 @@ struct PushLintTests {
         looked += 1
       }
     }
-    #expect(looked > count / 10)
+    #expect(looked > 500)
   }
 
   @Test("a template is judged in every language, and the largest counts")

@@ -17,6 +17,14 @@ final class RequestPair {
     server = try HTTP2Session(role: .server, settings: serverSettings)
   }
 
+  /// Connects with a server whose table for header fields has this size in bytes, and exchanges SETTINGS.
+  convenience init(tableSize: UInt32) throws {
+    var settings = HTTP2Settings()
+    settings.headerTableSize = tableSize
+    try self.init(serverSettings: settings)
+    try exchange()
+  }
+
   func exchange() throws {
     try up()
     try down()

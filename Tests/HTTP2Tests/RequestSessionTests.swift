@@ -32,10 +32,7 @@ import Testing
   /// A constant path is indexed with the other fields. With a table of 0 bytes, every request contains it in full.
   @Test(arguments: [4096, 0])
   func constantPathArrives(tableSize: UInt32) throws {
-    var settings = HTTP2Settings()
-    settings.headerTableSize = tableSize
-    let pair = try RequestPair(serverSettings: settings)
-    try pair.exchange()
+    let pair = try RequestPair(tableSize: tableSize)
     let path = "/v1/projects/news/messages:send"
     let template = RequestTemplate(
       authority: "fcm.googleapis.com", path: path, pathCapacity: nil, fields: [("content-type", "application/json")],
@@ -60,10 +57,7 @@ import Testing
   /// With a table of 0 bytes, every request contains all its fields in full.
   @Test(arguments: [4096, 0])
   func authorizationArrivesWhateverTheSizeOfTheTable(tableSize: UInt32) throws {
-    var settings = HTTP2Settings()
-    settings.headerTableSize = tableSize
-    let pair = try RequestPair(serverSettings: settings)
-    try pair.exchange()
+    let pair = try RequestPair(tableSize: tableSize)
     for (tag, value) in [(1, "bearer first"), (2, "bearer first"), (3, "bearer second, and longer than that")] {
       pair.template = RequestTemplate(
         authority: "api.push.apple.com", path: "/3/device/", pathCapacity: 100, fields: [("authorization", value)],
