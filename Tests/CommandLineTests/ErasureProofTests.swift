@@ -54,7 +54,7 @@ struct ErasureProofTests {
     #expect(try await world.show("ended").object("outcomes")?.numbers == ["accepted": 3])
 
     // Another campaign runs, and its answers are slow.
-    try await simulator.setLatency(milliseconds: 100)
+    try await simulator.setLatency(milliseconds: 1000)
     let victim = try await world.start("worker", "--name", "victim")
     let heir = try await world.start("worker", "--name", "heir")
     let job = CarillonWorld.job(
@@ -64,6 +64,7 @@ struct ErasureProofTests {
     try await world.until("during") {
       $0.object("outcomes")?.number("accepted") ?? 0 >= 500 && $0.number("targets") == Self.users
     }
+    #expect(try await world.show("during").text("state") == "active")
     victim.send(signal: SIGKILL)
     #expect(await victim.waitForExit() == .signal(SIGKILL))
     #expect(try found(in: await snapshot(of: server)) == ["id", "token as text", "token", "value"])
