@@ -82,8 +82,7 @@ enum RecurringCases {
     let last = try await world.store.campaigns.find(id)?.repetition?.lastRun
     let due = (Int(Date().timeIntervalSince1970) - 60 * minutesAgo) * 1000
     try await kill()
-    try await world.redis.command("HSET", "{\(world.store.keys.namespace)}:campaign:\(id)", "sendAt", due).get()
-    try await world.redis.command("ZADD", world.store.keys.schedule, due, id).get()
+    try await world.reschedule(id, to: due)
     try await kill()
     var run: String?
     try await until("the run is a campaign") {

@@ -1,4 +1,5 @@
 import CampaignStore
+import Redis
 import TestSupport
 
 extension FaultWorld {
@@ -15,5 +16,11 @@ extension FaultWorld {
       await elapse(.milliseconds(10))
     }
     return nil
+  }
+
+  /// Moves the start of a scheduled campaign to another time, in ms since the epoch.
+  func reschedule(_ id: String, to instant: Int) async throws {
+    try await redis.command("HSET", "{\(store.keys.namespace)}:campaign:\(id)", "sendAt", instant).get()
+    try await redis.command("ZADD", store.keys.schedule, "XX", instant, id).get()
   }
 }

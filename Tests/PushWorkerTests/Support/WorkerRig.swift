@@ -169,6 +169,12 @@ struct WorkerRig {
     try await command("ZADD", "gates", "XX", "0", id)
   }
 
+  /// Moves the start of a scheduled campaign to another time, in ms since the epoch.
+  func reschedule(_ id: String, to instant: Int) async throws {
+    try await command("HSET", "campaign:" + id, "sendAt", String(instant))
+    try await command("ZADD", "schedule", "XX", String(instant), id)
+  }
+
   /// Repeats a check until it succeeds.
   func until(
     fileID: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool

@@ -218,8 +218,7 @@ import Testing
       for worker in workers { group.addTask { try await worker.run() } }
       try await rig.until { try await rig.store.campaigns.find("digest")?.state == .scheduled }
       let midnight = try await rig.store.time() / 86_400_000_000 * 86_400_000
-      try await rig.command("HSET", "campaign:digest", "sendAt", "\(midnight)")
-      try await rig.command("ZADD", "schedule", "\(midnight)", "digest")
+      try await rig.reschedule("digest", to: midnight)
       try await rig.until { try await rig.store.campaigns.find("digest")?.state == .completed }
       let run = try #require(try await rig.store.campaigns.find("digest")?.repetition?.lastRun)
       try await rig.until { try await rig.store.campaigns.find(run)?.state == .completed }
