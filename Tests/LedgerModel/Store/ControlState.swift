@@ -82,10 +82,13 @@ public struct ControlState: Sendable {
 
   mutating func finish(_ call: StoreCall, rules: Rules) -> StoreReply {
     let reply = StoreReply()
+    let wasHeld = processing[call.name].contains(call.slice)
     processing[call.name].remove(call.slice)
     parked.remove(call.slice)
     guard state != .absent else { return reply }
-    open.remove(call.slice)
+    // After Redis lost writes, a held slice can also be open. Like the script, this leaves the open one to the worker
+    // that takes it next: that worker finds it closed and finishes it again.
+    if !wasHeld { open.remove(call.slice) }
     if finished.contains(call.slice) && !rules.breaks(.bitIgnored) { return reply }
     finished.insert(call.slice)
     tally &+= call.tally
