@@ -88,7 +88,7 @@ public struct CampaignStore: Sendable {
   ///   unreachable.
   @discardableResult
   public func open(creating: Bool, adopting: Bool = false, holding: Bool = false) async throws -> CampaignStore {
-    for sight in try await redis.sights() { try Self.checkServer(sight) }
+    for state in try await redis.serverStates() { try Self.checkServer(state) }
     // Read before any write: a full Redis refuses writes but can still be inspected.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.store, "partitions", "version", "nextPartitions")
@@ -132,7 +132,7 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  private static func checkServer(_ server: RedisServerSight) throws(StoreError) {
+  private static func checkServer(_ server: RedisServerState) throws(StoreError) {
     if let version = server.info.version, version < oldestServer {
       throw StoreError(
         .unfit, "Redis \(version) at \(server.endpoint) is too old: Carillon needs \(oldestServer) or newer",
@@ -199,7 +199,7 @@ public struct CampaignStore: Sendable {
   ///
   /// - Returns: at least one server; in a cluster each server that has slots and answers.
   public func identify() async throws -> [ServerIdentity] {
-    try await redis.sights(["server", "replication"]).map { ServerIdentity($0, keys: keys) }
+    try await redis.serverStates(["server", "replication"]).map { ServerIdentity($0, keys: keys) }
   }
 
   /// Allows calls to these servers only on the connections on which they identified themselves. The rule for other

@@ -48,8 +48,8 @@ struct BenchCluster: Sendable {
     }
     for server in servers {
       try await server.process.wait(for: "the cluster", seconds: patience) {
-        let said = (try? await ask(server, "CLUSTER", "INFO").string) ?? ""
-        return said.contains("cluster_state:ok") && said.contains("cluster_size:\(servers.count)")
+        let info = (try? await ask(server, "CLUSTER", "INFO").string) ?? ""
+        return info.contains("cluster_state:ok") && info.contains("cluster_size:\(servers.count)")
       }
     }
     return BenchCluster(

@@ -60,7 +60,7 @@ actor BenchWorld {
     guard access(carillon, X_OK) == 0 else {
       throw CommandError(
         .failed, "there is no program \(carillon) to measure",
-        hint: "make bench builds it: swift build --product carillon")
+        hint: "build it: swift build --product carillon")
     }
     var template = Array((FileManager.default.temporaryDirectory.path + "/carillon-bench.XXXXXX").utf8CString)
     // mkdtemp(3) creates a folder that only this user can access, and writes its name into the template.
@@ -130,8 +130,8 @@ actor BenchWorld {
     var ports: [Int] = []
     try await process.wait(for: "the simulator", seconds: 30) {
       let data = FileManager.default.contents(atPath: process.output) ?? Data()
-      guard let said = SaidLine(data) else { return false }
-      ports = try ["port", "fcmPort", "tokenPort"].map { Int(try said.number($0)) }
+      guard let line = OutputLine(data) else { return false }
+      ports = try ["port", "fcmPort", "tokenPort"].map { Int(try line.number($0)) }
       return true
     }
     return SimulatorProcess(

@@ -2,7 +2,7 @@ import CommandSupport
 import PushCore
 
 /// A JSON line in a program's output, read for its numbers.
-struct SaidLine {
+struct OutputLine {
   private let members: [JSONValue.Member]
 
   /// Reads the first line of a text; `nil` if it is not a complete JSON object.
@@ -19,7 +19,7 @@ struct SaidLine {
   /// - Throws: a ``CommandError`` if there is none.
   func number(_ name: String) throws -> Double {
     guard case .number(let text)? = members.first(where: { $0.name == name })?.value.kind, let number = Double(text)
-    else { throw CommandError(.failed, "a program said no \(name)") }
+    else { throw CommandError(.failed, "a program did not print \(name)") }
     return number
   }
 }

@@ -168,7 +168,7 @@ extension RequestSession {
   /// Handles the blocks of RFC 9113 section 8.1: interim answers, the answer, and trailers after its body.
   private func takeFields(_ fields: AnswerFields.Content, of slot: Int) throws {
     let request = table.slots + slot
-    request.pointee.wasHeardOf = true
+    request.pointee.hasResponse = true
     let isTrailer = request.pointee.status != 0
     let isInterim = fields.status < 200
     let isAllowed =

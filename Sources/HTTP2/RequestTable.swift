@@ -31,7 +31,7 @@ final class RequestTable {
     var wasSent = false
     /// Whether a header block of the answer has arrived. If so, the peer has seen the request, whatever the peer
     /// reports later.
-    var wasHeardOf = false
+    var hasResponse = false
   }
 
   let capacity: Int
@@ -135,16 +135,16 @@ final class RequestTable {
   func end(_ slot: Int, error: UInt32) {
     guard slots[slot].isOpen else { return }
     // A peer that has begun to answer contradicts itself if it reports that it did not process the request.
-    let isContradiction = error == HTTP2ErrorCode.refusedStream.rawValue && slots[slot].wasHeardOf
+    let isContradiction = error == HTTP2ErrorCode.refusedStream.rawValue && slots[slot].hasResponse
     slots[slot].error = isContradiction ? HTTP2ErrorCode.protocolError.rawValue : error
-    slots[slot].wasSent = slots[slot].end != .max || slots[slot].wasHeardOf
+    slots[slot].wasSent = slots[slot].end != .max || slots[slot].hasResponse
     close(slot)
   }
 
   func abandon(written: UInt64) {
     for slot in 0..<capacity where slots[slot].isOpen {
       slots[slot].error = HTTP2ErrorCode.cancel.rawValue
-      slots[slot].wasSent = slots[slot].end <= written || slots[slot].wasHeardOf
+      slots[slot].wasSent = slots[slot].end <= written || slots[slot].hasResponse
       close(slot)
     }
   }

@@ -35,7 +35,7 @@ private let hello = #"{"aps":{"alert":"hi"}}"#
 private let activity = #"{"aps":{"timestamp":1700000000,"event":"update","content-state":{"n":1}}}"#
 private let long = String(repeating: "x", count: 5200)
 
-@Suite("The rules for pushes")
+@Suite("Rules for pushes")
 struct APNsRuleTests {
   // MARK: Refused combinations
 
@@ -125,7 +125,7 @@ struct APNsRuleTests {
         as: .liveactivity),
     ]
 
-  @Test("a push that shows nothing, or that has a key in another spelling, is refused", arguments: unmeant)
+  @Test("a push that shows nothing, or has a misspelt key, is refused", arguments: unmeant)
   func refusesWhatCannotBeMeant(_ push: BrokenPush) throws { try refusesBadCombinations(push) }
 
   @Test(
@@ -163,10 +163,10 @@ struct APNsRuleTests {
     #"{"apns":{"payload":{"aps":{"alert":"a"}}}}"#,
   ].map { BrokenPush(.foreignRequest, $0) }
 
-  @Test("the request of another product is no payload", arguments: foreign)
+  @Test("a request in the format of another product is not a payload", arguments: foreign)
   func refusesForeignRequests(_ push: BrokenPush) throws { try refusesBadCombinations(push) }
 
-  @Test("names of other products beside aps are the app's own")
+  @Test("names of other products beside aps are custom keys of the app")
   func allowsNamesOfOtherProducts() throws {
     for own in [
       #""message":{"token":"t","topic":"x"}"#, #""to":"ada","data":{"a":1},"notification":{"title":"T"}"#,
@@ -177,7 +177,7 @@ struct APNsRuleTests {
     }
   }
 
-  @Test("a bad combination keeps a job from becoming a campaign, with the rule and its source", arguments: refused)
+  @Test("a job with an invalid combination is refused with the rule and its source", arguments: refused)
   func refusesBadCombinations(_ push: BrokenPush) throws {
     #expect(push.rule.severity == .error)
     let text = job(push.changes)
@@ -229,7 +229,7 @@ struct APNsRuleTests {
     BrokenPush(.topicLooksSuffixed, hello).with(AppTraits(topic: "com.example.voip")),
   ]
 
-  @Test("what is only doubtful is found and sent all the same", arguments: doubtful)
+  @Test("a warning does not prevent the push", arguments: doubtful)
   func warnsOfDoubts(_ push: BrokenPush) throws {
     #expect(push.rule.severity == .warning)
     #expect(try broken(push.changes, app: push.app).contains(push.rule))
@@ -243,7 +243,7 @@ struct APNsRuleTests {
     return try broken(job.merging(more) { $1 })
   }
 
-  @Test("a broadcast updates or ends activities, with headers of its own and 5120 bytes")
+  @Test("a broadcast updates or ends activities, with its own headers and up to 5,120 bytes")
   func broadcasts() throws {
     #expect(try broadcast(activity) == [])
     #expect(try broadcast(activity, ["pushType": "\"alert\""]).contains(.broadcastType))
@@ -268,7 +268,7 @@ struct APNsRuleTests {
       APNsService(AppTraits(topic: "a.b.push-type.liveactivity")).headers(of: campaign, expiration: nil).topic == "a.b")
   }
 
-  @Test("a broadcast that is tried alone stays a broadcast")
+  @Test("a single test broadcast is checked as a broadcast")
   func broadcastAlone() throws {
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
     let alone = try CampaignJob.alone(Array(job(changes).utf8), token: "61", suffix: "poison", for: APNsService())
@@ -320,7 +320,7 @@ struct APNsRuleTests {
     BrokenPush(.topicSuffix, "{}", as: .pushtotalk).with(AppTraits(topic: "com.example.news.voip-ptt")),
   ]
 
-  @Test("what the documentation shows breaks no rule", arguments: sound)
+  @Test("the examples of Apple's documentation break no rule", arguments: sound)
   func findsNothingInGoodPushes(_ push: BrokenPush) throws {
     #expect(try broken(push.changes, app: push.app) == [])
   }
@@ -372,7 +372,7 @@ struct APNsRuleTests {
 
   // MARK: Defaults
 
-  @Test("headers that a job doesn't give follow from the push type")
+  @Test("headers without a value in the job follow from the push type")
   func defaults() throws {
     let payloads: [PushType: String] = [
       .alert: hello, .background: #"{"aps":{"content-available":1}}"#, .liveactivity: activity, .mdm: #"{"mdm":"m"}"#,

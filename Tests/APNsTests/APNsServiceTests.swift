@@ -87,7 +87,7 @@ struct APNsServiceTests {
     #expect(!fields.contains { $0.hasPrefix("apns-topic") || $0.hasPrefix("apns-collapse-id") })
   }
 
-  @Test("a refusal blames the connection, or does not, and tells the credential what concerns it")
+  @Test("a rejection may blame the connection, and the credential gets the rejections that concern it")
   func meanings() {
     func meaning(_ status: UInt16, _ reason: Reason) -> AnswerMeaning {
       service.meaning(of: PushAnswer(kind: .answered, status: status, reason: reason.code), generation: 3)

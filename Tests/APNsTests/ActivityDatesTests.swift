@@ -27,7 +27,7 @@ struct ActivityDatesTests {
     #expect(throws: JobError.self) { try CampaignJob.parse(activity(aps, more), Self.apps, now: Self.start) }
   }
 
-  @Test("durations count from the start, instants are what they say, and a missing timestamp is the start")
+  @Test("durations count from the start, instants stay, and the default of timestamp is the start")
   func datesAreWrittenOut() throws {
     let end = #""event":"end","content-state":{"n":1}"#
     #expect(
@@ -48,7 +48,7 @@ struct ActivityDatesTests {
       try payload(activity(#""event":"update","content-state":{"timestamp":"2h"}"#)).contains(#"{"timestamp":"2h"}"#))
   }
 
-  @Test("dates of variants are written out too: of what differs from the payload, and of whole ones with a timestamp")
+  @Test("durations in variants become dates too, in merge patches and in complete payloads")
   func datesOfVariants() throws {
     let differing = activity(
       #""event":"update","content-state":{}"#,
@@ -70,7 +70,7 @@ struct ActivityDatesTests {
     #expect(wrong?.field == "variants[1].apns.payload.aps.stale-date")
   }
 
-  @Test("a campaign with a time of its own counts from that, and one without from now")
+  @Test("durations count from the campaign's send time, or from now if it has none")
   func countsFromSendAt() throws {
     let update = #""event":"update","content-state":{},"stale-date":"1h""#
     let later = activity(update, ["sendAt": "\"2027-01-15T09:00:00Z\""])
@@ -81,7 +81,7 @@ struct ActivityDatesTests {
     #expect(try payload(earlier).contains(#""timestamp":1800000000,"#))
   }
 
-  @Test("what was written out is not written again, whenever it is read")
+  @Test("a date that replaced a duration stays the same when the job is read again")
   func isWrittenOnce() throws {
     let job = activity(#""event":"update","content-state":{},"stale-date":"1h""#)
     let written = Array(try #require(try dated(job)).utf8)
@@ -92,7 +92,7 @@ struct ActivityDatesTests {
     #expect(try CampaignJob.dated(alert, by: APNsService(), start: Self.start) == nil)
   }
 
-  @Test("languages and templates have dates too, and no language is without a timestamp")
+  @Test("languages and templates have dates too, and every language has a timestamp")
   func languagesAndTemplates() throws {
     let update = #"{"aps":{"event":"update","content-state":{"a":"x"}}}"#
     let patches = #"{"de":{"apns":{"payload":{"aps":{"stale-date":"2h","timestamp":null,"content-state":{"a":"y"}}}}}}"#
@@ -131,21 +131,21 @@ struct ActivityDatesTests {
     ),
   ]
 
-  @Test("what is no date is refused, and where it stands is said", arguments: refused)
+  @Test("a value that is not a date is refused, and the error names its path", arguments: refused)
   func refusesWhatIsNoDate(aps: String, more: [String: String], field: String, says: String) {
     let error = refusal(#""event":"end","content-state":{},\#(aps)"#, more)
     #expect(error?.field == field)
     #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
-  @Test("with localTime no start is everybody's: a timestamp has to be given")
+  @Test("with localTime devices have different starts, so timestamp is required")
   func localTimeNeedsATimestamp() {
     let error = refusal(
       #""event":"update","content-state":{}"#, ["localTime": "true", "sendAt": "\"2027-01-15T09:00:00\""])
     #expect(error?.field == "apns.payload.aps.timestamp" && error?.message.contains("is missing") == true)
   }
 
-  @Test("dates that no activity has are doubtful")
+  @Test("dates that are impossible for an activity get a warning")
   func warnings() throws {
     func warnings(_ event: String, _ dates: String) throws -> [String] {
       let more =
@@ -163,7 +163,7 @@ struct ActivityDatesTests {
     #expect(try warnings("end", #""dismissal-date":1"#) == [])
   }
 
-  @Test("what is filled in counts for the size")
+  @Test("the size includes the values that Carillon fills in")
   func sizeIsOfWhatIsSent() throws {
     let state = String(
       repeating: "x",
@@ -174,7 +174,7 @@ struct ActivityDatesTests {
     #expect(error?.message.contains("4097 bytes, which is 1 over") == true, "\(error?.message ?? "")")
   }
 
-  @Test("lint judges a job and a template as they will be sent, and says where a date is wrong")
+  @Test("lint checks a job and a template as they will be sent, and names the place of a wrong date")
   func lint() throws {
     let update = #"{"aps":{"event":"update","content-state":{},"stale-date":"2h"}}"#
     let good = Array(job(["payload": update, "pushType": "\"liveactivity\""]).utf8)

@@ -2,7 +2,7 @@ import APNs
 import PushCore
 import Testing
 
-@Suite("What follows from an answer")
+@Suite("Disposition of an answer")
 struct DispositionTests {
   /// Required reactions to each status and reason according to sections 5.2, 5.3 and 7.4 of the reference. The table is
   /// independent of the code.
@@ -181,7 +181,7 @@ struct DispositionTests {
       PushAnswer(kind: kind), attempt: attempt, of: APNsService(), policy: Self.policy, ambiguity: ambiguity, jitter: 0)
   }
 
-  @Test("each reason has its own consequence", arguments: firstAttempt)
+  @Test("each reason has its disposition", arguments: firstAttempt)
   func table(_ expected: Expectation) {
     let disposition = decide(expected.status, expected.reason)
     #expect(disposition.target == expected.target)
@@ -190,7 +190,7 @@ struct DispositionTests {
     #expect(disposition.countsAttempt == expected.countsAttempt)
   }
 
-  @Test("the table leaves no reason out")
+  @Test("the table has all reasons")
   func tableIsComplete() {
     #expect(Set(Self.firstAttempt.map(\.reason)) == Set(Reason.allCases))
   }
@@ -203,7 +203,7 @@ struct DispositionTests {
     }
   }
 
-  @Test("the first 5xx is followed by a quick second try, the others wait as Apple asks for, in a storm the first too")
+  @Test("the first 5xx gets a quick retry, unless the breaker is open; later ones wait as long as Apple requires")
   func quickRetry() {
     let waits = (1...5).map { decide(503, .serviceUnavailable, attempt: $0).target }
     #expect(
@@ -223,7 +223,7 @@ struct DispositionTests {
     #expect(decide(400, .expiredToken).token == .quarantine)
   }
 
-  @Test("429 doubles from attempt to attempt, and the last attempt fails")
+  @Test("the wait after a 429 doubles with each attempt, and after the last attempt the push fails")
   func tooManyRequestsDoubles() {
     let waits = (1...5).map { decide(429, .tooManyRequests, attempt: $0).target }
     #expect(
@@ -233,7 +233,7 @@ struct DispositionTests {
       ])
   }
 
-  @Test("Retry-After is honoured when it is longer, within an hour")
+  @Test("a longer Retry-After replaces the wait, up to an hour")
   func retryAfter() {
     #expect(decide(429, .tooManyRequests, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
     #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
@@ -241,7 +241,7 @@ struct DispositionTests {
     #expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target == .retry(afterMilliseconds: 3_600_000))
   }
 
-  @Test("chance spreads retries by the share that is configured, and nothing waits for longer than the longest")
+  @Test("retries get the configured jitter, and no wait exceeds the maximum")
   func jitter() {
     #expect(decide(503, .serviceUnavailable, jitter: 1).target == .retry(afterMilliseconds: 5_500))
     #expect(decide(503, .serviceUnavailable, attempt: 2, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
@@ -259,7 +259,7 @@ struct DispositionTests {
     #expect(policy.afterTooManyRequests(attempt: 3, chance: 1) == 8_000)
   }
 
-  @Test("what blames the connection or the provider token is sent again at once, but not for ever")
+  @Test("after a refused connection or provider token, a push is resent immediately, but not without limit")
   func connectionFaults() {
     #expect(decide(503, .shutdown, attempt: 2).target == .retry(afterMilliseconds: 900_000))
     #expect(decide(400, .idleTimeout, attempt: 3).target == .retry(afterMilliseconds: 900_000))
@@ -268,14 +268,14 @@ struct DispositionTests {
     #expect(!second.countsAttempt)
   }
 
-  @Test("targets of a refused credential are held however many attempts they had")
+  @Test("targets of a refused credential wait, whatever the number of their attempts")
   func heldTargets() {
     let held = decide(403, .invalidProviderToken, attempt: 99)
     #expect(held.target == .retry(afterMilliseconds: 2_000))
     #expect(!held.countsAttempt)
   }
 
-  @Test("what was provably not sent is sent again at no cost")
+  @Test("a push that was certainly not sent is sent again without counting an attempt")
   func notSent() {
     #expect(decide(.notSent, attempt: 99) == Disposition(.resendNow, countsAttempt: false))
     // Refused because of the connection's certificate: held after any number of attempts.
@@ -289,7 +289,7 @@ struct DispositionTests {
           .retry(afterMilliseconds: 2_000), effect: .stopCredential(Reason.badCertificate.code), countsAttempt: false))
   }
 
-  @Test("doubt is resolved as the campaign wishes, ever more slowly, and in the end stays")
+  @Test("an ambiguous push is handled by the campaign's `ambiguity`; after the last attempt its outcome is unknown")
   func ambiguous() {
     #expect(decide(.ambiguous, attempt: 1).target == .resendNow)
     #expect(decide(.ambiguous, attempt: 2).target == .retry(afterMilliseconds: 2_000))
@@ -307,18 +307,18 @@ struct DispositionTests {
 
 @Suite("Names of reasons")
 struct ReasonNameTests {
-  @Test("every name is found again", arguments: Reason.allCases.filter { !$0.name.isEmpty })
+  @Test("every name is parsed to its reason", arguments: Reason.allCases.filter { !$0.name.isEmpty })
   func roundTrip(_ reason: Reason) {
     #expect(Reason(name: reason.name) == reason)
   }
 
-  @Test("spellings seen on the wire or printed by mistake are the documented reason")
+  @Test("other spellings of a reason are parsed to the documented reason")
   func variant() {
     #expect(Reason(name: "Service Unavailable") == .serviceUnavailable)
     #expect(Reason(name: "BadEnvironmentKeyInToken") == .badEnvironmentKeyIdInToken)
   }
 
-  @Test("anything else is other, nothing is none")
+  @Test("any other text is parsed to other, and no text to none")
   func others() {
     #expect(Reason(name: "BadDeviceTokem") == .other)
     #expect(Reason(name: "badDeviceToken") == .other)

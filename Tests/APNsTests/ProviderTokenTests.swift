@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Provider tokens")
 struct ProviderTokenTests {
-  @Test("on the grid a token's age is 5 to 35 minutes, and claims change once in half an hour")
+  @Test("on the grid a token is 5 to 35 minutes old, and its claims change every half hour")
   func grid() {
     for key in ["ABC123DEFG", "ZZZZZZZZZZ", "0000000001"] {
       let offset = ProviderTokenGrid.offset(of: key)
@@ -41,7 +41,7 @@ struct ProviderTokenTests {
     #expect(ProviderTokenGrid.issuedAt(now: 0, keyID: "ABC123DEFG") <= -300)
   }
 
-  @Test("two workers make the same claims at the same time, whatever their clocks say")
+  @Test("two workers have the same claims at the same time, also with different clocks")
   func fleet() throws {
     let key = try ECPrivateKey.generate()
     let one = try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key, clock: { 1_800_000_000 })
@@ -53,7 +53,7 @@ struct ProviderTokenTests {
     #expect(tokens[0].issuedAt == tokens[1].issuedAt)
   }
 
-  @Test("header and claims are what Apple asks for, signed with ES256")
+  @Test("header and claims have the form that Apple requires, signed with ES256")
   func contents() throws {
     let key = try ECPrivateKey.generate()
     let token = try ProviderToken(
@@ -66,7 +66,7 @@ struct ProviderTokenTests {
     #expect(verifier.verify(rawSignature: decode(parts[2]), of: Array("\(parts[0]).\(parts[1])".utf8)))
   }
 
-  @Test("one token serves until the grid moves on")
+  @Test("a token is used until the next step of the grid")
   func stable() throws {
     let clock = TestClock(1_800_000_000)
     let source = try self.source(clock)
@@ -78,7 +78,7 @@ struct ProviderTokenTests {
     #expect(second.generation == first.generation + 1)
   }
 
-  @Test("after TooManyProviderTokenUpdates the token stays for 20 minutes, but not until it is too old")
+  @Test("after TooManyProviderTokenUpdates the token stays for 20 minutes, unless it expires before")
   func kept() throws {
     let clock = TestClock(1_800_000_000)
     let source = try self.source(clock)
@@ -91,7 +91,7 @@ struct ProviderTokenTests {
     #expect(source.current() != first)
   }
 
-  @Test("an expired token has the clock measured, is minted once off the grid, and then the credential stops")
+  @Test("after ExpiredProviderToken the clock is measured and one token minted off the grid; then the credential stops")
   func expired() async throws {
     let clock = TestClock(1_800_000_000)
     let (changes, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -114,7 +114,7 @@ struct ProviderTokenTests {
     #expect(source.current() != nil)
   }
 
-  @Test("off the grid for half an hour, then back on it, never more than one change in 20 minutes")
+  @Test("a token off the grid returns to it after half an hour, with at most one change in 20 minutes")
   func backOnTheGrid() throws {
     let clock = TestClock(1_800_000_000)
     let source = try ProviderTokenSource(

@@ -5,13 +5,13 @@ import Testing
 
 @testable import APNs
 
-@Suite("What push certificates allow")
+@Suite("Topics and environments of push certificates")
 struct PushCertificateTests {
   private func certificate(_ identity: TLSIdentity) throws -> PushCertificate {
     PushCertificate(try CertificateFacts(pem: identity.certificateChainPEM))
   }
 
-  @Test("topics are the subject's and those of the list, environments those of the extensions")
+  @Test("topics come from the subject and the topic extension, environments from the other extensions")
   func lists() throws {
     let authority = try PushCertificateAuthority()
     let topics = ["com.example.news", "com.example.news.voip", "com.example.news.complication"]
@@ -28,7 +28,7 @@ struct PushCertificateTests {
     #expect(silent.covers(.production))
   }
 
-  @Test("old certificates say their environment in their name")
+  @Test("the environment of an old certificate follows from its name")
   func names() throws {
     let authority = try ClientCertificateAuthority()
     for (name, environments) in [
@@ -40,7 +40,7 @@ struct PushCertificateTests {
     }
   }
 
-  @Test("a bundle is covered by its own topic, or by one with a suffix, and by no other bundle's")
+  @Test("a bundle is covered by its topic, with or without a suffix, and by no topic of another bundle")
   func coverage() throws {
     let authority = try ClientCertificateAuthority()
     let news = try certificate(authority.issue(commonName: "x", userID: "com.example.news"))

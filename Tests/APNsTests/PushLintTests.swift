@@ -10,7 +10,7 @@ struct PushLintTests {
     try APNsLint(Array(text.utf8), as: type, now: now).result
   }
 
-  @Test("findings are pointed at, in the order of the text")
+  @Test("findings have positions and the order of the text")
   func positions() throws {
     let lint = try lint(
       """
@@ -36,7 +36,7 @@ struct PushLintTests {
     #expect(lint.findings(.error).map(\.path) == ["aps.alert.titel", "aps.badge", "aps.bagde"])
   }
 
-  @Test("a key that stands twice is an error, wherever it stands, and pointed at the second time")
+  @Test("a duplicate key is an error at any depth, with the position of the second one")
   func duplicates() throws {
     let lint = try lint(#"{"aps":{"alert":"a","alert":"b"},"k":[{"x":1,"x":2}]}"#)
     #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.duplicateKey, .duplicateKey])
@@ -44,7 +44,7 @@ struct PushLintTests {
     #expect(lint.findings.map { $0.position?.column } == [21, 46])
   }
 
-  @Test("of a job each variant is looked at, and what says the same is said")
+  @Test("each variant of a job is checked, and equal variants get a warning")
   func variants() throws {
     let lint = try lint(
       #"""
@@ -78,7 +78,7 @@ struct PushLintTests {
     #expect(given.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.alertSilent])
   }
 
-  @Test("without a type the size is held against every limit, blanks not counted")
+  @Test("without a push type the size is compared with every limit, without blanks")
   func sizes() throws {
     let text = #"{ "aps" : {"alert":"\#(String(repeating: "é", count: 2100))"} }"#
     let inferred = try lint(text)
@@ -91,7 +91,7 @@ struct PushLintTests {
     #expect(voip.findings.isEmpty)
   }
 
-  @Test("a job is held against the contract and against the rules, all at once")
+  @Test("all mistakes of a job and of its payload are reported together")
   func jobs() throws {
     let text = """
       {"id": "a", "app": "news", "audience": {"segment": "*"}, "lnae": "bulk",
@@ -115,7 +115,7 @@ struct PushLintTests {
       try APNsLint(bytes, apps: .known([:])).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.job])
   }
 
-  @Test("data of an activity is counted together")
+  @Test("the parts of an activity's data are added up")
   func activityData() throws {
     let half = #"{"x":"\#(String(repeating: "x", count: 2050))"}"#
     let lint = try lint(
@@ -124,7 +124,7 @@ struct PushLintTests {
     #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.payloadSize, .activityData])
   }
 
-  @Test("no JSON is an error of its own")
+  @Test("text that is not JSON has its own error")
   func noJSON() {
     let error = #expect(throws: JSONSyntaxError.self) { try lint("{\"aps\":}") }
     #expect(error?.column == 8)
@@ -132,7 +132,7 @@ struct PushLintTests {
     #expect(throws: JSONSyntaxError.self) { try lint("") }
   }
 
-  @Test("other JSON than an object is no payload")
+  @Test("a payload must be a JSON object")
   func noObject() throws {
     #expect(try lint("[1]").findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.apsType])
   }
@@ -142,16 +142,16 @@ struct PushLintTests {
   static let legacy: [(line: String, says: String, hint: String)] = [
     ("host = gateway.push.apple.com", "the binary interface's gateway, gone since 31 March 2021", "api.push.apple.com"),
     ("ssl://gateway.sandbox.push.apple.com", "sandbox gateway", "api.sandbox.push.apple.com"),
-    ("feedback.push.apple.com", "the feedback service", "status 410"),
-    ("feedback.sandbox.push.apple.com", "the feedback service", "status 410"),
+    ("feedback.push.apple.com", "the feedback service", "410 with a timestamp"),
+    ("feedback.sandbox.push.apple.com", "the feedback service", "410 with a timestamp"),
     ("apns_port: 2195", "the port of the binary interface", "443 or 2197"),
     ("feedback: x:2196", "the port of the feedback service", "443 or 2197"),
-    ("# the feedback service is asked daily", "the feedback service", "status 410"),
+    ("# the feedback service is asked daily", "the feedback service", "410 with a timestamp"),
     ("format: enhanced notification", "a format of the binary interface", "a POST for each push"),
     ("maxPayload = 2048", "2048 bytes", "4096 bytes"), ("payload_limit: 256", "256 bytes", "4096 bytes"),
   ]
 
-  @Test("what is left of the binary interface is told what replaced it and since when", arguments: legacy)
+  @Test("a trace of the binary interface gets a finding with its replacement and date", arguments: legacy)
   func legacyTraces(line: String, says: String, hint: String) throws {
     let lint = try lint("a: b\n\(line)\n")
     #expect(lint.kind == .legacy && lint.pushType == nil)
@@ -160,7 +160,7 @@ struct PushLintTests {
     #expect(finding.hint?.contains(hint) == true)
   }
 
-  @Test("the same in a configuration in JSON")
+  @Test("a trace of the binary interface is found in a JSON configuration too")
   func legacyJSON() throws {
     let lint = try lint(#"{"host":"gateway.push.apple.com","port":2195}"#)
     #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.legacy, .legacy])
@@ -208,7 +208,7 @@ struct PushLintTests {
     #expect(looked > 500)
   }
 
-  @Test("a template is judged in every language, and the largest counts")
+  @Test("a template is checked in every language, and its size is that of the largest")
   func templatesAreJudged() throws {
     let long = String(repeating: "x", count: 4100)
     let lint = try APNsLint(

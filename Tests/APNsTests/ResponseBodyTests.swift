@@ -38,7 +38,7 @@ struct ResponseBodyTests {
     #expect(body.reason == Reason.none)
   }
 
-  @Test("a reason stands even if the rest is cut off")
+  @Test("a reason is read even if the rest is cut off")
   func cutOff() {
     #expect(parse(#"{"reason":"BadDeviceToken","text":"#).reason == Reason.badDeviceToken)
   }
@@ -52,14 +52,14 @@ struct ResponseBodyTests {
     #expect(parse("{\"reason\":\"a\u{1b}[31mé\"}").unknownReason == "a?[31m??")
   }
 
-  @Test("a timestamp that is no number of milliseconds is absent")
+  @Test("a timestamp that is not a number of milliseconds is ignored")
   func timestamps() {
     for value in ["-1", "1.5", "1e9", "99999999999999999999999", "null", "\"1\""] {
       #expect(parse("{\"reason\":\"Unregistered\",\"timestamp\":\(value)}").timestamp == 0)
     }
   }
 
-  @Test("any bytes at all are survived")
+  @Test("the parser accepts any bytes without a crash")
   func fuzz() {
     var state: UInt64 = 0x5eed
     let alphabet = Array("{}[]\":,\\ \nreasontimestamp0123456789\0\u{ff}".utf8)

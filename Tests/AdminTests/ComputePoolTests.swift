@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The thread pool for long computations of requests.
-@Suite(.timeLimit(.minutes(1))) struct ComputePoolTests {
+@Suite(.timeLimit(.minutes(6))) struct ComputePoolTests {
   /// A computation that blocks its thread until the test releases it.
   private final class Block: Sendable {
     private let gate = DispatchSemaphore(value: 0)
@@ -29,7 +29,7 @@ import Testing
     var all: [String] { lines.withLock { $0 } }
   }
 
-  @Test("with all its threads busy, everything else goes on")
+  @Test("busy compute threads do not delay the server")
   func elsewhere() async throws {
     let pool = ComputePool(lanes: 2)
     let blocks = [Block(), Block()]
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("one token leaves a thread for the others")
+  @Test("one token can't use the last thread")
   func fairness() async throws {
     let pool = ComputePool(lanes: 2)
     let (first, second) = (Block(), Block())
@@ -70,7 +70,7 @@ import Testing
     #expect(log.all == ["other", "greedy", "greedy again"])
   }
 
-  @Test("too many that wait are told to come back, and those that waited are served")
+  @Test("a request beyond the queue's limit is refused with Retry-After, and the queued ones are served")
   func full() async throws {
     let pool = ComputePool(lanes: 2)
     let block = Block()
@@ -99,7 +99,7 @@ import Testing
     #expect(served.all.count == 8)
   }
 
-  @Test("what takes too long is answered and cancelled, and its thread is free when it has ended")
+  @Test("a request that exceeds the time limit is answered and cancelled; its thread is free after its end")
   func patience() async throws {
     let pool = ComputePool(lanes: 2, patience: .milliseconds(20))
     let block = Block()
@@ -117,7 +117,7 @@ import Testing
     try await poll(until: "the thread is free", every: .milliseconds(1)) { (try? await pool.run(for: "a", {})) != nil }
   }
 
-  @Test("who has gone is not computed for")
+  @Test("the request of a client that has left is not computed")
   func cancellation() async throws {
     let pool = ComputePool(lanes: 2)
     let block = Block()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPServerTests {
+@Suite(.timeLimit(.minutes(6))) struct HTTPServerTests {
   /// Answers with the result of a closure. Bodies have at most 1,000 bytes. `/probe` is a health probe, and the work of
   /// `/read` ends when its client disconnects.
   private struct Handler: HTTPHandler {
@@ -59,7 +59,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("a body that is too large gets a 413 and is not kept, whether its length is announced or not")
+  @Test("a body that is too large gets a 413 and is not stored, with or without Content-Length")
   func bodyLimit() async throws {
     let server = try serve()
     let body = String(repeating: "b", count: 1001)
@@ -74,7 +74,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("an endless body is cut off, not read for ever")
+  @Test("the server stops reading an endless body")
   func endlessBody() async throws {
     let server = try serve()
     let client = try RawClient(port: server.port)
@@ -97,7 +97,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("who takes too long over a request is hung up on, though bytes keep coming")
+  @Test("the server closes a connection whose request takes too long, even if bytes still arrive")
   func slowRequest() async throws {
     let server = try serve(with: { $0.requestDeadline = 0.4 })
     let client = try RawClient(port: server.port)
@@ -115,7 +115,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("an answer that takes long is not cut by the deadline for requests")
+  @Test("the deadline for requests does not end a long answer")
   func slowAnswer() async throws {
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
     let server = try serve(
@@ -133,7 +133,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("400 idle connections keep nobody away: the one that was idle for longest makes room")
+  @Test("with 400 idle connections, a new one replaces the one that was idle longest")
   func idleConnections() async throws {
     // No other limit ends these connections during the test.
     let server = try serve(with: { options in
@@ -159,7 +159,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("a crowd from one address ends its own connections, and none that works")
+  @Test("many connections from one address close only idle ones of that address")
   func crowd() async throws {
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -192,7 +192,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("with as many requests under way as may be, the next one gets a 503 and a health check its answer")
+  @Test("beyond the maximum of parallel requests, a request gets a 503 and a health check its answer")
   func requestLimit() async throws {
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let gate = Gate()
@@ -220,7 +220,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("what only reads ends when its client has gone, and what changes something does not")
+  @Test("a reading operation ends when its client has left; a changing one does not")
   func clientGone() async throws {
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let (ended, end) = AsyncStream.makeStream(of: Bool.self)
@@ -292,7 +292,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("a stream is written no faster than it is read, and all of it arrives")
+  @Test("a stream is written as fast as the client reads it, and arrives completely")
   func stream() async throws {
     let written = Mutex(0)
     let (count, piece) = (200, [UInt8](repeating: UInt8(ascii: "s"), count: 100_000))
@@ -354,7 +354,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("a stop answers what is under way, and frees the port")
+  @Test("a stop completes the requests in progress and frees the port")
   func gracefulStop() async throws {
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -375,7 +375,7 @@ import Testing
     await server.stop(within: .seconds(1))
   }
 
-  @Test("after its deadline a stop ends what hangs")
+  @Test("after its deadline a stop ends requests that hang")
   func stopWithDeadline() async throws {
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let server = try serve { _ in

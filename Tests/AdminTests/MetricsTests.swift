@@ -54,7 +54,7 @@ struct MetricsTests {
     #expect(lines.contains { $0.hasPrefix("process_resident_memory_bytes ") && !$0.hasSuffix(" 0") })
   }
 
-  @Test("the page has every metric with its type and its labels, and no other")
+  @Test("the page lists exactly the metrics that a worker exposes, with types and labels")
   func documented() throws {
     let page = try String(contentsOf: Self.page, encoding: .utf8)
     let table = Self.rows(of: "## Worker metrics", in: page).union(Self.rows(of: "## Process metrics", in: page))
@@ -65,7 +65,7 @@ struct MetricsTests {
         == Self.families(of: Self.text).filter { !isOfNode($0) && !$0.name.hasPrefix("process_") })
   }
 
-  @Test("the same of the fleet")
+  @Test("the page lists exactly the metrics of the fleet")
   func fleetIsDocumented() throws {
     var fleet = FleetSnapshot()
     fleet.queues.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }

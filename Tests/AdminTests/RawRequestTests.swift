@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Answers of a server behind a proxy to raw requests. Each row has one request, and all rows use one server.
-@Suite(.timeLimit(.minutes(1))) struct RawRequestTests {
+@Suite(.timeLimit(.minutes(6))) struct RawRequestTests {
   private struct Row {
     var name: String
     /// The request, with its line breaks.
@@ -123,7 +123,7 @@ import Testing
   /// Follows every request. An answer to it shows that the connection stayed open.
   private static let next = "GET /next HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
-  @Test("requests as they stand and what they are answered")
+  @Test("raw requests and their answers")
   func table() async throws {
     let text = { @Sendable (text: String) in HTTPResponse(200, "<\(text)>", type: "text/plain") }
     let site = Site(

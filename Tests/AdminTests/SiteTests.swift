@@ -86,7 +86,7 @@ struct SiteTests {
     _ = try #require(await answers.next())
   }
 
-  @Test("who guesses tokens is slowed down, and who has one is not")
+  @Test("a client that guesses tokens is slowed down; a client with a token is not")
   func guessing() async throws {
     let site = try site()
     var last = (status: 0, text: "")

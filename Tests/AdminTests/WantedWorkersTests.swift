@@ -38,7 +38,7 @@ struct WantedWorkersTests {
   private static func worker(_ health: WorkerReport.Pool.Health, isAlive: Bool = true) -> FleetSnapshot.Worker {
     var report = WorkerReport()
     report.pools = [.init(endpoint: "https://a", open: 0, inFlight: 0, backlog: 0, failures: 9, health: health)]
-    return FleetSnapshot.Worker(name: "ada", heardAt: 1_000_000_000, isAlive: isAlive, report: report)
+    return FleetSnapshot.Worker(name: "ada", heartbeatAt: 1_000_000_000, isAlive: isAlive, report: report)
   }
 
   @Test func idleFleetNeedsNoWorkerAndADueCampaignNeedsOne() {
@@ -53,7 +53,7 @@ struct WantedWorkersTests {
     #expect(WantedWorkers(fleet, seconds: 10).workers == 0)
   }
 
-  @Test("what is left is the unfinished slices, those that workers hold included, as large as the finished ones were")
+  @Test("the remaining work includes slices in progress; slices are as large as the finished ones")
   func wantedWorkersFollowRemainingTargets() throws {
     let wanted = WantedWorkers(try fleet(100, finished: 40, targets: 400_000))
     #expect(wanted.remaining == 600_000 && wanted.workers == 2)
@@ -71,13 +71,13 @@ struct WantedWorkersTests {
     #expect(WantedWorkers(two).workers == 6)
   }
 
-  @Test("no more than there are slices, as each has one worker")
+  @Test("the number does not exceed the number of slices")
   func slices() throws {
     let wanted = WantedWorkers(try fleet(20, finished: 16, targets: 16_000_000))
     #expect(wanted.workers == 4 && wanted.remaining == 4_000_000 && wanted.reason == "no more than there are slices")
   }
 
-  @Test("no more than its rate can use, however it is said")
+  @Test("the number does not exceed what the rate can use, for each form of a rate")
   func rate() throws {
     #expect(WantedWorkers(try fleet(180)).workers == 6)
     #expect(WantedWorkers(try fleet(180, ["rate": "9999.5"])).workers == 2)
@@ -98,7 +98,7 @@ struct WantedWorkersTests {
     #expect(WantedWorkers(two).workers == 7)
   }
 
-  @Test("slices that are parked for a retry need nobody, until they are due")
+  @Test("slices that wait for a retry need no worker until they are due")
   func parked() throws {
     var fleet = try fleet(180)
     fleet.queues.parked = FleetSnapshot.Agenda(count: 120, next: fleet.at + 60_000)
@@ -116,7 +116,7 @@ struct WantedWorkersTests {
     #expect(WantedWorkers(fleet).workers == 1)
   }
 
-  @Test("in a storm the number stays: more workers would only press a push service that is in trouble")
+  @Test("the number stays while a push service is in trouble")
   func storm() throws {
     for health in [WorkerReport.Pool.Health.unreachable, .unresponsive, .breakerOpen] {
       var fleet = try fleet(180)

@@ -36,7 +36,7 @@ struct WorkerHealthTests {
     #expect(reasons(metrics(isListed: false)) == (false, ["the fleet does not know of it yet"]))
   }
 
-  @Test("a stopped credential is told; with the last one the worker is of no use")
+  @Test("a stopped credential is reported; if all have stopped, the worker is not ready")
   func credentials() {
     #expect(reasons(metrics(stopped: ["refused", nil])) == (true, ["refused"]))
     #expect(reasons(metrics(stopped: ["refused", "refused too"])) == (false, ["refused", "refused too"]))

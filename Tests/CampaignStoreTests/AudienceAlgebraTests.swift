@@ -12,7 +12,7 @@ struct AudienceAlgebraTests {
   func randomExpressionsEqualSetsInSwift(on backend: Backend) async throws {
     var seed = Seed("randomExpressionsEqualSetsInSwift")
     let world = try await TestStore(on: backend, partitions: 3)
-    let everybody = Set((0..<60).map { "u\($0)" })
+    let allUsers = Set((0..<60).map { "u\($0)" })
     try await world.registerUsers(0..<60)
     var segments: [String: Set<String>] = [:]
     for name in Self.names {
@@ -23,14 +23,14 @@ struct AudienceAlgebraTests {
     }
     for _ in 0..<40 {
       let expression = AudienceExpression(root: .random(of: Self.names, depth: 5, using: &seed))
-      let expected = expression.root.members(segments, everybody).intersection(everybody)
+      let expected = expression.root.members(segments, allUsers).intersection(allUsers)
       var found: Set<String> = []
       for partition in 0..<3 {
         try await world.store.expansion.forEachUser(of: AudienceSearch(expression), in: partition) { page in
           for user in page.members { #expect(found.insert(user.string ?? "").inserted, "twice") }
         }
       }
-      #expect(found.intersection(everybody) == expected, "\(expression), seed \(seed.value)")
+      #expect(found.intersection(allUsers) == expected, "\(expression), seed \(seed.value)")
       #expect(try await world.store.audiences.count(expression) == (expected.count, expected.count), "\(expression)")
     }
   }
@@ -54,7 +54,7 @@ struct AudienceAlgebraTests {
     let world = try await TestStore(on: .single, partitions: 1, server: server)
     let count = 3000
     try await world.registerUsers(0..<count)
-    let everybody = Set((0..<count).map { "u\($0)" })
+    let allUsers = Set((0..<count).map { "u\($0)" })
     var segments: [String: Set<String>] = [:]
     for (name, share) in zip(Self.names, [0.9, 0.5, 0.2, 0.01]) {
       let members = Set(
@@ -64,7 +64,7 @@ struct AudienceAlgebraTests {
     }
     for _ in 0..<25 {
       let expression = AudienceExpression(root: .random(of: Self.names, depth: 4, using: &seed))
-      let expected = expression.root.members(segments, everybody).intersection(everybody).count
+      let expected = expression.root.members(segments, allUsers).intersection(allUsers).count
       try await world.command("CONFIG", "RESETSTAT")
       #expect(
         try await world.store.audiences.count(expression) == (expected, expected), "\(expression), seed \(seed.value)")

@@ -217,7 +217,7 @@ struct CampaignPartsTests {
     // The next gate is judged separately.
     try await end("a~2", outcomes: [.accepted: 9, .rejected: 1], world)
     guard case .paused? = try await look(world).first else {
-      Issue.record("the second gate was overruled, too")
+      Issue.record("the second gate was overridden, too")
       return
     }
   }

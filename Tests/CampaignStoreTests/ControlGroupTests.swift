@@ -95,16 +95,16 @@ struct ControlGroupTests {
     // Each partition has so few users that a batch reads them in one page.
     let world = try await TestStore(on: backend, partitions: 16, users: 0..<2400)
     try await world.store.audiences.add((0..<1200).map { "u\($0)" } + ["nobody"], to: "half")
-    let everybody = Set((0..<2400).map { "u\($0)" })
+    let allUsers = Set((0..<2400).map { "u\($0)" })
     let plain = try await run(try await world.activate("plain"), app: nil, world)
-    #expect(plain == Parts(users: everybody))
+    #expect(plain == Parts(users: allUsers))
     let first = try await run(try await world.activate("first", #","control":0.1"#), world)
     let second = try await run(try await world.activate("second", #","control":0.1"#), world)
     let shared = try await run(try await world.activate("shared"), app: 0.2, world)
     let both = try await run(
       try await world.activate("both", audience: #"{"segment":"half"}"#, #","control":0.1"#), app: 0.2, world)
     for parts in [first, second, shared] {
-      #expect(parts.users.isDisjoint(with: parts.control) && parts.users.union(parts.control) == everybody)
+      #expect(parts.users.isDisjoint(with: parts.control) && parts.users.union(parts.control) == allUsers)
     }
     // The tolerance is five standard deviations.
     #expect(abs(first.control.count - 240) < 74 && abs(second.control.count - 240) < 74)
@@ -115,7 +115,7 @@ struct ControlGroupTests {
     #expect(shared.control.intersection(half).isSubset(of: both.control))
     #expect(both.control.subtracting(shared.control).count >= 40 && both.users.union(both.control) == half)
     let receipt = try await run(try await world.activate("receipt", #","transactional":true"#), app: 0.2, world)
-    #expect(receipt == Parts(users: everybody))
+    #expect(receipt == Parts(users: allUsers))
   }
 
   @Test(arguments: Backend.allCases)

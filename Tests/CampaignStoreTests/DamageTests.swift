@@ -34,7 +34,7 @@ struct DamageTests {
       _ = try await store.store.campaigns.control("a", .pause, reason: "r")
       _ = try await store.store.campaigns.control("a", .resume)
       // The answers belong to the generation that the resume began. Redis ignores those of an earlier generation.
-      try await Self.tellGuard(store.store)
+      try await Self.reportToGuard(store.store)
       var dump: [(String, RedisReply)] = []
       for key in try await Self.all(store) {
         let value = try await store.command("DUMP", key)
@@ -44,7 +44,7 @@ struct DamageTests {
       self.dump = dump
     }
 
-    static func tellGuard(_ store: CampaignStore) async throws {
+    static func reportToGuard(_ store: CampaignStore) async throws {
       _ = try await store.limits.guardTrial(
         "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
       _ = try await store.limits.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
@@ -117,7 +117,7 @@ struct DamageTests {
       try await attempt { _ = try await store.fleet.housekeeper() }
       try await attempt { try await store.fleet.write(HousekeepingNotes()) }
       try await attempt { _ = try await store.fleet.join(instance) }
-      try await attempt { _ = try await store.fleet.sights() }
+      try await attempt { _ = try await store.fleet.presences() }
       try await attempt { _ = try await store.slices.mayHaveFailedOver(uptime: 10, timeout: 1000) }
       try await attempt { _ = try await store.slices.takeOver(from: "w") }
       try await attempt { _ = try await store.slices.takeOver(from: "v", isGone: true) }

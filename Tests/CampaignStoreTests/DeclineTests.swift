@@ -16,7 +16,7 @@ import Testing
   func declineOfAllLiveWorkersIsUnanimous(on backend: Backend) async throws {
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     #expect(try await decline(world, "w1") == .others)
-    #expect(try await decline(world, "w1") == .others, "said twice it is still one worker's word")
+    #expect(try await decline(world, "w1") == .others, "a second decline of the same worker does not count")
     #expect(try await decline(world, "w2") == .unanimous)
   }
 
@@ -31,7 +31,7 @@ import Testing
     let world = try await TestStore.made(on: backend, workers: "w1", "w2")
     _ = try await decline(world, "w1")
     // Simulates that the worker declined long ago.
-    _ = try await world.command("ZADD", world.keys.objections("a"), "1000", "w1")
+    _ = try await world.command("ZADD", world.keys.declines("a"), "1000", "w1")
     #expect(try await decline(world, "w2") == .others, "w1 lives, and may have been repaired")
   }
 
@@ -41,7 +41,7 @@ import Testing
     _ = try await world.store.campaigns.control("a", .pause, reason: "r")
     #expect(try await decline(world, "w1") == .outdated)
     _ = try await world.store.campaigns.control("a", .resume)
-    #expect(try await decline(world, "w1") == .outdated, "said of the round before")
+    #expect(try await decline(world, "w1") == .outdated, "a decline of the round before")
     #expect(try await decline(world, "w1", round: 1) == .unanimous)
     #expect(
       try await world.store.campaigns.decline("none", worker: "w1", round: 0, timeout: TestStore.patience)

@@ -51,7 +51,7 @@ struct DefinitionTests {
     var seed = Seed("randomRulesEqualSetsInSwift")
     let world = try await TestStore(on: backend, partitions: 3)
     let people = try await fill(world, 80, &seed)
-    let everybody = Set(people.map(\.user))
+    let allUsers = Set(people.map(\.user))
     var known: [String: Set<String>] = [:]
     for name in Self.lists {
       known[name] = Set((0..<90).filter { _ in Bool.random(using: &seed) }.map { "u\($0)" })
@@ -66,17 +66,17 @@ struct DefinitionTests {
         try await world.store.audiences.define(
           "r\(number)",
           SegmentDefinition(expression: expression, predicate: try text.map { try DevicePredicate(parsing: $0) }))
-        var members = expression.root.members(known, everybody)
+        var members = expression.root.members(known, allUsers)
         if text != nil { members.formIntersection(people.filter(holds).map(\.user)) }
         known["r\(number)"] = members
       }
       let expression = AudienceExpression(root: .random(of: Array(known.keys.sorted()), depth: 4, using: &seed))
-      let expected = expression.root.members(known, everybody).intersection(everybody)
+      let expected = expression.root.members(known, allUsers).intersection(allUsers)
       #expect(
         try await world.store.audiences.count(expression).users == expected.count, "\(expression), seed \(seed.value)")
       var found: [String] = []
       try await world.store.audiences.forEachMember(of: expression) { found += $0 }
-      #expect(Set(found).intersection(everybody) == expected, "\(expression), seed \(seed.value)")
+      #expect(Set(found).intersection(allUsers) == expected, "\(expression), seed \(seed.value)")
       // A rule that now names an earlier rule must not be named by that rule in the next iteration.
       for number in (0..<4).reversed() { #expect(try await world.store.audiences.removeSegment("r\(number)")) }
       for number in 0..<4 { known["r\(number)"] = nil }

@@ -10,7 +10,7 @@ struct EarlierAudienceTests {
 
   /// The contents of the store, in plain Swift.
   private struct Model {
-    var everybody: Set<String> = []
+    var allUsers: Set<String> = []
     var segments: [String: Set<String>] = [:]
     /// Users by campaign and outcome.
     var campaigns: [String: [Outcome: Set<String>]] = [:]
@@ -32,20 +32,20 @@ struct EarlierAudienceTests {
     func members(of campaign: Campaign) -> Set<String> {
       var members: Set<String> =
         switch campaign.recipients.audience {
-        case .segment(let expression): expression.root.members(segments, everybody)
+        case .segment(let expression): expression.root.members(segments, allUsers)
         case .users(let users): Set(users)
         case .campaign(let earlier): self.members(of: earlier)
         case .activity, .tokens, .channel: []
         }
       if let excluded = campaign.recipients.exclusion.segment {
-        members.subtract(excluded.root.members(segments, everybody))
+        members.subtract(excluded.root.members(segments, allUsers))
       }
       for earlier in campaign.recipients.exclusion.campaigns { members.subtract(self.members(of: earlier)) }
       if !campaign.recipients.isTransactional {
         members.subtract(suppressed[nil] ?? [])
         if let category = campaign.recipients.category { members.subtract(suppressed[category] ?? []) }
       }
-      return members.intersection(everybody)
+      return members.intersection(allUsers)
     }
   }
 
@@ -55,7 +55,7 @@ struct EarlierAudienceTests {
     let world = try await TestStore(on: backend, partitions: partitions)
     var model = Model()
     // One partition has several pages of targets, and each set has members who have never registered.
-    model.everybody = Set((0..<1300).map { "u\($0)" })
+    model.allUsers = Set((0..<1300).map { "u\($0)" })
     try await world.registerUsers(0..<1300)
     func some(_ share: Double) -> Set<String> {
       Set((0..<1400).filter { _ in Double.random(in: 0..<1, using: &seed) < share }.map { "u\($0)" })

@@ -23,7 +23,7 @@ struct ErasedKeysTests {
     "watch": .holdsNone("numbers"), "rate": .holdsNone("numbers"), "apprate": .holdsNone("numbers"),
     "backendrate": .holdsNone("numbers"), "quota": .holdsNone("numbers"), "answers": .holdsNone("numbers"),
     "ranking": .holdsNone("numbers"),
-    "waiting": .holdsNone("names of workers, reasons"), "objections": .holdsNone("names of workers"),
+    "waiting": .holdsNone("names of workers, reasons"), "declines": .holdsNone("names of workers"),
     "finished": .holdsNone("bitmap"), "open": .holdsNone("numbers"), "lane": .holdsNone("ids of campaigns"),
     "processing": .holdsNone("references to slices"), "workers": .holdsNone("names of workers"),
     "instances": .holdsNone("names of workers"), "reports": .holdsNone("what workers say of themselves"),

@@ -260,7 +260,7 @@ struct ErasureTests {
   @Test func erasureGivesAnOlderSliceThePresentVersion() async throws {
     let world = try await TestStore(on: .single, partitions: 1)
     try await register(20, in: world)
-    let (ledger, chunk) = try await world.everybody("c")
+    let (ledger, chunk) = try await world.expandAll("c")
     try await answer(ledger, chunk)
     let key = world.keys.slice(0, of: "c")
     try await world.command("HSET", key, "format", TargetPage.oldestErasable)

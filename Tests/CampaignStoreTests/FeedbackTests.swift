@@ -138,7 +138,7 @@ struct FeedbackTests {
   @Test(arguments: Backend.allCases)
   func twoWorkersOnOneOutboxLoseNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<1200)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     for start in stride(from: 0, to: 1200, by: 400) {
       var batch = OutcomeBatch()
       for position in start..<(start + 400) {
@@ -180,7 +180,7 @@ struct FeedbackTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let device = TestStore.device(1, registeredAt: registeredAt)
     try await world.store.registry.register([DeviceRegistration(user: user, device: device)])
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)

@@ -77,7 +77,7 @@ struct FleetTests {
   /// Compares the stored report byte for byte, because workers of several versions read it.
   @Test func reportIsOneJSONObject() throws {
     let text = #"""
-      {"version":"1.2.3","startedAt":1796115600007,"engine":"native","window":1000,"lent":7,"slices":2,"perSecond":12,
+      {"version":"1.2.3","startedAt":1796115600007,"engine":"native","window":1000,"windowUsed":7,"slices":2,"perSecond":12,
       "accepted":99,"takesNothing":true,"pools":[{"endpoint":"https://a","open":2,"inFlight":3,"backlog":4,
       "failures":5,"health":"unresponsive"}],"credentials":[{"apps":["a","b"],"stopped":"no","expiresAt":8,
       "clockError":-9},{"apps":["c"]}]}
@@ -205,7 +205,7 @@ struct FleetAlarmTests {
     var fleet = FleetSnapshot()
     fleet.at = now
     fleet.presence.live = 1
-    fleet.presence.workers = [FleetSnapshot.Worker(name: "w", heardAt: now, isAlive: true, report: WorkerReport())]
+    fleet.presence.workers = [FleetSnapshot.Worker(name: "w", heartbeatAt: now, isAlive: true, report: WorkerReport())]
     fleet.queues.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
     return fleet
   }
@@ -231,14 +231,16 @@ struct FleetAlarmTests {
       .noWorker, "fleet", "no worker runs, the last heartbeat was 2 min ago",
       { fleet in
         fleet.presence.live = 0
-        fleet.presence.workers = [FleetSnapshot.Worker(name: "w", heardAt: now - 120_000, isAlive: false, report: nil)]
+        fleet.presence.workers = [
+          FleetSnapshot.Worker(name: "w", heartbeatAt: now - 120_000, isAlive: false, report: nil)
+        ]
       }
     ),
     (
       .silentWorker, "x", "no heartbeat from worker x for 1 min",
       { fleet in
         fleet.presence.workers.append(
-          FleetSnapshot.Worker(name: "x", heardAt: now - 60_999, isAlive: false, report: nil))
+          FleetSnapshot.Worker(name: "x", heartbeatAt: now - 60_999, isAlive: false, report: nil))
       }
     ),
     (

@@ -161,7 +161,7 @@ import Testing
       #expect(try await store.limits.guardWatch("a", minimum: 100, news: one, round: 0) == one)
       _ = try await world.command("DEL", key)
     }
-    _ = try await world.command("SET", world.keys.objections("a"), value)
+    _ = try await world.command("SET", world.keys.declines("a"), value)
     await #expect(throws: StoreError.self) {
       try await store.campaigns.decline("a", worker: "w", round: 0, timeout: 1000)
     }

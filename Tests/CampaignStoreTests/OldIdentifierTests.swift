@@ -291,9 +291,9 @@ import Testing
       DeviceRegistration(user: device, device: record), DeviceRegistration(user: "bob", device: TestStore.device(2)),
     ])
     try await world.store.audiences.add([optOut], to: Self.optOuts)
-    #expect(try await world.everybody("before").chunk.count == 2)
+    #expect(try await world.expandAll("before").chunk.count == 2)
     _ = try await check(world, repairing: true)
-    let reached = try await world.everybody("after").chunk
+    let reached = try await world.expandAll("after").chunk
     #expect((0..<reached.count).map { String(decoding: reached.user($0), as: UTF8.self) } == ["bob"])
   }
 

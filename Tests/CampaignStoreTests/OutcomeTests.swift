@@ -17,7 +17,7 @@ struct OutcomeTests {
   ) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<1, registeredAt: rule.registeredAt)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, at: rule.timestamp, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
@@ -33,7 +33,7 @@ struct OutcomeTests {
   func deviceThatRegisteredAgainDuringThePushStays(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<1, registeredAt: 1000)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     try await world.registerUsers(0..<1, registeredAt: 9000)
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, at: 5000, reason: "Unregistered")
@@ -49,7 +49,7 @@ struct OutcomeTests {
       DeviceRegistration(user: "x", device: TestStore.device(2)),
       DeviceRegistration(user: "y", device: TestStore.device(3)),
     ])
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     for position in 0..<3 where chunk.token(position).last != 2 {
       batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
@@ -63,7 +63,7 @@ struct OutcomeTests {
   @Test(arguments: Backend.allCases)
   func quarantinedDeviceIsKeptAndNotReachedAgain(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     batch.append(.badToken, chunk, 0, .quarantine, reason: "BadDeviceToken")
     _ = try await ledger.commit(&batch, credit: 0)
@@ -71,13 +71,13 @@ struct OutcomeTests {
     #expect(try await world.store.registry.user(user)?.devices.map(\.isQuarantined) == [true])
     #expect(try await world.slice("a").numbers["quarantined"] == 1)
     #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == 0)
-    #expect(try await world.everybody("b").chunk.count == 1)
+    #expect(try await world.expandAll("b").chunk.count == 1)
   }
 
   @Test(arguments: Backend.allCases)
   func repeatedCommitDoesNothingTwice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
     batch.append(.badToken, chunk, 1, .quarantine, reason: "BadDeviceToken")
@@ -90,7 +90,7 @@ struct OutcomeTests {
   @Test(arguments: Backend.allCases)
   func supersededOutcomePrunesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<1)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     try await ledger.commit([0: .terminal(.accepted)])
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
@@ -102,7 +102,7 @@ struct OutcomeTests {
   @Test(arguments: Backend.allCases)
   func resultsHashHasTheLinesOfTheMode(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<4)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     batch.append(.accepted, chunk, 0, at: 1_700_000_000_001)
     batch.append(.badToken, chunk, 1, at: 1_700_000_000_002, reason: "BadDeviceToken")
@@ -124,7 +124,7 @@ struct OutcomeTests {
   @Test(arguments: Backend.allCases)
   func acceptanceTakesTheLineOfTheOutcomeItOverrides(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     for position in 0..<3 { batch.append(.unknown, chunk, position, reason: "Strange") }
     _ = try await ledger.commit(&batch, credit: 0)
@@ -145,7 +145,7 @@ struct OutcomeTests {
   @Test(arguments: Backend.allCases)
   func unknownReasonIsKeptAsText(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     var batch = OutcomeBatch()
     batch.append(.rejected, chunk, 0, keepsResult: false, reason: "TooManyMoons")
     batch.append(.rejected, chunk, 1, keepsResult: false, reason: "BadPath")

@@ -231,7 +231,7 @@ struct PartModelTests {
       let keys = world.keys
       var pipeline = RedisPipeline()
       pipeline.append(
-        "HMGET", keys.campaign(Self.id), "state", "finishedAt", "round", "stage", "verdict", "overruled", "approval",
+        "HMGET", keys.campaign(Self.id), "state", "finishedAt", "round", "stage", "verdict", "overridden", "approval",
         "approvedBy", "pausedItself")
       pipeline.append("GET", keys.epoch)
       pipeline.append("ZSCORE", keys.gates, Self.id)
@@ -255,7 +255,7 @@ struct PartModelTests {
       sight.facts = [
         "state": whole[0] ?? "-", "end": "\(whole[1] != nil)", "round": whole[2] ?? "0",
         "epoch": replies[1].string ?? "0", "stage": whole[3] ?? "-", "verdict": whole[4] ?? "-",
-        "overruled": whole[5] ?? "-", "approval": "\(whole[6] ?? "-") \(whole[7] ?? "-")",
+        "overridden": whole[5] ?? "-", "approval": "\(whole[6] ?? "-") \(whole[7] ?? "-")",
         "paused by worker": "\(whole[8] == "1")", "gate": look?.rawValue ?? "-",
       ]
       for (fact, reply) in zip(["lane", "running", "schedule", "unhandled ends"], replies[3...]) {

@@ -56,8 +56,8 @@ struct PresenceTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let instance = WorkerInstance(name: "w", nonce: "0")
     let (listener, messages) = await listen(world, as: instance)
-    var heard = messages.makeAsyncIterator()
-    #expect(await heard.next() == .some(nil))
+    var received = messages.makeAsyncIterator()
+    #expect(await received.next() == .some(nil))
     func keepHouse(_ idleBeat: Int?) async throws {
       let chores = try await world.store.fleet.housekeep(
         as: instance, timeout: TestStore.patience, beat: 250, idleBeat: idleBeat)
@@ -65,16 +65,16 @@ struct PresenceTests {
     }
     try await keepHouse(nil)
     try await keepHouse(1000)
-    #expect(await heard.next() == .beat(campaigns: 0, epoch: 0, next: 1000))
+    #expect(await received.next() == .beat(campaigns: 0, epoch: 0, next: 1000))
     try await world.activate("a")
-    #expect(await heard.next() == .slices(1))
+    #expect(await received.next() == .slices(1))
     try await keepHouse(nil)
-    #expect(await heard.next() == .beat(campaigns: 1, epoch: 0, next: 250))
+    #expect(await received.next() == .beat(campaigns: 1, epoch: 0, next: 250))
     // The campaign has no slice left to take, but it is running.
     _ = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     try await keepHouse(nil)
-    #expect(await heard.next() == .beat(campaigns: 0, epoch: 0, next: 250))
+    #expect(await received.next() == .beat(campaigns: 0, epoch: 0, next: 250))
     await listener.close()
   }
 
@@ -83,11 +83,11 @@ struct PresenceTests {
   func slicesOfADeadWorkerAreAnnounced(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2, activating: "a")
     let (listener, messages) = await listen(world, as: WorkerInstance(name: "w", nonce: "0"))
-    var heard = messages.makeAsyncIterator()
-    #expect(await heard.next() == .some(nil))
+    var received = messages.makeAsyncIterator()
+    #expect(await received.next() == .some(nil))
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "dead"))
     #expect(try await world.store.slices.takeOver(from: "dead") == [slice])
-    #expect(await heard.next() == .left(slice))
+    #expect(await received.next() == .left(slice))
     let another = SliceReference(campaign: "a", partition: 1 - slice.partition)
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == slice)
     // Another worker has taken the first slice in the meantime.
@@ -95,7 +95,7 @@ struct PresenceTests {
     #expect(try await world.store.slices.dequeueFirst(of: [slice, another], worker: "w") == nil)
     #expect(try await processing(world, "w") == [another.description])
     try await world.store.slices.requeue(slice, lane: .normal, worker: "v")
-    #expect(await heard.next() == .slices(1))
+    #expect(await received.next() == .slices(1))
     try await world.store.campaigns.control("a", .pause)
     #expect(try await world.store.slices.dequeueFirst(of: [slice], worker: "w") == nil)
     await listener.close()
@@ -108,9 +108,9 @@ struct PresenceTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = WorkerInstance(name: "w", nonce: "0")
     #expect(try await world.store.fleet.join(dead))
-    let seen = try #require(try await world.store.fleet.sight(of: "w"))
+    let seen = try #require(try await world.store.fleet.presence(of: "w"))
     func livesNow() async throws -> Bool {
-      try await world.store.fleet.sights(of: [dead]).contains { $0.isAlive(since: seen) }
+      try await world.store.fleet.presences(of: [dead]).contains { $0.isAlive(since: seen) }
     }
     #expect(try await !livesNow())
     // Redis' clock must have advanced by a millisecond.

@@ -179,7 +179,7 @@ import Testing
     _ = try await fleet.ask(at: 5001, report: QuotaReport(perMinute: 30_000))
     #expect(try await fleet.ask(at: 10).perSecond >= 49)
     for value in ["inf", "nan", "-1", "1e300", "x", "", "0"] {
-      for field in ["share", "limit", "since", "refused", "told", "toldAt"] {
+      for field in ["share", "limit", "since", "refused", "stated", "statedAt"] {
         _ = try await fleet.world.command("HSET", fleet.world.keys.quota("fcm:p"), field, value)
         let rate = try await fleet.ask(at: 20).perSecond
         #expect((9...990).contains(rate), "\(field) \(value): \(rate)")

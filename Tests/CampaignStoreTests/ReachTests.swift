@@ -17,26 +17,26 @@ struct ReachTests {
     for _ in 0..<20_000 {
       let expression = AudienceExpression(root: .random(of: Self.names, depth: 5, using: &seed))
       // The partition has a few users, and many of its sets are empty. Some members have never registered.
-      let everybody = Set((0..<Int.random(in: 0...3, using: &seed)).map { "u\($0)" })
+      let allUsers = Set((0..<Int.random(in: 0...3, using: &seed)).map { "u\($0)" })
       var segments: [String: Set<String>] = [:]
       for name in Self.names where Bool.random(using: &seed) {
         segments[name] = Set((0..<4).filter { _ in Bool.random(using: &seed) }.map { "u\($0)" })
       }
-      let isAnybodyMeant = !expression.root.members(segments, everybody).isEmpty
+      let selectsAUser = !expression.root.members(segments, allUsers).isEmpty
       var asked: Set<AudienceSet> = []
       let bound = AudienceTerm(expression).canMeanAnybody { set in
         asked.insert(set)
         return switch set {
-        case .users: !everybody.isEmpty
+        case .users: !allUsers.isEmpty
         case .segment(let name): segments[name]?.isEmpty == false
         case .listed, .reached, .opened, .matching: false
         }
       }
-      #expect(bound || !isAnybodyMeant, "\(expression), \(segments), \(everybody), seed \(seed.value)")
+      #expect(bound || !selectsAUser, "\(expression), \(segments), \(allUsers), seed \(seed.value)")
       #expect(asked.isSubset(of: AudienceTerm(expression).decidingSets), "\(expression)")
       #expect(AudienceTerm(expression).canMeanAnybody { _ in true })
       leftOut += bound ? 0 : 1
-      needless += bound && !isAnybodyMeant ? 1 : 0
+      needless += bound && !selectsAUser ? 1 : 0
     }
     // The check is useful: it finds most of the empty partitions.
     #expect(leftOut > needless, "\(leftOut) were left out, \(needless) were not and could have been")

@@ -39,8 +39,8 @@ struct ReceiptTests {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<8)
     let campaign = try await world.activate("a")
     // Before the seal there are no recipients.
-    let everybody = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }
-    try await world.store.results.apply(everybody)
+    let allUsers = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }
+    try await world.store.results.apply(allUsers)
     let ledger = try await world.claimed("a").ledger
     #expect(try await world.expand(ledger, campaign) == 8)
     try await ledger.commit(credit: 6)
@@ -54,7 +54,7 @@ struct ReceiptTests {
     let chunk = try await ledger.targets(from: 0, count: 8)
     let reached = [0, 1, 5].map { String(decoding: chunk.user($0), as: UTF8.self) }
     for _ in 0..<2 {
-      try await world.store.results.apply(everybody)
+      try await world.store.results.apply(allUsers)
       let opened = try await world.command("SMEMBERS", world.keys.receipts(0, .opened, "a")).compactMap(\.string)
       #expect(Set(opened) == Set(reached) && opened.count == 3)
       // Redis ignores an index of another list of targets.
@@ -72,7 +72,7 @@ struct ReceiptTests {
     // There is more than one page, users have several devices, and one user has more entries than one read returns.
     try await world.store.registry.register(
       (0..<5000).map { DeviceRegistration(user: "u\($0 < 90 ? 0 : $0 % 4400)", device: TestStore.device($0)) })
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     // The last device of each user accepted the push.
     var last: [String: Int] = [:]
     for position in 0..<chunk.count { last[String(decoding: chunk.user(position), as: UTF8.self)] = position }

@@ -14,7 +14,7 @@ struct RecordedOutcomesTests {
     var seed = Seed("replayedOutcomesHaveTheSameEffects on \(backend)")
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.registerUsers(0..<Self.count)
-    let (ledger, chunk) = try await world.everybody("a")
+    let (ledger, chunk) = try await world.expandAll("a")
     let before = try await dump(world)
     for _ in 0..<3 {
       var batch = OutcomeBatch()

@@ -80,7 +80,7 @@ import Testing
       + "building:a:1 control:a ledger:a retry:a reasons:a results:a"
     let control =
       "campaigns registrations receipts intake:w job:a submitter:a attempts campaign:a timeline:a trial:a watch:a rate:a "
-      + "apprate:news:apns backendrate:news quota:fcm:p answers:news ranking:a waiting:a objections:a finished:a open:a "
+      + "apprate:news:apns backendrate:news quota:fcm:p answers:news ranking:a waiting:a declines:a finished:a open:a "
       + "lane:urgent processing:w workers instances reports housekeeper housekeeping parked running schedule gates epoch "
       + "failover applied ended expiring all dead audit changes webhooks backends alarms events feedback import:f template:t templates "
       + "definitions activities segments store"

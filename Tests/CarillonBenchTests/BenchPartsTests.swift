@@ -68,10 +68,10 @@ struct BenchPartsTests {
   }
 
   @Test func linesOfProgramsAreRead() throws {
-    let said = try #require(SaidLine("{\"port\":2197,\"rate\":1.5e3}\nmore".utf8))
-    #expect(try said.number("port") == 2197 && said.number("rate") == 1500)
-    #expect(throws: CommandError.self) { try said.number("other") }
-    for text in ["", "{", "[]", "\n{}"] { #expect(SaidLine(text.utf8) == nil) }
+    let line = try #require(OutputLine("{\"port\":2197,\"rate\":1.5e3}\nmore".utf8))
+    #expect(try line.number("port") == 2197 && line.number("rate") == 1500)
+    #expect(throws: CommandError.self) { try line.number("other") }
+    for text in ["", "{", "[]", "\n{}"] { #expect(OutputLine(text.utf8) == nil) }
   }
 
   @Test func kernelsNumbersAreRead() {

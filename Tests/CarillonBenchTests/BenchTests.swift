@@ -16,7 +16,7 @@ struct BenchTests {
   /// Parts of the short form, which take a second or two. The long form measures everything.
   private static let shortParts = ["engine", "ceiling", "single", "claims", "fleet", "import"]
 
-  @Test(.timeLimit(.minutes(4))) func everyFigureWithATargetIsMeasured() async throws {
+  @Test(.timeLimit(.minutes(6))) func everyFigureWithATargetIsMeasured() async throws {
     let parts = TestForm.isLong ? BenchParts.all.map(\.name) : Self.shortParts
     let folder = try ScratchFolder("bench")
     let output = try await ChildProcess.run(

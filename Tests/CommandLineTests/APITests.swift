@@ -6,7 +6,7 @@ import Testing
 /// The HTTP API of `carillon admin`.
 struct APITests {
   /// A running `carillon admin` with a token of all scopes and a token that can only view.
-  private struct House {
+  private struct APIWorld {
     var world: CarillonWorld
     let process: ChildProcess
     let url: String
@@ -14,7 +14,7 @@ struct APITests {
     let viewer: String
 
     /// - Parameter above: number of targets above which a campaign needs approval; `nil` for no limit.
-    static func open(above: Int? = nil) async throws -> House {
+    static func open(above: Int? = nil) async throws -> APIWorld {
       var world = try await CarillonWorld(engine: "native")
       try await world.startSimulator()
       world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = above.map(String.init)
@@ -23,7 +23,7 @@ struct APITests {
       let admin = try await world.succeed("admin", "token", "boss", "--scope", "admin")
       let viewer = try await world.succeed("admin", "token", "looker", "--scope", "view")
       let process = try await world.start("admin", "--json")
-      return House(
+      return APIWorld(
         world: world, process: process, url: try await WorkerEndpointTests.url(of: process),
         admin: admin.trimmingCharacters(in: .newlines), viewer: viewer.trimmingCharacters(in: .newlines))
     }
@@ -64,204 +64,204 @@ struct APITests {
   /// Requests read ids, names, times and zones as commands do (`CommandTextTests`), and return the warnings of
   /// `submit`.
   @Test func requestsReadTextByOneRuleAndWarnOfAnEmptyAudience() async throws {
-    let house = try await House.open()
+    let api = try await APIWorld.open()
     let token = CarillonWorld.token(1)
     let device = #"{"user":" ada","token":"\#(token)","app":"news","timezone":"PST"}"#
-    let registered = try await house.ask("POST", "/api/v1/devices", device)
+    let registered = try await api.ask("POST", "/api/v1/devices", device)
     #expect(registered.text.contains(#""user":"ada""#) && registered.text.contains("abbreviation"), "\(registered)")
     let ahead = #"{"user":"ada","token":"\#(token)","registeredAt":"2099-01-01T00:00:00Z"}"#
-    #expect(try await house.ask("POST", "/api/v1/devices", ahead).status == 422)
-    #expect(try await house.ask("GET", "/api/v1/users/%20ada").status == 200)
-    #expect(try await house.ask("POST", "/api/v1/segments/%20vip/add", #"{"users":["ada "]}"#).status == 200)
-    #expect(try await house.world.succeed("segment", "export", "vip") == "ada\n")
-    #expect(try await house.ask("POST", "/api/v1/segments/vip%20/remove", #"{"users":[" ada"]}"#).status == 200)
+    #expect(try await api.ask("POST", "/api/v1/devices", ahead).status == 422)
+    #expect(try await api.ask("GET", "/api/v1/users/%20ada").status == 200)
+    #expect(try await api.ask("POST", "/api/v1/segments/%20vip/add", #"{"users":["ada "]}"#).status == 200)
+    #expect(try await api.world.succeed("segment", "export", "vip") == "ada\n")
+    #expect(try await api.ask("POST", "/api/v1/segments/vip%20/remove", #"{"users":[" ada"]}"#).status == 200)
     let job = CarillonWorld.job(
       "w", audience: #"{"users":["stranger"]}"#, content: #""apns":{"payload":{"aps":{"alert":"{{plan}}"}}}"#)
-    let preview = try await house.ask("POST", "/api/v1/campaigns/preview?user=%20ada", job)
+    let preview = try await api.ask("POST", "/api/v1/campaigns/preview?user=%20ada", job)
     #expect(preview.status == 200 && preview.text.contains(#""user":"ada""#), "\(preview)")
-    let invisible = try await house.ask("POST", "/api/v1/campaigns/preview?user=%E2%80%8Bada", job)
+    let invisible = try await api.ask("POST", "/api/v1/campaigns/preview?user=%E2%80%8Bada", job)
     #expect(invisible.status == 422 && invisible.text.contains("U+200B"), "\(invisible)")
-    let warned = try await house.ask("POST", "/api/v1/campaigns", job)
+    let warned = try await api.ask("POST", "/api/v1/campaigns", job)
     let rules = try JSONObject(warned.text).objects("warnings")?.compactMap { $0.text("rule") }
     #expect(warned.status == 201 && rules == ["unknown-attribute", "audience-reaches-no-user"], "\(warned)")
-    let again = try await house.ask("POST", "/api/v1/campaigns", job)
+    let again = try await api.ask("POST", "/api/v1/campaigns", job)
     #expect(again.status == 200 && !again.text.contains("audience-reaches-no-user"), "\(again)")
-    let some = try await house.ask(
+    let some = try await api.ask(
       "POST", "/api/v1/campaigns", CarillonWorld.job("s", audience: #"{"users":["ada"]}"#))
     #expect(some.status == 201 && some.text.contains(#""warnings":[]"#), "\(some)")
-    await house.close()
+    await api.close()
   }
 
-  @Test("a campaign by HTTP alone: devices, a segment, the job twice, its end, its results, and who did it")
+  @Test("a complete campaign by HTTP: devices, segment, the job twice, end, results and audit trail")
   func wholeLife() async throws {
-    let house = try await House.open()
+    let api = try await APIWorld.open()
     for user in ["ada", "ben"] {
       let token = CarillonWorld.token(user == "ada" ? 1 : 2)
-      let answer = try await house.ask(
+      let answer = try await api.ask(
         "POST", "/api/v1/devices", #"{"user":"\#(user)","token":"\#(token)","app":"news","locale":"en","plan":"gold"}"#)
       #expect(answer.status == 200 && answer.text.contains(token), "\(answer)")
     }
-    let added = try await house.ask("POST", "/api/v1/segments/vip/add", #"{"users":["ada","ben"]}"#)
+    let added = try await api.ask("POST", "/api/v1/segments/vip/add", #"{"users":["ada","ben"]}"#)
     #expect(added.status == 200)
-    #expect(try await house.get("/audience?expression=vip%20%26%20*").numbers == ["users": 2, "devices": 2])
-    #expect(try await house.get("/segments").text("next") == nil)
+    #expect(try await api.get("/audience?expression=vip%20%26%20*").numbers == ["users": 2, "devices": 2])
+    #expect(try await api.get("/segments").text("next") == nil)
     let job = CarillonWorld.job("a", audience: #"{"segment":"vip"}"#)
     // The operation looks up the template of a job. Every operation refuses a time in the past.
-    _ = try await house.world.succeed(
+    _ = try await api.world.succeed(
       "template", "put", "hi", "-", input: #"{"apns":{"payload":{"aps":{"alert":"{{plam}}"}}}}"#)
     let named = CarillonWorld.job("t", audience: #"{"segment":"vip"}"#, content: #""template":"hi""#)
-    let lint = try await house.ask("POST", "/api/v1/campaigns/lint", named)
+    let lint = try await api.ask("POST", "/api/v1/campaigns/lint", named)
     #expect(lint.status == 200 && lint.text.contains(#""errors":0,"warnings":1"#) && lint.text.contains("mean 'plan'?"))
     let past = CarillonWorld.job("t", more: #","sendAt":"2020-01-01T00:00:00Z""#)
     for path in ["campaigns", "campaigns/estimate", "campaigns/preview?user=ada"] {
-      let answer = try await house.ask("POST", "/api/v1/\(path)", past)
+      let answer = try await api.ask("POST", "/api/v1/\(path)", past)
       #expect(answer.status == 422 && answer.text.contains("sendAt: 2020-01-01"), "\(path): \(answer)")
     }
-    let estimate = try await house.ask("POST", "/api/v1/campaigns/estimate", job)
+    let estimate = try await api.ask("POST", "/api/v1/campaigns/estimate", job)
     #expect(estimate.status == 200 && estimate.text.contains(#""targets":2"#), "\(estimate)")
     // A proxy may send an absolute URL with a prefix before the path. `Location` is relative to the URL.
-    let port = try #require(house.url.split(separator: ":").last.flatMap { Int($0) })
+    let port = try #require(api.url.split(separator: ":").last.flatMap { Int($0) })
     let submitted = try await RawClient.exchange(
       "POST http://push.example/api/v1/campaigns HTTP/1.1\r\nHost: push.example\r\nConnection: close\r\n"
-        + "Authorization: Bearer \(house.admin)\r\nContent-Length: \(job.utf8.count)\r\n\r\n\(job)", port: port)
+        + "Authorization: Bearer \(api.admin)\r\nContent-Length: \(job.utf8.count)\r\n\r\n\(job)", port: port)
     #expect(submitted.hasPrefix("HTTP/1.1 201") && submitted.contains("Location: campaigns/a\r\n"), "\(submitted)")
-    #expect(try await house.get("/campaigns/a").text("state") == "queued")
-    let again = try await house.ask("POST", "/api/v1/campaigns", job)
+    #expect(try await api.get("/campaigns/a").text("state") == "queued")
+    let again = try await api.ask("POST", "/api/v1/campaigns", job)
     #expect(again.status == 200 && again.text.contains(#""duplicate":true"#))
-    let other = try await house.ask("POST", "/api/v1/campaigns", CarillonWorld.job("a"))
+    let other = try await api.ask("POST", "/api/v1/campaigns", CarillonWorld.job("a"))
     #expect(other.status == 409 && other.text.contains(#""code":"conflict""#))
-    #expect(try await house.get("/queue").objects("jobs")?.first?.text("id") == "a")
-    try await house.world.drain()
-    let shown = try await house.get("/campaigns/a")
+    #expect(try await api.get("/queue").objects("jobs")?.first?.text("id") == "a")
+    try await api.world.drain()
+    let shown = try await api.get("/campaigns/a")
     #expect(shown.text("state") == "completed" && shown.object("outcomes")?.numbers == ["accepted": 2])
-    #expect(try await house.ask("GET", "/api/v1/campaigns/a/job").text.contains(#""segment":"vip""#))
-    let results = try await house.ask("GET", "/api/v1/campaigns/a/results")
-    let exported = try await house.world.succeed("results", "export", "a")
+    #expect(try await api.ask("GET", "/api/v1/campaigns/a/job").text.contains(#""segment":"vip""#))
+    let results = try await api.ask("GET", "/api/v1/campaigns/a/results")
+    let exported = try await api.world.succeed("results", "export", "a")
     #expect(results.text.trimmingCharacters(in: .newlines) == exported.trimmingCharacters(in: .newlines))
-    #expect(try await house.ask("GET", "/api/v1/campaigns/a/results?only=failures").text == "")
-    let late = try await house.ask("POST", "/api/v1/campaigns/a/pause", "{}")
+    #expect(try await api.ask("GET", "/api/v1/campaigns/a/results?only=failures").text == "")
+    let late = try await api.ask("POST", "/api/v1/campaigns/a/pause", "{}")
     #expect(late.status == 409 && late.text.contains("it is completed"), "\(late)")
 
-    let user = try await house.ask("GET", "/api/v1/users/ada")
+    let user = try await api.ask("GET", "/api/v1/users/ada")
     #expect(user.text.contains(#""plan":"gold""#) && user.text.contains(#""vip""#))
-    let forgotten = try await house.ask("DELETE", "/api/v1/users/ada")
+    let forgotten = try await api.ask("DELETE", "/api/v1/users/ada")
     #expect(forgotten.status == 200 && forgotten.text.contains(#""devices":1,"segments":["vip"]"#), "\(forgotten)")
-    #expect(try await house.ask("GET", "/api/v1/users/ada").status == 404)
-    let gone = try await house.ask("DELETE", "/api/v1/devices/\(CarillonWorld.token(2))")
+    #expect(try await api.ask("GET", "/api/v1/users/ada").status == 404)
+    let gone = try await api.ask("DELETE", "/api/v1/devices/\(CarillonWorld.token(2))")
     #expect(gone.status == 200)
-    #expect(try await house.ask("DELETE", "/api/v1/devices/\(CarillonWorld.token(2))").status == 404)
+    #expect(try await api.ask("DELETE", "/api/v1/devices/\(CarillonWorld.token(2))").status == 404)
 
-    let audit = try await house.ask("GET", "/api/v1/audit")
+    let audit = try await api.ask("GET", "/api/v1/audit")
     for entry in ["campaign.submit", "segment.add", "user.erase"] { #expect(audit.text.contains(entry)) }
     #expect(audit.text.contains(#""actor":"boss""#) && !audit.text.contains("ada"))
-    await house.close()
+    await api.close()
   }
 
-  @Test("scheduled campaigns are paused, resumed and cancelled; pages go on where the one before ended")
+  @Test("scheduled campaigns are paused, resumed and cancelled; a list continues on its next page")
   func controlAndPages() async throws {
-    let house = try await House.open()
-    try await house.world.importDevices(5)
+    let api = try await APIWorld.open()
+    try await api.world.importDevices(5)
     let tomorrow = Date.now.addingTimeInterval(86_400).formatted(.iso8601)
     for number in 0..<5 {
-      try await house.world.submit(
+      try await api.world.submit(
         "later-\(number)", audience: #"{"users":["u\#(number)"]}"#, more: #","sendAt":"\#(tomorrow)""#)
     }
-    try await house.world.drain()
-    #expect(try await house.get("/schedule?limit=3").objects("scheduled")?.count == 3)
+    try await api.world.drain()
+    #expect(try await api.get("/schedule?limit=3").objects("scheduled")?.count == 3)
     var (ids, cursor, pages) = ([String](), "", 0)
     repeat {
-      let page = try await house.get("/campaigns?limit=2&state=scheduled" + (cursor.isEmpty ? "" : "&cursor=\(cursor)"))
+      let page = try await api.get("/campaigns?limit=2&state=scheduled" + (cursor.isEmpty ? "" : "&cursor=\(cursor)"))
       ids += (page.objects("campaigns") ?? []).compactMap { $0.text("id") }
       cursor = page.text("next") ?? ""
       pages += 1
     } while !cursor.isEmpty && pages < 10
     #expect(ids.sorted() == (0..<5).map { "later-\($0)" })
     for (verb, state) in [("pause", "paused"), ("resume", "scheduled"), ("cancel", "cancelled")] {
-      let answer = try await house.ask("POST", "/api/v1/campaigns/later-0/\(verb)")
+      let answer = try await api.ask("POST", "/api/v1/campaigns/later-0/\(verb)")
       #expect(answer.status == 200 && answer.text.contains("\"state\":\"\(state)\""), "\(answer)")
     }
-    #expect(try await house.get("/campaigns?state=cancelled").objects("campaigns")?.count == 1)
-    await house.close()
+    #expect(try await api.get("/campaigns?state=cancelled").objects("campaigns")?.count == 1)
+    await api.close()
   }
 
-  @Test("a large campaign waits for another token than the one that submitted it, and its manifest says who it was")
+  @Test("a large campaign needs approval by another token, and its manifest names the approver")
   func approvalAndManifest() async throws {
-    let house = try await House.open(above: 2)
-    try await house.world.importDevices(4)
-    let grace = try await house.token("grace", "operate")
+    let api = try await APIWorld.open(above: 2)
+    try await api.world.importDevices(4)
+    let grace = try await api.token("grace", "operate")
     // The token determines the submitter; the job can't set another one.
-    let named = try await house.ask(
+    let named = try await api.ask(
       "POST", "/api/v1/campaigns", CarillonWorld.job("big", more: #","submittedBy":"ada""#))
     #expect(named.status == 422 && named.text.contains("submittedBy: differs from the name"), "\(named)")
     let job = CarillonWorld.job("big", more: #","also":["widgets"]"#)
-    #expect(try await house.ask("POST", "/api/v1/campaigns", job).status == 201)
-    try await house.world.drain()
-    let shown = try await house.get("/campaigns/big")
+    #expect(try await api.ask("POST", "/api/v1/campaigns", job).status == 201)
+    try await api.world.drain()
+    let shown = try await api.get("/campaigns/big")
     #expect(shown.bool("needsApproval") == true && shown.text("submittedBy") == "boss")
     #expect(shown.text("state") == "paused" && shown.objects("parts")?.last?.text("state") == "paused")
-    let own = try await house.ask("POST", "/api/v1/campaigns/big/approve", "{}")
+    let own = try await api.ask("POST", "/api/v1/campaigns/big/approve", "{}")
     #expect(own.status == 409 && own.text.contains("'boss' submitted campaign big"), "\(own)")
     #expect(own.text.contains("ask another person to approve it"))
-    let looker = try await house.ask("POST", "/api/v1/campaigns/big/approve", as: house.viewer)
+    let looker = try await api.ask("POST", "/api/v1/campaigns/big/approve", as: api.viewer)
     #expect(looker.status == 403 && looker.text.contains("lacks the scope"))
-    #expect(try await house.ask("POST", "/api/v1/campaigns/big/resume", as: grace).status == 409)
-    let more = try await house.ask("POST", "/api/v1/campaigns/big/approve", #"{"by":"ada"}"#, as: grace)
+    #expect(try await api.ask("POST", "/api/v1/campaigns/big/resume", as: grace).status == 409)
+    let more = try await api.ask("POST", "/api/v1/campaigns/big/approve", #"{"by":"ada"}"#, as: grace)
     #expect(more.status == 422 || more.status == 400, "\(more)")
-    let approved = try await house.ask("POST", "/api/v1/campaigns/big/approve", as: grace)
+    let approved = try await api.ask("POST", "/api/v1/campaigns/big/approve", as: grace)
     #expect(approved.status == 200 && approved.text.contains(#""state":"active""#), "\(approved)")
-    let again = try await house.ask("POST", "/api/v1/campaigns/big/approve", as: grace)
+    let again = try await api.ask("POST", "/api/v1/campaigns/big/approve", as: grace)
     #expect(again.status == 409 && again.text.contains("needs no approval"))
-    #expect(try await house.ask("POST", "/api/v1/campaigns/none/approve", as: grace).status == 404)
-    try await house.world.drain()
-    let done = try await house.get("/campaigns/big")
+    #expect(try await api.ask("POST", "/api/v1/campaigns/none/approve", as: grace).status == 404)
+    try await api.world.drain()
+    let done = try await api.get("/campaigns/big")
     #expect(done.text("state") == "completed" && done.text("approvedBy") == "grace")
 
-    let manifest = try await house.ask("GET", "/api/v1/campaigns/big/manifest", as: house.viewer)
+    let manifest = try await api.ask("GET", "/api/v1/campaigns/big/manifest", as: api.viewer)
     #expect(manifest.status == 200)
     #expect(
       manifest.text.contains(#""what":"submit","by":"boss""#)
         && manifest.text.contains(#""what":"approve","by":"grace""#))
-    let copy = try house.world.folder.write("copy.json", manifest.text)
+    let copy = try api.world.folder.write("copy.json", manifest.text)
     // The command can read the manifest that the API returned.
     #expect(
-      try await house.world.succeed("campaign", "manifest", "big", "--check", copy).contains("matches its manifest"))
-    let held = try await house.ask("POST", "/api/v1/campaigns/big/manifest", "@" + copy, as: house.viewer)
+      try await api.world.succeed("campaign", "manifest", "big", "--check", copy).contains("matches its manifest"))
+    let held = try await api.ask("POST", "/api/v1/campaigns/big/manifest", "@" + copy, as: api.viewer)
     #expect(held.status == 200 && held.text == #"{"id":"big","holds":true}"#, "\(held)")
-    let changed = try house.world.folder.write("changed.json", manifest.text.replacing("grace", with: "ada"))
-    let broken = try await house.ask("POST", "/api/v1/campaigns/big/manifest", "@" + changed)
+    let changed = try api.world.folder.write("changed.json", manifest.text.replacing("grace", with: "ada"))
+    let broken = try await api.ask("POST", "/api/v1/campaigns/big/manifest", "@" + changed)
     #expect(broken.status == 409 && broken.text.contains("its SHA-256 does not match"), "\(broken)")
-    #expect(try await house.ask("GET", "/api/v1/campaigns/none/manifest").status == 404)
-    let audit = try await house.ask("GET", "/api/v1/audit").text
+    #expect(try await api.ask("GET", "/api/v1/campaigns/none/manifest").status == 404)
+    let audit = try await api.ask("GET", "/api/v1/audit").text
     #expect(audit.contains(#""actor":"grace","action":"campaign.approve","subject":"big""#), "\(audit)")
-    await house.close()
+    await api.close()
   }
 
   @Test func serverEnforcesScopes() async throws {
-    let house = try await House.open()
-    #expect(try await house.ask("GET", "/api/v1/status", as: house.viewer).status == 200)
+    let api = try await APIWorld.open()
+    #expect(try await api.ask("GET", "/api/v1/status", as: api.viewer).status == 200)
     for (method, path) in [
       ("POST", "/api/v1/campaigns"), ("POST", "/api/v1/campaigns/a/cancel"), ("POST", "/api/v1/campaigns/a/approve"),
       ("DELETE", "/api/v1/users/u"),
       ("POST", "/api/v1/quarantine/purge"), ("GET", "/api/v1/audit"), ("POST", "/api/v1/dead/drop"),
     ] {
-      let answer = try await house.ask(method, path, "{}", as: house.viewer)
+      let answer = try await api.ask(method, path, "{}", as: api.viewer)
       #expect(answer.status == 403 && answer.text.contains("lacks the scope"), "\(path): \(answer)")
     }
-    #expect(try await house.ask("GET", "/api/v1/status", as: "carillon_0").status == 401)
+    #expect(try await api.ask("GET", "/api/v1/status", as: "carillon_0").status == 401)
     // A new token is valid within seconds, and a revoked token is invalid within seconds.
-    let second = try await house.world.succeed("admin", "token", "second", "--scope", "view")
-    _ = try #require(await house.process.errorLine(containing: #""event":"tokensReloaded""#))
+    let second = try await api.world.succeed("admin", "token", "second", "--scope", "view")
+    _ = try #require(await api.process.errorLine(containing: #""event":"tokensReloaded""#))
     let token = second.trimmingCharacters(in: .newlines)
-    #expect(try await house.ask("GET", "/api/v1/me", as: token).text == #"{"name":"second","scopes":["view"]}"#)
-    let twice = try await house.world.run("admin", "token", "second", "--scope", "view")
+    #expect(try await api.ask("GET", "/api/v1/me", as: token).text == #"{"name":"second","scopes":["view"]}"#)
+    let twice = try await api.world.run("admin", "token", "second", "--scope", "view")
     #expect(twice.exit == .status(1) && twice.standardError.contains("already contains a token second"))
-    await house.close()
+    await api.close()
   }
 
-  @Test("every operation of the description is there, asks for a token, and every schema that it names too")
+  @Test("every operation of the OpenAPI document exists and requires a token, and every schema that it names exists")
   func description() async throws {
-    let house = try await House.open()
-    let text = try await house.ask("GET", "/api/v1/openapi.json").text
+    let api = try await APIWorld.open()
+    let text = try await api.ask("GET", "/api/v1/openapi.json").text
     let document = try JSONObject(text)
     #expect(document.text("openapi") == "3.1.0")
     let schemas = try #require(document.object("components")?.object("schemas")).names
@@ -274,17 +274,17 @@ struct APITests {
       for method in try #require(paths.object(path)).names {
         let place = path.replacing("{id}", with: "a").replacing("{key}", with: "1-1").replacing("{name}", with: "a")
           .replacing("{user}", with: "a").replacing("{token}", with: "aa")
-        let answer = try await house.ask(method.uppercased(), place, as: "carillon_none")
+        let answer = try await api.ask(method.uppercased(), place, as: "carillon_none")
         let isOpen = paths.object(path)?.object(method)?.isNull("x-scope") ?? false
         // The server delays a client after several wrong tokens.
         #expect(
           isOpen ? answer.status == 200 : [401, 429].contains(answer.status), "\(method) \(path): \(answer.status)")
       }
     }
-    let schema = try JSONObject(try await house.ask("GET", "/api/v1/job.schema.json").text)
+    let schema = try JSONObject(try await api.ask("GET", "/api/v1/job.schema.json").text)
     #expect(
       schema.object("properties")?.names.isSuperset(of: ["id", "app", "audience", "message", "apns", "rate"]) == true)
-    await house.close()
+    await api.close()
   }
 
   private static let fuzzer = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -296,18 +296,18 @@ struct APITests {
       if: FileManager.default.fileExists(atPath: fuzzer),
       "deploy/install-foreign-clients has not made .build/api-fuzzer"))
   func fuzzed() async throws {
-    let house = try await House.open()
-    try await house.world.importDevices(3)
+    let api = try await APIWorld.open()
+    try await api.world.importDevices(3)
     let seed = UInt32.random(in: 0..<1_000_000)
     print("seed of fuzzed: \(seed)")
     // `make fuzz` sets the number of examples for each operation: input that the description allows, input that it
     // forbids, edge cases, and operations that use the answers of others. A worker takes the submitted jobs.
     let examples = ProcessInfo.processInfo.environment["CARILLON_TEST_FUZZ"]
-    let worker = examples == nil ? nil : try await house.world.start("worker", "--name", "fuzzed")
+    let worker = examples == nil ? nil : try await api.world.start("worker", "--name", "fuzzed")
     let output = try await ChildProcess.run(
       Self.fuzzer,
       [
-        "run", house.url + "/api/v1/openapi.json", "--header", "Authorization: Bearer \(house.admin)", "--checks",
+        "run", api.url + "/api/v1/openapi.json", "--header", "Authorization: Bearer \(api.admin)", "--checks",
         "not_a_server_error,response_schema_conformance,content_type_conformance", "--phases",
         examples == nil ? "fuzzing" : "examples,coverage,fuzzing,stateful", "--mode",
         examples == nil ? "positive" : "all",
@@ -315,26 +315,26 @@ struct APITests {
         // The rate is below the limit of one token: a 429 would be an answer of the server, not of the operation.
         "--rate-limit", "150/s", "--seed", String(seed),
         "--generation-database", "none", "--no-color",
-      ], folder: house.world.folder.url)
+      ], folder: api.world.folder.url)
     #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
     if let worker {
       print(output.standardOutput)
       #expect(await worker.terminate() == .status(0))
     }
-    await house.close()
+    await api.close()
   }
 
-  @Test("long lint requests of one token keep neither a health check nor another token's job waiting")
+  @Test("long lint requests of one token delay neither health checks nor jobs of another token")
   func longRequests() async throws {
-    let house = try await House.open()
-    let port = try #require(house.url.split(separator: ":").last.flatMap { Int($0) })
+    let api = try await APIWorld.open()
+    let port = try #require(api.url.split(separator: ":").last.flatMap { Int($0) })
     func request(_ method: String, _ path: String, _ body: String = "", as token: String) -> String {
       "\(method) \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer \(token)\r\n"
         + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
     let names = (0..<800).map { "\"alrt\($0)\":1" }.joined(separator: ",")
-    let lint = request("POST", "/api/v1/campaigns/lint", "{\"aps\":{\(names)}}", as: house.viewer)
-    let job = request("POST", "/api/v1/campaigns", CarillonWorld.job("a"), as: house.admin)
+    let lint = request("POST", "/api/v1/campaigns/lint", "{\"aps\":{\(names)}}", as: api.viewer)
+    let job = request("POST", "/api/v1/campaigns", CarillonWorld.job("a"), as: api.admin)
     let start = ContinuousClock.now
     // There are as many clients as one token may have waiting requests, and more clients than threads for tasks.
     let clients = try (0..<8).map { _ in try RawClient(port: port) }
@@ -345,22 +345,22 @@ struct APITests {
     // An operation that takes too long on a busy machine returns 503.
     for client in clients { #expect(await client.read().hasPrefix("HTTP/1.1 ")) }
     #expect(others < start.duration(to: .now) / 2)
-    await house.close()
+    await api.close()
   }
 
-  @Test("the page has its policy, the fleet its metrics, and nobody needs a token for either")
+  @Test("the dashboard has its content security policy, the fleet its metrics, and neither requires a token")
   func pageAndMetrics() async throws {
-    let house = try await House.open()
-    let page = try await ChildProcess.run("curl", ["--silent", "--include", house.url + "/"])
+    let api = try await APIWorld.open()
+    let page = try await ChildProcess.run("curl", ["--silent", "--include", api.url + "/"])
     #expect(page.standardOutput.hasPrefix("HTTP/1.1 200"))
     #expect(page.standardOutput.contains("Content-Security-Policy: default-src 'none'; script-src 'sha256-"))
-    let metrics = try await WorkerEndpointTests.get(house.url + "/metrics")
+    let metrics = try await WorkerEndpointTests.get(api.url + "/metrics")
     #expect(metrics.status == 200 && metrics.text.contains("carillon_fleet_up 1\n"), "\(metrics)")
     #expect(metrics.text.contains("carillon_fleet_lane_oldest_age_seconds{lane=\"urgent\"} 0.0\n"))
     try await WorkerEndpointTests.checkMetrics(metrics.text)
-    #expect(try await WorkerEndpointTests.get(house.url + "/livez").status == 200)
-    #expect(try await WorkerEndpointTests.get(house.url + "/readyz").status == 200)
-    await house.close()
+    #expect(try await WorkerEndpointTests.get(api.url + "/livez").status == 200)
+    #expect(try await WorkerEndpointTests.get(api.url + "/readyz").status == 200)
+    await api.close()
   }
 
   @Test func withoutRedisItSaysSo() async throws {

@@ -30,7 +30,7 @@ struct CannedServer {
         place.yield((try listener.localAddress().port, identity.authorityPEM))
         for answer in answers {
           try wait(listener.descriptor)
-          guard let socket = try listener.accept() else { throw TestSupportError("nobody came") }
+          guard let socket = try listener.accept() else { throw TestSupportError("no client connected") }
           request.yield(try serve(TLSStream(socket, context: context), answer))
         }
         request.finish()

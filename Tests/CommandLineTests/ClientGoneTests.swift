@@ -11,7 +11,7 @@ import Testing
 @testable import carillon
 
 /// If a client disconnects, the server ends the work for its request, and not only the answer.
-@Suite(.timeLimit(.minutes(2))) struct ClientGoneTests {
+@Suite(.timeLimit(.minutes(6))) struct ClientGoneTests {
   private static let apps = JobApps.any(KnownServices.all.tools.map(\.service))
   private static let job =
     #"{"id":"a","app":"news","audience":{"segment":"*"},"message":{"body":"Hello"},"template":"welcome"}"#

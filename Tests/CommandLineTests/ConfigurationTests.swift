@@ -210,7 +210,7 @@ struct ConfigurationTests {
     ),
     (
       yaml(app: "      proxy: { url: 'http://me:secret@proxy:3128' }"),
-      ["proxy.url: must hold no name", "credentialsFile"]
+      ["proxy.url: must not have a user name", "credentialsFile"]
     ),
     (yaml(app: "      proxy: { url: 'socks5://proxy' }"), ["proxy.url: 'socks5://proxy' is not http://HOST:PORT"]),
     (yaml(app: "      proxy: { credentialsFile: x }"), ["apps.news.apns.proxy.url: is missing"]),

@@ -156,8 +156,8 @@ struct DeadTests {
     // An event goes back to its list if the configuration contains its app by now.
     try await bury(register("news"), "registrations")
     let known = try #require(try await list(world).compactMap { $0.text("key") }.first { !keys.contains($0) })
-    let said = try await world.succeed("dead", "retry", known)
-    #expect(said == "\(known) the event \(known) is back on the list registrations\n")
+    let text = try await world.succeed("dead", "retry", known)
+    #expect(text == "\(known) the event \(known) is back on the list registrations\n")
     #expect(try await world.server.command("llen", "{\(world.namespace)}:registrations") == "1")
     #expect(try await list(world).count == 3)
   }

@@ -105,7 +105,7 @@ struct DoctorRuleTests {
     }
     #expect(try levels(findings("AuthKey_ABC123DEFG.p8")) == [.healthy])
     #expect(try levels(findings("news.p8")) == [.healthy])
-    expect(try findings("AuthKey_ZZZZZZZZZZ.p8"), .advice, "its id is said to be ABC123DEFG")
+    expect(try findings("AuthKey_ZZZZZZZZZZ.p8"), .advice, "but the configured key id is ABC123DEFG")
   }
 
   @Test func differentRatesOfOneProjectAreReported() {

@@ -86,13 +86,13 @@ struct InitTests {
     let output = try await ChildProcess.run(
       "script", ["--quiet", "--flush", "--return", "--command", command, "/dev/null"],
       input: [world.server.url, "mail", "", key, "", "DEF123GHIJ"].joined(separator: "\n") + "\n")
-    let said = output.standardOutput
+    let text = output.standardOutput
     for question in [
       "Where is Redis? [redis://127.0.0.1:6379/0]", "name in jobs? [news]", "[production]", "[ABC123DEFG]",
     ] {
-      #expect(said.contains(question), "\(said)")
+      #expect(text.contains(question), "\(text)")
     }
-    #expect(said.contains("wrote \(file)") && !said.contains("bundle id"))
+    #expect(text.contains("wrote \(file)") && !text.contains("bundle id"))
     let written = try ConfigurationLoader(argument: file, environment: [:]).load()
     #expect(written.redis.url == world.server.url && written.apps["mail"]?.apns?.topic == "com.example.x")
     #expect(

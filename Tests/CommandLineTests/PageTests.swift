@@ -18,7 +18,7 @@ struct PageTests {
   private static let users = 900
 
   /// A worker that sends pushes, and `carillon admin`.
-  private struct House {
+  private struct DashboardWorld {
     var world: CarillonWorld
     let simulator: SimulatorProcess
     let worker: ChildProcess
@@ -26,7 +26,7 @@ struct PageTests {
     /// Input of the scenarios, as JSON.
     let description: String
 
-    static func open() async throws -> House {
+    static func open() async throws -> DashboardWorld {
       var world = try await CarillonWorld(engine: "native")
       let simulator = try await world.startSimulator()
       world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
@@ -43,14 +43,14 @@ struct PageTests {
       let worker = try await world.start("worker", "--name", "ada")
       let admin = try await world.start("admin", "--json")
       let url = try await WorkerEndpointTests.url(of: admin)
-      let house = House(
+      let dashboard = DashboardWorld(
         world: world, simulator: simulator, worker: worker, admin: admin,
         description: "{\"url\":\"\(url)\",\"tokens\":{\(tokens.joined(separator: ","))}}")
-      try await house.furnish()
-      return house
+      try await dashboard.prepare()
+      return dashboard
     }
 
-    private func furnish() async throws {
+    private func prepare() async throws {
       let tokens = (0..<PageTests.users).map { CarillonWorld.token($0) }
       let rows = tokens.enumerated().map { "u\($0),\($1),news,\($0 == 0 ? "Ada" : ""),\($0 < 40 ? "gold" : "")\n" }
       let file = try world.folder.write("devices.csv", "user,token,app,name,plan\n" + rows.joined())
@@ -91,11 +91,11 @@ struct PageTests {
     }
   }
 
-  private func play(_ scenario: String, in house: House) async throws {
+  private func play(_ scenario: String, in dashboard: DashboardWorld) async throws {
     let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Browser/page_test.py").path
     let output = try await ChildProcess.run(
       Browser.python, [script, scenario], environment: ["PYTHONDONTWRITEBYTECODE": "1"],
-      folder: house.world.folder.url, input: house.description)
+      folder: dashboard.world.folder.url, input: dashboard.description)
     #expect(
       output.exit == .status(0) && output.standardOutput.contains("ok \(scenario)"),
       "\(output.standardOutput)\(output.standardError)")
@@ -105,38 +105,38 @@ struct PageTests {
   /// finds nothing on any page: light, dark or on a phone. The same holds with 10,000 campaigns and 500 workers.
   @Test("scopes; every page; 10,000 campaigns and 500 workers; accessibility in light, dark and on a phone")
   func pages() async throws {
-    let house = try await House.open()
-    try await play("scopes", in: house)
-    try await play("looks", in: house)
-    try await fill(house)
-    try await play("huge", in: house)
-    await house.close()
+    let dashboard = try await DashboardWorld.open()
+    try await play("scopes", in: dashboard)
+    try await play("looks", in: dashboard)
+    try await fill(dashboard)
+    try await play("huge", in: dashboard)
+    await dashboard.close()
   }
 
   @Test("progress, pause, resume, cancel, approve, dead jobs, quarantine and results with the mouse")
   func operate() async throws {
-    let house = try await House.open()
-    try await play("operate", in: house)
-    #expect(try await house.world.show("slow-news").text("state") == "cancelled")
-    #expect(try await house.world.show("repaired").object("outcomes")?.number("accepted") == 50)
-    await house.close()
+    let dashboard = try await DashboardWorld.open()
+    try await play("operate", in: dashboard)
+    #expect(try await dashboard.world.show("slow-news").text("state") == "cancelled")
+    #expect(try await dashboard.world.show("repaired").object("outcomes")?.number("accepted") == 50)
+    await dashboard.close()
   }
 
   @Test("a campaign is written, linted, previewed, counted and sent with the keyboard alone")
   func compose() async throws {
-    let house = try await House.open()
-    let before = try await house.simulator.counters()
-    try await play("compose", in: house)
-    let campaign = try await house.world.show("by-keyboard")
+    let dashboard = try await DashboardWorld.open()
+    let before = try await dashboard.simulator.counters()
+    try await play("compose", in: dashboard)
+    let campaign = try await dashboard.world.show("by-keyboard")
     #expect(campaign.object("outcomes")?.numbers == ["accepted": 40] && campaign.text("lane") == "urgent")
-    let after = try await house.simulator.counters()
+    let after = try await dashboard.simulator.counters()
     // Other campaigns send slowly at the same time.
     #expect((after.number("accepted") ?? 0) - (before.number("accepted") ?? 0) >= 40)
-    await house.close()
+    await dashboard.close()
   }
 
   /// Fills the store with 10,000 campaigns and 500 workers.
-  private func fill(_ house: House) async throws {
+  private func fill(_ dashboard: DashboardWorld) async throws {
     // Copies of the completed campaign and of the worker's report, in the store's format. A worker would change none of
     // them.
     let copies = """
@@ -155,7 +155,7 @@ struct PageTests {
         redis.call('HSET', ns .. 'reports', name, report)
       end
       """
-    _ = try await house.world.server.command("EVAL", copies, "0", "{\(house.world.namespace)}:")
+    _ = try await dashboard.world.server.command("EVAL", copies, "0", "{\(dashboard.world.namespace)}:")
   }
 }
 

@@ -55,8 +55,8 @@ struct SegmentTests {
   @Test func segmentsAreDefinedCountedListedAndRemoved() async throws {
     let world = try await CarillonWorld(devices: 10)
     try await world.succeed("segment", "import", "vip", "-", input: "u1\nu2\nu3\nghost\n")
-    let said = try await world.succeed("segment", "define", "others", "!vip", "--where", "registeredAt < 3650d")
-    #expect(said == "defined others as !vip, where registeredAt < 3650d\n")
+    let text = try await world.succeed("segment", "define", "others", "!vip", "--where", "registeredAt < 3650d")
+    #expect(text == "defined others as !vip, where registeredAt < 3650d\n")
     try await world.succeed("segment", "define", "all", "vip | others")
     let count = try JSONObject(await world.succeed("segment", "count", "all & !vip", "--json"))
     let plain = try JSONObject(
@@ -112,8 +112,8 @@ struct SegmentTests {
   @Test func fileIsReadAsCSVOfOneColumn() async throws {
     let world = try await CarillonWorld(devices: 4)
     let file = try world.folder.write("optedout.csv", "user\n\"u0\"\n  u1  \n\"a,b\"\n")
-    let said = try await world.succeed("segment", "import", "optedout", file)
-    #expect(said.hasSuffix("optedout.csv: 3 rows, 3 imported, 1 of them without a device\n"))
+    let text = try await world.succeed("segment", "import", "optedout", file)
+    #expect(text.hasSuffix("optedout.csv: 3 rows, 3 imported, 1 of them without a device\n"))
     let members = try await world.succeed("segment", "export", "optedout").split(separator: "\n").sorted()
     #expect(members == ["\"a,b\"", "u0", "u1"])
     let two = try await world.run("segment", "import", "optedout", "-", input: "u2,u3\n")

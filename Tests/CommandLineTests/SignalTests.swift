@@ -19,7 +19,7 @@ import Testing
   private static let span = 300
 
   /// Number of commands that run at the same time. They load the machine while they start.
-  private static let atOnce = 4
+  private static let parallel = 4
 
   /// SIGTERM and SIGINT end the command with exit status 0 within its deadline. SIGHUP does not end it. Before the
   /// first statement of the program, each signal has its default action. Workers have a campaign in progress, and none
@@ -46,7 +46,7 @@ import Testing
     let environment = world.environment
     try await withThrowingTaskGroup(of: Bool.self) { group in
       var (next, late) = (shots.makeIterator(), 0)
-      for _ in 0..<Self.atOnce {
+      for _ in 0..<Self.parallel {
         if let shot = next.next() { group.addTask { try await Self.fire(shot, environment) } }
       }
       while let wasHandled = try await group.next() {

@@ -29,10 +29,10 @@ struct StoreTests {
     #expect(refused.exit == .status(69) && refused.standardError.contains("store repartition 32"))
     #expect(await command.errorLine(containing: #""event":"waiting","campaigns":1"#) != nil)
     _ = try #require(await worker.errorLine(containing: "waits: the store is being repartitioned to 32 partitions"))
-    let said = try JSONObject(#require(await command.line(containing: "partitions")))
+    let report = try JSONObject(#require(await command.line(containing: "partitions")))
     #expect(await command.waitForExit() == .status(0))
-    #expect(said.number("partitions") == 32 && said.number("before") == 8)
-    #expect(said.number("users") ?? 0 > 500 && said.number("tokens") ?? 0 > 500, "\(said)")
+    #expect(report.number("partitions") == 32 && report.number("before") == 8)
+    #expect(report.number("users") ?? 0 > 500 && report.number("tokens") ?? 0 > 500, "\(report)")
     try await world.until("next") { $0.text("state") == "completed" }
     for id in ["running", "next"] {
       #expect(try await world.show(id).object("outcomes")?.numbers == ["accepted": 1000])

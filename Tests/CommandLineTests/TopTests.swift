@@ -31,11 +31,11 @@ struct TopTests {
     let output = try await ChildProcess.run(
       "script", ["--quiet", "--flush", "--return", "--command", command, path("seen")],
       environment: world.environment, input: how == "q" ? "q" : "")
-    let said = output.standardOutput
-    #expect(said.contains("status 0"), "\(said) \(output.standardError)")
-    let (shown, left) = (try #require(said.range(of: "\u{1B}[?1049h")), try #require(said.range(of: "\u{1B}[?1049l")))
-    #expect(shown.upperBound < left.lowerBound && said.contains("\u{1B}[?25l") && said.contains("\u{1B}[?25h"))
-    #expect(said[shown.upperBound..<left.lowerBound].contains("no worker runs"))
+    let text = output.standardOutput
+    #expect(text.contains("status 0"), "\(text) \(output.standardError)")
+    let (shown, left) = (try #require(text.range(of: "\u{1B}[?1049h")), try #require(text.range(of: "\u{1B}[?1049l")))
+    #expect(shown.upperBound < left.lowerBound && text.contains("\u{1B}[?25l") && text.contains("\u{1B}[?25h"))
+    #expect(text[shown.upperBound..<left.lowerBound].contains("no worker runs"))
     let before = try String(contentsOfFile: path("before"), encoding: .utf8)
     #expect(before.contains("icanon") && !before.contains("-icanon"))
     #expect(try String(contentsOfFile: path("after"), encoding: .utf8) == before)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Webhooks of one fleet. None waits for another, and each gets every change exactly once from the first change on.
-@Suite(.timeLimit(.minutes(2))) struct WebhookPaceTests {
+@Suite(.timeLimit(.minutes(6))) struct WebhookPaceTests {
   /// A receiver of events on this machine.
   private final class Receiver: Sendable {
     /// Behaviour of the receiver for an event.

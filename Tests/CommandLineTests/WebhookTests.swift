@@ -78,15 +78,15 @@ struct WebhookTests {
     ("w: { secretFile: s }", "webhooks.w.url: is missing"),
     ("w: { url: 'https://a' }", "webhooks.w.secretFile: is missing"),
     ("w: { url: 'http://a', secretFile: s }", "'http://a' is no https:// address"),
-    ("w: { url: 'https://u:p@a', secretFile: s }", "must hold no name and password"),
+    ("w: { url: 'https://u:p@a', secretFile: s }", "must not have a user name or password"),
     ("w: { url: 'https://a', secretFile: s, events: all }", "unknown event 'all'"),
     ("'a b': { url: 'https://a', secretFile: s }", "the name of a webhook must be"),
     ("w: { url: 'https://a', secretFile: s, event: alarms }", "did you mean 'events'?"),
   ])
   func mistakesAreNamed(text: String, says: String) {
     let error = #expect(throws: ConfigurationError.self) { try webhooks(text) }
-    let said = "\(error?.description ?? "") \(error?.hint ?? "")"
-    #expect(said.contains(says), "\(said)")
+    let message = "\(error?.description ?? "") \(error?.hint ?? "")"
+    #expect(message.contains(says), "\(message)")
   }
 
   @Test func secretsAreReadAndNotTooShort() throws {

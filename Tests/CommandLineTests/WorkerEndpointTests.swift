@@ -43,7 +43,7 @@ struct WorkerEndpointTests {
     #expect(await worker.terminate() == .status(0))
   }
 
-  @Test("without Redis a worker lives and is not ready")
+  @Test("without Redis a worker is live but not ready")
   func withoutRedis() async throws {
     let world = try await CarillonWorld(url: "redis://127.0.0.1:1")
     let worker = try await world.start("worker", "--json", "--listen", "[::1]:0")

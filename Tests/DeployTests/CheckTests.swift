@@ -15,7 +15,7 @@ struct CheckTests {
   @Test func thereAreChecks() { #expect(!Self.scripts.isEmpty) }
 
   @Test(
-    .enabled(if: isPresent, "not to be had: deploy/install-checkers makes .build/checkers"), .timeLimit(.minutes(3)),
+    .enabled(if: isPresent, "not to be had: deploy/install-checkers makes .build/checkers"), .timeLimit(.minutes(6)),
     arguments: scripts)
   func holds(script: String) async throws {
     let output = try await ChildProcess.run(

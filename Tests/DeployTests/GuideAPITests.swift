@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The requests and the table of operations in `deploy/guide/api.md`, compared with a running `carillon admin`.
-@Suite(.enabled(if: Deploy.has("curl"), "no curl"), .timeLimit(.minutes(1))) struct GuideAPITests {
+@Suite(.enabled(if: Deploy.has("curl"), "no curl"), .timeLimit(.minutes(6))) struct GuideAPITests {
   /// A request of the page and its answer.
   private struct Exchange {
     let method: String

@@ -4,7 +4,7 @@ import Testing
 
 /// The commands of README.md and of the guide's first page, run without changes, as a new user types them.
 @Suite(
-  .enabled(if: Deploy.has("redis-cli") && Deploy.has("curl"), "no redis-cli or curl"), .timeLimit(.minutes(3)))
+  .enabled(if: Deploy.has("redis-cli") && Deploy.has("curl"), "no redis-cli or curl"), .timeLimit(.minutes(6)))
 struct ReadmeTests {
   /// Returns the `sh` and `python` blocks of sections as one shell script.
   private func script(_ page: String, _ sections: [String]) throws -> String {

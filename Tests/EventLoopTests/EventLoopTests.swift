@@ -47,7 +47,7 @@ import Testing
   private actor Sleeper {
     private let loop: EventLoop
     private var waiter: CheckedContinuation<Int, Never>?
-    private(set) var heard: [Int] = []
+    private(set) var values: [Int] = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -56,7 +56,7 @@ import Testing
     }
 
     func doze() async {
-      heard.append(await withCheckedContinuation { waiter = $0 })
+      values.append(await withCheckedContinuation { waiter = $0 })
     }
 
     /// - Returns: `false` while no task sleeps.
@@ -65,7 +65,7 @@ import Testing
       self.waiter = nil
       EventLoop.resuming { waiter.resume(returning: 1) }
       // If the continuation used the thread pool, the sleeper would run after this.
-      loop.execute { self.assumeIsolated { $0.heard.append(2) } }
+      loop.execute { self.assumeIsolated { $0.values.append(2) } }
       return true
     }
   }
@@ -78,7 +78,7 @@ import Testing
         group.addTask { await sleeper.doze() }
         while await !sleeper.wake() { await Task.yield() }
       }
-      #expect(await sleeper.heard == [1, 2])
+      #expect(await sleeper.values == [1, 2])
     }
   }
 

@@ -3,7 +3,7 @@ import FaultKit
 import Testing
 
 /// Two ends with a proxy between them, with and without faults.
-@Suite(.timeLimit(.minutes(1))) struct TCPProxyTests {
+@Suite(.timeLimit(.minutes(6))) struct TCPProxyTests {
   @Test func bytesPassBothWaysAndAnEndIsToldInOrder() async throws {
     try await Scene.run { scene in
       try await scene.client.write("question")

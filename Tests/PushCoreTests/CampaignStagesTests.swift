@@ -268,9 +268,9 @@ struct CampaignStagesTests {
     default: Issue.record("neither open nor paused")
     }
     // An operator has resumed the campaign in spite of the verdict.
-    var overruled = finding
-    overruled.isOverridden = true
-    #expect(try verdict(stage, overruled) == .open(winner: nil))
+    var overridden = finding
+    overridden.isOverridden = true
+    #expect(try verdict(stage, overridden) == .open(winner: nil))
   }
 
   @Test func gateChoosesTheWinner() throws {

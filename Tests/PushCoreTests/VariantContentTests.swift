@@ -115,8 +115,8 @@ struct VariantContentTests {
         let alone = try content(
           #""uniqueKey":"id","apns":{"payload":\#(member.payload)},"localized":\#(member.localized)"#)
         for locale in locales {
-          let said = text(of: alone, locale).prefix { $0 != "," && $0 != "}" }
-          #expect(text(together, place, locale).prefix { $0 != "," && $0 != "}" } == said, "\(seed) \(locale)")
+          let expected = text(of: alone, locale).prefix { $0 != "," && $0 != "}" }
+          #expect(text(together, place, locale).prefix { $0 != "," && $0 != "}" } == expected, "\(seed) \(locale)")
         }
       }
     }

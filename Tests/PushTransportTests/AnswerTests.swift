@@ -6,7 +6,7 @@ import Testing
 @testable import PushTransport
 
 /// Contents of an answer, which must be the same for both engines.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(6)))
 struct AnswerTests {
   @Test("a rejection has its reason, and a 410 its timestamp", arguments: PushEngineKind.allCases)
   func rejections(engine: PushEngineKind) async throws {

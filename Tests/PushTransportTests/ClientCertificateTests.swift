@@ -112,7 +112,7 @@ struct ClientCertificateTests {
   @Test(
     "revoked and unknown certificates are distinguished",
     arguments: PushEngineKind.allCases,
-    [(SimulatorKnobs.CertificateAlert.revoked, "was revoked"), (.unknownAuthority, "whoever signed")])
+    [(SimulatorKnobs.CertificateAlert.revoked, "was revoked"), (.unknownAuthority, "trust the issuer")])
   func alerts(engine: PushEngineKind, _ alert: (kind: SimulatorKnobs.CertificateAlert, says: String)) async throws {
     let knobs = SimulatorKnobs { $0.certificateAlert = alert.kind }
     let scene = try await Scene(engine, knobs: knobs)

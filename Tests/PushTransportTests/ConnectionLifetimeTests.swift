@@ -7,7 +7,7 @@ import Testing
 @testable import PushTransport
 
 /// The end and the reopening of connections.
-@Suite("Lifetime of connections over TLS", .timeLimit(.minutes(3)))
+@Suite("Lifetime of connections over TLS", .timeLimit(.minutes(6)))
 struct ConnectionLifetimeTests {
   /// A form of GOAWAY: debug data, error code, whether it comes twice, and the number of streams that it reports as
   /// unprocessed.

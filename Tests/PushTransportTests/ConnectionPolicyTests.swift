@@ -9,7 +9,7 @@ import Testing
 @testable import PushTransport
 
 /// Connections of a service whose policy differs from that of APNs.
-@Suite("Connection policy of a service", .timeLimit(.minutes(2)))
+@Suite("Connection policy of a service", .timeLimit(.minutes(6)))
 struct ConnectionPolicyTests {
   /// All streams from the start, no connection for unproven pushes, and limits for age, idle time and PINGs.
   private static func policy(_ change: (inout ConnectionPolicy) -> Void = { _ in }) -> ConnectionPolicy {
@@ -113,10 +113,10 @@ struct ConnectionPolicyTests {
       watch.next(isBusy: isBusy, limits, maximumPings: most, now: now)
     }
     func answered(_ now: UInt64) {
-      watch.heard(now: now)
+      watch.received(now: now)
       #expect(next(now) == .none)
     }
-    watch.heard(now: 1000)
+    watch.received(now: 1000)
     #expect(next(1009, isBusy: true) == .none)
     #expect(next(1010, isBusy: true) == .ping)
     answered(1011)

@@ -8,7 +8,7 @@ import Testing
 @testable import PushTransport
 
 /// Behaviour that all engines share. If an engine has less information, `EngineKnowledge.swift` has the difference.
-@Suite("Engines against the simulator", .timeLimit(.minutes(2)))
+@Suite("Engines against the simulator", .timeLimit(.minutes(6)))
 struct EngineTests {
   @Test(
     "every push is accepted once, over as many connections as configured",

@@ -23,7 +23,7 @@ struct NativePartsTests {
     "other URLs are rejected", arguments: ["http://a", "https://", "https://a:b", "https://[::1", "https://:1"])
   func noAuthority(url: String) { #expect(Authority(url: url, scheme: "https", defaultPort: 443) == nil) }
 
-  @Test("digits of any number of bytes")
+  @Test("hexadecimal digits of any number of bytes")
   func hex() {
     let bytes = (0..<203).map { UInt8(truncatingIfNeeded: $0 &* 37) }
     for count in [0, 1, 3, 4, 5, 7, 8, 32, 200, 203] {

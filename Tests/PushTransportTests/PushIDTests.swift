@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Ids of pushes")
 struct PushIDTests {
-  @Test("UUIDv5 as RFC 9562 has it")
+  @Test("the UUIDv5 example of RFC 9562")
   func vectors() {
     let dns: [UInt8] = [
       0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
@@ -16,7 +16,7 @@ struct PushIDTests {
     #expect(UUIDText.text(id) == "2ed6657d-e927-568b-95e1-2665a8aea6a2")
   }
 
-  @Test("apns-id and collapse id are what another program computes from campaign and token")
+  @Test("another program computes the same apns-id and collapse id from campaign and token")
   func stable() {
     let token = (0..<32).map(UInt8.init)
     let id = PushID(campaign: "spring-sale-2026").id(token: token)
@@ -24,7 +24,7 @@ struct PushIDTests {
     #expect(PushID.collapseID(campaign: "spring-sale-2026") == "094315af381a6d512448a3c3c450de99")
   }
 
-  @Test("another campaign or another token is another id")
+  @Test("each campaign and each token has a different id")
   func distinct() {
     let one = PushID(campaign: "a")
     let first = one.id(token: [1, 2, 3])

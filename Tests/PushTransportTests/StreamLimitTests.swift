@@ -5,7 +5,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-@Suite("The peer's stream limit, against the simulator", .timeLimit(.minutes(2)))
+@Suite("The peer's stream limit, against the simulator", .timeLimit(.minutes(6)))
 struct StreamLimitTests {
   /// Repeats unanswered pushes until all are answered. Calls `turn` with the number of answered pushes.
   private func settle(_ harness: PoolHarness, _ count: UInt64, turn: (Int) async -> Void) async -> [UInt64: UInt16] {

@@ -5,7 +5,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-@Suite("Unproven pushes and clean ones", .timeLimit(.minutes(2)))
+@Suite("Connections for unproven pushes", .timeLimit(.minutes(6)))
 struct UnprovenLaneTests {
   private static let unproven: Range<UInt64> = 100_000..<100_500
   private static let clean: Range<UInt64> = 0..<2000

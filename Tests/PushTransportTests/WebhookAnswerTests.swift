@@ -6,7 +6,7 @@ import Testing
 
 /// The answer of a webhook ends with its headers, so its receiver can't delay the worker with a body or fill the
 /// memory.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(6)))
 struct WebhookAnswerTests {
   private func webhook(_ server: RawServer) -> Webhook {
     Webhook(name: "w", url: "http://127.0.0.1:\(server.port)/", secret: [1], allowsPrivate: true)

@@ -47,15 +47,15 @@ import Testing
     let replies = try await client.execute(pipeline)
     #expect(replies.count == 401 && replies[0].count == 2)
     for number in 0..<200 { #expect(replies[2 + 2 * number].string == "\(number)!") }
-    #expect(try await client.sights(["server"]).count == 3)
-    let sights = try await client.sights(["server"])
-    #expect(await client.isConnected(by: RedisConnections(sights.map(\.connection))))
-    #expect(await !client.isConnected(by: RedisConnections(sights.dropLast().map(\.connection))))
-    #expect(sights.count { $0.holds("foo") } == 1)
+    #expect(try await client.serverStates(["server"]).count == 3)
+    let states = try await client.serverStates(["server"])
+    #expect(await client.isConnected(by: RedisConnections(states.map(\.connection))))
+    #expect(await !client.isConnected(by: RedisConnections(states.dropLast().map(\.connection))))
+    #expect(states.count { $0.holds("foo") } == 1)
     // The server rejects a command that crosses slots.
     #expect(try await client.command("MGET", "foo", "bar").error?.code == .crossSlot)
     // A call with admitted connections uses only these, one for each server.
-    let some = RedisConnections(sights.filter { $0.holds("foo") }.map(\.connection))
+    let some = RedisConnections(states.filter { $0.holds("foo") }.map(\.connection))
     #expect(try await client.execute(self.pipeline(get: "foo"), on: some).count == 1)
     let error = await #expect(throws: RedisError.self) {
       try await client.execute(self.pipeline(get: "bar"), on: some)
@@ -83,7 +83,7 @@ import Testing
     try await write(client, "hello", "2")
     try await cluster.awaitOwner(of: slot, otherThan: old)
     #expect(try await values(client) == ["2", "2", "2"])
-    #expect(try await client.sights().count == 3)
+    #expect(try await client.serverStates().count == 3)
     // The server comes back as a replica, and nothing is written to it.
     try await old.restart()
     try await write(client, "foo", "3")
@@ -209,7 +209,7 @@ import Testing
     try await cluster.move(slot, to: added)
     #expect(try await client.command("SET", "foo", "2").string == "OK")
     #expect(try await added.command("get", "foo") == "2")
-    try await poll(until: "the client knows four servers") { try await client.sights().count >= 4 }
+    try await poll(until: "the client knows four servers") { try await client.serverStates().count >= 4 }
     await client.close()
     await cluster.stop()
   }
@@ -217,17 +217,17 @@ import Testing
   @Test func subscriptionFollowsItsSlot() async throws {
     let cluster = try await RedisCluster()
     let client = try client(cluster)
-    let (heard, hears) = AsyncStream.makeStream(of: String.self)
+    let (reports, report) = AsyncStream.makeStream(of: String.self)
     let loop = EventLoop(label: "listener")
     let subscriber = client.subscriber(to: ["news"], on: loop) { event in
       switch event {
-      case .listening: hears.yield("listening")
+      case .listening: report.yield("listening")
       case .lost: break
-      case .message(_, let text): hears.yield(text.string ?? "")
+      case .message(_, let text): report.yield(text.string ?? "")
       }
     }
     await subscriber.start()
-    var events = heard.makeAsyncIterator()
+    var events = reports.makeAsyncIterator()
     #expect(await events.next() == "listening")
     let slot = try await cluster.slot(of: "foo")
     let old = try await cluster.owner(of: slot)

@@ -28,12 +28,12 @@ final class FakeServer: Sendable {
   var connections: Int { get async { await body.accepted } }
 
   /// Waits until a client has connected and sent bytes.
-  func heardSomething() async { await body.heard.value }
+  func receivedBytes() async { await body.firstBytes.value }
 
   private actor Body {
     private let loop = EventLoop(label: "fake server")
     private let steps: [Step]
-    let heard = Signal<Void>()
+    let firstBytes = Signal<Void>()
     private var socket: Socket?
     private var listener: SocketWatcher?
     private var peers: [(watcher: SocketWatcher, socket: Socket, next: Int)] = []
@@ -67,7 +67,7 @@ final class FakeServer: Sendable {
       defer { buffer.deallocate() }
       let peer = peers[index]
       guard case .bytes = try? peer.socket.read(into: buffer) else { return peer.watcher.close() }
-      heard.send(())
+      firstBytes.send(())
       guard peer.next < steps.count else { return }
       peers[index].next += 1
       switch steps[peer.next] {

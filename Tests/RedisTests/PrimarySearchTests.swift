@@ -47,7 +47,7 @@ import Testing
     #expect(search.handle(.announced(second)) == [.found(second)])
     #expect(search.primary == second)
     _ = search.handle(.timer)
-    #expect(search.handle(.announced(first)) == [], "the answer that is under way tells")
+    #expect(search.handle(.announced(first)) == [], "the answer in flight will name the primary")
     #expect(search.handle(.answered(first)) == [.found(first), .wait])
   }
 

@@ -132,7 +132,7 @@ import Testing
     let client = RedisClient(
       url: try RedisURL("redis://127.0.0.1:\(server.port)"), options: .unhurried())
     let waiting = Task { try await client.command("PING") }
-    await server.heardSomething()
+    await server.receivedBytes()
     await client.close()
     let error = await #expect(throws: RedisError.self) { _ = try await waiting.value }
     #expect(error?.code == .closed)
@@ -143,7 +143,7 @@ import Testing
     let client = RedisClient(
       url: try RedisURL("redis://127.0.0.1:\(server.port)"), options: .unhurried())
     let waiting = Task { try await client.command("PING") }
-    await server.heardSomething()
+    await server.receivedBytes()
     waiting.cancel()
     let error = await #expect(throws: RedisError.self) { _ = try await waiting.value }
     #expect(error?.code == .cancelled && error?.mayHaveExecuted == false)

@@ -25,14 +25,14 @@ struct ECPrivateKeyTests {
     #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----"))
   }
 
-  @Test("a missing file says so, with its path")
+  @Test("the error for a missing file names its path")
   func missingFile() {
     #expect(throws: SigningKeyError(file: "no/such.p8", problem: .file(.unreadable("No such file or directory")))) {
       try ECPrivateKey(contentsOf: "no/such.p8")
     }
   }
 
-  @Test("a key that everybody can read is refused with the command to run, one that the group can read is not")
+  @Test("a key file that all users can read is refused with a remedy; one that the group can read is accepted")
   func exposedFile() throws {
     let folder = try ScratchFolder()
     let key = try ECPrivateKey.generate()
@@ -49,7 +49,7 @@ struct ECPrivateKeyTests {
     }
   }
 
-  @Test("text that is no key is not a key")
+  @Test("text that is not a key is refused")
   func notAKey() {
     for text in ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"] {
       #expect(throws: SigningKeyError(file: "k.p8", problem: .notAKey)) {
@@ -66,7 +66,7 @@ struct ECPrivateKeyTests {
     }
   }
 
-  @Test("a key on another curve, or of another kind, is named")
+  @Test("the error for a key of another curve or type names the curve or type")
   func wrongKinds() {
     #expect(throws: SigningKeyError(file: "k.p8", problem: .wrongKind("secp384r1"))) {
       try ECPrivateKey(pem: Array(Self.p384.utf8), file: "k.p8")
@@ -106,7 +106,7 @@ struct DigestTests {
       hex(Digest(.sha256).hash([])) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
   }
 
-  @Test("a digest is used again as if it were new")
+  @Test("a digest can be used again after it has returned its result")
   func reuse() {
     let digest = Digest(.sha1)
     _ = digest.hash(Array("something else".utf8))

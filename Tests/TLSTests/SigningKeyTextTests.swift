@@ -2,13 +2,13 @@ import Foundation
 import TLS
 import Testing
 
-@Suite("Signing keys that lost their line breaks")
+@Suite("Signing keys without line breaks")
 struct SigningKeyTextTests {
   private let key: ECPrivateKey
 
   init() throws { key = try ECPrivateKey.generate() }
 
-  @Test("a key is read whatever became of its line breaks")
+  @Test("a key is read with lost, escaped or indented lines, and in Base64")
   func restored() throws {
     let pem = key.pem
     let lines = pem.split(separator: "\n")
@@ -33,7 +33,7 @@ struct SigningKeyTextTests {
     }
   }
 
-  @Test("a key that lost more says what is missing")
+  @Test("the error for an incomplete key names the missing part")
   func damaged() {
     let pem = key.pem
     for (text, says) in [

@@ -95,7 +95,7 @@ public struct TextSettings: PushServiceSettings {
   public var service: any PushService { TextService() }
   public func service(with credential: any PushCredential) -> any PushService { TextService() }
   public func service(byHand topic: String) throws(ServiceError) -> any PushService {
-    throw ServiceError(.usage, "--topic: the text service has no topics", hint: "leave it out")
+    throw ServiceError(.usage, "--topic: the text service has no topics", hint: "omit it")
   }
 
   public var environmentName: String { PushEnvironment.production.rawValue }

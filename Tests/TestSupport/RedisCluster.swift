@@ -137,7 +137,7 @@ public actor RedisCluster {
     let nodes = try await nodes()
     guard let node = nodes.first(where: { $0.slots.contains { $0.contains(slot) } }),
       let server = servers.first(where: { $0.port == node.port })
-    else { throw TestSupportError("nobody has slot \(slot)") }
+    else { throw TestSupportError("no server has slot \(slot)") }
     return server
   }
 

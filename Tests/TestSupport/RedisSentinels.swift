@@ -94,8 +94,8 @@ public actor RedisSentinels {
   public func awaitReplicas() async throws {
     try await until {
       guard let primary = try await self.primary() else { return false }
-      let said = try await primary.command("info", "replication")
-      return said.components(separatedBy: "state=online").count == self.servers.count
+      let info = try await primary.command("info", "replication")
+      return info.components(separatedBy: "state=online").count == self.servers.count
     }
   }
 

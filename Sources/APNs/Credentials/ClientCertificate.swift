@@ -142,7 +142,7 @@ extension TLSAlert {
     switch self {
     case .certificateExpired: "the certificate has expired; renew it on developer.apple.com"
     case .certificateRevoked: "the certificate was revoked; make a new one on developer.apple.com"
-    case .unknownAuthority: "whoever signed the certificate is not known there; it must be one of Apple's"
+    case .unknownAuthority: "APNs does not trust the issuer of the certificate; only Apple can issue it"
     default: "the certificate is not taken; check that it is a push certificate of Apple's"
     }
   }

@@ -104,7 +104,7 @@ struct ActivityDates {
       guard key != "timestamp" || seconds == 0 else {
         throw error(
           "is after the campaign's start: until then devices would drop every other update as older",
-          hint: "leave it out: it is the campaign's start")
+          hint: "omit it: the default is the campaign's start")
       }
       return start + seconds
     }

@@ -28,7 +28,7 @@ struct ForeignRequest: Equatable {
     }
     guard let inner else { return nil }
     let name = Excerpt.bare(inner.name)
-    self.init(product: "another product", member: name, hint: "give what \(name) has, with aps at the top")
+    self.init(product: "another product", member: name, hint: "send only the content of \(name), with aps at the top")
   }
 
   private init(product: String, member: String, hint: String) {
@@ -62,38 +62,41 @@ struct ForeignRequest: Equatable {
     Product(
       name: "FCM", member: "message",
       inside: ["token", "tokens", "topic", "condition", "notification", "apns", "android", "webpush"],
-      hint: "give what message.apns.payload has"),
+      hint: "send only the content of message.apns.payload"),
     Product(
-      name: "FCM (legacy)", member: "registration_ids", hint: "give what notification has as aps.alert"),
+      name: "FCM (legacy)", member: "registration_ids", hint: "write the content of notification as aps.alert"),
     Product(
       name: "FCM (legacy)", member: "to", beside: ["notification", "data"],
-      hint: "give what notification has as aps.alert"),
+      hint: "write the content of notification as aps.alert"),
     Product(
       name: "OneSignal", member: "app_id",
       beside: [
         "contents", "headings", "template_id", "included_segments", "filters", "include_player_ids", "include_aliases",
         "include_subscription_ids", "include_external_user_ids",
-      ], hint: "give contents and headings as aps.alert"),
+      ], hint: "write contents and headings as aps.alert"),
     Product(
       name: "gorush", member: "notifications", inside: ["tokens", "topic", "platform", "to"],
       hint: "see deploy/guide/migration.md"),
     Product(name: "gorush", member: "tokens", beside: ["platform", "message"], hint: "see deploy/guide/migration.md"),
     Product(
-      name: "Expo", member: "to", beside: ["title", "body", "sound", "badge"], hint: "give title and body as aps.alert"),
+      name: "Expo", member: "to", beside: ["title", "body", "sound", "badge"], hint: "write title and body as aps.alert"
+    ),
     Product(
       name: "Airship", member: "audience", beside: ["notification", "device_types"],
-      hint: "give what notification.ios has as aps"),
+      hint: "write the content of notification.ios as aps"),
     Product(name: "Amazon SNS", member: "APNS", hint: "give the JSON of the string APNS"),
     Product(name: "Amazon SNS", member: "APNS_SANDBOX", hint: "give the JSON of the string APNS_SANDBOX"),
     Product(
       name: "Pusher Beams", member: "apns", beside: ["interests", "users", "fcm", "web"], inside: ["aps"],
-      hint: "give what apns has"),
+      hint: "send only the content of apns"),
     Product(
       name: "Braze", member: "messages", inside: ["apple_push", "android_push"],
-      hint: "give what messages.apple_push has"),
-    Product(name: "Parse", member: "data", beside: ["where", "channels"], inside: ["alert"], hint: "give data as aps"),
+      hint: "send only the content of messages.apple_push"),
     Product(
-      name: "FCM", member: "notification", inside: ["title", "body"], hint: "give what notification has as aps.alert"),
-    Product(name: "FCM", member: "apns", inside: ["payload"], hint: "give what apns.payload has"),
+      name: "Parse", member: "data", beside: ["where", "channels"], inside: ["alert"], hint: "write data as aps"),
+    Product(
+      name: "FCM", member: "notification", inside: ["title", "body"],
+      hint: "write the content of notification as aps.alert"),
+    Product(name: "FCM", member: "apns", inside: ["payload"], hint: "send only the content of apns.payload"),
   ]
 }

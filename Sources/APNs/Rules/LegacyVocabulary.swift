@@ -27,21 +27,21 @@ enum LegacyVocabulary {
       hint: "api.sandbox.push.apple.com, port 443 or 2197, HTTP/2"),
     Trace(
       pattern: "feedback.push.apple.com", message: "the feedback service, \(ended)",
-      hint: "nothing to ask any more: status 410 with a timestamp says that a token is dead"),
+      hint: "remove this call: a 410 with a timestamp reports a dead token"),
     Trace(
       pattern: "feedback.sandbox.push.apple.com", message: "the feedback service, \(ended)",
-      hint: "nothing to ask any more: status 410 with a timestamp says that a token is dead"),
+      hint: "remove this call: a 410 with a timestamp reports a dead token"),
     Trace(
       pattern: "2195", among: portWords, unless: "manage-broadcast",
       message: "the port of the binary interface, \(ended)",
-      hint: "443 or 2197; since iOS 18 it is api-manage-broadcast.sandbox.push.apple.com's, for channels"),
+      hint: "use port 443 or 2197; since iOS 18, channels have the server api-manage-broadcast.sandbox.push.apple.com"),
     Trace(
       pattern: "2196", among: portWords, unless: "manage-broadcast",
       message: "the port of the feedback service, \(ended)",
-      hint: "443 or 2197; since iOS 18 it is api-manage-broadcast.push.apple.com's, for channels"),
+      hint: "use port 443 or 2197; since iOS 18, channels have the server api-manage-broadcast.push.apple.com"),
     Trace(
       pattern: "feedback service", message: "the feedback service, \(ended)",
-      hint: "nothing to ask any more: status 410 with a timestamp says that a token is dead"),
+      hint: "remove this call: a 410 with a timestamp reports a dead token"),
     Trace(
       pattern: "enhanced notification", message: "a format of the binary interface, \(ended)",
       hint: "a POST for each push, and a status for each answer"),

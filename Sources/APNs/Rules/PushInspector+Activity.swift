@@ -37,7 +37,7 @@ extension PushInspector {
     default: return
     }
     for key in ["input-push-token", "input-push-channel"] where event != "start" && aps.value(key) != nil {
-      report(.activityInput, path("aps.\(key)"), "is read with event start only", hint: "leave it out")
+      report(.activityInput, path("aps.\(key)"), "is read with event start only", hint: "omit it")
     }
   }
 
@@ -69,18 +69,18 @@ extension PushInspector {
       if stale <= sent {
         report(
           .activityDates, path("aps.stale-date"), "is not after its timestamp: what it says is stale when it comes",
-          hint: "give a later time, or leave it out")
+          hint: "give a later time, or omit it")
       } else if stale - sent > Double(Self.longestLife) {
         report(
           .activityDates, path("aps.stale-date"),
           "is more than 12 hours after its timestamp: no activity lives so long",
-          hint: "leave it out, or give a time until which it holds")
+          hint: "omit it, or give the time until which it is valid")
       }
     }
     guard let dismissal = aps.instant("dismissal-date") else { return }
     if case .string(let event)? = aps.value("event")?.kind, event == "start" || event == "update" {
       report(
-        .activityDates, path("aps.dismissal-date"), "is read with event end only", hint: "leave it out, or end it")
+        .activityDates, path("aps.dismissal-date"), "is read with event end only", hint: "omit it, or set event to end")
     } else if dismissal - sent > Double(Self.longestShown) {
       report(
         .activityDates, path("aps.dismissal-date"), "is more than 4 hours after the end: it is shown no longer",

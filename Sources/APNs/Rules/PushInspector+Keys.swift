@@ -83,7 +83,7 @@ extension PushInspector {
   }
 
   private mutating func reportFlag(_ what: String, at place: String) {
-    report(.apsFlag, place, "\(what): Apple documents the number 1", hint: "write 1, or leave the key out")
+    report(.apsFlag, place, "\(what): Apple documents the number 1", hint: "write 1, or omit the key")
   }
 
   private mutating func checkStrings(_ elements: [JSONValue], at place: String) -> Bool {
@@ -134,7 +134,7 @@ extension PushInspector {
       if alert.value(key) != nil, alert.value(plain) != nil {
         report(
           .localizationTwice, "\(place).\(plain)", "\(key) replaces it: it is not shown",
-          hint: "leave one of them out")
+          hint: "remove one of them")
       }
       if alert.value(arguments) != nil, alert.value(key) == nil {
         report(.localizationArguments, "\(place).\(arguments)", "has no \(key) to go with", hint: "add \(key)")

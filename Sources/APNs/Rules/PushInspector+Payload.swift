@@ -96,7 +96,7 @@ extension PushInspector {
       if aps.value("mutable-content") != nil, aps.value("alert") == nil {
         report(
           .mutableWithoutAlert, path("aps.mutable-content"), "the extension is not run without an alert",
-          hint: "add aps.alert, or leave it out")
+          hint: "add aps.alert, or omit it")
       }
       return
     }
@@ -136,7 +136,7 @@ extension PushInspector {
     for key in Self.visible where aps.value(key) != nil {
       report(
         .backgroundVisible, path("aps.\(key)"), "is not allowed in a background push: APNs may drop it",
-        hint: "send it as pushType alert, or leave \(key) out")
+        hint: "send it as pushType alert, or omit \(key)")
     }
     if !aps.isSet("content-available") {
       report(
@@ -155,7 +155,7 @@ extension PushInspector {
   private mutating func checkManagement(_ members: [JSONValue.Member]) {
     if case .string(let magic)? = members.value("mdm")?.kind, !magic.isEmpty {
       if members.value("aps") != nil {
-        report(.managementPayload, path("aps"), "an MDM push has no aps", hint: "leave it out")
+        report(.managementPayload, path("aps"), "an MDM push has no aps", hint: "omit it")
       }
     } else {
       report(
@@ -216,7 +216,7 @@ extension PushInspector {
 
   private mutating func reportNulls(in value: JSONValue, path: String) {
     switch value.kind {
-    case .null: report(.null, path, "is null", hint: "leave the key out")
+    case .null: report(.null, path, "is null", hint: "omit the key")
     case .object(let members):
       for member in members where !isFull {
         reportNulls(in: member.value, path: "\(path).\(Excerpt.bare(member.name))")

@@ -98,12 +98,12 @@ struct PushInspector {
         .broadcastType, typePath, "a channel takes liveactivity only, not \(type.rawValue)", hint: "use liveactivity")
     }
     if draft.collapseID != nil {
-      report(.broadcastCollapse, "collapseId", "a broadcast has none", hint: "leave it out")
+      report(.broadcastCollapse, "collapseId", "a broadcast has none", hint: "omit it")
     }
     if draft.expiration != .immediate {
       report(
         .broadcastStorage, "expiration", "a channel that keeps no message refuses it, the others keep it for 8 hours",
-        hint: "`carillon channel show` tells which it is; 0 is right for both")
+        hint: "`carillon channel show` prints the value. 0 is right for both.")
     }
   }
 
@@ -156,7 +156,7 @@ struct PushInspector {
     if app.kind == .pass || app.kind == .website, type != .alert {
       report(
         .topicType, typePath, "\(Excerpt.quoted(app.topic)) is no app: there is no \(type.rawValue) push for it",
-        hint: "leave pushType out")
+        hint: "omit pushType")
     }
     if type == .mdm, app.kind != .management {
       report(

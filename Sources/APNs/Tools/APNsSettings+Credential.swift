@@ -125,7 +125,7 @@ extension APNsSettings {
     if let id = Self.keyID(ofFile: token.keyFile), id != token.keyID {
       let file = token.keyFile.split(separator: "/").last.map(String.init) ?? token.keyFile
       return .advice(
-        "the key's file is called \(file), and its id is said to be \(token.keyID)",
+        "the key's file is \(file), but the configured key id is \(token.keyID)",
         cure: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key of another id")
     }
     return .healthy("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")

@@ -99,7 +99,7 @@ public final class ComputePool: Sendable {
       cancel(
         Problem(
           503, "busy", "the request took longer than \(patience.components.seconds) s and was ended",
-          hint: "try again when there is less to do, or make it smaller", retryAfter: Self.retryAfter))
+          hint: "try again later, or send a smaller request", retryAfter: Self.retryAfter))
     }
     defer { timer.cancel() }
     return try await withTaskCancellationHandler {

@@ -114,7 +114,7 @@ public final class Site: HTTPHandler {
       guard let token, let holder = state.tokens.holder(of: token) else {
         if !isAgain, let wait = state.failures.take(now: now) {
           throw Problem(
-            429, "rate", "too many requests without a valid token", hint: "wait, and send a valid one",
+            429, "rate", "too many requests without a valid token", hint: "wait, then use a valid token",
             retryAfter: wait)
         }
         throw Problem(

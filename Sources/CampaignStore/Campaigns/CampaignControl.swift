@@ -197,7 +197,7 @@ extension Campaigns {
       ]
         + ids.flatMap {
           [
-            keys.campaign($0), keys.open($0), keys.guardTrial($0), keys.guardWatch($0), keys.objections($0),
+            keys.campaign($0), keys.open($0), keys.guardTrial($0), keys.guardWatch($0), keys.declines($0),
             keys.timeline($0),
           ]
         }

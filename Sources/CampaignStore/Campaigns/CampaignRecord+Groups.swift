@@ -89,7 +89,7 @@ extension CampaignRecord {
     /// Place of the stage whose gate has paused the campaign; `nil` for none.
     public var verdict: Int?
     /// Place of the stage whose gate a person has overridden; `nil` for none.
-    var overruled: Int?
+    var overridden: Int?
     /// Place of the variant that a person or a gate has chosen; `nil` for none.
     public var winner: Int?
     /// Place of the variant that all users of this part get; `nil` if each user is assigned one.

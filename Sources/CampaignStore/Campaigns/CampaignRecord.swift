@@ -193,7 +193,7 @@ public struct CampaignRecord: Sendable {
       "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
       "spread",
       "finishBy", "repeat", "runs", "leftOut", "lastRun", "pending", "of", "run", "parts", "gated", "stage", "verdict",
-      "overruled", "winner", "variant", "start", "overtook", "reachedTargets", "reachedUsers",
+      "overridden", "winner", "variant", "start", "overtook", "reachedTargets", "reachedUsers",
     ] + SliceCounters.totalsFields
 
   /// Reads a record.
@@ -248,7 +248,7 @@ public struct CampaignRecord: Sendable {
     staging.isGated = try values.number("gated") == 1
     staging.current = try values.number("stage")
     staging.verdict = try values.number("verdict")
-    staging.overruled = try values.number("overruled")
+    staging.overridden = try values.number("overridden")
     staging.winner = try values.number("winner")
     staging.variant = try values.number("variant")
     staging.begunAt = try values.number("start")

@@ -21,7 +21,7 @@ extension Campaigns {
   ///   - timeout: ms without a heartbeat after which a worker counts as dead.
   public func decline(_ id: String, worker: String, round: Int, timeout: Int) async throws -> DeclineAnswer {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.decline, keys: [keys.objections(id), keys.workers, keys.campaign(id)]) {
+    pipeline.script(StoreScripts.decline, keys: [keys.declines(id), keys.workers, keys.campaign(id)]) {
       $0.append(worker)
       $0.append(timeout)
       $0.append(round)

@@ -63,7 +63,7 @@ extension Campaigns {
     at place: Int, of campaign: Campaign, _ record: CampaignRecord, _ stage: CampaignStages.Stage
   ) async throws -> StageGate.Finding {
     var finding = StageGate.Finding(
-      finishedAt: nil, winner: record.staging.winner, isOverridden: record.staging.overruled == place)
+      finishedAt: nil, winner: record.staging.winner, isOverridden: record.staging.overridden == place)
     // The stage has ended when all of its legs have ended. A paused leg does not delay the other legs: the gate decides
     // without it.
     var finishedAt = 0

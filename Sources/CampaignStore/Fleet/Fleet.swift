@@ -30,7 +30,7 @@ public struct Fleet: StoreRoom {
     } catch let error as StoreError {
       fleet.problems.append(error)
     }
-    fleet.nodes = try await redis.sights(FleetNode.sections).map { FleetNode($0, keys) }
+    fleet.nodes = try await redis.serverStates(FleetNode.sections).map { FleetNode($0, keys) }
     return fleet
   }
 
@@ -123,9 +123,10 @@ public struct Fleet: StoreRoom {
     fleet.problems += replies.problems
     for index in stride(from: 0, to: (pairs?.count ?? 0) - 1, by: 2) {
       guard let name = pairs?[index].string else { continue }
-      let heardAt = pairs?[index + 1].integer ?? 0
+      let heartbeatAt = pairs?[index + 1].integer ?? 0
       fleet.presence.workers.append(
-        FleetSnapshot.Worker(name: name, heardAt: heardAt, isAlive: heardAt > fleet.at - lease, report: nil))
+        FleetSnapshot.Worker(name: name, heartbeatAt: heartbeatAt, isAlive: heartbeatAt > fleet.at - lease, report: nil)
+      )
     }
     fleet.presence.unseen = max(0, listed - fleet.presence.workers.count)
     fleet.presence.workers.sort { ($1.isAlive ? 1 : 0, $0.name) < ($0.isAlive ? 1 : 0, $1.name) }

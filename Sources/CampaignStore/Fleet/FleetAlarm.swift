@@ -107,14 +107,16 @@ extension FleetSnapshot {
 
   private func addWorkers(_ limits: FleetLimits, to alarms: inout [FleetAlarm]) {
     if presence.live == 0 {
-      let last = presence.workers.map(\.heardAt).max().map { ", the last heartbeat was \(Self.age(at - $0)) ago" } ?? ""
+      let last =
+        presence.workers.map(\.heartbeatAt).max().map { ", the last heartbeat was \(Self.age(at - $0)) ago" } ?? ""
       alarms.append(FleetAlarm(.noWorker, "fleet", "no worker runs\(last)", remedy: "start one: carillon worker"))
     }
-    for worker in presence.workers where !worker.isAlive && presence.live > 0 && at - worker.heardAt >= limits.silence {
+    for worker in presence.workers
+    where !worker.isAlive && presence.live > 0 && at - worker.heartbeatAt >= limits.silence {
       alarms.append(
         FleetAlarm(
           .silentWorker, worker.name,
-          "no heartbeat from worker \(worker.name) for \(Self.age(at - worker.heardAt)), and its slices were not taken over",
+          "no heartbeat from worker \(worker.name) for \(Self.age(at - worker.heartbeatAt)), and its slices were not taken over",
           remedy: "check the logs of the other workers: one of them should take over within seconds"))
     }
     // One alarm covers all workers with the same problem.

@@ -14,8 +14,8 @@ public struct FleetNode: Sendable {
   /// The sections of `INFO` that are read.
   static let sections = ["server", "clients", "memory", "persistence", "stats", "replication"]
 
-  init(_ sight: RedisServerSight, _ keys: Keyspace) {
-    self.init(endpoint: sight.endpoint, info: sight.info, hasControl: sight.holds(keys.home))
+  init(_ state: RedisServerState, _ keys: Keyspace) {
+    self.init(endpoint: state.endpoint, info: state.info, hasControl: state.holds(keys.home))
   }
 
   /// Creates a node.

@@ -12,7 +12,7 @@ public struct FleetSnapshot: Sendable {
     /// The worker's name.
     public var name: String
     /// Time of the last heartbeat.
-    public var heardAt: Int
+    public var heartbeatAt: Int
     /// Whether the last heartbeat is less than a lease ago.
     public var isAlive: Bool
     /// The worker's last report; `nil` if it has sent none yet.

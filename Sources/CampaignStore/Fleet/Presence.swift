@@ -33,7 +33,7 @@ public struct WorkerInstance: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// The observed state of a listed worker.
-public struct PresenceSight: Sendable {
+public struct PresenceState: Sendable {
   /// The worker's instance.
   public var instance: WorkerInstance
   /// Whether the process has a connection to Redis that subscribes to its presence channel.
@@ -45,7 +45,7 @@ public struct PresenceSight: Sendable {
   ///
   /// A worker that has just lost its connection sends a heartbeat immediately. A worker that was removed from the list
   /// in between has no heartbeat.
-  public func isAlive(since earlier: PresenceSight) -> Bool { isListening || heartbeat > earlier.heartbeat }
+  public func isAlive(since earlier: PresenceState) -> Bool { isListening || heartbeat > earlier.heartbeat }
 }
 
 /// Presence of workers. Each worker subscribes to a separate channel, so Redis knows when its process has ended.
@@ -65,26 +65,26 @@ extension Fleet {
   }
 
   /// Returns the observed state of the instance with a name; `nil` if no instance has it.
-  public func sight(of name: String) async throws -> PresenceSight? {
+  public func presence(of name: String) async throws -> PresenceState? {
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.instances, name)
     guard let nonce = try await run(pipeline)[0].string else { return nil }
-    return try await sights(of: [WorkerInstance(name: name, nonce: nonce)])[0]
+    return try await presences(of: [WorkerInstance(name: name, nonce: nonce)])[0]
   }
 
   /// Returns the observed state of all workers that have joined, with three commands for any number of workers.
-  public func sights() async throws -> [PresenceSight] {
+  public func presences() async throws -> [PresenceState] {
     var pipeline = RedisPipeline()
     pipeline.append("HGETALL", keys.instances)
     let reply = try await run(pipeline)[0]
-    return try await sights(
+    return try await presences(
       of: stride(from: 0, to: reply.count - 1, by: 2).map {
         WorkerInstance(name: reply[$0].string ?? "", nonce: reply[$0 + 1].string ?? "")
       })
   }
 
   /// Returns the observed state of these workers.
-  public func sights(of instances: [WorkerInstance]) async throws -> [PresenceSight] {
+  public func presences(of instances: [WorkerInstance]) async throws -> [PresenceState] {
     guard !instances.isEmpty else { return [] }
     var pipeline = RedisPipeline()
     pipeline.command("PUBSUB") {
@@ -97,7 +97,7 @@ extension Fleet {
     }
     let replies = try await run(pipeline)
     return instances.indices.map {
-      PresenceSight(
+      PresenceState(
         instance: instances[$0], isListening: replies[0].count > 2 * $0 + 1 && replies[0][2 * $0 + 1].integer != 0,
         heartbeat: replies[1].count > $0 ? replies[1][$0].integer ?? 0 : 0)
     }

@@ -96,7 +96,7 @@ extension Limits {
     pipeline.script(
       StoreScripts.standDown,
       keys: [
-        keys.guardTrial(id), keys.campaign(id), keys.answers(app: app), keys.objections(id), keys.workers,
+        keys.guardTrial(id), keys.campaign(id), keys.answers(app: app), keys.declines(id), keys.workers,
       ]
     ) {
       $0.append(round)

@@ -22,13 +22,13 @@ public struct MemoryUse: Equatable, Sendable {
   }
 
   /// Creates the memory use of the fullest server.
-  /// - Parameter sights: the states of all servers, at least one.
-  init(_ sights: [RedisServerSight]) {
-    let uses = sights.map { ($0.endpoint, MemoryUse($0.info)) }
+  /// - Parameter states: the states of all servers, at least one.
+  init(_ states: [RedisServerState]) {
+    let uses = states.map { ($0.endpoint, MemoryUse($0.info)) }
     let fullest = uses.min { ($0.1.room ?? .max) < ($1.1.room ?? .max) }
     self = fullest?.1 ?? MemoryUse(used: 0, limit: 0)
-    guard sights.count > 1 else { return }
-    servers = sights.count
+    guard states.count > 1 else { return }
+    servers = states.count
     endpoint = fullest?.0
   }
 
@@ -115,7 +115,7 @@ public enum CampaignSize {
 extension Limits {
   /// Returns Redis' present use of memory.
   public func memory() async throws -> MemoryUse {
-    MemoryUse(try await redis.sights(["memory"]))
+    MemoryUse(try await redis.serverStates(["memory"]))
   }
 
   /// Throws if Redis has no room for another campaign.

@@ -58,7 +58,7 @@ extension StoreCheck {
       case (true, "rate"): RateBucket.longestMemory
       case (true, "apprate"), (true, "backendrate"): RateBucket.shortestMemory
       case (true, "quota"): RateBucket.quotaMemory
-      case (true, "waiting"), (true, "objections"), (true, "failover"), (true, "housekeeper"): 60
+      case (true, "waiting"), (true, "declines"), (true, "failover"), (true, "housekeeper"): 60
       case (false, "building"): 3600
       case (false, "importing"), (false, "arrivals"): SegmentReplacement.timeToLive
       default: nil

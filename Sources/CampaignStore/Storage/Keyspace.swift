@@ -72,7 +72,7 @@ public struct Keyspace: Sendable {
   func waiting(_ id: String) -> String { control + "waiting:" + id }
 
   /// Sorted set: workers that decline a campaign, by the time of their last decline, see `decline.lua`.
-  func objections(_ id: String) -> String { control + "objections:" + id }
+  func declines(_ id: String) -> String { control + "declines:" + id }
   /// Bitmap: the partitions whose slices are finished, and the partitions without a slice.
   func finished(_ id: String) -> String { control + "finished:" + id }
   /// List: the partitions whose slices wait for a worker.

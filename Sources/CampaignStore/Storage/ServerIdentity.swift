@@ -13,24 +13,24 @@ public struct ServerIdentity: Sendable {
   public let isPrimary: Bool
   /// The connection on which the server reported this.
   public let connection: UInt64
-  private let sight: RedisServerSight
+  private let state: RedisServerState
   private let keys: Keyspace
 
-  init(_ sight: RedisServerSight, keys: Keyspace) {
-    place = sight.endpoint
-    name = "\(sight.info.runID ?? "") \(sight.info.replicationID ?? "")"
-    uptime = sight.info.uptime ?? .max
-    isPrimary = sight.info.role == .master
-    connection = sight.connection
-    self.sight = sight
+  init(_ state: RedisServerState, keys: Keyspace) {
+    place = state.endpoint
+    name = "\(state.info.runID ?? "") \(state.info.replicationID ?? "")"
+    uptime = state.info.uptime ?? .max
+    isPrimary = state.info.role == .master
+    connection = state.connection
+    self.state = state
     self.keys = keys
   }
 
   /// Whether this server has the control keys.
-  public var hasControl: Bool { sight.holds(keys.home) }
+  public var hasControl: Bool { state.holds(keys.home) }
 
   /// Returns whether this server has the keys of a partition.
-  public func has(partition: Int) -> Bool { sight.holds(keys.home(of: partition)) }
+  public func has(partition: Int) -> Bool { state.holds(keys.home(of: partition)) }
 }
 
 /// The connections whose server is known. The copies of a store share this object.

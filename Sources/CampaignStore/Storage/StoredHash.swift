@@ -84,7 +84,7 @@ enum StoredHash {
       "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),
       "lastRun": .text(128), "pending": .number(0...1), "of": .text(128), "run": .text(128), "parts": .text(1024),
       "gated": .number(0...1),
-      "stage": .number(stages), "verdict": .number(stages), "overruled": .number(stages), "start": .number(times),
+      "stage": .number(stages), "verdict": .number(stages), "overridden": .number(stages), "start": .number(times),
       "variant": .number(0...CampaignVariants.maximum - 1), "winner": .number(0...CampaignVariants.maximum - 1),
       "decidedAt": .number(times),
       "decidedBy": .text(1024),

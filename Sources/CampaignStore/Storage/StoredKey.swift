@@ -48,7 +48,7 @@ struct StoredKey {
     case "job", "finished", "submitter": ("string", .campaign(rest), nil)
     case "open", "timeline", "lane", "processing", "campaigns", "registrations", "receipts", "intake", "feedback":
       ("list", .list(key: name), nil)
-    case "parked", "workers", "schedule", "gates", "approvals", "ended", "expiring", "objections", "applied",
+    case "parked", "workers", "schedule", "gates", "approvals", "ended", "expiring", "declines", "applied",
       "activities":
       ("zset", .list(key: name), nil)
     case "trial", "answers", "watch": ("hash", .list(key: name), .guardTrial)

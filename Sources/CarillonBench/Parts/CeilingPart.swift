@@ -8,7 +8,7 @@ struct CeilingPart: BenchPart {
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     try BenchDevices(count: 10_000, seed: settings.seed).writeTokens(world.path("tokens"))
-    var said: [Int: [Said]] = [:]
+    var measured: [Int: [Measured]] = [:]
     for round in 0..<settings.rounds {
       for connections in [1, 2] {
         report.progress("ceiling: \(connections) connections, round \(round + 1) of \(settings.rounds)")
@@ -25,11 +25,11 @@ struct CeilingPart: BenchPart {
           environment: world.environment(simulator).merging(["CARILLON_WORKER_CONNECTIONS": String(connections)]) { $1 }
         )
         await world.stop(simulator.process)
-        guard let line = SaidLine(output.utf8) else { throw CommandError(.failed, "the engine said: \(output)") }
-        said[connections, default: []].append((try line.number("perSecond"), try line.number("inFlight")))
+        guard let line = OutputLine(output.utf8) else { throw CommandError(.failed, "the engine printed: \(output)") }
+        measured[connections, default: []].append((try line.number("perSecond"), try line.number("inFlight")))
       }
     }
-    for (connections, runs) in said.sorted(by: { $0.key < $1.key }) {
+    for (connections, runs) in measured.sorted(by: { $0.key < $1.key }) {
       let streams = Double(connections * Self.streams)
       try report.add(
         Figure(
@@ -54,7 +54,7 @@ struct CeilingPart: BenchPart {
   }
 
   /// Output of `carillon-bench engine --seconds`.
-  private typealias Said = (perSecond: Double, inFlight: Double)
+  private typealias Measured = (perSecond: Double, inFlight: Double)
 
   /// Returns the highest possible number of answers per second with these connections.
   private func ceiling(_ connections: Int) -> Double {

@@ -135,11 +135,11 @@ struct EngineBench: Sendable {
       // finished in 1.23s, 81234.56 req/s, 2.34MB/s … status codes: 200000 2xx, 0 3xx, 0 4xx, 0 5xx
       let rate = output.firstMatch(of: /finished in [^,]*, ([0-9.]+) req\/s/).flatMap { Double($0.1) }
       let accepted = output.firstMatch(of: /status codes: ([0-9]+) 2xx/).flatMap { Int($0.1) }
-      guard let rate, let accepted else { throw CommandError(.failed, "h2load said: \(output)") }
+      guard let rate, let accepted else { throw CommandError(.failed, "h2load printed: \(output)") }
       return (accepted, rate)
     case .loop, .native, .curl:
-      guard let said = SaidLine(output.utf8) else { throw CommandError(.failed, "\(client.name) said: \(output)") }
-      return (Int(try said.number("accepted")), try said.number(client == .loop ? "pushesPerSecond" : "perSecond"))
+      guard let line = OutputLine(output.utf8) else { throw CommandError(.failed, "\(client.name) printed: \(output)") }
+      return (Int(try line.number("accepted")), try line.number(client == .loop ? "pushesPerSecond" : "perSecond"))
     }
   }
 }

@@ -99,7 +99,8 @@ struct ConfigurationReader {
     guard section.has("approval") else { return nil }
     let approval = try section.section("approval", keys: schema["apps.*.approval"])
     guard let most = try approval.integer("above", in: 0...1_000_000_000) else {
-      throw approval.error("above", "is missing", hint: "above how many targets a campaign needs approval")
+      throw approval.error(
+        "above", "is missing", hint: "set the number of targets above which a campaign needs approval")
     }
     return most
   }
@@ -112,12 +113,12 @@ struct ConfigurationReader {
         throw entry.error(
           "category", "\(Excerpt.quoted(category)) can't name a category", hint: "it must be \(PlainName.form)")
       }
-      let text = try entry.required("per", hint: "over which time, such as 1d or 7d")
+      let text = try entry.required("per", hint: "set the duration, such as 1d or 7d")
       guard let seconds = DurationText.seconds(text), FrequencyCap.spans.contains(seconds) else {
         throw entry.error("per", "\(Excerpt.quoted(text)) is not a duration from 1m to 366d", hint: "such as 1d or 7d")
       }
       guard let most = try entry.integer("most", in: 1...FrequencyCap.mostTogether) else {
-        throw entry.error("most", "is missing", hint: "how many campaigns come to a user at most")
+        throw entry.error("most", "is missing", hint: "set the maximum number of campaigns for a user")
       }
       caps.append(FrequencyCap(category: category, most: most, seconds: seconds))
     }
@@ -128,7 +129,7 @@ struct ConfigurationReader {
     guard together <= FrequencyCap.mostTogether else {
       throw section.error(
         "caps", "allow \(together) campaigns a user together, at most \(FrequencyCap.mostTogether) are remembered",
-        hint: "make some smaller, or take one out")
+        hint: "shorten or remove some")
     }
     return caps
   }
@@ -138,7 +139,7 @@ struct ConfigurationReader {
     guard let rate = Double(text), CampaignRate.isValid(rate) else {
       throw section.error(
         "rate", "\(Excerpt.quoted(text)) is no rate: it must be \(CampaignRate.form)",
-        hint: "leave it out for as fast as it goes")
+        hint: "omit it to send as fast as possible")
     }
     return rate
   }
@@ -148,7 +149,7 @@ struct ConfigurationReader {
     guard let share = Double(text), ControlGroup.isValid(share) else {
       throw section.error(
         "control", "\(Excerpt.quoted(text)) is no share of the users: it must be \(ControlGroup.form)",
-        hint: "leave it out for no control group")
+        hint: "omit it for no control group")
     }
     return share
   }
@@ -159,7 +160,9 @@ struct ConfigurationReader {
     let url = try proxy.required("url", hint: "such as http://proxy.example.com:3128")
     guard !url.contains("@") else {
       // The URL contains a password, so the message does not repeat it.
-      throw proxy.error("url", "must hold no name and password", hint: "put user:password into a file: credentialsFile")
+      throw proxy.error(
+        "url", "must not have a user name or password",
+        hint: "Write user:password into a file, and name it in credentialsFile.")
     }
     let scheme = url.hasPrefix("http://") ? "http://" : "https://"
     guard url.hasPrefix(scheme), EndpointAddress(url: "https://" + url.dropFirst(scheme.count)) != nil
@@ -237,7 +240,8 @@ struct ConfigurationReader {
     let url = try section.required("url", hint: "such as https://example.com/hooks/carillon")
     guard !url.contains("@") else {
       // The URL contains a password, so the message does not repeat it.
-      throw section.error("url", "must hold no name and password", hint: "who calls is told by the signature")
+      throw section.error(
+        "url", "must not have a user name or password", hint: "Receivers recognise Carillon by the signature.")
     }
     let schemes = allowsPrivate ? ["https://", "http://"] : ["https://"]
     guard let scheme = schemes.first(where: url.hasPrefix), url.count > scheme.count,

@@ -132,7 +132,7 @@ struct FCMInspector {
     if message.object("message") != nil {
       report(
         .wrongForm, path("message"), "makes the payload a whole request of FCM",
-        hint: "give what message has, without its token")
+        hint: "send only the content of message, without its token")
       return true
     }
     for name in ["registration_ids", "to"] where message.value(name) != nil {

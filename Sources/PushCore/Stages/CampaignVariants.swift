@@ -90,7 +90,7 @@ public struct CampaignVariants: Sendable, Equatable {
   ///   - winner: the rules for the choice.
   ///   - counted: the measured events of each variant.
   ///   - reached: the number of pushes of each variant. The share of a variant is its events divided by its pushes.
-  ///   - isOverruled: whether an operator wants the best variant so far, regardless of the minimum.
+  ///   - isOverridden: whether an operator wants the best variant so far, regardless of the minimum.
   func verdict(
     _ winner: CampaignStages.Winner, counted: [Int], of reached: [Int], isOverridden: Bool = false
   ) -> Verdict {

@@ -245,7 +245,7 @@ final class NativeConnection: PushConnection {
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
     } catch {
       // Reads the service's last message, an alert or a GOAWAY, because it says more than the error of the write.
-      do { try read(watch.heardAt) } catch { fail(error) }
+      do { try read(watch.receivedAt) } catch { fail(error) }
       fail(error)
     }
   }
@@ -311,7 +311,7 @@ final class NativeConnection: PushConnection {
   private func connect(_ now: UInt64) throws {
     guard let link else { return }
     if let error = link.connectionError() { return connectNext(now, NativeFailure(error)) }
-    watch.heard(now: now)
+    watch.received(now: now)
     guard try link.advance() else { return }
     var settings = HTTP2Settings()
     settings.enablePush = false
@@ -333,7 +333,7 @@ final class NativeConnection: PushConnection {
     for _ in 0..<Self.readsPerTurn {
       switch try stream.read(into: input) {
       case .bytes(let count):
-        watch.heard(now: now)
+        watch.received(now: now)
         do {
           try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
         } catch {

@@ -4,9 +4,9 @@ internal import PushCore
 extension RequestSession.GoAway {
   /// Text of the service's GOAWAY, for logs.
   var text: String {
-    let said = HeaderText.printable(String(decoding: debugData, as: UTF8.self))
+    let text = HeaderText.printable(String(decoding: debugData, as: UTF8.self))
     return
-      "the service ended the connection before the first push was accepted (GOAWAY\(said.isEmpty ? "" : ": \(said)"))"
+      "the service ended the connection before the first push was accepted (GOAWAY\(text.isEmpty ? "" : ": \(text)"))"
   }
 }
 

@@ -11,13 +11,13 @@ struct PeerWatch {
   }
 
   /// Time when the last bytes of the peer arrived.
-  private(set) var heardAt: UInt64 = 0
+  private(set) var receivedAt: UInt64 = 0
   private var pingedAt: UInt64?
   /// Number of PINGs since the last request.
   private var pings = 0
 
   /// Records that bytes of the peer have arrived, or that the peer has accepted the connection.
-  mutating func heard(now: UInt64) { heardAt = now }
+  mutating func received(now: UInt64) { receivedAt = now }
 
   /// Records that requests were sent.
   mutating func requested() { pings = 0 }
@@ -33,7 +33,7 @@ struct PeerWatch {
     isBusy: Bool, _ limits: NativeConnection.Liveness, maximumPings: Int?, now: UInt64
   ) -> Action {
     if let pingedAt {
-      if heardAt >= pingedAt {
+      if receivedAt >= pingedAt {
         self.pingedAt = nil
       } else if now - pingedAt >= limits.answer {
         return .dead
@@ -41,7 +41,7 @@ struct PeerWatch {
       return .none
     }
     let limit = isBusy ? limits.busy : limits.idle
-    guard now > heardAt, now - heardAt >= limit, pings < maximumPings ?? .max else { return .none }
+    guard now > receivedAt, now - receivedAt >= limit, pings < maximumPings ?? .max else { return .none }
     pings += 1
     pingedAt = now
     return .ping

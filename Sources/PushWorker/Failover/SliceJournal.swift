@@ -61,7 +61,7 @@ struct SliceJournal {
   ///
   /// - Parameters:
   ///   - ledger: The ledger of the slice. It must have the same seal id.
-  ///   - tell: Records one batch; called for one batch after the other.
+  ///   - record: Records one batch; called for one batch after the other.
   func replay(to ledger: SliceLedger, _ record: (inout OutcomeBatch) async throws -> Void) async throws {
     for entry in entries {
       if var outcomes = try await entry.outcomes?.batch(of: ledger) { try await record(&outcomes) }

@@ -50,7 +50,7 @@ final class FleetMessages: WorkerPart {
     case .message(.control(let epoch)): if epoch != campaigns.epoch { signals.follower.ring() }
     case .message(.events): if housekeeping.isMine { signals.maintenance.ring() }
     case .message(.beat(let campaigns, let epoch, let next)):
-      housekeeping.heard(EventLoop.now, next: next)
+      housekeeping.receivedSignal(EventLoop.now, next: next)
       if epoch != self.campaigns.epoch { signals.follower.ring() }
       offer(campaigns)
     }
@@ -74,7 +74,7 @@ final class FleetMessages: WorkerPart {
     // process with the same name.
     guard membership.isListening else { return }
     while true {
-      let former = try await sharedStore.fleet.sight(of: membership.instance.name)
+      let former = try await sharedStore.fleet.presence(of: membership.instance.name)
       if let former, former.instance != membership.instance, try await isAlive(former) {
         try rename()
         continue
@@ -89,11 +89,11 @@ final class FleetMessages: WorkerPart {
     }
   }
 
-  private func isAlive(_ sight: PresenceSight) async throws -> Bool {
+  private func isAlive(_ state: PresenceState) async throws -> Bool {
     // A busy Redis may not have noticed a recent death. If the other worker is alive and lost only its connection, it
     // sends a heartbeat in this time.
     await pause(milliseconds: HousekeepingLease.look)
-    return try await sharedStore.fleet.sights(of: [sight.instance]).contains { $0.isAlive(since: sight) }
+    return try await sharedStore.fleet.presences(of: [state.instance]).contains { $0.isAlive(since: state) }
   }
 
   private func rename() throws {

@@ -38,7 +38,7 @@ struct Heartbeat: WorkerPart {
     if pulse.hasWork, WakeRule.looks(for: 1, fleet: environment.fleet) { wakeClaims() }
     if pulse.epoch != campaigns.epoch { signals.follower.ring() }
     if !pulse.hasHousekeeper {
-      housekeeping.heardOfNone()
+      housekeeping.receivedNoLeader()
       signals.maintenance.ring()
     }
   }

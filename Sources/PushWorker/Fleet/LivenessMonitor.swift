@@ -11,12 +11,12 @@ struct LivenessMonitor {
   private var absent: [WorkerInstance: Int] = [:]
 
   /// - Returns: The workers whose process has ended.
-  mutating func check(_ sights: [PresenceSight]) -> [WorkerInstance] {
+  mutating func check(_ states: [PresenceState]) -> [WorkerInstance] {
     var next: [WorkerInstance: Int] = [:]
     var gone: [WorkerInstance] = []
-    for sight in sights where !sight.isListening {
-      if absent[sight.instance] == sight.heartbeat { gone.append(sight.instance) }
-      next[sight.instance] = sight.heartbeat
+    for state in states where !state.isListening {
+      if absent[state.instance] == state.heartbeat { gone.append(state.instance) }
+      next[state.instance] = state.heartbeat
     }
     absent = next
     return gone

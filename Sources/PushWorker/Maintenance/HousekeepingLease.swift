@@ -43,7 +43,7 @@ final class HousekeepingLease {
   ///
   /// - Parameter next: Time in ms until the next signal, as the leader announced it. Limited to the longest interval in
   ///   ``idleBeats``.
-  func heard(_ now: UInt64, next: Int) {
+  func receivedSignal(_ now: UInt64, next: Int) {
     lastBeat = now
     interval = min(max(Self.beat, next), Self.beat * Self.idleBeats.upperBound)
   }
@@ -77,7 +77,7 @@ final class HousekeepingLease {
 
   /// Records that a heartbeat found no leader. This worker then tries to become the leader without waiting for a
   /// signal.
-  func heardOfNone() { lastBeat = nil }
+  func receivedNoLeader() { lastBeat = nil }
 
   /// Returns the time in ms from this run's signal to the next one, in a fleet without campaigns; `nil` if this run has
   /// no signal. A new leader sends one immediately.

@@ -61,7 +61,7 @@ final class Maintenance: WorkerPart {
       var wait = HousekeepingLease.beat
       do {
         if let chores = try await chores() {
-          wait = try await keepHouse(chores)
+          wait = try await runTasks(chores)
         } else if housekeeping.untilMissing(EventLoop.now) == 0 {
           wait = HousekeepingLease.look
         } else {
@@ -83,19 +83,19 @@ final class Maintenance: WorkerPart {
   private func chores() async throws -> Fleet.Chores? {
     let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }
-    if let chores = try await keepHouse(replacing: nil) { return chores }
+    if let chores = try await runTasks(replacing: nil) { return chores }
     if housekeeping.isMine {
       housekeeping.end(EventLoop.now)
       return nil
     }
     // The leader sends no signal: its lease expires, or its process has ended.
     guard membership.canDetectDeadWorkers(EventLoop.now), let holder = try await sharedStore.fleet.housekeeper(),
-      presence.check(try await sharedStore.fleet.sights(of: [holder])).contains(holder)
+      presence.check(try await sharedStore.fleet.presences(of: [holder])).contains(holder)
     else { return nil }
-    return try await keepHouse(replacing: holder)
+    return try await runTasks(replacing: holder)
   }
 
-  private func keepHouse(replacing former: WorkerInstance?) async throws -> Fleet.Chores? {
+  private func runTasks(replacing former: WorkerInstance?) async throws -> Fleet.Chores? {
     let idleBeat = housekeeping.untilIdleBeat(fleet: environment.fleet)
     let chores = try await sharedStore.fleet.housekeep(
       as: membership.instance, replacing: former, timeout: environment.configuration.lease,
@@ -106,8 +106,8 @@ final class Maintenance: WorkerPart {
   }
 
   /// - Returns: Time in ms until the next run.
-  private func keepHouse(_ chores: Fleet.Chores) async throws -> Int {
-    let heard = EventLoop.now
+  private func runTasks(_ chores: Fleet.Chores) async throws -> Int {
+    let now = EventLoop.now
     if housekeeping.begin(chores.notes) { log.write(.becameHousekeeper) }
     await runChore("slices that are due") {
       try await sharedStore.slices.unpark(chores.due, worker: environment.configuration.name)
@@ -122,7 +122,7 @@ final class Maintenance: WorkerPart {
     await checkGates(chores.gates)
     if housekeeping.looksAround() {
       if membership.canDetectDeadWorkers(EventLoop.now) {
-        for instance in presence.check(try await sharedStore.fleet.sights()) where instance != membership.instance {
+        for instance in presence.check(try await sharedStore.fleet.presences()) where instance != membership.instance {
           try await takeover.takeOver(from: instance.name, isGone: true)
           try await sharedStore.fleet.removeWorker(instance.name, nonce: instance.nonce)
         }
@@ -133,7 +133,7 @@ final class Maintenance: WorkerPart {
       }
     }
     registrations.apply(chores.events)
-    if housekeeping.isSweepDue(heard) { try await sweep() }
+    if housekeeping.isSweepDue(now) { try await sweep() }
     // Runs again immediately if more slices may be due. Entries that can't be handled must not delay the others.
     if chores.isMoreDue { return 0 }
     return min(HousekeepingLease.beat, chores.nextScheduled ?? .max)

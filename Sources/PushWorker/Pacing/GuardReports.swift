@@ -38,9 +38,9 @@ struct GuardReports {
   func mayAct(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)
-    let unheard = bad + reported.bad
-    return unheard.suspects <= max(1, Int(policy.threshold * minimum) / fleet)
-      && unheard.gone <= max(1, Int(policy.pruneShare * minimum) / fleet)
+    let unreported = bad + reported.bad
+    return unreported.suspects <= max(1, Int(policy.threshold * minimum) / fleet)
+      && unreported.gone <= max(1, Int(policy.pruneShare * minimum) / fleet)
   }
 
   /// Returns the counts to report now; `nil` for none. Accepted pushes alone are not reported.
@@ -58,7 +58,7 @@ struct GuardReports {
   var isDue: Bool { isReporting || bad.answers > 0 }
 
   /// The number of the latest report that has arrived.
-  var heard: Int { isReporting ? report - 2 : report - 1 }
+  var arrivedReport: Int { isReporting ? report - 2 : report - 1 }
 
   /// Records that the report has arrived.
   ///
@@ -66,7 +66,7 @@ struct GuardReports {
   mutating func arrived() -> Int {
     isReporting = false
     reported = (GuardCounts(), GuardCounts())
-    return heard
+    return arrivedReport
   }
 
   /// Records that the report has failed, or that its result is unknown. Its counts are added to the next report. If

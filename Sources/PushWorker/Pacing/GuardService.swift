@@ -153,7 +153,7 @@ final class GuardService: WorkerPart {
     applyDecisions()
     guard context.guard.state == .open else { return }
     for session in slices.sessions where session.context === context {
-      carryOut(session, reportedUpTo: context.reports.heard)
+      carryOut(session, reportedUpTo: context.reports.arrivedReport)
     }
   }
 

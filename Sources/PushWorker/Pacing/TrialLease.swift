@@ -10,7 +10,7 @@ struct TrialLease {
   /// The last answer of Redis.
   private(set) var answer: GuardTrialAnswer?
   /// `EventLoop.now` of the last answer.
-  private var heardAt: UInt64 = 0
+  private var answeredAt: UInt64 = 0
   /// `EventLoop.now` since which the answers of Redis have not changed.
   private var quietSince: UInt64 = 0
   private(set) var isAsking = false
@@ -123,9 +123,9 @@ struct TrialLease {
     guard let answer else { return }
     // After a long time without an answer of Redis, it is unknown whether the counts changed in between.
     let isNews = answer.counts != self.answer?.counts || answer.underWay != self.answer?.underWay
-    if isNews || now - heardAt > Self.memory(lease) { quietSince = now }
+    if isNews || now - answeredAt > Self.memory(lease) { quietSince = now }
     self.answer = answer
-    heardAt = now
+    answeredAt = now
     reported = reported + question.news
     returned += question.returned
     leased += answer.leased
@@ -138,7 +138,7 @@ struct TrialLease {
   ///   leases them again, so more answers may come. After twice this time no more answers come: by then, other workers
   ///   have taken over the slices of a dead worker.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
-    guard let answer, now - heardAt <= Self.memory(lease) else { return false }
+    guard let answer, now - answeredAt <= Self.memory(lease) else { return false }
     return now - quietSince > (answer.underWay > 0 ? 2 * lease : Self.silence)
   }
 

@@ -36,18 +36,18 @@ final class PrimaryRoute {
 
   /// Returns the server to connect to.
   ///
-  /// - Parameter heard: called on a thread of the watch for each report of the primary's address, until ``close()``;
+  /// - Parameter primaryMoved: called on a thread of the watch for each report of the primary's address, until ``close()``;
   ///   pass the address to ``moves(to:)``.
-  func target(_ heard: @escaping @Sendable (RedisAddress) -> Void) async throws(RedisError) -> RedisURL {
+  func target(_ primaryMoved: @escaping @Sendable (RedisAddress) -> Void) async throws(RedisError) -> RedisURL {
     let address: RedisAddress
     switch guide {
     case .none: return url
     case .sentinels(let watch):
-      if listener == nil { listener = await watch.add(heard) }
+      if listener == nil { listener = await watch.add(primaryMoved) }
       address = try await watch.primary(doubting: doubted)
     case .cluster(let watch, let slot):
       if listener == nil {
-        listener = await watch.add { map in if let owner = map.owner(of: slot) { heard(owner) } }
+        listener = await watch.add { map in if let owner = map.owner(of: slot) { primaryMoved(owner) } }
       }
       let map = if let doubted { try await watch.map(doubting: doubted) } else { try await watch.map() }
       guard let owner = map.owner(of: slot) else {

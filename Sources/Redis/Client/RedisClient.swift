@@ -50,7 +50,7 @@ public final class RedisClient: Sendable {
   ///   - pipeline: the commands; an empty pipeline is answered immediately.
   ///   - timeout: timeout for the answers, instead of the option.
   ///   - patience: time to wait for a connection if there is none, instead of the option; zero fails immediately.
-  ///   - admitted: the connections that the call may use, from ``sights(_:patience:)``. On any other connection, the
+  ///   - admitted: the connections that the call may use, from ``serverStates(_:patience:)``. On any other connection, the
   ///     call fails with ``RedisError/Code/reconnected``. Use this if you must first check whether a server has lost
   ///     data.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
@@ -103,12 +103,12 @@ public final class RedisClient: Sendable {
   ///   - patience: time to wait for a connection to each server, instead of the option.
   /// - Returns: at least one server. In a cluster, only the servers that answer, because the others serve no client.
   /// - Throws: an error if no server answers.
-  public func sights(
+  public func serverStates(
     _ sections: [String] = ["default"], patience: Duration? = nil
-  ) async throws(RedisError) -> [RedisServerSight] {
+  ) async throws(RedisError) -> [RedisServerState] {
     switch servers {
-    case .one(let server): [try await server.sight(sections, patience: patience)]
-    case .cluster(let cluster): try await cluster.sights(sections, patience: patience)
+    case .one(let server): [try await server.serverState(sections, patience: patience)]
+    case .cluster(let cluster): try await cluster.serverStates(sections, patience: patience)
     }
   }
 
@@ -133,7 +133,7 @@ public final class RedisClient: Sendable {
     guard reply.count == 2, let seconds = reply[0].integer, let microseconds = reply[1].integer else {
       throw RedisError(
         .protocolViolation, "TIME was answered with \(reply)", endpoint: url.endpoint,
-        hint: "Is it a Redis that listens there?", mayHaveExecuted: true)
+        hint: "Check that a Redis server listens at this address.", mayHaveExecuted: true)
     }
     return Int64(seconds) * 1_000_000 + Int64(microseconds)
   }

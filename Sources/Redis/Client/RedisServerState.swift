@@ -8,7 +8,7 @@ public struct RedisConnections: Hashable, Sendable {
 
   private let numbers: [UInt64]
 
-  /// - Parameter numbers: the numbers of the connections, from ``RedisServerSight``.
+  /// - Parameter numbers: the numbers of the connections, from ``RedisServerState``.
   public init(_ numbers: [UInt64] = []) {
     self.numbers = numbers
   }
@@ -17,7 +17,7 @@ public struct RedisConnections: Hashable, Sendable {
 }
 
 /// Observation of a server with data over one connection.
-public struct RedisServerSight: Sendable {
+public struct RedisServerState: Sendable {
   /// Address of the server; for a primary behind sentinels, the addresses of the sentinels.
   public let endpoint: String
   /// Number of the connection.
@@ -46,10 +46,10 @@ public struct RedisServerSight: Sendable {
 
 extension ServerClient {
   /// Returns an observation of the server.
-  func sight(
+  func serverState(
     _ sections: [String], timeout: Duration? = nil, patience: Duration?,
     place: (map: ClusterMap, address: RedisAddress)? = nil
-  ) async throws(RedisError) -> RedisServerSight {
+  ) async throws(RedisError) -> RedisServerState {
     var pipeline = RedisPipeline()
     for section in sections { pipeline.append("INFO", section) }
     let (number, replies) = try await look(pipeline, timeout: timeout, patience: patience)
@@ -57,6 +57,6 @@ extension ServerClient {
       throw Handshake.refusal(refusal, step: "reading INFO", endpoint: url.endpoint)
     }
     let info = RedisServerInfo(parsing: replies.map { $0.string ?? "" }.joined(separator: "\n"))
-    return RedisServerSight(endpoint: url.endpoint, connection: number, info: info, place: place)
+    return RedisServerState(endpoint: url.endpoint, connection: number, info: info, place: place)
   }
 }

@@ -75,7 +75,7 @@ public actor RedisSubscriber {
   private func attempt() async -> Duration? {
     do throws(RedisError) {
       let target = try await route.target { [weak self, loop] address in
-        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
+        loop.execute { [weak self] in self?.assumeIsolated { $0.primaryMoved(to: address) } }
       }
       let connection = try await route.connect(to: target, options: options, on: loop)
       for channel in channels {
@@ -110,7 +110,7 @@ public actor RedisSubscriber {
 
   /// Handles a report of the primary's address. Closes the connection to the previous primary. Messages may still
   /// arrive from there, but clients no longer publish there.
-  private func heard(of address: RedisAddress) {
+  private func primaryMoved(to address: RedisAddress) {
     guard route.moves(to: address), let connection else { return }
     Task { await connection.close(because: "\(address) is the primary now") }
   }

@@ -176,7 +176,7 @@ extension ServerClient {
   private func attempt() async -> Duration? {
     do throws(RedisError) {
       let target = try await route.target { [weak self, loop] address in
-        loop.execute { [weak self] in self?.assumeIsolated { $0.heard(of: address) } }
+        loop.execute { [weak self] in self?.assumeIsolated { $0.primaryMoved(to: address) } }
       }
       let connection = try await route.connect(
         to: target, options: options, scripts: scripts, mustBePrimary: wantsPrimary || mustBePrimary, on: loop)
@@ -208,7 +208,7 @@ extension ServerClient {
   }
 
   /// Handles a report of the primary's address.
-  private func heard(of address: RedisAddress) {
+  private func primaryMoved(to address: RedisAddress) {
     guard route.moves(to: address), case .connected(let connection, _) = state else { return }
     Task { await connection.close(because: "\(address) is the primary now") }
   }
@@ -219,7 +219,7 @@ extension ServerClient {
     guard case .connected(let current, _) = state, current === connection else { return }
     wantsPrimary = wantsPrimary || [.readOnly, .primaryDown, .unblocked].contains(error.code)
     if wantsPrimary { route.doubt() }
-    await connection.close(because: "the server was left after it said: \(error)")
+    await connection.close(because: "the client left the server after the reply: \(error)")
   }
 
   private func connectionDied(_ error: RedisError) {

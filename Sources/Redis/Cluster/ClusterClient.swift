@@ -119,21 +119,21 @@ actor ClusterClient {
     }
   }
 
-  /// See ``RedisClient/sights(_:patience:)``.
-  func sights(_ sections: [String], patience: Duration?) async throws(RedisError) -> [RedisServerSight] {
+  /// See ``RedisClient/serverStates(_:patience:)``.
+  func serverStates(_ sections: [String], patience: Duration?) async throws(RedisError) -> [RedisServerState] {
     let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
     while true {
       let map = try await map(until: end)
-      var sights: [RedisServerSight] = []
+      var states: [RedisServerState] = []
       var failure: RedisError?
       var isChanging = false
       for (address, result) in await look(sections, map, patience: rest(until: end)) {
         switch result {
         // Another server has taken over, or will do so soon.
-        case .success(let sight) where sight.info.role == .replica:
+        case .success(let state) where state.info.role == .replica:
           isChanging = true
           await watch.doubt(address)
-        case .success(let sight): sights.append(sight)
+        case .success(let state): states.append(state)
         case .failure(let error):
           await doubt(address, error)
           failure = failure ?? error
@@ -143,29 +143,29 @@ actor ClusterClient {
         await pause()
         continue
       }
-      guard sights.isEmpty else { return sights }
+      guard states.isEmpty else { return states }
       throw failure ?? unserved(home)
     }
   }
 
   private func look(
     _ sections: [String], _ map: ClusterMap, patience: Duration
-  ) async -> [(RedisAddress, Result<RedisServerSight, RedisError>)] {
+  ) async -> [(RedisAddress, Result<RedisServerState, RedisError>)] {
     let patience = min(patience, Self.sightTimeout)
-    return await withTaskGroup(of: (Int, RedisAddress, Result<RedisServerSight, RedisError>).self) { group in
+    return await withTaskGroup(of: (Int, RedisAddress, Result<RedisServerState, RedisError>).self) { group in
       for (index, address) in map.owners.enumerated() {
         let server = server(at: address)
         group.addTask {
           do throws(RedisError) {
-            let sight = try await server.sight(
+            let state = try await server.serverState(
               sections, timeout: Self.sightTimeout, patience: patience, place: (map, address))
-            return (index, address, .success(sight))
+            return (index, address, .success(state))
           } catch {
             return (index, address, .failure(error))
           }
         }
       }
-      var results: [(Int, RedisAddress, Result<RedisServerSight, RedisError>)] = []
+      var results: [(Int, RedisAddress, Result<RedisServerState, RedisError>)] = []
       for await result in group { results.append(result) }
       return results.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
     }

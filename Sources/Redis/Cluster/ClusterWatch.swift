@@ -78,7 +78,7 @@ actor ClusterWatch {
       case .ask(let server): Task { [weak self] in await self?.ask(server) }
       case .found(let map): audience.succeed(map)
       case .notFound:
-        audience.fail("no server has answered", prefix: "no server of the cluster tells who has which slots")
+        audience.fail("no server has answered", prefix: "no server of the cluster has returned the slot map")
       case .pause: wait(options.cluster.pause)
       case .rest: if !audience.isEmpty { wait(options.cluster.refreshInterval) }
       }
@@ -130,7 +130,8 @@ actor ClusterWatch {
     guard let map, !map.primaries.isEmpty else {
       throw RedisError(
         .notReady, "the server knows of no slots: \(reply)", endpoint: "\(server)",
-        hint: "Has it joined the cluster (CLUSTER MEET), and have the slots been given out (CLUSTER INFO)?")
+        hint:
+          "Check that the server has joined the cluster (CLUSTER MEET) and that all slots are assigned (CLUSTER INFO).")
     }
     return map
   }

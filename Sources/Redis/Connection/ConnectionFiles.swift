@@ -45,7 +45,8 @@ struct ConnectionFiles: Sendable {
     } catch {
       throw RedisError(
         .unusableFile, "\(error)", endpoint: endpoint,
-        hint: "The trust roots are a PEM file with the certificate of whoever signed the server's.")
+        hint:
+          "The trust roots are a PEM file with the certificate of the authority that signed the server's certificate.")
     }
   }
 }

@@ -62,7 +62,7 @@ struct Handshake {
     case .noPermission:
       RedisError(
         .noPermission, "\(step) was refused: \(error)", endpoint: endpoint,
-        hint: "Grant the user of this connection what the message names (ACL SETUSER).")
+        hint: "Grant this Redis user the permission that the message names (ACL SETUSER).")
     case .generic, .crossSlot:
       RedisError(
         .refused, "\(step) was refused: \(error)", endpoint: endpoint,
@@ -70,7 +70,7 @@ struct Handshake {
     default:
       RedisError(
         .notReady, "\(step) is not possible now: \(error)", endpoint: endpoint,
-        hint: "Wait until the server is ready; its log says what it does.")
+        hint: "Wait until the server is ready. Its log shows its progress.")
     }
   }
 

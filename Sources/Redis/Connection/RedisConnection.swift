@@ -226,7 +226,7 @@ extension RedisConnection {
         die(
           RedisError(
             .protocolViolation, "the answer can't be understood: \(violation.reason)", endpoint: endpoint,
-            hint: "Is it a Redis that listens there?"))
+            hint: "Check that a Redis server listens at this address."))
       } catch let error as TLSError where error.alert != nil {
         // In TLS 1.3, the client learns only after the handshake whether the server accepts its certificate (RFC 8446
         // section 4.4.2.4).
@@ -295,12 +295,14 @@ extension RedisConnection {
         RedisError(.closed, "\(what) in the TLS handshake", endpoint: endpoint, hint: Hint.speaksTLS))
     case .idle, .connecting, .dead: return die(lost(what))
     }
-    let said = inFlight.lastRoot.flatMap { RedisReply(arena: parser.take(), index: $0).error }
-    die(lost(said.map { "\(what), after saying \"\($0)\"" } ?? what))
+    let reply = inFlight.lastRoot.flatMap { RedisReply(arena: parser.take(), index: $0).error }
+    die(lost(reply.map { "\(what), after it replied \"\($0)\"" } ?? what))
   }
 
   func lost(_ message: String) -> RedisError {
-    RedisError(.closed, message, endpoint: endpoint, hint: "Is Redis running, and does its log say why it hung up?")
+    RedisError(
+      .closed, message, endpoint: endpoint,
+      hint: "Check that Redis is running. Its log may say why it closed the connection.")
   }
 
   /// Checks the deadlines. One timer serves all calls: it is armed for a time that is not later than the earliest

@@ -16,17 +16,17 @@ extension RedisError {
     case .otherName?:
       self.init(
         .untrusted, "the server's certificate is not for \(name): \(error.reason)", endpoint: endpoint,
-        hint: "Connect by a name that its certificate has, or say in tls.serverName which one that is.")
+        hint: "Connect with a name that its certificate has, or set this name in tls.serverName.")
       return
     case .outOfDate?:
       self.init(
         .untrusted, "the server's certificate is not valid at this time: \(error.reason)", endpoint: endpoint,
-        hint: "Renew it on the server; or is the clock of this machine wrong?")
+        hint: "Renew it on the server, or correct the clock of this machine.")
       return
     case .untrusted?:
       self.init(
         .untrusted, "the server's certificate is not trusted: \(error.reason)", endpoint: endpoint,
-        hint: "Name a PEM file with the certificate of whoever signed it in tls.trustRoots.")
+        hint: "Name a PEM file with the certificate of its issuer in tls.trustRoots.")
       return
     case nil: break
     }
@@ -37,11 +37,13 @@ extension RedisError {
     if Self.certificateAlerts.contains(alert) {
       self.init(
         .untrusted, "the server does not take this client's certificate: \(error.reason)", endpoint: endpoint,
-        hint: "Name one that it trusts in tls.certificate and its key in tls.key; the server's log says more.")
+        hint:
+          "Name a certificate that the server trusts in tls.certificate, and its key in tls.key. The server's log has details."
+      )
     } else {
       self.init(
         .closed, "the server ended TLS: \(error)", endpoint: endpoint,
-        hint: "Which versions and names does it allow (tls-protocols)? Its log says more.")
+        hint: "Check the server's log, and which TLS versions it allows (tls-protocols).")
     }
   }
 }

@@ -66,9 +66,9 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
       message = line
     }
     // Up to Redis 7.0, a permission error within a script has no code of its own (script.c, scriptVerifyACL).
-    if code == .generic, let said = message.firstRange(of: "The user executing the script can't") {
+    if code == .generic, let place = message.firstRange(of: "The user executing the script can't") {
       code = .noPermission
-      message = String(message[said.lowerBound...])
+      message = String(message[place.lowerBound...])
     }
   }
 

@@ -57,7 +57,7 @@ struct SentinelSession: Sendable {
       if error.code == .generic {
         throw RedisError(
           .refused, "it is no sentinel: \(error)", endpoint: "\(sentinel)",
-          hint: "Name the sentinels of the primary, whose port is 26379 unless they were told another.")
+          hint: "Name the sentinels of the primary. Their default port is 26379.")
       }
       throw Handshake.refusal(error, step: "asking a sentinel", endpoint: "\(sentinel)")
     }
@@ -65,7 +65,7 @@ struct SentinelSession: Sendable {
     guard reply.count >= 2, let host = reply[0].string, let port = reply[1].string.flatMap({ UInt16($0) }) else {
       throw RedisError(
         .protocolViolation, "a sentinel's answer can't be understood: \(reply)", endpoint: "\(sentinel)",
-        hint: "Is it a sentinel that listens there?")
+        hint: "Check that a sentinel listens at this address.")
     }
     return RedisAddress(host: host, port: port)
   }

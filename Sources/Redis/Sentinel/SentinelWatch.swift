@@ -80,7 +80,7 @@ actor SentinelWatch {
         audience.record(
           RedisError(
             .notReady, "the sentinel \(sentinel) knows no primary named \(name)", endpoint: "\(sentinel)",
-            hint: "The name is what the sentinels' configuration calls it: sentinel monitor NAME …"))
+            hint: "Use the primary's name in the sentinels' configuration: sentinel monitor NAME …"))
       }
       handle(.answered(address))
     } catch {

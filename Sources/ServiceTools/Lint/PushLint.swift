@@ -144,7 +144,7 @@ public struct PushLint: Sendable {
           findings.append(
             Finding(
               .duplicateKey, place, "is in the object twice: which of them counts is up to chance",
-              hint: "leave one of them", position: lines.position(of: member.nameRange.lowerBound)))
+              hint: "keep one of them", position: lines.position(of: member.nameRange.lowerBound)))
         }
         findRepeats(in: member.value, path: place, lines, &findings)
       }

@@ -90,6 +90,8 @@ enum ChannelRequest: Equatable {
   }
 
   private static func odd(_ what: String) -> CommandError {
-    CommandError(.failed, "APNs' answer \(what)", hint: "is there a proxy on the way? If not, report this")
+    CommandError(
+      .failed, "APNs' answer \(what)",
+      hint: "check whether a proxy changes the traffic; if there is none, report this as a bug")
   }
 }

@@ -23,7 +23,7 @@ struct DeadJobRetry {
       throw CommandError(
         .failed,
         "job \(key) is incomplete: it has \(dead.size) bytes, and the dead list stores only \(dead.job.count)",
-        hint: "submit it again from where it came from: carillon campaign submit FILE")
+        hint: "submit the original file again: carillon campaign submit FILE")
     }
     if let list = dead.list {
       do {

@@ -142,15 +142,15 @@ struct FleetReport: JSONReport {
   }
 
   private var workerRows: [[String]] {
-    [["worker", "version", "engine", "heard", "per second", "window", "slices", "connections"]]
+    [["worker", "version", "engine", "heartbeat", "per second", "window", "slices", "connections"]]
       + fleet.presence.workers.map { worker in
-        let heard = Self.seconds(fleet.at - worker.heardAt)
-        guard let report = worker.report else { return [worker.name, "?", "", heard] }
+        let age = Self.seconds(fleet.at - worker.heartbeatAt)
+        guard let report = worker.report else { return [worker.name, "?", "", age] }
         let pools = report.pools.map { pool in
           "\(pool.open) to \(pool.endpoint)" + (pool.health == "ready" ? "" : " \(pool.health)")
         }
         return [
-          worker.name, report.version, report.engine, worker.isAlive ? heard : "silent for \(heard)",
+          worker.name, report.version, report.engine, worker.isAlive ? age : "silent for \(age)",
           report.perSecond.grouped, "\(report.windowUsed)/\(report.window)", report.slices.grouped,
           report.takesNothing ? "accepts no work" : pools.joined(separator: ", "),
         ]
@@ -281,7 +281,7 @@ extension FleetSnapshot.Worker: JSONReport {
   func writeMembers(to json: inout JSONWriter) {
     json.member("name", name)
     json.member("alive", isAlive)
-    json.member("heardAt", Timestamp.format(milliseconds: heardAt))
+    json.member("heartbeatAt", Timestamp.format(milliseconds: heartbeatAt))
     if let report {
       json.member("version", report.version)
       json.member("startedAt", Timestamp.format(milliseconds: report.startedAt))

@@ -34,7 +34,7 @@ actor ConfigurationReload {
   /// - Parameters:
   ///   - configuration: the present configuration.
   ///   - loader: the loader of the file.
-  ///   - tell: receives the results that are logged.
+  ///   - report: receives the results that are logged.
   init(
     _ configuration: CarillonConfiguration, loader: ConfigurationLoader, report: @escaping @Sendable (Notice) -> Void
   ) {

@@ -48,7 +48,7 @@ actor CredentialWatcher {
   /// - Parameters:
   ///   - apps: the configured apps.
   ///   - channels: the channels of these apps.
-  ///   - tell: called for each notice.
+  ///   - report: called for each notice.
   init(
     _ apps: [String: CarillonConfiguration.App], channels: [String: AppChannel],
     report: @escaping @Sendable (Notice) -> Void

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The connections of FCM in the simulator (reference 2.1).
-@Suite(.timeLimit(.minutes(2))) struct FCMConnectionTests {
+@Suite(.timeLimit(.minutes(6))) struct FCMConnectionTests {
   /// Runs `body` with a connection and a request that FCM accepts.
   private func run(
     _ change: (inout FCMKnobs) -> Void = { _ in },

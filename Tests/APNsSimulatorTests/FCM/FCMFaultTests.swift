@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Quotas, faults and the delivery log of FCM in the simulator (reference 7, 8 and 10).
-@Suite(.timeLimit(.minutes(2))) struct FCMFaultTests {
+@Suite(.timeLimit(.minutes(6))) struct FCMFaultTests {
   /// Runs `body` with a connection and an access token.
   private func run(
     _ change: (inout FCMKnobs) -> Void = { _ in }, log: String? = nil,

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The answers of `messages:send` in the simulator (reference 4, 6 and 10).
-@Suite(.timeLimit(.minutes(2))) struct FCMRequestTests {
+@Suite(.timeLimit(.minutes(6))) struct FCMRequestTests {
   /// Returns JSON in one form, so that two texts can be compared.
   private func normalized(_ json: String) throws -> String {
     let value = try JSONSerialization.jsonObject(with: Data(json.utf8), options: .fragmentsAllowed)

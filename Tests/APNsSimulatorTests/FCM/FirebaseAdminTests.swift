@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Google's own client against the simulator: it accepts the simulator as FCM and raises its own errors.
-@Suite(.timeLimit(.minutes(2))) struct FirebaseAdminTests {
+@Suite(.timeLimit(.minutes(6))) struct FirebaseAdminTests {
   private struct Order: Encodable {
     var url: String
     var account: [String: String]

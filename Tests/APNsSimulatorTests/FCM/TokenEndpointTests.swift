@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Google's token endpoint in the simulator (reference 3.2 and 3.3).
-@Suite(.timeLimit(.minutes(2))) struct TokenEndpointTests {
+@Suite(.timeLimit(.minutes(6))) struct TokenEndpointTests {
   /// A token request with its expected answer.
   struct Row: Sendable, CustomTestStringConvertible {
     var name: String

@@ -95,7 +95,7 @@ struct PartModel {
   private var isDue: Bool
   private var isPausedByWorker = false
   private var verdict: Int?
-  private var overruled: Int?
+  private var overridden: Int?
   private var approval: String?
   private var approver: String?
   /// Ended parts, or `campaign`, whose end was not handled because a worker died.
@@ -132,7 +132,7 @@ struct PartModel {
     let gate = job.gates[stage]
     guard part.hasEnded else { return .unfinished }
     guard part.isWaitOver || !gate.waits else { return .wait }
-    if overruled == stage { return .open }
+    if overridden == stage { return .open }
     let isBad = gate.allowsNoFailure && (part.refused > 0 || part.accepted == 0)
     return isBad || gate.needsApproval ? .pause(needsApproval: gate.needsApproval) : .open
   }
@@ -195,7 +195,7 @@ struct PartModel {
       parts[place].state = parts[place].isGated ? .waiting : begins ? .active : .scheduled
       parts[place].hasBegun = parts[place].state == .active || parts[place].hasBegun
     }
-    if let verdict { overruled = verdict }
+    if let verdict { overridden = verdict }
     verdict = nil
     if gate != nil { gate = .now }
   }
@@ -262,7 +262,7 @@ struct PartModel {
     for index in parts.indices where parts[index].place == place {
       (parts[index].state, parts[index].isGated, parts[index].hasBegun) = (.active, false, true)
     }
-    (verdict, overruled) = (nil, nil)
+    (verdict, overridden) = (nil, nil)
     gate = place < job.gates.count ? .now : nil
     return true
   }
@@ -275,7 +275,7 @@ struct PartModel {
       parts[index].hasBegun = state == .active
     }
     stage = place
-    (verdict, overruled) = (nil, nil)
+    (verdict, overridden) = (nil, nil)
     gate = place < job.gates.count ? .now : nil
   }
 
@@ -344,7 +344,7 @@ struct PartModel {
     func text(_ number: Int?) -> String { number.map { "\($0)" } ?? "-" }
     var facts: [String: String] = [
       "state": state.rawValue, "end": "\(hasEnded)", "round": "\(round)", "epoch": "\(epoch)", "stage": "\(stage)",
-      "verdict": text(verdict), "overruled": text(overruled), "paused by worker": "\(isPausedByWorker)",
+      "verdict": text(verdict), "overridden": text(overridden), "paused by worker": "\(isPausedByWorker)",
     ]
     facts["approval"] = "\(approval ?? "-") \(approver ?? "-")"
     facts["gate"] = gate?.rawValue ?? "-"

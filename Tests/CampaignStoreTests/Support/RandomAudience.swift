@@ -15,13 +15,13 @@ extension AudienceExpression.Node {
   }
 
   /// Returns the members of the expression in plain Swift. Some may never have registered.
-  func members(_ segments: [String: Set<String>], _ everybody: Set<String>) -> Set<String> {
+  func members(_ segments: [String: Set<String>], _ allUsers: Set<String>) -> Set<String> {
     switch self {
     case .segment(let name): segments[name] ?? []
-    case .allUsers: everybody
-    case .not(let node): everybody.subtracting(node.members(segments, everybody))
-    case .and(let left, let right): left.members(segments, everybody).intersection(right.members(segments, everybody))
-    case .or(let left, let right): left.members(segments, everybody).union(right.members(segments, everybody))
+    case .allUsers: allUsers
+    case .not(let node): allUsers.subtracting(node.members(segments, allUsers))
+    case .and(let left, let right): left.members(segments, allUsers).intersection(right.members(segments, allUsers))
+    case .or(let left, let right): left.members(segments, allUsers).union(right.members(segments, allUsers))
     }
   }
 }

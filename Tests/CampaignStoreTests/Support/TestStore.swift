@@ -218,7 +218,7 @@ struct TestStore {
   }
 
   /// Returns a slice of all users in the only partition of the store, claimed, sealed and granted.
-  func everybody(_ id: String) async throws -> (ledger: SliceLedger, chunk: TargetChunk) {
+  func expandAll(_ id: String) async throws -> (ledger: SliceLedger, chunk: TargetChunk) {
     let campaign = try await activate(id)
     let ledger = try await claimed(id).ledger
     let count = try #require(try await expand(ledger, campaign))

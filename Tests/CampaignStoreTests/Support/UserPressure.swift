@@ -19,9 +19,9 @@ struct UserPressure: Equatable {
   struct App: Equatable {
     var badge: Int
     /// The time at which the app last set the badge, in ms since the epoch.
-    var said = 0
+    var reportedAt = 0
     /// The badge that the app set.
-    var saidBadge = 0
+    var reportedBadge = 0
     /// Campaigns that reached the user.
     var times: [Time]
     /// Campaigns from which a cap excluded the user.
@@ -41,7 +41,7 @@ struct UserPressure: Equatable {
       let app = String(decoding: rest.prefix(length), as: UTF8.self)
       rest = rest.dropFirst(length)
       let badge = number(4)
-      let (said, saidBadge) = (number(6), number(4))
+      let (reportedAt, reportedBadge) = (number(6), number(4))
       let times = (0..<number(1)).map { _ in
         let at = number(4)
         defer { rest = rest.dropFirst(17) }
@@ -51,7 +51,7 @@ struct UserPressure: Equatable {
           shown: rest.dropFirst(13).prefix(4).reduce(0) { $0 << 8 | Int($1) })
       }
       apps[app] = App(
-        badge: badge, said: said, saidBadge: saidBadge, times: times.filter { $0.holders > 0 },
+        badge: badge, reportedAt: reportedAt, reportedBadge: reportedBadge, times: times.filter { $0.holders > 0 },
         capped: times.filter { $0.holders == 0 })
     }
   }

@@ -114,37 +114,37 @@ struct RandomJob {
       // The mistake is one level deeper in half of the cases, and in a sixth of the cases if the value is raw.
       if Int.random(in: 0..<3, using: &seed) > 0, case .raw = members[place].value {
       } else if Bool.random(using: &seed) {
-        let said = mistake(in: &members[place].value, &seed)
+        let text = mistake(in: &members[place].value, &seed)
         tree = .object(members)
-        return members[place].name + "." + said
+        return members[place].name + "." + text
       }
       let name = members[place].name
-      let said: String
+      let text: String
       switch Int.random(in: 0..<6, using: &seed) {
       case 0:
         members.remove(at: place)
-        said = "without \(name)"
+        text = "without \(name)"
       case 1:
         members[place].name = pick([name + "s", name.uppercased(), String(name.dropLast()), " " + name], &seed)
-        said = "\(name) is \(members[place].name)"
+        text = "\(name) is \(members[place].name)"
       case 2:
         members.append((name, .raw(pick(RandomJobValues.strange, &seed))))
-        said = "\(name) twice"
+        text = "\(name) twice"
       case 3:
         let name = pick(RandomJobValues.strangers, &seed)
         members.insert((name, .raw(pick(RandomJobValues.strange, &seed))), at: place)
-        said = "with \(name)"
+        text = "with \(name)"
       default:
         members[place].value = .raw(pick(RandomJobValues.strange, &seed))
-        said = "\(name): \(members[place].value.json)"
+        text = "\(name): \(members[place].value.json)"
       }
       tree = .object(members)
-      return said
+      return text
     case .array(var elements) where !elements.isEmpty:
       let place = Int.random(in: 0..<elements.count, using: &seed)
-      let said = mistake(in: &elements[place], &seed)
+      let text = mistake(in: &elements[place], &seed)
       tree = .array(elements)
-      return "[\(place)]." + said
+      return "[\(place)]." + text
     default:
       tree = .raw(pick(RandomJobValues.strange, &seed))
       return tree.json

@@ -68,7 +68,7 @@ struct CombinationRow: Sendable, CustomTestStringConvertible {
   static let head = ["reference", "combination", "certainty", "at submit", "rule", "at"]
 
   var cells: [String] {
-    let said = verdict == .refused ? "refused" : "`lint` warns"
-    return [section, combination, certainty, said, rule, "`\(field)`"]
+    let answer = verdict == .refused ? "refused" : "`lint` warns"
+    return [section, combination, certainty, answer, rule, "`\(field)`"]
   }
 }

@@ -21,7 +21,7 @@ struct PastedTextTests {
     (String(repeating: "x", count: 257), nil),
   ]
 
-  @Test("an id is the same for every reader, or refused by every reader", arguments: TextReader.allCases)
+  @Test("all readers normalise or refuse an id in the same way", arguments: TextReader.allCases)
   func ids(_ reader: TextReader) throws {
     for (text, id) in Self.ids {
       let read = try? reader.user(text: text)
@@ -41,7 +41,7 @@ struct PastedTextTests {
     for (json, id) in rows { #expect((try? reader.user(json: json)) == id, "\(json)") }
   }
 
-  @Test("an export of another kind is no list of ids")
+  @Test("a file in another format is not accepted as a list of ids")
   func otherRows() {
     let lines = [
       "<!DOCTYPE html>", "<html><body>", #"{"users":["ada"]}"#, "[\"ada\"]", "{ada}", "ada;asked", "ada\tasked",
@@ -64,7 +64,7 @@ struct PastedTextTests {
     #expect(header?.description.contains("separated by semicolons") == true)
   }
 
-  @Test("an instant is one in milliseconds, at most a day ahead, for every reader")
+  @Test("all readers accept an instant in milliseconds, up to a day ahead")
   func instants() throws {
     let now = TextReader.now
     let rows: [(text: String, instant: Int?)] = [
@@ -100,7 +100,7 @@ struct PastedTextTests {
     #expect(micro?.description.contains("are these microseconds?") == true)
   }
 
-  @Test("a version begins with a number, or is refused")
+  @Test("a version that does not begin with a number is refused")
   func versions() {
     let rows: [(text: String, version: String?)] = [
       ("5.2", "5.2"), (" 5.2", "5.2"), ("v5.2", "5.2"), ("V5", "5"), ("iOS 17.1", "17.1"), ("iPadOS 18.0.1", "18.0.1"),
@@ -118,7 +118,7 @@ struct PastedTextTests {
     }
   }
 
-  @Test("an attribute has one name and one value for every reader")
+  @Test("all readers get the same name and value of an attribute")
   func attributes() throws {
     let (name, value) = ("pri\u{301}x", "Zu\u{308}rich")
     let known = ["pr\u{ED}x": "Z\u{FC}rich"]
@@ -132,11 +132,11 @@ struct PastedTextTests {
           == known.map { [Array($0.key.utf8), Array($0.value.utf8)] })
     }
     guard
-      case .attributes(_, let said) = try TextReader.event(#"{"op":"attribute","user":"a","\#(name) ":"\#(value)"}"#)
+      case .attributes(_, let stored) = try TextReader.event(#"{"op":"attribute","user":"a","\#(name) ":"\#(value)"}"#)
         .change
     else { throw CancellationError() }
-    #expect(said.keys.map { Array($0.utf8) } == known.keys.map { Array($0.utf8) })
-    #expect(said.values.map { Array(($0 ?? "").utf8) } == known.values.map { Array($0.utf8) })
+    #expect(stored.keys.map { Array($0.utf8) } == known.keys.map { Array($0.utf8) })
+    #expect(stored.values.map { Array(($0 ?? "").utf8) } == known.values.map { Array($0.utf8) })
     #expect(predicate == (try DevicePredicate(parsing: "\"pr\u{ED}x\" = 'Z\u{FC}rich'")))
     guard case .tag(_, let tags, _) = try TextReader.event(#"{"op":"tag","user":"a","tags":[" vip "]}"#).change else {
       throw CancellationError()
@@ -172,7 +172,7 @@ struct PastedTextTests {
 
 /// Files saved by an editor on Windows, and environment variables set by a shell.
 struct SavedTextTests {
-  @Test("a byte order mark at the start of a file is no part of it")
+  @Test("a byte order mark at the start of a file is skipped")
   func marks() async throws {
     let folder = try ScratchFolder()
     let mark = "\u{FEFF}"
@@ -194,7 +194,7 @@ struct SavedTextTests {
     #expect(ConfigurationLoader(argument: nil, environment: ["CARILLON_CONFIG": yaml + "\n"]).file == yaml)
   }
 
-  @Test("an opt-out is of the user, however the id is written")
+  @Test("an opt-out applies to the user in every spelling of the id")
   func sameUser() async throws {
     let world = try await CarillonWorld()
     try await world.succeed(
@@ -211,7 +211,7 @@ struct SavedTextTests {
     #expect(try await world.succeed("suppression", "export", "news") == "ada\n")
   }
 
-  @Test("a replacement is as of the time of its file")
+  @Test("a replacement counts from the modification time of its file")
   func replacement() async throws {
     let world = try await CarillonWorld()
     let list = try world.folder.write("optedout.csv", "ada\nben\n")

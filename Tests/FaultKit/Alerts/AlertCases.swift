@@ -104,7 +104,7 @@ public enum AlertCases {
     let more = FaultCampaign("storm") { $0.more["rate"] = "200" }
     for opening in 1...6 {
       try await scene.world.simulator.set(#"{"failures":[]}"#)
-      try await scene.awaitMetric("carillon_breaker_open", "is 0", isEverybody: true) { $0 == 0 }
+      try await scene.awaitMetric("carillon_breaker_open", "is 0", byAll: true) { $0 == 0 }
       if opening == 1 { try await scene.world.submit(more) }
       try await scene.world.simulator.set(#"{"failures":[{"share":1,"status":503,"reason":"ServiceUnavailable"}]}"#)
       try await scene.awaitMetric("carillon_breaker_openings_total", "grows to \(opening + 1)") {
@@ -170,11 +170,13 @@ public enum AlertCases {
     try await scene.fires("CarillonDeadJobs", after: 2)
     try await approval(scene)
 
-    let mourned = FaultCampaign("mourned")
-    try await world.submit(mourned)
-    guard let victim = try await world.sending(among: scene.live).first else { throw TestSupportError("nobody sends") }
+    let survived = FaultCampaign("survived")
+    try await world.submit(survived)
+    guard let victim = try await world.sending(among: scene.live).first else {
+      throw TestSupportError("no worker sends")
+    }
     if await world.kill(victim) { stage.allow(duplicates: window) }
-    try await world.ended(mourned)
+    try await world.ended(survived)
     try await scene.fires("CarillonWorkersDie", after: 2)
     if stage.scale == .full { try await poison(scene) }
 
@@ -264,7 +266,7 @@ public enum AlertCases {
     try await scene.awaitMetric("carillon_redis_changes_total", "has grown") { $0 >= 1 }
     try await scene.fires("CarillonRedisChanges", after: 2)
     await server.stop()
-    try await scene.awaitMetric("carillon_worker_ready", "is 0", isEverybody: true) { $0 == 0 }
+    try await scene.awaitMetric("carillon_worker_ready", "is 0", byAll: true) { $0 == 0 }
     try await scene.awaitMetric("carillon_fleet_up", "is 0") { $0 == 0 }
     try await scene.fires("CarillonRedisUnreachable", "CarillonWorkerNotReady", after: 13)
     try await server.restart()

@@ -101,13 +101,13 @@ final class AlertScene {
 
   /// Waits until a metric meets a condition.
   ///
-  /// - Parameter isEverybody: whether all processes must meet it, or only one.
+  /// - Parameter byAll: whether all processes must meet it, or only one.
   func awaitMetric(
-    _ name: String, _ what: String, isEverybody: Bool = false, _ condition: (Double) -> Bool
+    _ name: String, _ what: String, byAll: Bool = false, _ condition: (Double) -> Bool
   ) async throws {
     try await until("\(name) \(what)", within: .seconds(90), every: .milliseconds(200)) {
       let values = try await scrape().values.compactMap { MetricsTape.sum(name, in: $0) }
-      return isEverybody ? !values.isEmpty && values.allSatisfy(condition) : values.contains(where: condition)
+      return byAll ? !values.isEmpty && values.allSatisfy(condition) : values.contains(where: condition)
     }
   }
 
@@ -142,8 +142,8 @@ final class AlertScene {
 
   /// Evaluates all expectations, stops the admin server, and checks the world.
   func finish() async throws {
-    if let said = try await Promtool.ask(questions, of: tape, epoch: epoch, in: world.folder) {
-      stage.require(false, "promtool: \(said)")
+    if let answer = try await Promtool.ask(questions, of: tape, epoch: epoch, in: world.folder) {
+      stage.require(false, "promtool: \(answer)")
     }
     stage.note("\(questions.count) expressions over \(tape.minutes) minutes")
     admin.send(signal: SIGTERM)

@@ -22,12 +22,12 @@ enum ClusterCases {
       bound: isLong ? "window × workers × times, and window × kills" : "window × kills"
     ) { stage in
       let world = try await stage.world {
-        $0.house = .cluster
+        $0.servers = .cluster
         $0.devices = stage.times(short: 2000, full: 5000)
         $0.simulator = ["--latency", "300ms"]
         $0.redis = ["--appendonly", "yes", "--appendfsync", "everysec"]
       }
-      guard case .cluster(let cluster) = world.house else { throw TestSupportError("no cluster") }
+      guard case .cluster(let cluster) = world.servers else { throw TestSupportError("no cluster") }
       let fleet = try await Fleet(stage, world, size: workers)
       // The server of the shared keys first, then a server with partitions only.
       for number in 1...stage.times(short: 1, full: 4) {
@@ -125,11 +125,11 @@ enum ClusterCases {
     invariant: "every target has one outcome; campaigns go on by themselves", bound: "0: no worker died"
   ) { stage in
     let world = try await stage.world {
-      $0.house = .securedCluster
+      $0.servers = .securedCluster
       $0.devices = stage.times(short: 2000, full: 5000)
       $0.simulator = ["--latency", "300ms"]
     }
-    guard case .cluster(let cluster) = world.house, let certificates = cluster.certificates else {
+    guard case .cluster(let cluster) = world.servers, let certificates = cluster.certificates else {
       throw TestSupportError("no cluster with TLS")
     }
     let servers = await cluster.servers

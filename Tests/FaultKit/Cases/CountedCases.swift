@@ -68,9 +68,11 @@ enum CountedCases {
   static let failover = counted(
     "counted-and-failover", fault: "failover to a replica while users are counted",
     bound: "window × workers × times: every lease may have run out", times: (1, 2), pace: 500...1500,
-    world: { $0.house = .sentinels }
+    world: { $0.servers = .sentinels }
   ) { _, world, _ in
-    guard case .sentinels(let sentinels) = world.house, let primary = try await sentinels.primary() else { return nil }
+    guard case .sentinels(let sentinels) = world.servers, let primary = try await sentinels.primary() else {
+      return nil
+    }
     await primary.kill(SIGKILL)
     try await sentinels.awaitPrimary(otherThan: primary)
     try await primary.restart()

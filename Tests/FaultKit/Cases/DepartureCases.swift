@@ -70,7 +70,7 @@ enum DepartureCases {
           "device \(number) ended as \(result.outcome)")
       }
       stage.require(left.isEmpty, "\(left.count) devices of users who stayed are no targets")
-      stage.require(withheld > 0, "nobody was gone in time")
+      stage.require(withheld > 0, "no user was gone in time")
       stage.note("\(times.count) were gone, \(withheld) of them before their turn")
     }
   }

@@ -29,12 +29,12 @@ enum EventCases {
     let fleet = try await Fleet(stage, world, size: 3)
     let campaign = try await world.submit(FaultCampaign("beside"), reaching: 20)
     var people = Array(repeating: Person(), count: 60)
-    var said = 0
+    var number = 0
     for _ in 1...stage.times(short: 2, full: 20) {
       var events: [String] = []
       for _ in 0..<stage.times(short: 600, full: 3000) {
-        said += 1
-        events.append(event(said, stage, &people))
+        number += 1
+        events.append(event(number, stage, &people))
       }
       try await world.push(events: events)
       await stage.elapse(milliseconds: 50...600)

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Workers that die of SIGKILL at any moment.
 enum KillCases {
-  static let all = [alone, random, sameName, silence, everybody] + moments
+  static let all = [alone, random, sameName, silence, allWorkers] + moments
 
   private static let window = 50
 
@@ -96,13 +96,13 @@ enum KillCases {
     }
   }
 
-  static let everybody = FaultCase(
-    "kill-everybody", faults: ["SIGKILL of all workers at once"],
+  static let allWorkers = FaultCase(
+    "kill-all", faults: ["SIGKILL of all workers at once"],
     invariant: "every target has one outcome", bound: "window × workers killed"
   ) { stage in
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)
-    let campaign = try await world.submit(FaultCampaign("everybody"))
+    let campaign = try await world.submit(FaultCampaign("all"))
     for round in 1...stage.times(short: 1, full: 4) {
       try await world.reached(round * 60, of: campaign)
       let fired = try await fleet.killAll()

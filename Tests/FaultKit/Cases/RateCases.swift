@@ -79,13 +79,13 @@ enum RateCases {
   ) { stage in
     let rate = stage.times(short: 200, full: 400)
     let world = try await stage.world {
-      $0.house = .sentinels
+      $0.servers = .sentinels
       $0.partitions = 32
       $0.window = window
       $0.devices = stage.times(short: 1200, full: 8000)
       $0.simulator = ["--latency", "30ms"]
     }
-    guard case .sentinels(let sentinels) = world.house else { throw TestSupportError("no sentinels") }
+    guard case .sentinels(let sentinels) = world.servers else { throw TestSupportError("no sentinels") }
     let fleet = try await Fleet(stage, world, size: 3)
     let campaign = FaultCampaign("failed-over") { $0.more["rate"] = "\(rate)" }
     let start = try await world.store.time() / 1000

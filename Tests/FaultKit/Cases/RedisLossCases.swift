@@ -109,7 +109,7 @@ enum RedisLossCases {
 
   static let cut = FaultCase(
     "aof-cut", faults: ["AOF tail cut by a second"],
-    invariant: "workers tell Redis again what it forgot", bound: "0: no worker died"
+    invariant: "workers replay to Redis what it lost", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
@@ -128,7 +128,7 @@ enum RedisLossCases {
 
   static let cutAndAway = FaultCase(
     "aof-cut-and-away", faults: ["AOF tail cut by a second and Redis down for longer than journals reach back"],
-    invariant: "workers tell Redis again what it forgot, however late they can",
+    invariant: "workers replay to Redis what it lost, however late",
     bound: "window × workers × cuts: every lease may have run out"
   ) { stage in
     let world = try await world(stage)

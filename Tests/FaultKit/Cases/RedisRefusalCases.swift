@@ -146,7 +146,7 @@ enum RedisRefusalCases {
 
   static let readOnly = FaultCase(
     "failover", faults: ["the primary becomes a replica (READONLY), and primary again"],
-    invariant: "workers wait for a primary; what it lacks they tell it again", bound: "0: no worker died"
+    invariant: "workers wait for a primary and replay to it what it lacks", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1 \(world.server.port)"])

@@ -17,11 +17,11 @@ enum SentinelCases {
       bound: isLong ? "window × workers × times, and window × kills" : "window × kills"
     ) { stage in
       let world = try await stage.world {
-        $0.house = .sentinels
+        $0.servers = .sentinels
         $0.devices = stage.times(short: 2000, full: 5000)
         $0.simulator = ["--latency", "300ms"]
       }
-      guard case .sentinels(let sentinels) = world.house else { throw TestSupportError("no sentinels") }
+      guard case .sentinels(let sentinels) = world.servers else { throw TestSupportError("no sentinels") }
       let fleet = try await Fleet(stage, world, size: workers)
       for number in 1...stage.times(short: 1, full: 3) {
         let campaign = try await world.submit(FaultCampaign("\(name)-\(number)"), reaching: 100)

@@ -71,8 +71,8 @@ enum StageCases {
       let numbers = Dictionary(uniqueKeysWithValues: world.tokens.enumerated().map { ($1, $0) })
       for request in requests {
         let price = numbers[request.token].map { "\($0) €" } ?? ""
-        let said = try JSONObject(request.body).object("aps")?.text("alert")
-        stage.require(said == price, "“\(said ?? "")” was said in the place of “\(price)”")
+        let alert = try JSONObject(request.body).object("aps")?.text("alert")
+        stage.require(alert == price, "the push has “\(alert ?? "")” instead of “\(price)”")
       }
     }
   }
@@ -135,8 +135,8 @@ enum StageCases {
     try await until("the campaign is paused") {
       try await scene.world.store.campaigns.find(scene.campaign.id)?.state == .paused
     }
-    let said = try await scene.world.store.campaigns.find(scene.campaign.id)?.reason ?? ""
-    stage.require(said.contains("pushes failed, more than 10 %"), "it is paused, as \(said)")
+    let reason = try await scene.world.store.campaigns.find(scene.campaign.id)?.reason ?? ""
+    stage.require(reason.contains("pushes failed, more than 10 %"), "it is paused because \(reason)")
     let sent = try scene.world.simulatorLog().requests.count
     for _ in 0..<stage.times(short: 2, full: 5) {
       if try await fleet.killOne() { stage.allow(duplicates: window) }

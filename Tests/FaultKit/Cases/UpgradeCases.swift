@@ -72,15 +72,15 @@ public enum UpgradeCases {
   /// Expects that status and doctor report both versions.
   private static func see(_ from: Program, _ to: Program, _ stage: Stage, _ world: FaultWorld) async throws {
     let expected = Set([from.version, to.version])
-    var said: [String] = []
+    var versions: [String] = []
     do {
       try await until("status names the versions of the workers", within: .seconds(20)) {
         let status = try await world.run(to.path, "status", "--json", environment: to.environment)
-        said = try JSONObject(status.standardOutput).object("workers")?.texts("versions") ?? []
-        return Set(said) == expected
+        versions = try JSONObject(status.standardOutput).object("workers")?.texts("versions") ?? []
+        return Set(versions) == expected
       }
     } catch {
-      stage.require(false, "status names \(said), not \(expected.sorted()): \(error)")
+      stage.require(false, "status names \(versions), not \(expected.sorted()): \(error)")
     }
     guard expected.count > 1 else { return }
     let text = try await world.run(to.path, "status", environment: to.environment).standardOutput

@@ -12,7 +12,7 @@ enum VariantCases {
 
   private static let workers = 3
   private static let window = 50
-  private static let invariant = "each user is told their variant, the rest one and the same; each is counted exactly"
+  private static let invariant = "each user gets their variant, the rest the winner; each is counted exactly"
 
   private static func variants(
     _ name: String, fault: String, bound: String, times: (short: Int, full: Int), pace: ClosedRange<Int>,
@@ -75,9 +75,11 @@ enum VariantCases {
   static let failover = variants(
     "variants-and-failover", fault: "failover to a replica while variants are sent",
     bound: "window × workers × times: every lease may have run out", times: (1, 2), pace: 500...1500,
-    world: { $0.house = .sentinels }
+    world: { $0.servers = .sentinels }
   ) { world, _ in
-    guard case .sentinels(let sentinels) = world.house, let primary = try await sentinels.primary() else { return nil }
+    guard case .sentinels(let sentinels) = world.servers, let primary = try await sentinels.primary() else {
+      return nil
+    }
     await primary.kill(SIGKILL)
     try await sentinels.awaitPrimary(otherThan: primary)
     try await primary.restart()
@@ -96,7 +98,7 @@ enum VariantCases {
     guard let (_, job) = try await world.store.campaigns.findWithJob(campaign.id),
       let campaign = try? CampaignJob.parse(job, .any([APNsService()])), let variants = campaign.message.variants,
       let stages = campaign.delivery.stages, let best = show.object("winner")?.text("variant")
-    else { return ["nobody has said which variant is best: \(show)"] }
+    else { return ["no winner was chosen: \(show)"] }
     let requests = Dictionary(grouping: try world.simulatorLog().requests, by: \.id)
     var counted: [String: Int] = [:]
     for result in try ExportedResult.all(in: await world.succeed("results", "export", campaign.id, "--format", "csv")) {
@@ -108,20 +110,20 @@ enum VariantCases {
       counted[name + " " + result.outcome, default: 0] += 1
       if result.variant != name { findings.add("says another variant than was drawn", result.user) }
       for request in requests[result.id, default: []] where request.body != #"{"aps":{"alert":"\#(name)"}}"# {
-        findings.add(waits ? "told the rest another than the best" : "told another variant", request.body)
+        findings.add(waits ? "the rest did not get the winner" : "a user got another variant", request.body)
       }
     }
-    var said: [String: Int] = [:]
+    var shown: [String: Int] = [:]
     let parts = (show.objects("variants") ?? []).map { ($0.text("name") ?? "", $0) }
     for (name, part) in parts {
       var sum = 0
       for (outcome, count) in part.object("outcomes")?.numbers ?? [:] {
-        said[name + " " + outcome] = count
+        shown[name + " " + outcome] = count
         sum += count
       }
       if sum != part.number("targets") { findings.add("has targets without an outcome", "\(name): \(part)") }
     }
-    if said != counted { findings.add("counts otherwise than its results", "\(said), by the results \(counted)") }
+    if shown != counted { findings.add("counts otherwise than its results", "\(shown), by the results \(counted)") }
     return findings.lines
   }
 }

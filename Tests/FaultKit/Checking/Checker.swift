@@ -48,7 +48,7 @@ struct Checker {
     }
     if let first = unknown.first {
       verdict.violations.append(
-        "\(unknown.count) requests are nobody's, or came after their campaign's end, such as \(first)")
+        "\(unknown.count) requests belong to no campaign, or came after their campaign's end, such as \(first)")
     }
     world.setChecked(logs)
     if verdict.duplicates > bound {
@@ -75,7 +75,7 @@ struct Checker {
         findings.add("sent to another than its target", first.token)
       }
       if Set(requests[result.id, default: []].map(\.body)).count > 1 {
-        findings.add("said something else when it was sent again", result.token)
+        findings.add("had another content when it was sent again", result.token)
       }
       verdict.duplicates += max(0, requests[result.id, default: []].count(where: \.isDelivery) - 1)
     }

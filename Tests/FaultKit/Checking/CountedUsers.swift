@@ -60,7 +60,7 @@ struct CountedUsers {
       }
     }
     var findings = Findings(campaign: "all")
-    if fates.isEmpty { findings.add("was sent to nobody") }
+    if fates.isEmpty { findings.add("was sent to no user") }
     let records = try await records(world)
     for (user, byCampaign) in fates { hold(user, byCampaign, records[user] ?? Record(), &findings) }
     return findings.lines
@@ -82,7 +82,7 @@ struct CountedUsers {
     for campaign in campaigns where fates[campaign.id]?.outcomes == ["capped"] {
       let concerned = caps.filter { $0.category == nil || $0.category == campaign.category }
       if !campaign.isCapped || !concerned.contains(where: { had($0) == $0.most }) {
-        findings.add("was capped for somebody who had not had enough", user)
+        findings.add("was capped for a user below the cap", user)
       }
     }
     for fate in fates.values where fate.badges.count > 1 {

@@ -86,6 +86,6 @@ struct Leftovers {
   }
 
   private func keys() async throws -> Set<String> {
-    try await world.house.keys("{\(world.namespace)*", by: world.redis)
+    try await world.servers.keys("{\(world.namespace)*", by: world.redis)
   }
 }

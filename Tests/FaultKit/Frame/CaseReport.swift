@@ -34,7 +34,7 @@ public struct CaseReport: Codable, Sendable {
   public var violations: [String] = []
   /// Whether the only problem was a fault that never fired.
   public var isMissed = false
-  /// The checker's objection to a mutant.
+  /// The checker's detection to a mutant.
   public var mutant: String?
   /// Additional notes of the case.
   public var notes: [String] = []

@@ -49,7 +49,7 @@ extension FaultCase {
     }
     await stage.close()
     var report = stage.report
-    let isGood = isMutant ? stage.objections > 0 : report.violations.isEmpty
+    let isGood = isMutant ? stage.detections > 0 : report.violations.isEmpty
     report.verdict = skipped ? .skipped : isGood ? .passed : .failed
     report.isMissed = isMissed
     if isMutant {

@@ -76,7 +76,7 @@ extension CaseReport {
       + "\(targets) targets, takeover \(FaultSummary.quantiles(takeovers)), \(Int(seconds)) s, \(engine), seed \(seed)"
     let rest =
       (verdict == .passed ? [] : violations.prefix(12).map { "  \($0)" }) + notes.map { "  \($0)" }
-      + (mutant.map { ["  objection: \($0)"] } ?? [])
+      + (mutant.map { ["  detection: \($0)"] } ?? [])
     return ([head] + rest + (logs.map { ["  logs in \($0)"] } ?? [])).joined(separator: "\n")
   }
 }

@@ -18,7 +18,7 @@ public final class Stage: Sendable {
     /// Number of duplicates that the injections since the last check allow.
     var allowed = 0
     /// Number of findings of the checker and of ``Stage/require(_:_:)``.
-    var objections = 0
+    var detections = 0
   }
   private let contents: Mutex<Contents>
 
@@ -120,11 +120,11 @@ public final class Stage: Sendable {
 
   // MARK: Checking
 
-  /// Records an objection if the condition is false: like ``expect(_:_:)``, but sufficient to detect a mutant.
+  /// Records an detection if the condition is false: like ``expect(_:_:)``, but sufficient to detect a mutant.
   public func require(_ condition: Bool, _ text: @autoclosure () -> String) {
     guard !condition else { return }
     violated(text())
-    contents.withLock { $0.objections += 1 }
+    contents.withLock { $0.detections += 1 }
   }
 
   /// Checks all campaigns of a world since its last check, and the leftovers. Compares the duplicates with the bound of
@@ -144,13 +144,13 @@ public final class Stage: Sendable {
       $0.report.campaigns += verdict.campaigns
       $0.report.targets += verdict.targets
       $0.report.violations += verdict.violations
-      $0.objections += verdict.violations.count
+      $0.detections += verdict.violations.count
     }
     world.forgetCampaigns()
   }
 
   /// Number of violations that the checker or a ``require(_:_:)`` of the case found.
-  var objections: Int { contents.withLock { $0.objections } }
+  var detections: Int { contents.withLock { $0.detections } }
 
   var report: CaseReport { contents.withLock { $0.report } }
 }

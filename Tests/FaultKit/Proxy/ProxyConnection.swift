@@ -52,5 +52,5 @@ final class ProxyConnection {
   }
 
   /// Whether both directions have ended.
-  var isFinished: Bool { client.pipe.hasTold && (target?.pipe.hasTold ?? true) }
+  var isFinished: Bool { client.pipe.hasForwardedEnd && (target?.pipe.hasForwardedEnd ?? true) }
 }

@@ -16,7 +16,7 @@ struct ProxyPipe {
   /// Whether the source has ended.
   var hasEnded = false
   /// Whether the destination was notified of the end.
-  var hasTold = false
+  var hasForwardedEnd = false
 
   var isFull: Bool { count >= Self.most }
   var isEmpty: Bool { pieces.isEmpty }

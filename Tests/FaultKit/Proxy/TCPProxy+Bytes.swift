@@ -102,7 +102,7 @@ extension TCPProxy {
 
   private func flush(_ connection: ProxyConnection, _ direction: ProxyDirection) throws {
     guard let side = connection.side(direction), let other = connection.opposite(direction), other.isConnected,
-      !side.pipe.hasTold
+      !side.pipe.hasForwardedEnd
     else { return }
     let wasFull = side.pipe.isFull
     let (count, isBlocked) = try side.pipe.flush(to: other.socket, now: EventLoop.now)
@@ -110,7 +110,7 @@ extension TCPProxy {
     if isBlocked { other.watcher?.wantsWrite = true }
     if wasFull, !side.pipe.isFull, !side.pipe.hasEnded { side.watcher?.wantsRead = true }
     if side.pipe.isEmpty, side.pipe.hasEnded {
-      side.pipe.hasTold = true
+      side.pipe.hasForwardedEnd = true
       other.socket.finishWriting()
     } else if !isBlocked, let due = side.pipe.due {
       flushLater(due)

@@ -15,7 +15,7 @@ public actor TCPProxy {
 
   /// Counts since the start.
   public internal(set) var counters = ProxyCounters() {
-    didSet { if !waiters.isEmpty { tellWaiters() } }
+    didSet { if !waiters.isEmpty { resumeWaiters() } }
   }
 
   struct Trap {
@@ -138,7 +138,7 @@ public actor TCPProxy {
     timer?.disarm()
   }
 
-  private func tellWaiters() {
+  private func resumeWaiters() {
     let met = waiters.filter { $0.isMet(counters) }
     guard !met.isEmpty else { return }
     waiters.removeAll { $0.isMet(counters) }

@@ -61,7 +61,7 @@ public struct Soak: Sendable {
         let violations = stage.report.violations.count
         try await stage.check(world)
         for violation in stage.report.violations.dropFirst(violations) { report("VIOLATION \(violation)") }
-        stage.expect(elders.allSatisfy { $0.process.exit == nil }, "a worker died that nobody had killed")
+        stage.expect(elders.allSatisfy { $0.process.exit == nil }, "a worker died that was not killed")
       }
       for curve in curves {
         stage.note("memory \(curve.line)")

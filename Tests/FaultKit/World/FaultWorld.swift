@@ -30,7 +30,7 @@ public final class FaultWorld: Sendable {
     /// of its own.
     public var sportDevices = 0
     /// The kind of Redis servers.
-    var house = RedisHouse.Kind.single
+    var servers = RedisServers.Kind.single
     /// Options of redis-server, such as `["--appendonly", "yes"]`.
     public var redis: [String] = []
     /// Words before `redis-server`; see `RedisServer.start`.
@@ -53,7 +53,7 @@ public final class FaultWorld: Sendable {
   /// The options of the world.
   public let options: Options
   /// The servers of the world.
-  let house: RedisHouse
+  let servers: RedisServers
   /// The simulator's process and counters.
   public let simulator: SimulatorProcess
   /// A store with a connection of its own. It waits for a Redis that is not reachable.
@@ -88,9 +88,9 @@ public final class FaultWorld: Sendable {
   public init(_ options: Options = Options(), folder: URL) async throws {
     self.options = options
     self.folder = folder
-    house = try await RedisHouse.start(options.house, arguments: options.redis, launcher: options.redisLauncher)
-    var world = try await CarillonWorld(partitions: options.partitions, url: house.url)
-    world.environment["CARILLON_REDIS_TLS_TRUST_ROOTS"] = house.certificates?.trustRoots
+    servers = try await RedisServers.start(options.servers, arguments: options.redis, launcher: options.redisLauncher)
+    var world = try await CarillonWorld(partitions: options.partitions, url: servers.url)
+    world.environment["CARILLON_REDIS_TLS_TRUST_ROOTS"] = servers.certificates?.trustRoots
     world.environment["CARILLON_WORKER_WINDOW"] = String(options.window)
     world.environment["CARILLON_RETRY_SERVER_ERROR"] = "1s"
     world.environment.merge(options.environment) { $1 }
@@ -121,12 +121,12 @@ public final class FaultWorld: Sendable {
     guard let keys = Keyspace(namespace: world.namespace, partitions: options.partitions) else {
       throw TestSupportError("namespace \(world.namespace)")
     }
-    var url = try RedisURL(house.url)
-    url.isTLS = house.certificates != nil
+    var url = try RedisURL(servers.url)
+    url.isTLS = servers.certificates != nil
     redis = RedisClient(
       url: url,
       options: RedisOptions(
-        clientName: "faults", tls: RedisTLS(trustRoots: house.certificates?.trustRoots), home: keys.home,
+        clientName: "faults", tls: RedisTLS(trustRoots: servers.certificates?.trustRoots), home: keys.home,
         answerTimeout: .seconds(60), patience: .seconds(60)))
     let services = PushServices(standard: APNsService(), others: [FCMService()])
     contents = Mutex(Contents(store: CampaignStore(redis: redis, keys: keys, services: services)))
@@ -194,12 +194,12 @@ public final class FaultWorld: Sendable {
     for worker in workers { worker.process.send(signal: SIGKILL) }
     for worker in workers { await worker.process.waitForExit() }
     await redis.close()
-    await house.stop()
+    await servers.stop()
   }
 
   /// The Redis of a world with a single server.
   var server: RedisServer {
-    guard case .single(let server) = house else { preconditionFailure("this world has several servers") }
+    guard case .single(let server) = servers else { preconditionFailure("this world has several servers") }
     return server
   }
 

@@ -3,7 +3,7 @@ import Redis
 import TestSupport
 
 /// The Redis servers of a world.
-enum RedisHouse: Sendable {
+enum RedisServers: Sendable {
   /// The kind of servers.
   enum Kind: Sendable {
     case single, cluster, sentinels
@@ -20,7 +20,7 @@ enum RedisHouse: Sendable {
   /// - Parameters:
   ///   - arguments: options of each redis-server.
   ///   - launcher: words before `redis-server`, only for a single server.
-  static func start(_ kind: Kind, arguments: [String], launcher: [String]) async throws -> RedisHouse {
+  static func start(_ kind: Kind, arguments: [String], launcher: [String]) async throws -> RedisServers {
     switch kind {
     case .single: .single(try await RedisServer.start(arguments: arguments, launcher: launcher))
     case .cluster: .cluster(try await RedisCluster(arguments: arguments))

@@ -13,25 +13,25 @@ public final class WorkerProcess: Sendable {
   /// Its log: one JSON object per line.
   public let log: URL
 
-  private struct Heard {
+  private struct LogCounts {
     /// Number of log lines by event.
     var events: [String: Int] = [:]
     var last: [String] = []
     var hasEnded = false
   }
 
-  private let heard = Mutex(Heard())
+  private let counts = Mutex(LogCounts())
 
-  /// Completes after the exit and after `mourn`.
+  /// Completes after the exit and after `killed`.
   private let ending: Task<ChildProcess.Exit, Never>
 
-  /// - Parameter mourn: called immediately after a death by SIGKILL.
+  /// - Parameter killed: called immediately after a death by SIGKILL.
   init(
-    name: String, window: Int, process: ChildProcess, log: URL, mourn: @escaping @Sendable () async -> Void
+    name: String, window: Int, process: ChildProcess, log: URL, killed: @escaping @Sendable () async -> Void
   ) throws {
     ending = Task {
       let exit = await process.waitForExit(within: nil)
-      if exit == .signal(SIGKILL) { await mourn() }
+      if exit == .signal(SIGKILL) { await killed() }
       return exit
     }
     self.name = name
@@ -44,32 +44,32 @@ public final class WorkerProcess: Sendable {
     Task { [weak self] in
       for await line in lines {
         try? file.write(contentsOf: Data((line + "\n").utf8))
-        self?.hear(line)
+        self?.count(line)
       }
       try? file.close()
-      self?.heard.withLock { $0.hasEnded = true }
+      self?.counts.withLock { $0.hasEnded = true }
     }
   }
 
-  private func hear(_ line: String) {
+  private func count(_ line: String) {
     let event = (try? JSONObject(line))?.text("event") ?? ""
-    heard.withLock {
+    counts.withLock {
       $0.events[event, default: 0] += 1
       $0.last = $0.last.suffix(4) + [line]
     }
   }
 
   /// Returns how often the worker has logged an event.
-  public func count(of event: String) -> Int { heard.withLock { $0.events[event] ?? 0 } }
+  public func count(of event: String) -> Int { counts.withLock { $0.events[event] ?? 0 } }
 
   /// The last lines of its log.
-  public var lastWords: String { heard.withLock { $0.last.joined(separator: "\n") } }
+  public var lastWords: String { counts.withLock { $0.last.joined(separator: "\n") } }
 
   /// Waits for an event in its log.
   public func hears(_ event: String, within limit: Duration = .seconds(60)) async throws {
     try await until("worker \(name) logs \(event)", within: limit, every: .milliseconds(10)) {
       if count(of: event) > 0 { return true }
-      if heard.withLock({ $0.hasEnded }), let exit = process.exit {
+      if counts.withLock({ $0.hasEnded }), let exit = process.exit {
         throw Hopeless("worker \(name) ended with \(exit): \(lastWords)")
       }
       return false
@@ -81,7 +81,7 @@ public final class WorkerProcess: Sendable {
   public func ended() async -> ChildProcess.Exit {
     let exit = await ending.value
     // Another process may have inherited the pipe and keep it open, so the wait for the end of the log has a limit.
-    try? await poll(until: "the log ends", within: .seconds(5)) { heard.withLock { $0.hasEnded } }
+    try? await poll(until: "the log ends", within: .seconds(5)) { counts.withLock { $0.hasEnded } }
     return exit
   }
 

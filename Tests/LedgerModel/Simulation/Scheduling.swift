@@ -80,7 +80,7 @@ extension World {
       advance()
     }
     guard violation == nil else { return }
-    calm()
+    endFaults()
     let limit = step + Self.quietSteps
     while violation == nil, !isDone {
       if step >= limit { return fail("does not come to an end") }
@@ -90,7 +90,7 @@ extension World {
   }
 
   /// Ends all faults: stalled processes continue, a paused campaign is resumed, and at least one worker runs.
-  private mutating func calm() {
+  private mutating func endFaults() {
     armed = nil
     if isTraced { note("faults stop") }
     for place in 0..<4 { workers[place].pausedUntil = min(workers[place].pausedUntil, now) }

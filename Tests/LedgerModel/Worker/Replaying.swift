@@ -56,14 +56,14 @@ extension World {
     workers[place].replayPosition = 0
     workers[place].graceUntil = now + Rules.grace
     if now - workers[place].lastStep > Rules.retention { workers[place].isOutOfDate = true }
-    workers[place].tellsFrom = workers[place].isOutOfDate ? now + Rules.grace / 2 : now
+    workers[place].replaysFrom = workers[place].isOutOfDate ? now + Rules.grace / 2 : now
     let since = workers[place].lastStep - Rules.retention
     for number in workers[place].journal.indices {
       workers[place].journal[number].mustRelease = false
       workers[place].journal[number].hasClaimed = false
       // An entry that was not replayed since the last failover is not old, regardless of its time.
-      let isTold = workers[place].journal[number].progress == .done
-      let isOld = isTold && newest(workers[place].journal[number]) < since
+      let isReplayed = workers[place].journal[number].progress == .done
+      let isOld = isReplayed && newest(workers[place].journal[number]) < since
       workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
     }
     for position in 0..<4 {
@@ -92,7 +92,7 @@ extension World {
 
   /// Executes one step of a replay.
   mutating func replay(_ place: Int) {
-    guard now >= workers[place].tellsFrom else { return }
+    guard now >= workers[place].replaysFrom else { return }
     let count = workers[place].journal.count
     while workers[place].replayPosition < count, workers[place].journal[workers[place].replayPosition].progress == .done
     {

@@ -28,7 +28,7 @@ struct Worker: Sendable {
   /// Whether it has stalled and not replayed since. Others may have newer information.
   var isOutOfDate = false
   /// Start time of its replay.
-  var tellsFrom = 0
+  var replaysFrom = 0
 
   /// Starts a new process and reuses the memory of the old one's collections.
   mutating func start(name: Int, runID: Int, graceUntil: Int, now: Int) {

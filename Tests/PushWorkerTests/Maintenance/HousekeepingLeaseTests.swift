@@ -6,8 +6,8 @@ import Testing
 
 /// The lease on the housekeeping tasks.
 @Suite struct HousekeepingLeaseTests {
-  private func sight(_ name: String, _ nonce: String = "a", listens: Bool = false, at heartbeat: Int) -> PresenceSight {
-    PresenceSight(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
+  private func state(_ name: String, _ nonce: String = "a", listens: Bool = false, at heartbeat: Int) -> PresenceState {
+    PresenceState(instance: WorkerInstance(name: name, nonce: nonce), isListening: listens, heartbeat: heartbeat)
   }
 
   @Test func everyPartitionIsSweptInTurn() {
@@ -40,16 +40,16 @@ import Testing
     let second: UInt64 = 1_000_000_000
     let rounds = [0, 1, second / 2, second, 2 * second].map { housekeeping.isSweepDue($0) }
     #expect(rounds == [true, false, false, true, true])
-    housekeeping.heard(5 * second, next: 250)
+    housekeeping.receivedSignal(5 * second, next: 250)
     #expect(housekeeping.untilMissing(5 * second) == 700)
     #expect(housekeeping.untilMissing(6 * second) == 0)
     // A worker waits at most for the longest interval between signals.
     for next in [4000, 9_999_999] {
-      housekeeping.heard(7 * second, next: next)
+      housekeeping.receivedSignal(7 * second, next: next)
       #expect(housekeeping.untilMissing(7 * second) == 8200)
     }
     // A worker does not wait for a signal after a heartbeat has found no leader.
-    housekeeping.heardOfNone()
+    housekeeping.receivedNoLeader()
     #expect(housekeeping.untilMissing(7 * second) == 0)
   }
 
@@ -90,14 +90,14 @@ import Testing
   @Test func workerWithSlicesDetectsMissingSignalsSooner() {
     let housekeeping = HousekeepingLease()
     let second: UInt64 = 1_000_000_000
-    housekeeping.heard(5 * second, next: 4000)
+    housekeeping.receivedSignal(5 * second, next: 4000)
     let isSooner = [6, 7].map { housekeeping.noteBusy($0 * second) }
     #expect(isSooner == [true, false])
     #expect(housekeeping.untilMissing(6 * second) == 700)
     housekeeping.noteIdle()
     #expect(housekeeping.untilMissing(6 * second) == 7200)
     // Signals of a running campaign change nothing.
-    housekeeping.heard(8 * second, next: 250)
+    housekeeping.receivedSignal(8 * second, next: 250)
     let isSoonerStill = housekeeping.noteBusy(8 * second)
     #expect(!isSoonerStill)
     #expect(housekeeping.untilMissing(8 * second) == 700)
@@ -106,12 +106,12 @@ import Testing
   /// The former leader, whose process has ended, is found without another run.
   @Test func newLeaderChecksWorkersWithEverySecondRun() {
     var (housekeeping, watch) = (HousekeepingLease(), LivenessMonitor())
-    let looks = (0..<2).map { _ in watch.check([sight("before", at: 7)]).map(\.name) }
+    let looks = (0..<2).map { _ in watch.check([state("before", at: 7)]).map(\.name) }
     #expect(looks == [[], ["before"]])
     _ = housekeeping.begin(HousekeepingNotes())
     let around = (0..<4).map { _ in housekeeping.looksAround() }
     #expect(around == [true, false, true, false])
-    let gone = watch.check([sight("before", at: 7), sight("well", listens: true, at: 7)])
+    let gone = watch.check([state("before", at: 7), state("well", listens: true, at: 7)])
     #expect(gone.map(\.name) == ["before"])
     // The same happens when the worker becomes the leader again.
     _ = housekeeping.looksAround()

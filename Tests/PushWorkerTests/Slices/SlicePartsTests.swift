@@ -87,7 +87,7 @@ import Testing
     var doubt = SliceDoubt()
     doubt.targets = (0..<4).map { GrantedTarget(index: $0) }
     let before = doubt.beginBisection()
-    #expect(before == nil, "nobody has died of it")
+    #expect(before == nil, "it has killed no worker")
     doubt.deaths = (3, nil)
     let deaths = doubt.beginBisection()
     #expect(deaths == 3)

@@ -5,13 +5,13 @@ import Testing
 
 /// The loop that the parts of a worker share.
 @Suite struct WorkerLoopTests {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func tasksGroupsAndTimersOfAPartRunOnTheLoop() async {
     let places = await Host().places()
     #expect(places == [true, true, true, true, true])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(6)))
   func onlyALatchedSignalKeepsANotification() async {
     #expect(await Host().ringsWithoutAWaiter() == ["latched goes on", "other waits", "other goes on"])
   }

@@ -18,7 +18,7 @@ local inside = redis.call('SMISMEMBER', KEYS[1], unpack(names))
 local times = redis.call('ZMSCORE', KEYS[2], '', unpack(names))
 local erasure = erasures(KEYS[3], names)
 local whole = tonumber(times[1] or nil)
-local joined, left, said, arrived, superseded = {}, {}, {}, {}, 0
+local joined, left, statements, arrived, superseded = {}, {}, {}, {}, 0
 for i = 1, #names do
   local user, given, is_member, was_member = names[i], ARGV[3 * i + 1], ARGV[3 * i + 2] == '1', inside[i] == 1
   local at = given == '' and now or math.min(given + 0, now)
@@ -29,8 +29,8 @@ for i = 1, #names do
     or at <= (erasure[user] or -1) then
     superseded = superseded + 1
   else
-    said[#said + 1] = at
-    said[#said + 1] = user
+    statements[#statements + 1] = at
+    statements[#statements + 1] = user
     if is_member then
       arrived[#arrived + 1] = now
       arrived[#arrived + 1] = user
@@ -45,7 +45,7 @@ if KEYS[4] then
   if #arrived > 0 and redis.call('EXISTS', KEYS[5]) == 1 then redis.call('ZADD', KEYS[5], unpack(arrived)) end
 end
 if #left > 0 then redis.call('SREM', KEYS[1], unpack(left)) end
-if #said > 0 then redis.call('ZADD', KEYS[2], unpack(said)) end
+if #statements > 0 then redis.call('ZADD', KEYS[2], unpack(statements)) end
 -- The times of a removed list have an expiry. The list exists again, so the times stay.
-if whole and #said > 0 then redis.call('PERSIST', KEYS[2]) end
+if whole and #statements > 0 then redis.call('PERSIST', KEYS[2]) end
 return {#joined, #left, superseded}

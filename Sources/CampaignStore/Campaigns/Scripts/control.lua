@@ -20,7 +20,7 @@
 -- gate has opened since.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
---      its parts: campaign, open slices, guard trial, guard watch, objections, timeline
+--      its parts: campaign, open slices, guard trial, guard watch, declines, timeline
 -- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel'
 --      2 reason ('' for none)
 --      3 'unguarded' | ''
@@ -109,7 +109,7 @@ local function note(base, id, state, campaign)
     redis.call('HSET', KEYS[base], 'verdict', ARGV[7])
     if ARGV[8] == '1' then redis.call('HSET', KEYS[base], 'approval', 'needed') end
   elseif resumes and campaign[10] then
-    redis.call('HSET', KEYS[base], 'overruled', campaign[10])
+    redis.call('HSET', KEYS[base], 'overridden', campaign[10])
     redis.call('HDEL', KEYS[base], 'verdict')
   end
   if resumes then redis.call('ZADD', KEYS[10], 'XX', now, id) end

@@ -3,7 +3,7 @@
 -- Invariant: one worker alone can't stop a campaign. A campaign stops only if all live workers decline it. A decline
 -- expires with the worker's heartbeat, and it counts for one round only, because the problem may have been fixed before
 -- a resume.
--- KEYS 1 objections, 2 workers, 3 campaign
+-- KEYS 1 declines, 2 workers, 3 campaign
 -- ARGV 1 worker, 2 ms without a heartbeat after which a worker counts as dead, 3 round
 -- Returns 1 if all live workers decline it, 0 if some don't, false if the campaign does not run in that round
 local campaign = redis.call('HMGET', KEYS[3], 'state', 'round')

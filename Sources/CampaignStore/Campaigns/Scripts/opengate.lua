@@ -55,7 +55,7 @@ for i = 9, #KEYS, 2 do
   at = at + 4
 end
 redis.call('HSET', KEYS[1], 'stage', place)
-redis.call('HDEL', KEYS[1], 'verdict', 'overruled')
+redis.call('HDEL', KEYS[1], 'verdict', 'overridden')
 if ARGV[5] ~= '' and not campaign[3] then
   redis.call('HSET', KEYS[1], 'winner', ARGV[5], 'decidedAt', now, 'decidedBy', '')
   redis.call('RPUSH', KEYS[7], table.concat({now, 'decide', 'worker', '', ARGV[6]}, '\t'))

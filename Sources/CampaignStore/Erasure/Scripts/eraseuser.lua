@@ -30,8 +30,8 @@ local function later_pressure(record)
   local place, kept = 1, ''
   while place <= #record do
     local app = record:sub(place + 1, place + record:byte(place))
-    local _, badge, times, _, said = pressure_parts(record, app)
-    if struct.unpack('>I6', said) > at then kept = pressure_record(kept, app, badge, '', '', said) end
+    local _, badge, times, _, reported = pressure_parts(record, app)
+    if struct.unpack('>I6', reported) > at then kept = pressure_record(kept, app, badge, '', '', reported) end
     place = place + 1 + #app + 15 + #times
   end
   return kept ~= '' and kept or nil

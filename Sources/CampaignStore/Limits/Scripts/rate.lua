@@ -78,38 +78,38 @@ local function change_share(by)
 end
 
 -- Returns the time in us that a push takes under a quota, and changes the quota's present limit.
-local function limited(full, told)
+local function limited(full, stated)
   local minute, hour = 60000000, 3600000000
   quota = {}
-  local names = {'share', 'limit', 'since', 'refused', 'told', 'toldAt'}
+  local names = {'share', 'limit', 'since', 'refused', 'stated', 'statedAt'}
   for i, value in ipairs(redis.call('HMGET', KEYS[1], unpack(names))) do
     value = value and tonumber(value)
     if value and value > 0 and value < 2 ^ 53 then quota[names[i]] = value end
   end
   -- A time in the future is from a clock that went back.
-  if quota.toldAt and quota.toldAt > now then quota.toldAt = nil end
+  if quota.statedAt and quota.statedAt > now then quota.statedAt = nil end
   if quota.refused and quota.refused > now then quota.refused = nil end
   if quota.since and quota.since > now + minute then quota.since = nil end
   change_share(0)
 
   local function present()
     local limit = full
-    if quota.told and quota.toldAt and now - quota.toldAt < hour then limit = math.min(limit, quota.told) end
+    if quota.stated and quota.statedAt and now - quota.statedAt < hour then limit = math.min(limit, quota.stated) end
     if not (quota.limit and quota.since) then return limit end
     return math.min(limit, quota.limit + full / 10 * math.max(0, now - quota.since) / minute)
   end
-  if told then
+  if stated then
     local rate = present() * quota.share
     local counts = not quota.refused or now - quota.refused >= 4000000
-    local is_new = told > 0 and told < rate
+    local is_new = stated > 0 and stated < rate
     -- The fleet already sends at the limit that the service named. The service refuses pushes only because the fleet
     -- was faster earlier in this minute.
-    local is_at_limit = told > 0 and quota.limit == told and quota.since and now < quota.since
-    if told > 0 then quota.told, quota.toldAt = told, now end
+    local is_at_limit = stated > 0 and quota.limit == stated and quota.since and now < quota.since
+    if stated > 0 then quota.stated, quota.statedAt = stated, now end
     if counts then
       -- At least a hundredth of the rate stays, so that the fleet notices when the service accepts more.
       if not is_at_limit then
-        quota.limit, quota.since = is_new and told or math.max(rate * 0.9, full / 100), now + minute
+        quota.limit, quota.since = is_new and stated or math.max(rate * 0.9, full / 100), now + minute
       end
       quota.share, quota.refused = 1, now
     end
@@ -155,18 +155,18 @@ elseif bucket[3] == slot - 1 then
 end
 if wanted > 0 then asks = asks + 1 end
 local askers = math.max(asks, before, 1)
-local lent = math.max(0, math.min(wanted, math.ceil(due / askers)))
-at, brisk = at + lent * interval, brisk + lent * brisk_interval
+local granted = math.max(0, math.min(wanted, math.ceil(due / askers)))
+at, brisk = at + granted * interval, brisk + granted * brisk_interval
 local wait = math.max(0, at + interval - now, brisk + brisk_interval - now)
 -- If there are fewer due permits than workers that ask, other workers come first the next time.
-if lent > 0 and due < askers then wait = wait + (askers - due) * interval / 2 end
+if granted > 0 and due < askers then wait = wait + (askers - due) * interval / 2 end
 if quota then
   -- Permits may become more frequent before the next one is due.
   wait = math.min(wait, 5000000)
-  change_share((lent - returned) * interval)
+  change_share((granted - returned) * interval)
   for name, value in pairs(quota) do redis.call('HSET', KEYS[1], name, value) end
 end
 redis.call('HSET', KEYS[1], 'at', at, 'brisk', brisk, 'slot', slot, 'asks', asks, 'before', before)
-if fin then redis.call('HSET', KEYS[1], 'sent', sent + lent, 'fin', fin) end
+if fin then redis.call('HSET', KEYS[1], 'sent', sent + granted, 'fin', fin) end
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', ARGV[7] + 2 * interval / 1000))
-return {lent, math.ceil(wait), string.format('%.6f', interval)}
+return {granted, math.ceil(wait), string.format('%.6f', interval)}

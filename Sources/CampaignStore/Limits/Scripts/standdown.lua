@@ -7,7 +7,7 @@
 -- count as spent. The answers of a worker that has declined are no longer counted.
 -- A worker that was alone and has leased more than half of a trial does not decline. Its sends, and the half that the
 -- others need for a decision, would exceed the limit of a trial.
--- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 objections, 5 workers
+-- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 declines, 5 workers
 -- ARGV 1 round of the campaign (its number of resumes), 2 ms without a heartbeat after which a worker counts as dead, 3
 --      minimum, 4 highest share of suspect answers, 5 highest share of devices gone, 6 '1' once the guard is open; then
 --      the worker's part of the counters: 7 answers, 8 suspect answers, 9 devices gone, 10 sends leased and not

@@ -11,7 +11,7 @@
 -- If a target ends with an outcome other than accepted and unknown, `commit` or `close` lowers the number of targets in
 -- the same step. If the number becomes 0, the campaign is removed from the record. The badge is then lowered again,
 -- unless the app has reported a badge since then.
-local nothing_said = ('\0'):rep(10)
+local nothing_reported = ('\0'):rep(10)
 local campaign_size = 21
 
 -- Returns the part of a record before an app, the app's badge and campaigns, the part after the app, and the badge that
@@ -29,13 +29,13 @@ local function pressure_parts(record, app)
     end
     at = past
   end
-  return record, 0, '', '', nothing_said
+  return record, 0, '', '', nothing_reported
 end
 
 -- Returns the record with these parts. An app without any value is left out.
-local function pressure_record(front, app, badge, campaigns, behind, said)
-  if badge == 0 and campaigns == '' and said == nothing_said then return front .. behind end
-  local part = string.char(#app) .. app .. struct.pack('>I4', badge) .. said
+local function pressure_record(front, app, badge, campaigns, behind, reported)
+  if badge == 0 and campaigns == '' and reported == nothing_reported then return front .. behind end
+  local part = string.char(#app) .. app .. struct.pack('>I4', badge) .. reported
     .. string.char(#campaigns / campaign_size) .. campaigns
   return front .. part .. behind
 end

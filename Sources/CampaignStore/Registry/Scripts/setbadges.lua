@@ -13,12 +13,12 @@ local listed = redis.call('SMISMEMBER', KEYS[2], unpack(names))
 for i = 1, #ARGV, 4 do
   local user, app, badge, at = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), tonumber(ARGV[i + 3])
   local record = redis.call('HGET', KEYS[1], user) or ''
-  local front, known, times, behind, said = pressure_parts(record, app)
-  local said_at, said_badge = struct.unpack('>I6I4', said)
-  if at < said_at or at == said_at and badge > said_badge or at <= (erasure[user] or -1) then
+  local front, known, times, behind, reported = pressure_parts(record, app)
+  local reported_at, reported_badge = struct.unpack('>I6I4', reported)
+  if at < reported_at or at == reported_at and badge > reported_badge or at <= (erasure[user] or -1) then
     superseded = superseded + 1
-  elseif at > said_at or badge < said_badge then
-    local number = at > said_at and badge or math.max(0, known - said_badge + badge)
+  elseif at > reported_at or badge < reported_badge then
+    local number = at > reported_at and badge or math.max(0, known - reported_badge + badge)
     local word = struct.pack('>I6I4', at, badge)
     redis.call('HSET', KEYS[1], user, pressure_record(front, app, number, times, behind, word))
     if listed[(i + 3) / 4] == 0 then waiting[#waiting + 1] = user end

@@ -12,9 +12,9 @@ local tokens, gone, marks, answer = {}, {}, {}, {}
 for i = 1, #ARGV, 4 do tokens[#tokens + 1] = ARGV[i] end
 local entries = redis.call('HMGET', KEYS[1], unpack(tokens))
 for i = 1, #tokens do
-  local entry, user, instant, everybody = entries[i], ARGV[4 * i - 2], ARGV[4 * i - 1] + 0, ARGV[4 * i] == '1'
+  local entry, user, instant, of_all_users = entries[i], ARGV[4 * i - 2], ARGV[4 * i - 1] + 0, ARGV[4 * i] == '1'
   answer[i] = 0
-  if everybody then
+  if of_all_users then
     local mark = removal('u', tokens[i])
     if (redis.call('ZSCORE', KEYS[3], mark) or 0) + 0 > instant then answer[i] = 2 end
     marks[#marks + 1] = instant
@@ -24,15 +24,15 @@ for i = 1, #tokens do
     local colon = entry:find(':', 1, true)
     local at, owner = entry:sub(1, colon - 1) + 0, entry:sub(colon + 1)
     if at > instant then
-      if everybody or owner == user then answer[i] = 2 end
+      if of_all_users or owner == user then answer[i] = 2 end
     elseif owner == user then
       gone[#gone + 1] = tokens[i]
       answer[i] = 1
-      if not everybody and at > 0 then
+      if not of_all_users and at > 0 then
         marks[#marks + 1] = at
         marks[#marks + 1] = removal('o', tokens[i])
       end
-    elseif everybody then
+    elseif of_all_users then
       answer[i] = owner
     end
   end

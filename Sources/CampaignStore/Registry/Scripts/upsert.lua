@@ -172,7 +172,7 @@ while place <= #ARGV and bytes < most do
     has_attributes = has_attributes or ARGV[i + 2] ~= ''
   end
   local known = redis.call('HMGET', KEYS[1], unpack(names))
-  local said = has_attributes and redis.call('HMGET', KEYS[3], unpack(names))
+  local stored = has_attributes and redis.call('HMGET', KEYS[3], unpack(names))
   local erasure, removals = erasures(KEYS[6], names), nil
   if remembers then
     local members = {}
@@ -183,7 +183,7 @@ while place <= #ARGV and bytes < most do
     end
     removals = redis.call('ZMSCORE', KEYS[5], unpack(members))
   end
-  local was, now, order, fields, joined, given, said_now = {}, {}, {}, {}, {}, {}, {}
+  local was, now, order, fields, joined, given, merged_now = {}, {}, {}, {}, {}, {}, {}
   for i = 1, #names do
     local user = names[i]
     local record, attributes = ARGV[place + 3 * i - 2], ARGV[place + 3 * i - 1]
@@ -208,11 +208,11 @@ while place <= #ARGV and bytes < most do
     if is_exclusive then blob = alone(user, blob, record) end
     now[user] = blob
     if writes and attributes ~= '' and registered_at(record, 1) > (erasure[user] or -1) then
-      local merged, needs_merge = attributes_after(said_now[user] or said[i] or nil, attributes, record)
+      local merged, needs_merge = attributes_after(merged_now[user] or stored[i] or nil, attributes, record)
       if needs_merge then
         unmerged[#unmerged + 1] = number
       elseif merged then
-        said_now[user] = merged
+        merged_now[user] = merged
         given[#given + 1] = user
         given[#given + 1] = merged
       end
@@ -233,7 +233,7 @@ while place <= #ARGV and bytes < most do
       fields[#fields + 1] = now[user]
     end
     if was[user] == '' and now[user] ~= '' then joined[#joined + 1] = user end
-    if now[user] == '' and (was[user] ~= '' or said_now[user]) then waiting[#waiting + 1] = user end
+    if now[user] == '' and (was[user] ~= '' or merged_now[user]) then waiting[#waiting + 1] = user end
   end
   if #empty > 0 then
     redis.call('HDEL', KEYS[1], unpack(empty))

@@ -18,7 +18,7 @@ local inside = redis.call('SMISMEMBER', KEYS[1], unpack(names))
 local times = redis.call('ZMSCORE', KEYS[2], '', unpack(names))
 local erasure = erasures(KEYS[3], names)
 local whole = tonumber(times[1] or nil)
-local members, joined, said, arrived = {}, {}, {}, {}
+local members, joined, statements, arrived = {}, {}, {}, {}
 for i = 1, #names do
   local user, given, is_own = names[i], ARGV[3 * i + 1], ARGV[3 * i + 2] == '1'
   local at = given == '' and now - ARGV[2] or math.min(given + 0, now)
@@ -28,8 +28,8 @@ for i = 1, #names do
     members[#members + 1] = user
     if not was_member then joined[#joined + 1] = user end
     if given ~= '' and (is_own or at > (whole or -1)) then
-      said[#said + 1] = at
-      said[#said + 1] = user
+      statements[#statements + 1] = at
+      statements[#statements + 1] = user
     end
     arrived[#arrived + 1] = now
     arrived[#arrived + 1] = user
@@ -40,7 +40,7 @@ if KEYS[4] then
   depart(KEYS[4], joined)
   if #arrived > 0 and redis.call('EXISTS', KEYS[5]) == 1 then redis.call('ZADD', KEYS[5], unpack(arrived)) end
 end
-if #said > 0 then redis.call('ZADD', KEYS[2], 'GT', unpack(said)) end
+if #statements > 0 then redis.call('ZADD', KEYS[2], 'GT', unpack(statements)) end
 -- The times of a removed list have an expiry. The list exists again, so the times stay.
 if whole and #members > 0 then redis.call('PERSIST', KEYS[2]) end
 return #joined

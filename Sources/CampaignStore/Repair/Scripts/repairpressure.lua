@@ -34,14 +34,16 @@ for i = 1, #ARGV, 2 do
   local was = record
   while place <= #older do
     local app = older:sub(place + 1, place + older:byte(place))
-    local _, badge, campaigns, _, said = pressure_parts(older, app)
+    local _, badge, campaigns, _, reported = pressure_parts(older, app)
     place = place + 1 + #app + 15 + #campaigns
-    local said_at = struct.unpack('>I6', said)
-    if erased_at >= 0 and said_at <= erased_at then badge, said, said_at = 0, nothing_said, 0 end
-    local front, known, known_campaigns, behind, known_said = pressure_parts(record, app)
-    local known_at = struct.unpack('>I6', known_said)
-    if said_at < known_at or said_at == known_at and known > badge then badge, said = known, known_said end
-    record = pressure_record(front, app, badge, united(known_campaigns, campaigns, erased_at), behind, said)
+    local reported_at = struct.unpack('>I6', reported)
+    if erased_at >= 0 and reported_at <= erased_at then badge, reported, reported_at = 0, nothing_reported, 0 end
+    local front, known, known_campaigns, behind, known_reported = pressure_parts(record, app)
+    local known_at = struct.unpack('>I6', known_reported)
+    if reported_at < known_at or reported_at == known_at and known > badge then
+      badge, reported = known, known_reported
+    end
+    record = pressure_record(front, app, badge, united(known_campaigns, campaigns, erased_at), behind, reported)
   end
   if record ~= was then
     redis.call('HSET', KEYS[1], user, record)

@@ -7,19 +7,19 @@
 -- ARGV names and texts of all active alarms, at most 200; a name is the kind, a blank, and the subject
 -- Returns the number of alarms that were raised or cleared
 local now, changed = {}, 0
-local function tell(name, state, text)
+local function announce(name, state, text)
   redis.pcall('XADD', KEYS[2], 'MAXLEN', '~', 1000, '*', 'alarm', name, 'state', state, 'text', text)
   changed = changed + 1
 end
 for i = 1, #ARGV, 2 do
   now[ARGV[i]] = true
-  if redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) == 1 then tell(ARGV[i], 'raised', ARGV[i + 1]) end
+  if redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) == 1 then announce(ARGV[i], 'raised', ARGV[i + 1]) end
 end
 local known = redis.call('HGETALL', KEYS[1])
 for i = 1, #known, 2 do
   if not now[known[i]] then
     redis.call('HDEL', KEYS[1], known[i])
-    tell(known[i], 'cleared', known[i + 1])
+    announce(known[i], 'cleared', known[i + 1])
   end
 end
 return changed

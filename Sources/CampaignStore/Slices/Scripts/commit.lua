@@ -216,7 +216,7 @@ if replay and sealed then
   if known > granted then
     -- Redis has lost these grants, and with them the decisions and the users' counters. The loop restores all of them.
     for first = granted, known - 1, 512 do
-      local indexes, told = {}, {}
+      local indexes, decided = {}, {}
       for index = first, math.min(first + 512, known) - 1 do
         local decision = #ARGV[3] >= index * 4 + 4 and struct.unpack('>I4', ARGV[3], index * 4 + 1) or 0
         if decision >= withheld_from then
@@ -226,12 +226,12 @@ if replay and sealed then
         -- Targets of users who departed were not counted.
         if rules and (decision < withheld_from or decision == withheld_from + 26) then
           indexes[#indexes + 1] = index
-          told[#told + 1] = decision
+          decided[#decided + 1] = decision
         end
       end
       if #indexes > 0 then
         local names = counts.users_of(KEYS[14], indexes)
-        counts.take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), names, true, told)
+        counts.take(KEYS[12], KEYS[7], rules, ARGV[11], math.floor(now / 1000), names, true, decided)
       end
     end
     doubt = doubt + known - granted

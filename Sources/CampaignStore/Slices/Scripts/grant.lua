@@ -114,9 +114,9 @@ local function counting()
     local is_listed = redis.call('SMISMEMBER', listed, unpack(known))
     for i = 1, #known do
       local record = records[i] or ''
-      local front, badge, campaigns, behind, said = pressure_parts(record, app)
-      local user = {record = record, front = front, badge = badge, behind = behind, said = said, kept = {}, counts = {},
-        is_listed = is_listed[i] == 1}
+      local front, badge, campaigns, behind, reported = pressure_parts(record, app)
+      local user = {record = record, front = front, badge = badge, behind = behind, reported = reported,
+        kept = {}, counts = {}, is_listed = is_listed[i] == 1}
       for at = 1, #campaigns, campaign_size do
         local when = struct.unpack('>I4', campaigns, at)
         if when > now - rules.memory then
@@ -143,7 +143,7 @@ local function counting()
     local fields, gone = {}, {}
     for i = 1, #names do
       local user = counted[names[i]]
-      local record = pressure_record(user.front, app, user.badge, table.concat(user.kept), user.behind, user.said)
+      local record = pressure_record(user.front, app, user.badge, table.concat(user.kept), user.behind, user.reported)
       if user.is_listed and record ~= user.record then
         if record == '' then
           gone[#gone + 1] = names[i]
@@ -172,7 +172,7 @@ local function counting()
   end
 
   -- Returns whether the app has set a badge since the campaign was recorded.
-  local function has_said_since(user) return struct.unpack('>I6', user.said) >= (user.when + 1) * 1000 end
+  local function has_reported_since(user) return struct.unpack('>I6', user.reported) >= (user.when + 1) * 1000 end
 
   -- Raises a user's badge for the campaign and returns the new badge.
   local function raise_badge(user, rules)
@@ -181,29 +181,29 @@ local function counting()
   end
 
   -- Counts at most 512 granted targets for their users, and returns a decision about each. All targets of a user get
-  -- the decision and the badge of the first one. `is_fresh`: the targets are granted for the first time. `told`:
+  -- the decision and the badge of the first one. `is_fresh`: the targets are granted for the first time. `decided`:
   -- earlier decisions that Redis has lost; no cap applies to them.
-  local function take(pressure, listed, rules, app, now, names, is_fresh, told)
+  local function take(pressure, listed, rules, app, now, names, is_fresh, decided)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
     local decisions = {}
     for i = 1, #names do
-      local user, decision, its_told = counted[names[i]], 0, told and told[i]
+      local user, decision, its_decision = counted[names[i]], 0, decided and decided[i]
       if user then
         if not user.place then
-          local is_capped = its_told == withheld_from + 26
+          local is_capped = its_decision == withheld_from + 26
           for k, cap in ipairs(rules.caps) do
-            is_capped = is_capped or is_fresh and not told and (user.counts[k] or 0) >= cap.most
+            is_capped = is_capped or is_fresh and not decided and (user.counts[k] or 0) >= cap.most
           end
           local shown = 0
-          if its_told and not is_capped then
-            shown = its_told < withheld_from and its_told or 0
+          if its_decision and not is_capped then
+            shown = its_decision < withheld_from and its_decision or 0
             user.badge = math.max(user.badge, shown)
           elseif not is_capped then
             shown = raise_badge(user, rules)
           end
           note_campaign(user, rules, now, is_capped and 0 or 1, shown)
         elseif user.holders > 0 then
-          if rules.step > 0 and not told and has_said_since(user) then
+          if rules.step > 0 and not decided and has_reported_since(user) then
             note_campaign(user, rules, now, user.holders, raise_badge(user, rules))
           end
           if is_fresh then note_campaign(user, rules, user.when, math.min(user.holders + 1, 255), user.shown) end
@@ -225,7 +225,7 @@ local function counting()
       if user and user.place and user.holders > 1 then
         note_campaign(user, rules, user.when, user.holders - 1, user.shown)
       elseif user and user.place and user.holders == 1 then
-        if not has_said_since(user) then user.badge = math.max(0, user.badge - rules.step) end
+        if not has_reported_since(user) then user.badge = math.max(0, user.badge - rules.step) end
         table.remove(user.kept, user.place)
         user.place, user.holders = nil, 0
       end

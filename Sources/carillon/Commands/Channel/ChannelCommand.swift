@@ -26,7 +26,7 @@ enum ChannelText {
   /// Returns the id. Throws an error if it is not a possible id of a channel.
   static func checked(_ id: String) throws(CommandError) -> String {
     if let problem = ChannelID.problem(id) {
-      throw CommandError(.input, "ID: \(problem)", hint: "take it as `carillon channel list` prints it")
+      throw CommandError(.input, "ID: \(problem)", hint: "copy it from `carillon channel list`")
     }
     return id
   }

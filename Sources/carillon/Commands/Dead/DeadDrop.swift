@@ -57,9 +57,9 @@ extension DeadCommand {
     var failures: [CommandError] = []
     for key in keys {
       do {
-        let said = try await body(key)
+        let result = try await body(key)
         done.append(key)
-        if !isJSON { try StandardOutput.printLine("\(key) \(said)") }
+        if !isJSON { try StandardOutput.printLine("\(key) \(result)") }
       } catch {
         let error = CommandError(error)
         // These errors have other causes than the job, and all other jobs would fail in the same way.

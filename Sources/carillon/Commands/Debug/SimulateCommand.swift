@@ -95,7 +95,7 @@ struct SimulateCommand: LongRunningCommand {
       guard fcmPort == nil, tokenPort == nil else {
         throw CommandError(
           .input, "\(directory ?? "") has no \(SimulatorFolder.serviceAccount), so there is no FCM side",
-          hint: "leave out --fcm-port and --token-port, or make a new folder with: carillon simulate --init DIR")
+          hint: "omit --fcm-port and --token-port, or make a new folder with: carillon simulate --init DIR")
       }
       return
     }

@@ -68,11 +68,11 @@ extension StoreCommand {
 
     /// Waits until no campaign runs and no worker is connected. Prints the reasons for waiting.
     private func waitForObstacles(_ store: CampaignStore, since began: ContinuousClock.Instant) async throws {
-      var said = HoldObstacles()
+      var printed = HoldObstacles()
       while true {
         let obstacles = try await store.repartition.obstacles(timeout: WorkerConfiguration.standardLease)
-        if obstacles != said, !obstacles.isEmpty { printResult(obstacles) }
-        said = obstacles
+        if obstacles != printed, !obstacles.isEmpty { printResult(obstacles) }
+        printed = obstacles
         if obstacles.isEmpty, ContinuousClock.now - began > Self.gracePeriod { return }
         try await Task.sleep(for: Self.interval)
       }

@@ -9,7 +9,7 @@ import Testing
 
 /// Whole campaigns to Android devices: real workers, Redis and TLS, and the simulator of FCM and of Google's token
 /// endpoint.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(6)))
 struct FCMRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func androidDevicesGetACampaign(engine: PushEngineKind) async throws {

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Pushes that use the connection for suspects.
-@Suite(.timeLimit(.minutes(2))) struct UnprovenRunTests {
+@Suite(.timeLimit(.minutes(6))) struct UnprovenRunTests {
   @Test(arguments: PushEngineKind.allCases)
   func listedTokensHaveAConnectionOfTheirOwn(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()

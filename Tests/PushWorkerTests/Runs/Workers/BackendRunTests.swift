@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Campaigns of an app with an unhealthy backend.
-@Suite(.timeLimit(.minutes(4))) struct BackendRunTests {
+@Suite(.timeLimit(.minutes(6))) struct BackendRunTests {
   private static let users = 600
   private static let rate = 200.0
   private static let least = 0.1
@@ -57,9 +57,10 @@ import Testing
     #expect(try await rig.store.campaigns.show("offer")?.counters.outcomes == [.accepted: Self.users])
     #expect(await rig.simulator.counters().duplicatesReceived == 0)
     // One worker of the fleet checks at a time, and logs the beginning and the end.
-    let said = logs.flatMap(\.all)
+    let lines = logs.flatMap(\.all)
     #expect(
-      said.count { $0.hasPrefix("throttled(") } == 1 && said.count { $0.hasPrefix("throttleEnded(") } == 1, "\(said)")
+      lines.count { $0.hasPrefix("throttled(") } == 1 && lines.count { $0.hasPrefix("throttleEnded(") } == 1, "\(lines)"
+    )
     await backend.stop()
   }
 

@@ -262,7 +262,7 @@ import Testing
     try await running
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: PushEngineKind.one(for: "manyTrialsEndWithASmallWindow"))
+  @Test(.timeLimit(.minutes(6)), arguments: PushEngineKind.one(for: "manyTrialsEndWithASmallWindow"))
   func manyTrialsEndWithASmallWindow(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 60)
     // The devices were gone before they registered, so none is pruned, and every campaign meets all of them.

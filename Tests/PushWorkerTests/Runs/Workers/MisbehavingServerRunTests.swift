@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// A push service that sends frames without end. The worker stops in time, and records only answers that it received.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(6)))
 struct MisbehavingServerRunTests {
   private final class Counts: Sendable {
     struct Values {

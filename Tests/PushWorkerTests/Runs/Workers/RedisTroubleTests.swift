@@ -169,7 +169,7 @@ import Testing
   /// first.
   @Test(arguments: zip(PushEngineKind.allCases, [true, false]))
   func lostBeginningIsRepeatedAndKeepsEveryRecipient(
-    engine: PushEngineKind, atOnce: Bool
+    engine: PushEngineKind, isDue: Bool
   ) async throws {
     let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
     let rig = try await WorkerRig(engine: engine, partitions: 64, server: server, users: 1)
@@ -180,7 +180,7 @@ import Testing
         .utf8)
     _ = try await rig.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "-")
     try await rig.command("HSET", "campaign:later", "sendAt", "1")
-    try await rig.command("ZADD", "schedule", atOnce ? "1" : String(later), "later")
+    try await rig.command("ZADD", "schedule", isDue ? "1" : String(later), "later")
     _ = try await server.command("save")
     try await rig.register(40)
     #expect(try await rig.store.queue.promote(["later"]) == ["later"])
