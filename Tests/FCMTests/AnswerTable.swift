@@ -189,6 +189,13 @@ enum AnswerTable {
       "404 unregistered at APNs", 404, error(404, "NOT_FOUND", "NotRegistered", apns, fcm("UNREGISTERED")),
       .unregistered, .finish(.unregistered), token: .prune),
     AnswerRow(
+      "404 unregistered without FcmError", 404,
+      error(404, "NOT_FOUND", "Requested entity was not found.", info("UNREGISTERED")), .notFound, after(2),
+      effect: held(.notFound), countsAttempt: false),
+    AnswerRow(
+      "404 unregistered as status", 404, error(404, "UNREGISTERED", "Gone."), .notFound, after(2),
+      effect: held(.notFound), countsAttempt: false),
+    AnswerRow(
       "404 project", 404, error(404, "NOT_FOUND", "Requested entity was not found."), .notFound, after(2),
       effect: held(.notFound), countsAttempt: false),
     AnswerRow("404 path", 404, page, .none, after(2), effect: held(.none), countsAttempt: false),

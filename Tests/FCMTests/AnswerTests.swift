@@ -65,9 +65,11 @@ struct AnswerTests {
     }
   }
 
-  @Test func delayDoublesWithEachAttempt() {
+  @Test func delayGrowsWithEachAttempt() {
     let failing = PushAnswer(kind: .answered, status: 503, reason: FCMReason.unavailable.code)
-    #expect((1...4).map { decide(failing, attempt: $0).target } == [10, 20, 40, 80].map(Self.after))
+    #expect((1...4).map { decide(failing, attempt: $0).target } == [10, 40, 160, 640].map(Self.after))
+    let gateway = PushAnswer(kind: .answered, status: 502, reason: FCMReason.none.code)
+    #expect((1...4).map { decide(gateway, attempt: $0).target } == [30, 40, 160, 640].map(Self.after))
     let device = PushAnswer(kind: .answered, status: 429, reason: FCMReason.targetQuotaExceeded.code)
     #expect((1...3).map { decide(device, attempt: $0).target } == [60, 120, 240].map(Self.after))
     let project = PushAnswer(kind: .answered, status: 429, reason: FCMReason.projectQuotaExceeded.code)

@@ -19,15 +19,16 @@ extension FCMService {
   ) -> Disposition {
     let reason = FCMReason(answer.reason)
     switch answer.status {
+    case 401, 429: break
     case 400..<500 where reason == .unspecifiedError, 500, 501, 503, 505..<600:
-      return Self.later(Self.afterServerError, answer, attempt: attempt, policy, jitter)
-    case 502, 504: return Self.later(Self.afterGatewayError, answer, attempt: attempt, policy, jitter)
-    case 400..<500:
-      return Self.decide(clientError: answer, reason, attempt: attempt, policy: policy, jitter: jitter)
+      return Self.retry(least: Self.afterServerError, answer, attempt: attempt, policy, jitter)
+    case 502, 504: return Self.retry(least: Self.afterGatewayError, answer, attempt: attempt, policy, jitter)
+    case 400..<500: break
     // FCM sends no other status. Such a status comes from a server between the worker and FCM, which would refuse every
     // push in the same way.
     default: return .refusedHere(policy, answer.reason, jitter)
     }
+    return Self.decide(clientError: answer, reason, attempt: attempt, policy: policy, jitter: jitter)
   }
 
   private static func decide(
@@ -61,7 +62,17 @@ extension FCMService {
     }
   }
 
-  /// Retries the target. The delay doubles with each attempt, and is at least the delay of the answer's `Retry-After`.
+  /// Retries the target after an error of a server. The delay grows with each attempt (``FCMPolicies/retries``), and is
+  /// at least the delay of the answer's `Retry-After`.
+  ///
+  /// - Parameter least: shortest delay, in milliseconds.
+  private static func retry(
+    least: Int, _ answer: PushAnswer, attempt: Int, _ policy: RetryPolicy, _ jitter: Double
+  ) -> Disposition {
+    .later(policy.afterServerError(attempt: attempt, asked: max(least, answer.asked), chance: jitter))
+  }
+
+  /// Retries the target after a 429. The delay doubles with each attempt, and is at least the delay of the answer's `Retry-After`.
   ///
   /// - Parameter first: delay after the first attempt, in milliseconds.
   private static func later(

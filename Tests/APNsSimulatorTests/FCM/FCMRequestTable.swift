@@ -203,6 +203,14 @@ enum FCMRequestTable {
     Row(
       "4,097 bytes", to("\"data\":{\"k\":\"\(String(repeating: "x", count: 4096))\"}"), 400,
       "Message is too large. The maximum is 4K (4096 bytes).", details: "[{\(Row.badRequest)},\(Row.argument)]"),
+    // The names of a notification's fields do not count.
+    Row(
+      "notification of 4,096 bytes",
+      to("\"notification\":{\"title\":\"t\",\"body\":\"\(String(repeating: "x", count: 4095))\"}")),
+    Row(
+      "notification of 4,097 bytes",
+      to("\"notification\":{\"title\":\"t\",\"body\":\"\(String(repeating: "x", count: 4096))\"}"),
+      400, "Message is too large. The maximum is 4K (4096 bytes).", details: "[{\(Row.badRequest)},\(Row.argument)]"),
     // Android's own data replaces the message's (reference 4.3).
     Row(
       "large data that is replaced",

@@ -68,7 +68,8 @@ struct FCMMessage: Equatable {
     let shown =
       config?.member("notification")
       ?? newAndroid?.member("remote_notification", or: "remoteNotification")?.member("notification")
-    let size = Self.size(data) + Self.size(message.member("notification")) + Self.size(shown)
+    let names = data?.members.reduce(0) { $0 + $1.name.utf8.count } ?? 0
+    let size = names + Self.size(data) + Self.size(message.member("notification")) + Self.size(shown)
     guard size <= knobs.messageBytes else { throw Refused(error: .tooLarge(knobs)) }
     let isNotification = shown != nil || message.member("notification") != nil
     isCollapsible = isNotification || config?.member("collapse_key", or: "collapseKey") != nil
@@ -152,11 +153,11 @@ struct FCMMessage: Equatable {
     key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.notification.")
   }
 
-  /// Returns the bytes of all names and texts of a map, or of all texts of a notification.
+  /// Returns the bytes of all texts in a value. The names of members do not count.
   private static func size(_ value: JSONTree?) -> Int {
     switch value {
     case .string(let text): text.utf8.count
-    case .object(let members): members.reduce(0) { $0 + $1.name.utf8.count + size($1.value) }
+    case .object(let members): members.reduce(0) { $0 + size($1.value) }
     case .array(let values): values.reduce(0) { $0 + size($1) }
     default: 0
     }
