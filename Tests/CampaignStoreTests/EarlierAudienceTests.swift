@@ -194,8 +194,12 @@ struct EarlierAudienceTests {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.text(1))"]}"#)
     try await world.activate("moved")
+    try await world.activate("daily", #","repeat":{"cron":"0 8 * * *"}"#)
     try await world.command("HSET", world.keys.campaign("moved"), "partitions", "9")
-    for (id, words) in [("gone", "does not exist"), ("tokens", "no audience of users"), ("moved", "repartition")] {
+    for (id, words) in [
+      ("gone", "does not exist"), ("tokens", "no audience of users"), ("moved", "repartition"),
+      ("daily", "is recurring"),
+    ] {
       for audience in [#"{"campaign":"\#(id)"}"#, #"{"segment":"*","exclude":{"campaign":"\#(id)"}}"#] {
         let campaign = try CampaignJob.parse(TestStore.job("c", audience: audience), .any([TestStore.service]))
         let error = await #expect(throws: StoreError.self) { try await world.store.queue.check(campaign) }

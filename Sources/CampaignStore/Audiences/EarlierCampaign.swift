@@ -22,6 +22,11 @@ extension Audiences {
         hint: "export its users with carillon results export \(id), then import them as a segment"
       )
     }
+    guard record.repetition == nil else {
+      return StoreError(
+        .invalid, "the audience refers to campaign \(id), which is recurring and has no recipients of its own",
+        hint: "refer to one of its runs, see `carillon campaign list`")
+    }
     switch try? record.campaign(job, record.apps(in: services)).recipients.audience {
     case .tokens?, .channel?:
       return StoreError(

@@ -119,7 +119,8 @@ extension Erasure {
   ) async throws -> Int {
     let (partition, id) = (slice.partition, slice.campaign)
     let name = Array(user.utf8)
-    let service = try await store.campaigns.find(CampaignID(id).whole).flatMap { services[$0.service] }
+    // The results of a leg contain tokens in the form of the leg's own service.
+    let service = try await store.campaigns.find(id).flatMap { services[$0.service] }
     let pages = TargetPage.pages(of: 0..<count)
     var erased = 0
     for first in stride(from: 0, through: pages.upperBound, by: Self.erasedPages) {
