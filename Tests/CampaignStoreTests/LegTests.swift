@@ -231,6 +231,33 @@ struct LegTests {
     #expect(after == before)
   }
 
+  /// The device was removed before, so only the campaign knows the token.
+  @Test(arguments: Backend.allCases)
+  func erasureRemovesTheTokenFromTheResultsOfEachLeg(on backend: Backend) async throws {
+    let world = try await World(on: backend, partitions: 1)
+    try await world.register(9)
+    let ledger = world.ledger(0, 0)
+    guard case .claimed = try await ledger.claim(worker: "w") else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    #expect(try await world.expand(ledger, 0) != nil)
+    // User u2 has a device of each service.
+    let tokens: [(leg: Int, service: any PushService, bytes: [UInt8])] = [
+      (0, TestStore.service, TestStore.device(2).token), (1, Self.text, Array("t:2".utf8)),
+    ]
+    for (leg, service, bytes) in tokens {
+      let token = try #require(DeviceToken(bytes: bytes))
+      let key = world.world.keys.results(0, world.legs[leg].id)
+      try await world.world.command("HSET", key, service.text(of: token), "unregistered")
+      _ = try await world.store.registry.unregister([token], of: service, at: world.store.time() / 1000)
+    }
+    _ = try await world.store.erasure.erase("u2")
+    for leg in 0...1 {
+      let key = world.world.keys.results(0, world.legs[leg].id)
+      #expect(try await world.world.command("HLEN", key).integer == 0, "leg \(leg)")
+    }
+  }
+
   @Test(arguments: Backend.allCases)
   func resultsNameTheServiceOfEachTarget(on backend: Backend) async throws {
     let world = try await World(on: backend, partitions: 1)
