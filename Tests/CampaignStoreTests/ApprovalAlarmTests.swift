@@ -63,7 +63,7 @@ struct ApprovalAlarmTests {
       "a", audience: #"{"segment":"*"}"#, #","stages":[{"share":0.5,"approval":true}]"#)
     #expect(try await alarms(in: world).isEmpty)
     try await world.store.campaigns.control(
-      "a", .pause, reason: "stage 1: it needs approval", gate: (0, needsApproval: true))
+      "a", .pause, reason: "stage 1: it needs approval", gate: 0, needsApproval: true)
     #expect(try await alarms(in: world) == ["a": .approvalUrgent])
     // The campaign is running, so its alarm does not depend on the list. The list still contains it, because a snapshot
     // has at most 250 running campaigns.

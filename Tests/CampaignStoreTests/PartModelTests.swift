@@ -100,10 +100,9 @@ struct PartModelTests {
         try await dying(after: 3) { _ = try await store.campaigns.controlEverywhere(Self.id, verb, lease: 1000) }
         model.control(verb, by: "", dies: true)
       case .worker(let round, let gate, let needsApproval):
-        let gate = gate.map { (place: $0, needsApproval: needsApproval) }
         let answer = try await store.campaigns.control(
-          Self.id, .pause, reason: "it looks bad", round: round, gate: gate)
-        model.control(.pause, by: nil, round: round, gate: gate)
+          Self.id, .pause, reason: "it looks bad", round: round, gate: gate, needsApproval: needsApproval)
+        model.control(.pause, by: nil, round: round, gate: gate, needsApproval: needsApproval)
         return answer == model.state ? nil : "a worker's pause answered \(answer)"
       case .finish(let part, let partition, let accepted, let refused, let dies):
         let counters = [("\(Outcome.accepted.rawValue)", accepted), ("\(Outcome.rejected.rawValue)", refused)]
@@ -348,7 +347,7 @@ struct PartModelTests {
           verbs.randomElement(using: &seed) ?? .pause, id: ([Run.id] + ids).randomElement(using: &seed) ?? Run.id,
           by: ["", "ada", "bob"].randomElement(using: &seed) ?? "")
       case 38..<40: return .worker(round: max(0, model.round - 1), gate: nil, needsApproval: false)
-      case 40: return .worker(round: model.round, gate: nil, needsApproval: false)
+      case 40: return .worker(round: model.round, gate: nil, needsApproval: Bool.random(using: &seed))
       case 41: return Bool.random(using: &seed) ? .person(.cancel, id: Run.id, by: "bob") : .dyingPerson(.cancel)
       case 42..<44:
         return model.parts.indices.filter { model.parts[$0].hasEnded }.randomElement(using: &seed).map {

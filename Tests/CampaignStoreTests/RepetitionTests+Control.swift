@@ -122,6 +122,103 @@ extension RepetitionTests {
     #expect(step > 1)
   }
 
+  /// Begins the final run of a campaign.
+  private func beginFinalRun(_ world: TestStore) async throws {
+    try await activate(world, #","count":1"#)
+    try await letPass(world)
+    #expect(try await world.store.queue.promote(["digest"]).count == 1)
+  }
+
+  /// A command between the beginning of the final run and its take-in applies to the run.
+  @Test(arguments: [ControlVerb.pause, .cancel])
+  func controlReachesAFinalRunThatIsNotTakenIn(verb: ControlVerb) async throws {
+    let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
+    try await beginFinalRun(world)
+    let state: CampaignState = verb == .pause ? .paused : .cancelled
+    #expect(try await world.store.campaigns.control("digest", verb) == state)
+    let run = try await takeIn(world).id
+    #expect(try await states(world) == [state, state])
+    // The campaign ends with the resume, and the run continues.
+    if verb == .pause {
+      #expect(try await world.store.campaigns.control("digest", .resume) == .completed)
+      #expect(try await world.store.campaigns.find(run)?.state == .active)
+    }
+    #expect(try await problems(world) == [])
+  }
+
+  /// A command to a recurring campaign that has ended applies to its runs that have not ended.
+  @Test func controlReachesTheFinalRunAfterItsCampaignHasEnded() async throws {
+    let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
+    try await beginFinalRun(world)
+    _ = try await takeIn(world)
+    #expect(try await world.store.queue.promote(["digest"]) == [])
+    #expect(try await states(world) == [.completed, .active])
+    try await carryOut(.pause, world)
+    #expect(try await states(world) == [.completed, .paused])
+    try await carryOut(.resume, world)
+    #expect(try await states(world) == [.completed, .active])
+    try await carryOut(.cancel, world)
+    #expect(try await states(world) == [.completed, .cancelled])
+    #expect(try await problems(world) == [])
+  }
+
+  /// Begins a run with the given time and takes it in; returns its id, or `nil` if it was skipped.
+  private func beginRun(_ time: String, _ world: TestStore) async throws -> String? {
+    try await letPass(world)
+    let (record, job) = try #require(try await world.store.campaigns.findWithJob("digest"))
+    let repetition = try #require(
+      try record.campaign(job, record.apps(in: TestStore.services)).delivery.timing.repetition)
+    let next = Repetition.Run(begins: 4_000_000_000, wall: 4_000_000_000)
+    guard try await world.store.queue.moveOn(record, to: next, beginning: "digest~" + time, repetition) else {
+      return nil
+    }
+    return try await takeIn(world).id
+  }
+
+  /// A command to a campaign applies to all of its runs that overlap. A run that has ended leaves the list.
+  @Test func controlReachesEveryRunThatHasNotEnded() async throws {
+    let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
+    try await activate(world)
+    var runs: [String] = []
+    for hour in 10...13 { runs.append(try #require(try await beginRun("20261201T\(hour)00", world))) }
+    func states() async throws -> [CampaignState] {
+      var states: [CampaignState] = []
+      for id in runs { states.append(try #require(try await world.store.campaigns.find(id)).state) }
+      return states
+    }
+    try await carryOut(.pause, world)
+    #expect(try await states() == [.paused, .paused, .paused, .paused])
+    try await carryOut(.resume, world)
+    #expect(try await states() == [.active, .active, .active, .active])
+    // The second run ends.
+    try await world.store.campaigns.control(runs[1], .cancel)
+    let slice = SliceReference(campaign: runs[1], partition: 0)
+    _ = try await world.store.slices.finish(slice, adding: [], lane: .normal, worker: "w")
+    runs.append(try #require(try await beginRun("20261201T1400", world)))
+    #expect(
+      try await world.store.campaigns.find("digest")?.repetition?.openRuns == [runs[0], runs[2], runs[3]])
+    try await carryOut(.cancel, world)
+    #expect(try await states() == [.cancelled, .cancelled, .cancelled, .cancelled, .cancelled])
+    #expect(try await problems(world) == [])
+  }
+
+  /// A further run is skipped while 100 runs have not ended.
+  @Test func runIsSkippedWhileTooManyAreOpen() async throws {
+    let world = try await TestStore(on: .single, partitions: 1, users: 0..<1)
+    try await activate(world)
+    for run in 0...Queue.mostOpenRuns {
+      let time = "202612\(1 + run / 60 < 10 ? "0" : "")\(1 + run / 60)T10\(run % 60 < 10 ? "0" : "")\(run % 60)"
+      #expect(try await beginRun(time, world) != nil)
+    }
+    #expect(try await beginRun("20261211T1000", world) == nil)
+    let record = try #require(try await world.store.campaigns.find("digest"))
+    #expect(record.repetition?.leftOut == 1 && record.repetition?.openRuns.count == Queue.mostOpenRuns)
+    try await carryOut(.cancel, world)
+    for run in record.repetition?.unfinishedRuns ?? [] {
+      #expect(try await world.store.campaigns.find(run)?.state == .cancelled)
+    }
+  }
+
   /// A worker begins a run and takes it in before one of the steps of a command. The test tries every step.
   @Test(arguments: [ControlVerb.pause, .cancel])
   func runThatBeginsDuringACommandFollowsIt(verb: ControlVerb) async throws {

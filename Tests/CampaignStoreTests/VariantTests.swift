@@ -219,7 +219,7 @@ struct VariantTests {
     let entry = try #require(try await world.store.campaigns.timeline(of: "early").last)
     #expect(entry.verb == .decide && !entry.isByWorker && entry.person == "ada" && entry.reason == "b")
     try await world.activate("paused", Self.winner)
-    try await world.store.campaigns.control("paused", .pause, reason: "no winner", gate: (0, needsApproval: false))
+    try await world.store.campaigns.control("paused", .pause, reason: "no winner", gate: 0)
     #expect(try await world.store.campaigns.decide("paused", variant: "a", by: "").state == .active)
     // A campaign that is paused for another reason stays paused.
     try await world.activate("other", Self.winner)

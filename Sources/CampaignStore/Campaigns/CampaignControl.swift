@@ -61,18 +61,19 @@ extension Campaigns {
   ///   - unguarded: for a resume, whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - round: the number of resumes that the worker knows. If the campaign has been resumed more often, nothing
   ///     changes. `nil` for no such condition.
-  ///   - gate: the place of the stage whose gate pauses the campaign, and whether the gate needs approval; `nil` for
-  ///     none.
+  ///   - gate: the place of the stage whose gate pauses the campaign; `nil` for none.
+  ///   - needsApproval: whether only an approval resumes the campaign.
   /// - Returns: the new state. It is unchanged if the verb does not apply to the old state.
   /// - Throws: ``StoreError`` `notFound`.
   @discardableResult
   public func control(
     _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, round: Int? = nil,
-    gate: (place: Int, needsApproval: Bool)? = nil, everyLeg: Bool = false
+    gate: Int? = nil, needsApproval: Bool = false, everyLeg: Bool = false
   ) async throws -> CampaignState {
     let service = everyLeg || verb == .cancel ? nil : CampaignID(id).part?.service
     return try await raise(
-      id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate, service: service
+      id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate,
+      needsApproval: needsApproval, service: service
     ).0
   }
 
@@ -116,6 +117,18 @@ extension Campaigns {
     return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person, service: service).0
   }
 
+  /// Stores the counted users and pushes of a campaign for its approver.
+  ///
+  /// - Parameter id: the id of the campaign, or of a part of it.
+  public func note(_ reached: Reached?, of id: String) async throws {
+    guard let reached else { return }
+    var pipeline = RedisPipeline()
+    let key = keys.campaign(CampaignID(id).whole)
+    pipeline.append("HSET", key, "reachedTargets", reached.targets)
+    if let users = reached.users { pipeline.append("HSET", key, "reachedUsers", users) }
+    _ = try await run(pipeline)
+  }
+
   /// Approves a campaign that waits for approval. The campaign begins or is scheduled, or its next stage begins. For a
   /// recurring campaign, this approves the last run.
   ///
@@ -152,19 +165,19 @@ extension Campaigns {
   /// because a message notifies them.
   private static let confirmationInterval = Duration.milliseconds(20)
 
-  /// Changes the state of a campaign with its parts, and of a recurring campaign with its last run, in one step. Raises
-  /// the epoch.
+  /// Changes the state of a campaign with its parts, and of a recurring campaign with its unfinished runs, in one
+  /// step. Raises the epoch.
   ///
   /// - Parameter id: the id of the campaign, or of a part of it.
   /// - Returns: the new state, and the epoch. A worker that has applied this epoch knows of the change.
   private func raise(
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
-    round: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil, service: String? = nil
+    round: Int? = nil, gate: Int? = nil, needsApproval: Bool = false, service: String? = nil
   ) async throws -> (CampaignState, epoch: Int) {
     for _ in 0..<Self.mostReadings {
       let answer = try await raiseOnce(
         id, verb, reason, unguarded: unguarded, isByPerson: isByPerson, person, round: round, gate: gate,
-        service: service)
+        needsApproval: needsApproval, service: service)
       if let answer { return answer }
     }
     throw await store.repair.damaged([keys.campaign(CampaignID(id).whole)])
@@ -174,12 +187,12 @@ extension Campaigns {
   /// finds the run and its parts, unless the record is damaged.
   private static let mostReadings = 4
 
-  /// Reads the campaign with its parts and its last run, and changes them.
+  /// Reads the campaign with its parts and its unfinished runs, and changes them.
   ///
   /// - Returns: `nil` without a change if a worker has begun or taken in a run since the campaign was read.
   private func raiseOnce(
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String,
-    round: Int?, gate: (place: Int, needsApproval: Bool)?, service: String?
+    round: Int?, gate: Int?, needsApproval: Bool, service: String?
   ) async throws -> (CampaignState, epoch: Int)? {
     let whole = CampaignID(id).whole
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
@@ -187,7 +200,7 @@ extension Campaigns {
     let lane = record.lane
     let service = try Self.scope(service, of: record)
     var ids = [whole] + record.staging.partIDs
-    if let run = record.repetition?.lastRun { ids += [run] + (try await partIDs(of: run)) }
+    for run in record.repetition?.unfinishedRuns ?? [] { ids += [run] + (try await partIDs(of: run)) }
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.control,
@@ -208,8 +221,8 @@ extension Campaigns {
       $0.append(isByPerson ? "person" : "worker")
       $0.append(person)
       $0.append(round.map(String.init) ?? "")
-      $0.append(gate.map { String($0.place) } ?? "")
-      $0.append(gate?.needsApproval == true ? 1 : 0)
+      $0.append(gate.map(String.init) ?? "")
+      $0.append(needsApproval ? 1 : 0)
       $0.append(service ?? "")
       $0.append(ids.contains(id) ? id : whole)
       for id in ids { $0.append(id) }

@@ -192,7 +192,8 @@ public struct CampaignRecord: Sendable {
       "finished", "slices",
       "partitions", "absent", "narrowed", "receipts", "createdAt", "sendAt", "startedAt", "finishedAt", "rate",
       "spread",
-      "finishBy", "repeat", "runs", "leftOut", "lastRun", "pending", "of", "run", "parts", "gated", "stage", "verdict",
+      "finishBy", "repeat", "runs", "leftOut", "lastRun", "openRuns", "pending", "of", "run", "parts", "gated", "stage",
+      "verdict",
       "overridden", "winner", "variant", "start", "overtook", "reachedTargets", "reachedUsers",
     ] + SliceCounters.totalsFields
 
@@ -239,7 +240,9 @@ public struct CampaignRecord: Sendable {
     if let schedule = try values.text("repeat") {
       repetition = RepetitionRecord(
         schedule: schedule, runs: try values.number("runs") ?? 0, leftOut: try values.number("leftOut") ?? 0,
-        lastRun: try values.text("lastRun"), isPending: try values.number("pending") == 1)
+        lastRun: try values.text("lastRun"),
+        openRuns: try values.text("openRuns")?.split(separator: " ").map(String.init) ?? [],
+        isPending: try values.number("pending") == 1)
     }
     staging.partIDs =
       try values.text("parts")?.split(separator: " ").compactMap { CampaignPart($0) }

@@ -43,7 +43,7 @@ extension Campaigns {
     case .wait(let due): try await deferGate(of: id, dueAt: dueAt, until: due)
     case .pause(let reason, let needsApproval):
       let state = try await control(
-        id, .pause, reason: reason, round: record.resumes.round, gate: (place, needsApproval: needsApproval))
+        id, .pause, reason: reason, round: record.resumes.round, gate: place, needsApproval: needsApproval)
       if state == .paused { return .paused(reason) }
     case .open(let winner):
       let winner = winner ?? (stages.winnerPlace.map { $0 <= place } == true ? record.staging.winner : nil)

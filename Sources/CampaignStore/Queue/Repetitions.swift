@@ -83,24 +83,26 @@ extension Queue {
     _ = try await moveOn(record, to: next, beginning: nil, repetition)
   }
 
+  /// Maximum number of runs of a recurring campaign that have not ended. A further run is skipped. A pause or cancel of
+  /// the campaign changes all of these runs in one step.
+  static let mostOpenRuns = 100
+
   /// Moves a recurring campaign on to its next run.
   ///
   /// - Parameters:
   ///   - next: the run after this one; `nil` for none.
   ///   - run: the id of the run that begins; `nil` for none.
   /// - Returns: whether this call began the run.
-  private func moveOn(
+  func moveOn(
     _ record: CampaignRecord, to next: Repetition.Run?, beginning run: String?, _ repetition: Repetition
   ) async throws -> Bool {
     let id = record.id
-    let last = record.repetition?.lastRun ?? ""
+    let runs = record.repetition?.unfinishedRuns ?? []
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.repeatRun,
-      keys: [
-        keys.campaign(id), keys.schedule, keys.campaigns, keys.ended, keys.store,
-        keys.campaign(last.isEmpty ? id : last),
-      ]
+      keys: [keys.campaign(id), keys.schedule, keys.campaigns, keys.ended, keys.store]
+        + runs.map { keys.campaign($0) }
     ) {
       $0.append(id)
       $0.append(record.times.sendAt ?? 0)
@@ -108,8 +110,9 @@ extension Queue {
       $0.append(run.map(RunRequest.text) ?? "")
       $0.append(next.map { String($0.begins * 1000) } ?? "")
       $0.append(repetition.count.map(String.init) ?? "")
-      $0.append(repetition.skipsIfRunning ? last : "")
-      $0.append(last.isEmpty ? "" : RunRequest.text(of: last))
+      $0.append(repetition.skipsIfRunning ? 0 : Self.mostOpenRuns)
+      $0.append(record.repetition?.lastRun.map(RunRequest.text) ?? "")
+      for run in runs { $0.append(run) }
     }
     let reply = try await self.run(pipeline)[0]
     if reply[1].integer == 1 { try await store.campaigns.end(id) }
@@ -123,12 +126,17 @@ public struct RepetitionRecord: Sendable, Equatable {
   public var schedule: String
   /// Number of runs that it has created.
   public var runs: Int
-  /// Number of runs that were skipped because the previous run had not ended.
+  /// Number of runs that were skipped because earlier runs had not ended.
   public var leftOut: Int
   /// The id of the last run; `nil` before the first.
   public var lastRun: String?
+  /// The ids of the earlier runs that had not ended when the last run began, the oldest first.
+  public var openRuns: [String] = []
   /// Whether the last run still has to be taken in.
   public var isPending = false
+
+  /// The ids of the runs that may not have ended, the oldest first.
+  public var unfinishedRuns: [String] { openRuns + (lastRun.map { [$0] } ?? []) }
 }
 
 /// The intake entry for a run of a recurring campaign. It contains only the id of the run. The run's job follows from

@@ -14,7 +14,7 @@ struct CampaignVerbOutcome: JSONReport {
   var unconfirmed: [String] = []
   /// Whether the campaign was still a job in the queue, and the cancel removed this job.
   var wasQueued = false
-  /// The campaign's parts and, for a recurring campaign, its last run, each with its state.
+  /// The campaign's parts and, for a recurring campaign, its unfinished runs, each with its state.
   var others: [(id: String, state: CampaignState)] = []
 
   func writeMembers(to json: inout JSONWriter) {
@@ -71,13 +71,18 @@ struct CampaignActions {
       (outcome.state, outcome.unconfirmed) = try await store.campaigns.controlEverywhere(
         id, verb, reason: reason, by: person, service: service, lease: lease)
     }
-    guard Self.states(wantedBy: verb).contains(outcome.state) else {
+    outcome.others = try await others(than: id)
+    // A recurring campaign may end before its runs.
+    let isDone =
+      Self.states(wantedBy: verb).contains(outcome.state)
+      || outcome.state.isFinal
+        && outcome.others.contains { CampaignID($0.id).part == nil && Self.states(wantedBy: verb).contains($0.state) }
+    guard isDone else {
       throw CommandError(
         .failed, "can't \(verb.rawValue) campaign \(Excerpt.quoted(id)): it is \(outcome.state.rawValue)",
         hint: outcome.state.isFinal
           ? "it has ended; a job under another id starts a new one" : "see: carillon campaign show \(id)")
     }
-    outcome.others = try await others(than: id)
     return outcome
   }
 
@@ -114,12 +119,13 @@ struct CampaignActions {
       .joined(separator: ": ")
   }
 
-  /// Returns the other campaigns that an action also changes: the parts and, for a recurring campaign, the last run.
+  /// Returns the other campaigns that an action also changes: the parts and, for a recurring campaign, the runs that may
+  /// not have ended.
   private func others(than id: String) async throws -> [(id: String, state: CampaignState)] {
     guard let record = try await store.campaigns.find(CampaignID(id).whole) else { return [] }
     var others = record.parts.map { (id: $0.id, state: $0.state) }
-    if let id = record.repetition?.lastRun, let run = try await store.campaigns.find(id) {
-      others.append((id, run.state))
+    for id in record.repetition?.unfinishedRuns ?? [] {
+      if let run = try await store.campaigns.find(id) { others.append((id, run.state)) }
     }
     return others
   }

@@ -143,13 +143,14 @@ struct PartModel {
   ///
   /// - Parameters:
   ///   - person: `nil` for a worker.
+  ///   - needsApproval: whether only an approval resumes the campaign.
   ///   - known: the generation that the worker has read; `nil` for any.
   ///   - dies: whether the caller dies before it handles the parts that this call ends.
   mutating func control(
-    _ verb: ControlVerb, by person: String?, round known: Int? = nil, gate: (place: Int, needsApproval: Bool)? = nil,
+    _ verb: ControlVerb, by person: String?, round known: Int? = nil, gate: Int? = nil, needsApproval: Bool = false,
     dies: Bool = false
   ) {
-    change(verb, by: person, round: known, gate: gate, dies: dies)
+    change(verb, by: person, round: known, gate: gate, needsApproval: needsApproval, dies: dies)
     // If a worker died before it handled the last part of a cancelled campaign, the next caller ends the campaign.
     guard state == .cancelled, !hasEnded, parts.allSatisfy(\.hasEnded) else { return }
     end()
@@ -157,19 +158,18 @@ struct PartModel {
   }
 
   private mutating func change(
-    _ verb: ControlVerb, by person: String?, round known: Int?, gate: (place: Int, needsApproval: Bool)?, dies: Bool
+    _ verb: ControlVerb, by person: String?, round known: Int?, gate: Int?, needsApproval: Bool, dies: Bool
   ) {
     if let known, round > known { return }
     // The gate has opened in the meantime.
-    if let gate, gate.place != stage { return }
+    if let gate, gate != stage { return }
     epoch += 1
     switch verb {
     case .pause where state == .active || state == .scheduled:
       enter(.paused, by: person)
       for place in parts.indices where !parts[place].state.isFinal { parts[place].state = .paused }
-      guard let gate else { return }
-      verdict = gate.place
-      if gate.needsApproval { approval = "needed" }
+      if needsApproval { approval = "needed" }
+      if let gate { verdict = gate }
     case .resume where state == .paused && approval != "needed": resume(by: person)
     case .approve where state == .paused && approval == "needed":
       guard let person, !person.isEmpty, person != Job.submitter else { return }
@@ -298,7 +298,7 @@ struct PartModel {
       putOff(.later)
       return nil
     case .pause(let needsApproval):
-      control(.pause, by: nil, round: round, gate: (stage, needsApproval))
+      control(.pause, by: nil, round: round, gate: stage, needsApproval: needsApproval)
     case .open: return open(stage + 1) ? verdict : nil
     }
     return verdict

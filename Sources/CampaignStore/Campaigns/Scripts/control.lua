@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it. A pause or
 -- resume may concern only the legs of one push service.
--- Invariant: a campaign and its parts change in one step. A recurring campaign and its last run also change in one
--- step. The new state of each campaign or part depends on its own old state. A paused campaign is on no lane and not in
--- the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
+-- Invariant: a campaign and its parts change in one step. A recurring campaign and its unfinished runs also change in
+-- one step. The new state of each campaign or part depends on its own old state. A paused campaign is on no lane and
+-- not in the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
 -- If only the legs of a service are paused, the campaign itself is paused when no other part has targets left. If such
 -- legs are resumed, a paused campaign continues with them.
 -- A campaign that has not begun has no slices to close. A cancel ends it, and `promote` does not begin it. A campaign
@@ -28,21 +28,23 @@
 --      5 name of the person ('' if unknown)
 --      6 number of resumes that the caller knows of ('' for any)
 --      7 place of the stage whose gate pauses it ('' for none)
---      8 '1' if that gate needs approval
+--      8 '1' if only an approval resumes the paused campaign
 --      9 push service whose legs change ('' for all parts)
 --      10 id of the campaign or part whose number of resumes is ARGV 6
 --      11... ids of the campaigns and parts
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
 -- Returns {epoch, then for each campaign and part {new state, 1 if this call ended it, else 0}, or {} if it does not
---          exist}; false if the first one does not exist; {-1} without a change if the caller does not list the last
---          run or a part
-local first = redis.call('HMGET', KEYS[12], 'state', 'stage', 'lastRun')
+--          exist}; false if the first one does not exist; {-1} without a change if the caller does not list an
+--          unfinished run or a part
+local first = redis.call('HMGET', KEYS[12], 'state', 'stage', 'lastRun', 'openRuns')
 if not first[1] then return false end
 local function base_of(place) return 12 + 6 * (place - 11) end
 local listed = {}
 for place = 11, #ARGV do listed[ARGV[place]] = true end
-if first[3] and not listed[first[3]] then return {-1} end
+for run in string.gmatch((first[4] or '') .. ' ' .. (first[3] or ''), '%S+') do
+  if not listed[run] then return {-1} end
+end
 for place = 11, #ARGV do
   for name in string.gmatch(redis.call('HGET', KEYS[base_of(place)], 'parts') or '', '%S+') do
     if not listed[ARGV[place] .. '~' .. name] then return {-1} end
@@ -105,9 +107,9 @@ local function note(base, id, state, campaign)
   else
     redis.call('HDEL', KEYS[base], 'pausedItself')
   end
+  if state == 'paused' and ARGV[8] == '1' then redis.call('HSET', KEYS[base], 'approval', 'needed') end
   if state == 'paused' and ARGV[7] ~= '' then
     redis.call('HSET', KEYS[base], 'verdict', ARGV[7])
-    if ARGV[8] == '1' then redis.call('HSET', KEYS[base], 'approval', 'needed') end
   elseif resumes and campaign[10] then
     redis.call('HSET', KEYS[base], 'overridden', campaign[10])
     redis.call('HDEL', KEYS[base], 'verdict')

@@ -4,21 +4,24 @@
 -- recorded as the next one begins. The same step records the run after it.
 -- The script stores the run as the campaign's last run, and puts a request to take in the run on the producers' list.
 -- Only the run that the campaign stores is valid. No other run begins before a worker has taken in this one. A paused
--- campaign begins no run; a campaign without further runs has ended. While the store is held (by a repartition),
--- nothing begins.
--- KEYS 1 campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6 campaign of the last run
+-- campaign begins no run. While the store is held (by a repartition), nothing begins.
+-- The campaign also stores the earlier runs that have not ended (`openRuns`), because `control` changes them too.
+-- A campaign ends when its final run has been taken in. Until then, a pause or a cancel of the campaign applies to the
+-- run, because `activate` reads the state of the campaign.
+-- KEYS 1 campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6... campaigns of the runs in ARGV 9
 -- ARGV 1 id
 --      2 due time of the run that is to begin
 --      3 id of its campaign
 --      4 request to take in the run ('' to skip the run, which is allowed for a paused campaign too)
 --      5 due time of the next run, which is in the future ('' for none)
 --      6 maximum number of runs ('' for no limit)
---      7 id of the last run's campaign if this run must be skipped while that campaign has not ended, else ''
+--      7 maximum number of runs that have not ended when this run begins; with more, the run is skipped
 --      8 request to take in the last run
--- Returns {1 if this call began it, 2 if the previous run has not ended, else 0; 1 if there is no further run}
-local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'lastRun', 'runs', 'repeat', 'pending')
+--      9... ids of the last run and of the campaign's open runs
+-- Returns {1 if this call began it, 2 if too many runs have not ended, else 0; 1 if there is no further run}
+local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'runs', 'repeat', 'pending', 'finalRun')
 local leaves_out = ARGV[4] == ''
-if not campaign[5] or campaign[1] ~= 'scheduled' and not (leaves_out and campaign[1] == 'paused') then return {0, 0} end
+if not campaign[4] or campaign[1] ~= 'scheduled' and not (leaves_out and campaign[1] == 'paused') then return {0, 0} end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local due = tonumber(campaign[2] or 0)
@@ -27,28 +30,49 @@ if campaign[2] ~= ARGV[2] or due > now then
   return {0, 0}
 end
 if redis.call('HGET', KEYS[5], 'nextPartitions') then return {0, 0} end
-if campaign[6] and not leaves_out then
+if campaign[5] and (campaign[6] or not leaves_out) then
   -- The request may have been removed from the list. Adding it again does no harm if it is not needed.
   if ARGV[8] ~= '' and not redis.call('LPOS', KEYS[3], ARGV[8]) then redis.call('LPUSH', KEYS[3], ARGV[8]) end
   return {0, 0}
 end
-local answer, runs = 0, tonumber(campaign[4] or 0)
+
+local function complete()
+  redis.call('HSET', KEYS[1], 'state', 'completed', 'finishedAt', now)
+  redis.call('ZREM', KEYS[2], ARGV[1])
+  redis.call('ZADD', KEYS[4], now, ARGV[1])
+end
+
+if campaign[6] then
+  complete()
+  return {0, 1}
+end
+local answer, runs = 0, tonumber(campaign[3] or 0)
 if not leaves_out then
-  local last = ARGV[7] ~= '' and campaign[3] == ARGV[7] and redis.call('HMGET', KEYS[6], 'state', 'finishedAt')
-  if last and last[1] and not last[2] then
+  local open, number = {}, 0
+  for place = 9, #ARGV do
+    local run = redis.call('HMGET', KEYS[place - 3], 'state', 'finishedAt')
+    if run[1] and not run[2] then
+      number = number + 1
+      -- When clocks go back, two runs have the same time and id.
+      if ARGV[place] ~= ARGV[3] then open[#open + 1] = ARGV[place] end
+    end
+  end
+  if number > tonumber(ARGV[7]) then
     redis.call('HINCRBY', KEYS[1], 'leftOut', 1)
     answer = 2
   else
     redis.call('LPUSH', KEYS[3], ARGV[4])
     runs = runs + 1
-    redis.call('HSET', KEYS[1], 'lastRun', ARGV[3], 'runs', runs, 'pending', 1)
+    redis.call('HSET', KEYS[1], 'lastRun', ARGV[3], 'runs', runs, 'pending', 1, 'openRuns', table.concat(open, ' '))
     answer = 1
   end
 end
 if ARGV[5] == '' or ARGV[6] ~= '' and runs >= tonumber(ARGV[6]) then
-  redis.call('HSET', KEYS[1], 'state', 'completed', 'finishedAt', now)
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('ZADD', KEYS[4], now, ARGV[1])
+  if answer == 1 then
+    redis.call('HSET', KEYS[1], 'finalRun', 1)
+    return {answer, 0}
+  end
+  complete()
   return {answer, 1}
 end
 redis.call('HSET', KEYS[1], 'sendAt', ARGV[5])
