@@ -46,6 +46,23 @@ struct ScriptTests {
     #expect(files.subtracting(shared) == Set(Self.all.map(\.name)))
   }
 
+  /// A mutant whose text a script no longer contains would test nothing.
+  @Test func everyMutantOfAScriptIsInItsText() throws {
+    let file = URL(filePath: #filePath).appending(path: "../../LedgerModel/README.md").standardized
+    let page = try String(contentsOf: file, encoding: .utf8)
+    let row = /\| ((?:`\w+`(?:, )?)+) \| `(.+?)` \| .+? \| .+? \|/
+    var count = 0
+    for line in page.split(separator: "\n") {
+      guard let match = line.wholeMatch(of: row) else { continue }
+      for name in match.1.matches(of: /\w+/) {
+        let script = Self.all.first { $0.name == name.output }
+        #expect(script?.source.contains(match.2) == true, "\(line)")
+        count += 1
+      }
+    }
+    #expect(count > 50)
+  }
+
   /// A cluster rejects an undeclared key of another slot only. A key of the same slot would work until slots move.
   @Test func everyKeyIsDeclared() {
     for script in Self.all { expectDeclaredKeys(script) }
