@@ -1,4 +1,4 @@
-import PushCore
+public import PushCore
 import Redis
 
 /// A set of users in a partition from which an audience is computed.
@@ -168,7 +168,7 @@ extension Campaign {
   }
 
   /// Whether the partitions with possible users are only known when the campaign begins.
-  var isSearchedFor: Bool {
+  public var isSearchedFor: Bool {
     switch recipients.audience {
     case .segment, .campaign, .activity: true
     case .users, .tokens, .channel: false

@@ -17,24 +17,27 @@ struct CampaignPauses: WorkerPart {
   ///
   /// - Parameters:
   ///   - everyLeg: Whether the cause concerns the whole campaign.
+  ///   - needsApproval: Whether only an approval resumes the campaign.
   ///   - round: The round in which the cause was found. In a later round the campaign continues, because the cause may
   ///     be fixed.
-  func pause(_ id: String, everyLeg: Bool = false, round: Int, _ reason: String) {
+  func pause(_ id: String, everyLeg: Bool = false, needsApproval: Bool = false, round: Int, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
     let context = campaigns.contexts[id].flatMap { $0.facts.round == round ? $0 : nil }
     context?.progress.isPaused = true
     for session in slices.sessions where session.context === context {
       recorder.takeBackBacklog(of: session)
     }
-    loop.start { await self.pause(id, context, everyLeg: everyLeg, round: round, reason) }
+    loop.start { await self.pause(id, context, everyLeg: everyLeg, needsApproval: needsApproval, round: round, reason) }
   }
 
   private func pause(
-    _ id: String, _ context: CampaignContext?, everyLeg: Bool, round: Int, _ reason: String
+    _ id: String, _ context: CampaignContext?, everyLeg: Bool, needsApproval: Bool, round: Int, _ reason: String
   ) async {
     do {
       let campaigns = sharedStore.campaigns
-      if try await campaigns.control(id, .pause, reason: reason, round: round, everyLeg: everyLeg) == .paused {
+      let state = try await campaigns.control(
+        id, .pause, reason: reason, round: round, needsApproval: needsApproval, everyLeg: everyLeg)
+      if state == .paused {
         log.write(.paused(campaign: id, reason: reason))
       } else {
         context?.progress.isPaused = false

@@ -20,6 +20,8 @@ struct ExpansionEstimate {
   var earlierEndedAt: UInt64?
   /// `EventLoop.now` of the last read in which all segments that the campaign names or excludes existed.
   var segmentsSeenAt: UInt64?
+  /// `EventLoop.now` of the last count after which the campaign needed no approval.
+  var approvedAt: UInt64?
   /// The store's estimate of the number of targets of a slice; `nil` before the first estimate.
   var estimatedTargetsPerSlice: Int?
   /// Number of the campaign's unfinished slices when this worker last claimed one of them.

@@ -120,7 +120,8 @@ struct JobIntake: Sendable {
     _ campaign: Campaign, _ arrival: Arrival, _ untimely: JobError?
   ) async throws -> Result {
     do {
-      let approval = try await whyApprovalIsNeeded(campaign, arrival.resolved)
+      let approval = try await ApprovalCheck(store: store, apps: apps, channels: channels)
+        .need(of: campaign, job: arrival.resolved)
       let admission = try await store.queue.activate(
         campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.entry,
         original: arrival.run == nil ? arrival.entry : nil, worker: instance.name,
@@ -135,59 +136,6 @@ struct JobIntake: Sendable {
       return try await deadLetter(arrival, reason: reason, hint: hint)
     }
   }
-
-  /// Returns the reason why a campaign needs approval and its number of pushes; `nil` for a campaign that needs none.
-  ///
-  /// The sizes of the sets give a bound, which comes from samples. If the bound is more than a tenth of the limit, the
-  /// worker counts user by user, as `submit --estimate` does. For an audience above ``mostCounted``, the bound decides
-  /// without a count.
-  private func whyApprovalIsNeeded(
-    _ campaign: Campaign, _ job: [UInt8]
-  ) async throws -> (reason: String, reached: Reached?)? {
-    guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
-    // The estimate needs the definitions of segments that are named expressions.
-    var known = campaign
-    known.recipients.definitions = try await store.queue.check(known)
-    let sizes = try await store.limits.estimate(of: known).targets
-    // Each companion may reach every user again.
-    let bound = sizes * (1 + campaign.companions.count)
-    guard bound > most / Self.estimateMargin else { return nil }
-    let start = try await store.time() / 1000
-    let companions = try CampaignJob.companions(of: campaign, job, apps)
-    let legs = try CampaignJob.legs(of: campaign, job, apps)
-    var reached: Reached?
-    if sizes <= Self.mostCounted {
-      reached = try await count(campaign, legs, with: companions, channel, start)
-    }
-    let targets = reached?.targets ?? bound
-    guard targets > most else { return nil }
-    return (
-      "needs approval: about \(targets) targets, and app \(campaign.app) requires approval above \(most): "
-        + "carillon campaign approve \(campaign.id) --by NAME", reached
-    )
-  }
-
-  /// Counts the pushes of a campaign and its companions; `nil` if its audience refers to a campaign that has not ended.
-  private func count(
-    _ campaign: Campaign, _ legs: [Campaign], with companions: [Campaign], _ app: AppChannel, _ start: Int
-  ) async throws -> Reached? {
-    do {
-      let filters = try legs.map { try app.filter(of: $0, start: start) }
-      var of = try companions.map { (campaign: $0, filter: try app.filter(of: $0, start: start)) }
-      of.insert((campaign, DeviceFilter(joining: filters[0], Array(filters.dropFirst()))), at: 0)
-      return try await store.audiences.count(of)
-    } catch let error as StoreError where error.code == .invalid {
-      return nil
-    }
-  }
-
-  /// Divisor of the approval limit: a campaign is counted if its bound exceeds the limit divided by this number. The
-  /// bound comes from samples and from the devices of an average user, but the users of one audience may have more
-  /// devices. Counting every job would cost a job for a single user four round trips.
-  private static let estimateMargin = 10
-  /// Maximum number of targets, by the sizes of the sets, that a worker counts user by user. The worker takes in no
-  /// other job during the count, so the count is bounded.
-  private static let mostCounted = 1_000_000
 
   private func deadLetter(_ arrival: Arrival, reason: String, hint: String) async throws -> Result {
     let key =

@@ -3,13 +3,15 @@ import EventLoop
 import PushCore
 
 /// Checks the preconditions for the expansion of a campaign's slices. The campaigns that its audience refers to must
-/// have ended. The segments that it names must exist. Redis must have enough memory for the rest of the campaign.
-/// Slices whose targets are sealed are not affected. The worker publishes the reason why a campaign is blocked.
+/// have ended. The segments that it names must exist. A campaign with too many pushes must be approved. Redis must have
+/// enough memory for the rest of the campaign. Slices whose targets are sealed are not affected. The worker publishes the reason why a campaign is blocked.
 final class ExpansionPreconditions: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
   private let pauses: CampaignPauses
   private var memory = MemoryMonitor()
+  /// The campaigns whose targets this worker counts now.
+  private var counted: Set<String> = []
 
   init(_ environment: WorkerEnvironment, campaigns: CampaignTable, pauses: CampaignPauses) {
     self.environment = environment
@@ -39,7 +41,7 @@ final class ExpansionPreconditions: WorkerPart {
   ///
   /// - Returns: Whether slices of the campaign can be taken now.
   func begin(_ context: CampaignContext) async throws -> Bool {
-    guard try await canExpand(context) else { return false }
+    guard try await canExpand(context), isApproved(context) else { return false }
     do {
       guard let definitions = try await sharedStore.audiences.narrow(context.campaign) else { return false }
       context.narrow(definitions)
@@ -49,6 +51,41 @@ final class ExpansionPreconditions: WorkerPart {
         context.campaign.id, everyLeg: true, round: context.facts.round, "audience: \(error.message): \(error.hint)")
       return false
     }
+  }
+
+  /// Returns whether a campaign needs no approval before it is expanded.
+  ///
+  /// A count of the audience may take seconds. It runs outside the worker's loop, and the worker passes the campaign
+  /// over in the meantime.
+  private func isApproved(_ context: CampaignContext) -> Bool {
+    let (id, now) = (context.campaign.id, EventLoop.now)
+    guard environment.configuration.apps[context.campaign.app]?.approvalAbove != nil else { return true }
+    if let approvedAt = context.progress.expansion.approvedAt, now - approvedAt < Self.earlierMemory { return true }
+    context.progress.expansion.obstacle = .init(
+      reason: "approval: a worker counts its targets", since: context.progress.expansion.obstacle?.since ?? now,
+      seenAt: now)
+    guard counted.insert(id).inserted else { return false }
+    loop.start { await self.count(id, context) }
+    return false
+  }
+
+  private func count(_ id: String, _ context: CampaignContext) async {
+    let check = ApprovalCheck(
+      store: sharedStore, apps: environment.configuration.jobApps, channels: environment.configuration.apps)
+    do {
+      if let need = try await check.needBeforeExpansion(of: id) {
+        try await sharedStore.campaigns.note(need.reached, of: id)
+        pauses.pause(id, everyLeg: true, needsApproval: true, round: context.facts.round, need.reason)
+      } else {
+        context.progress.expansion.approvedAt = EventLoop.now
+        context.progress.expansion.obstacle = nil
+      }
+    } catch {
+      // The worker counts again when it next meets the campaign.
+      log.report("could not count the targets of campaign \(id)", error)
+    }
+    counted.remove(id)
+    wakeClaims()
   }
 
   /// Returns whether the number of users that each slice takes is known. For a campaign with a limit, workers first
