@@ -110,13 +110,8 @@ extension Audiences {
       let apps = JobApps.any(services.services(ofApp: outline.app ?? ""))
       if let campaign = try? CampaignJob.parse(job, apps), campaign.uses(segment) { found.insert(outline.id) }
     }
-    var first = 0
-    while true {
+    try await store.campaigns.forEachPage(.oldestFirst) { ids in
       var pipeline = RedisPipeline()
-      pipeline.append("ZRANGE", keys.all, first, first + CampaignStore.batch - 1)
-      let ids = try await run(pipeline)[0].compactMap(\.string)
-      guard !ids.isEmpty else { return found.sorted() }
-      pipeline.removeAll()
       for id in ids { pipeline.append("HGET", keys.campaign(id), "state") }
       let states = try await run(pipeline).map { $0.string.flatMap(CampaignState.init(rawValue:)) }
       for (id, state) in zip(ids, states) where state.map({ !$0.isFinal }) ?? false {
@@ -125,7 +120,8 @@ extension Audiences {
         else { continue }
         if campaign.uses(segment) { found.insert(campaign.whole) }
       }
-      first += ids.count
+      return true
     }
+    return found.sorted()
   }
 }

@@ -35,17 +35,18 @@ extension Campaigns {
   public func page(
     _ filter: CampaignFilter, from cursor: String?, count: Int, damaged: (StoreError) -> Void = { _ in }
   ) async throws -> StorePage<CampaignRecord> {
-    var place = try cursor.map(CampaignPlace.init)
+    var place = try cursor.map(CampaignPlace.init(cursor:))
     var page = StorePage<CampaignRecord>(elements: [], next: nil)
     var looked = 0
     while looked < Self.mostRead {
-      let ids = try await ids(behind: place)
-      if ids.isEmpty { break }
+      let places = try await places(after: place, .newestFirst)
+      if places.isEmpty { break }
       var pipeline = RedisPipeline()
-      for (id, _) in ids { read(CampaignRecord.fields, of: id, to: &pipeline) }
-      for ((id, createdAt), result) in zip(ids, try await runEach(pipeline)) {
+      for place in places { read(CampaignRecord.fields, of: place.id, to: &pipeline) }
+      for (next, result) in zip(places, try await runEach(pipeline)) {
         looked += 1
-        place = CampaignPlace(createdAt: createdAt, id: id)
+        place = next
+        let id = next.id
         guard CampaignID(id).part == nil else { continue }
         do throws(StoreError) {
           if let record = try record(id, result.get()), filter.matches(record) { page.elements.append(record) }
@@ -53,7 +54,7 @@ extension Campaigns {
           damaged(error)
         }
         guard page.elements.count < count, looked < Self.mostRead else {
-          page.next = place?.text
+          page.next = place?.cursor
           page.elements = try await withParts(page.elements)
           return page
         }
@@ -61,53 +62,6 @@ extension Campaigns {
     }
     page.elements = try await withParts(page.elements)
     return page
-  }
-
-  /// Position of a campaign in the list of all campaigns.
-  private struct CampaignPlace {
-    /// ms since the epoch.
-    var createdAt: Int
-    var id: String
-
-    var text: String { "\(createdAt)-\(id)" }
-
-    init(createdAt: Int, id: String) {
-      self.createdAt = createdAt
-      self.id = id
-    }
-
-    init(_ text: String) throws(StoreError) {
-      let parts = text.split(separator: "-", maxSplits: 1).map(String.init)
-      guard parts.count == 2, let createdAt = Int(parts[0]), CampaignID.isValid(CampaignID(parts[1]).whole)
-      else {
-        throw StoreError(
-          .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
-      }
-      self.init(createdAt: createdAt, id: parts[1])
-    }
-  }
-
-  /// Returns the next campaigns after a position. Campaigns of the same millisecond are in descending order of their
-  /// ids, as in Redis.
-  private func ids(behind place: CampaignPlace?) async throws -> [(id: String, createdAt: Int)] {
-    var offset = 0
-    while true {
-      var pipeline = RedisPipeline()
-      pipeline.append(
-        "ZRANGE", keys.all, place.map { String($0.createdAt) } ?? "+inf", "-inf", "BYSCORE", "REV", "LIMIT", offset,
-        CampaignStore.batch, "WITHSCORES")
-      let reply = try await run(pipeline)[0]
-      var ids: [(id: String, createdAt: Int)] = []
-      for index in stride(from: 0, to: reply.count - 1, by: 2) {
-        guard let id = reply[index].string, let at = reply[index + 1].integer else { continue }
-        if let place, at == place.createdAt, Array(id.utf8).lexicographicallyPrecedes(Array(place.id.utf8)) == false {
-          continue
-        }
-        ids.append((id, at))
-      }
-      guard ids.isEmpty, reply.count > 0 else { return ids }
-      offset += CampaignStore.batch
-    }
   }
 
   /// Returns campaigns that are scheduled or wait for approval, with their start in ms since the epoch, the next one
@@ -130,5 +84,20 @@ extension Campaigns {
       else { return nil }
       return (id, at)
     }
+  }
+}
+
+extension CampaignPlace {
+  /// The place as the cursor of a page.
+  fileprivate var cursor: String { "\(createdAt)-\(id)" }
+
+  fileprivate init(cursor: String) throws(StoreError) {
+    let parts = cursor.split(separator: "-", maxSplits: 1).map(String.init)
+    guard parts.count == 2, let createdAt = Int(parts[0]), CampaignID.isValid(CampaignID(parts[1]).whole)
+    else {
+      throw StoreError(
+        .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
+    }
+    self.init(createdAt: createdAt, id: parts[1])
   }
 }

@@ -151,7 +151,7 @@ public struct Campaigns: StoreRoom {
   /// - Parameter damaged: called with the error of each damaged campaign.
   public func all(damaged: (StoreError) -> Void = { _ in }) async throws -> [CampaignRecord] {
     var records: [CampaignRecord] = []
-    try await forEachPage { ids in
+    try await forEachPage(.newestFirst) { ids in
       let ids = ids.filter { CampaignID($0).part == nil }
       var pipeline = RedisPipeline()
       for id in ids { read(CampaignRecord.fields, of: id, to: &pipeline) }
@@ -165,20 +165,6 @@ public struct Campaigns: StoreRoom {
       return true
     }
     return try await withParts(records, damaged: damaged)
-  }
-
-  /// Calls `body` with pages of the ids of all campaigns, newest first, until it returns false.
-  private func forEachPage(_ body: ([String]) async throws -> Bool) async throws {
-    var first = 0
-    // A campaign that is activated during the loop shifts the pages.
-    var seen: Set<String> = []
-    while true {
-      var pipeline = RedisPipeline()
-      pipeline.append("ZREVRANGE", keys.all, first, first + CampaignStore.batch - 1)
-      let ids = try await run(pipeline)[0].compactMap(\.string)
-      guard !ids.isEmpty, try await body(ids.filter { seen.insert($0).inserted }) else { return }
-      first += ids.count
-    }
   }
 
   /// Returns whether no work is left: no job to take in, and every campaign has ended or is scheduled for later.

@@ -32,17 +32,11 @@ extension Erasure {
   func eraseFromCampaigns(_ user: String, _ pending: inout PendingErasure, only: Set<String>? = nil) async throws -> Int
   {
     var building: [SliceReference] = []
-    var (count, place) = (0, 0)
-    while true {
+    var count = 0
+    try await store.campaigns.forEachPage(.oldestFirst, of: Self.erasedCampaigns) { page in
+      let ids = page.filter { only?.contains(CampaignID($0).whole) ?? true }
+      guard !ids.isEmpty else { return true }
       var pipeline = RedisPipeline()
-      pipeline.append("ZRANGE", keys.all, place, place + Self.erasedCampaigns - 1)
-      let page = try await run(pipeline)[0]
-      let all = page.compactMap(\.string)
-      guard !all.isEmpty else { break }
-      place += all.count
-      let ids = all.filter { only?.contains(CampaignID($0).whole) ?? true }
-      guard !ids.isEmpty else { continue }
-      pipeline.removeAll()
       for id in ids { pipeline.append("HGET", keys.campaign(id), "partitions") }
       for (id, reply) in zip(ids, try await run(pipeline)) {
         // The number of partitions at the campaign's start: its keys stay in these partitions.
@@ -55,6 +49,7 @@ extension Erasure {
         if try await eraseFromJob(user, pending.tokens, of: id) { changed = true }
         if changed { count += 1 }
       }
+      return true
     }
     pending.slices = building
     return count

@@ -41,7 +41,8 @@ extension Queue {
   }
 
   /// Repairs the schedule, the list of gates and the list of campaigns that wait for approval, from one page of all
-  /// campaigns. Stores of an earlier version don't have the list of campaigns that wait for approval.
+  /// campaigns. Stores of an earlier version don't have the list of campaigns that wait for approval. If campaigns
+  /// expire between two pages, the next round reads what this round has skipped.
   ///
   /// - Parameter position: the start of the page.
   /// - Returns: the campaigns that this call has begun, and the start of the next page: 0 after the last.

@@ -245,14 +245,15 @@ extension Repair {
   /// Returns the tokens of pruned devices that the index of owners may still have.
   func undelivered(in partition: Int) async throws -> Set<[UInt8]> {
     var tokens: Set<[UInt8]> = []
-    var first = 0
+    // A delivery removes entries from the front, so places are counted from the end.
+    var last = -1
     while true {
       var pipeline = RedisPipeline()
-      pipeline.append("LRANGE", keys.outbox(partition), first, first + Results.entriesPerBatch - 1)
+      pipeline.append("LRANGE", keys.outbox(partition), last - Results.entriesPerBatch + 1, last)
       let page = try await run(pipeline)[0]
       guard !page.isEmpty else { return tokens }
       for notice in page.flatMap(DeviceNotice.all) { tokens.insert(notice.token) }
-      first += page.count
+      last -= page.count
     }
   }
 

@@ -6,14 +6,9 @@ extension RepartitionMove {
   /// Gives campaigns that have not begun new slices and audiences. All other campaigns have ended before the move, and
   /// keep their slices.
   mutating func campaigns(_ spread: Int) async throws {
-    var position = 0
-    while true {
-      var pipeline = RedisPipeline()
-      pipeline.append("ZRANGE", keys.all, position, position + Self.page - 1)
-      let ids = try await here.run(pipeline)[0].compactMap(\.string)
-      guard !ids.isEmpty else { return }
-      position += ids.count
+    try await here.campaigns.forEachPage(.oldestFirst, of: Self.page) { ids in
       for id in ids { try await reslice(id, spread) }
+      return true
     }
   }
 

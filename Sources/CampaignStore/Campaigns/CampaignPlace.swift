@@ -1,0 +1,76 @@
+import PushCore
+import Redis
+
+/// Position of a campaign in the list of all campaigns.
+///
+/// A reader of many pages remembers the last campaign and not its rank: campaigns expire while it reads, and each one
+/// shifts the ranks of the later campaigns.
+struct CampaignPlace: Sendable, Equatable {
+  /// Time of the activation, in ms since the epoch. It orders the list.
+  var createdAt: Int
+  /// Orders campaigns of the same millisecond, by bytes as in Redis.
+  var id: String
+}
+
+/// Order of the list of all campaigns. A campaign that is activated during a walk is only found by a walk that begins
+/// with the oldest.
+enum CampaignOrder {
+  case oldestFirst, newestFirst
+
+  /// Returns whether the first place comes before the second.
+  fileprivate func precedes(_ first: CampaignPlace, _ second: CampaignPlace) -> Bool {
+    let (first, second) = self == .oldestFirst ? (first, second) : (second, first)
+    guard first.createdAt == second.createdAt else { return first.createdAt < second.createdAt }
+    return first.id.utf8.lexicographicallyPrecedes(second.id.utf8)
+  }
+}
+
+extension Campaigns {
+  /// Returns the campaigns and parts that follow after a place, some of which may have expired.
+  ///
+  /// - Parameters:
+  ///   - place: `nil` for the start of the list.
+  ///   - count: the maximum number, unless more campaigns than that are of the same millisecond.
+  /// - Returns: an empty array at the end of the list.
+  func places(
+    after place: CampaignPlace?, _ order: CampaignOrder, count: Int = CampaignStore.batch
+  ) async throws -> [CampaignPlace] {
+    let bounds = order == .oldestFirst ? ("-inf", "+inf") : ("+inf", "-inf")
+    var limit = count
+    while true {
+      var pipeline = RedisPipeline()
+      pipeline.command("ZRANGE") {
+        $0.append(keys.all)
+        $0.append(place.map { String($0.createdAt) } ?? bounds.0)
+        $0.append(bounds.1)
+        $0.append("BYSCORE")
+        if order == .newestFirst { $0.append("REV") }
+        $0.append("LIMIT")
+        $0.append(0)
+        $0.append(limit)
+        $0.append("WITHSCORES")
+      }
+      let reply = try await run(pipeline)[0]
+      let places: [CampaignPlace] = stride(from: 0, to: reply.count - 1, by: 2).compactMap { index in
+        guard let id = reply[index].string, let at = reply[index + 1].integer else { return nil }
+        let found = CampaignPlace(createdAt: at, id: id)
+        return place.map { order.precedes($0, found) } ?? true ? found : nil
+      }
+      guard places.isEmpty, reply.count >= 2 * limit else { return places }
+      // The whole page is of the place's millisecond, and was in earlier pages.
+      limit *= 2
+    }
+  }
+
+  /// Calls `body` with pages of the ids of all campaigns and parts, until it returns false.
+  func forEachPage(
+    _ order: CampaignOrder, of count: Int = CampaignStore.batch, _ body: ([String]) async throws -> Bool
+  ) async throws {
+    var last: CampaignPlace?
+    while true {
+      let page = try await places(after: last, order, count: count)
+      guard !page.isEmpty, try await body(page.map(\.id)) else { return }
+      last = page.last
+    }
+  }
+}
