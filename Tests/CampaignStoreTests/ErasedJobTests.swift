@@ -126,6 +126,66 @@ struct ErasedJobTests {
     #expect(after.first { $0.reason == "no JSON" }?.isCut == true)
   }
 
+  /// The dead list stores only the beginning of a long job. That text is not valid JSON.
+  @Test(arguments: [
+    (user: "4711", entry: "4711"), ("4711", "4711.0"), ("ada", #""\u0061da""#), ("adé", #""ade\u0301""#),
+    ("ada", #"{"user":"ada","vars":{}}"#), ("ada", #""\#(TestStore.text(7).uppercased())""#),
+  ])
+  func longDeadJobLosesTheUser(user: String, entry: String) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await world.store.registry.register([DeviceRegistration(user: user, device: TestStore.device(7))])
+    let others = (0..<8000).map { "\"user-\($0)\"" }.joined(separator: ",")
+    let reason = "audience.users[9000]: \(Excerpt.quoted(user)) has vars twice"
+    for (id, entries) in [("first", "\(entry),\(others)"), ("none", others)] {
+      let job = TestStore.job(id, audience: #"{"users":[\#(entries)]}"#)
+      try await world.store.queue.deadLetter(job, reason: reason, hint: "", worker: "w")
+    }
+    _ = try await world.store.erasure.erase(user)
+    var after: [String: DeadJob] = [:]
+    try await world.store.queue.forEachDeadJob { after[$0.id ?? ""] = $0 }
+    let (first, none) = (try #require(after["first"]), try #require(after["none"]))
+    #expect(first.job.isEmpty && first.isCut && first.size > Queue.deadJobSize)
+    #expect(!none.job.isEmpty && none.isCut)
+    #expect(Set(after.values.map(\.reason)) == ["audience.users[9000]: an erased user has vars twice"])
+  }
+
+  /// Entries whose form is the reason why they are on the dead list.
+  @Test(arguments: [
+    #"{"id":"x","audience":{"user_ids":["ada"]}}"#, #"{"id":"x","audience":{"users":"ada"}}"#,
+    #"{"id":"x","audience":{"users":[{"id":"ada"}]}}"#, #"{"id":"x","audiense":{"users":["ada"]}}"#,
+    #"{'id':'x','audience':{'users':['ada']}}"#, #"["ada"]"#,
+  ])
+  func misspeltDeadJobAndEventLoseTheUser(text: String) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    let other = text.replacing("ada", with: "ben")
+    for job in [text, other] {
+      try await world.store.queue.deadLetter(Array(job.utf8), reason: "r", hint: "", worker: "w")
+      try await world.command("XADD", world.keys.dead, "*", "list", "registrations", "reason", "r", "job", job)
+    }
+    _ = try await world.store.erasure.erase("ada")
+    var (jobs, events): ([String], [String]) = ([], [])
+    try await world.store.queue.forEachDeadJob { dead in
+      let text = String(decoding: dead.job, as: UTF8.self)
+      if dead.list == nil { jobs.append(text) } else { events.append(text) }
+    }
+    #expect(Set(jobs) == ["", other])
+    #expect(events == [other])
+  }
+
+  /// A worker puts such a job on the dead list after the erasure.
+  @Test func misspeltJobThatWaitsLosesTheUser() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    let job = Array(#"{"id":"waits","audience":{"user_ids":["ada"]}}"#.utf8)
+    try await world.command("LPUSH", world.keys.campaigns, job)
+    #expect(try await world.store.erasure.erase("ada").completeBy != nil)
+    try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "w"), "RIGHT", "LEFT")
+    try await world.store.queue.deadLetter(job, reason: "r", hint: "", worker: "w")
+    #expect(try await world.store.erasure.finishErasures() == 1)
+    var jobs: [DeadJob] = []
+    try await world.store.queue.forEachDeadJob { jobs.append($0) }
+    #expect(jobs.map(\.job.isEmpty) == [true])
+  }
+
   /// An event without a time takes effect when it is read, so it would restore the user.
   @Test func eventsThatWaitLoseTheUserAndKeepTheirPlaces() async throws {
     let world = try await world()

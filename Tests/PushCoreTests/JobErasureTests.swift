@@ -43,6 +43,15 @@ struct JobErasureTests {
     }
   }
 
+  @Test(arguments: [
+    #"{"user_ids":["bob"]}"#, #"{"users":"bob"}"#, #"{"users":[{"id":"bob"}]}"#, #"{"segment":"s","user":"bob"}"#, "[]",
+  ])
+  func recipientsOfAnotherFormAreReported(audience: String) {
+    #expect(throws: UnreadableRecipients.self) {
+      try CampaignJob.erasing("ada", from: Array(#"{"id":"a","audience":\#(audience)}"#.utf8)) { _ in false }
+    }
+  }
+
   @Test func userLeavesAStage() throws {
     let job = Array(
       #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"x"}}},"stages":[{"users":["ada"]}]}"#

@@ -35,11 +35,16 @@ extension Erasure {
     }
   }
 
-  /// Returns the ids of jobs that list a user or one of the tokens, and that wait or are being taken in by a worker.
+  /// Returns the ids of jobs that list a user or one of the tokens, and that wait or are being taken in by a worker. A
+  /// job that can't be read counts if it may name the user: it will be on the dead list.
   func waitingJobs(naming user: String, _ tokens: [Registry.OwnedToken]) async throws -> Set<String> {
-    let isToken = tokenTest(tokens)
+    let (isToken, mayName) = (tokenTest(tokens), mentionTest(user, tokens))
     return try await store.queue.waitingIDs { job in
-      ((try? CampaignJob.erasing(user, from: job, isToken: isToken)) ?? nil) != nil
+      do {
+        return try CampaignJob.erasing(user, from: job, isToken: isToken) != nil
+      } catch {
+        return mayName(job)
+      }
     }
   }
 

@@ -16,42 +16,48 @@ extension Erasure {
   /// Erases a user from the dead list.
   ///
   /// An event of the user leaves the list, and so does a job without other users. Any other job that names the user
-  /// stays without the user, as a new entry with the old time. A job that is truncated or not JSON keeps only its
-  /// reason and hint.
+  /// stays without the user, as a new entry with the old time. A job that can't be read, because it is cut or malformed,
+  /// keeps only its reason and hint if it may name the user (``UnreadableText``). An event that can't be read leaves
+  /// the list if it may name the user.
   func eraseFromDeadList(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
-    let isToken = tokenTest(tokens)
+    let (isToken, mayName) = (tokenTest(tokens), mentionTest(user, tokens))
     try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in
       guard let job = fields["job"] else { return .keep }
-      if fields["list"] != nil { return Self.names(job, user, isToken) ? .remove : .keep }
+      if fields["list"] != nil {
+        return Self.names(job, user, isToken) || !Self.isReadableEvent(job) && mayName(job) ? .remove : .keep
+      }
       if fields["user"].map({ $0.elementsEqual(user.utf8) }) ?? false { return .remove }
-      var fields = fields
+      var new = fields
       do {
-        guard let erased = try CampaignJob.erasing(user, from: job, isToken: isToken) else { return .keep }
-        if erased.concernsNoOtherUser { return .remove }
-        fields["job"] = erased.job
-        fields["size"] = Array("\(erased.job.count)".utf8)
+        if let erased = try CampaignJob.erasing(user, from: job, isToken: isToken) {
+          if erased.concernsNoOtherUser { return .remove }
+          new["job"] = erased.job
+          new["size"] = Array("\(erased.job.count)".utf8)
+        }
       } catch {
-        guard Self.isQuoted(user, in: job) || self.texts(of: tokens).contains(where: { Self.isQuoted($0, in: job) })
-        else { return .keep }
-        fields["job"] = []
-        fields["size"] = Array("\(max(1, job.count))".utf8)
+        if mayName(job) {
+          new["job"] = []
+          // The size of the original job shows that the entry is incomplete.
+          new["size"] = fields["size"] ?? Array("\(job.count)".utf8)
+        }
       }
+      // The reason may name an entry of the job that is not in its stored beginning.
       for name in ["reason", "hint"] {
-        let text = fields[name].map { String(decoding: $0, as: UTF8.self) } ?? ""
-        fields[name] = Array(text.replacing(Excerpt.quoted(user), with: "an erased user").utf8)
+        guard let text = fields[name].map({ String(decoding: $0, as: UTF8.self) }) else { continue }
+        new[name] = Array(text.replacing(Excerpt.quoted(user), with: "an erased user").utf8)
       }
-      return .replace(fields)
+      return new == fields ? .keep : .replace(new)
     }
   }
 
-  /// Returns whether a text that is not JSON contains a word in quotes.
-  private static func isQuoted(_ word: String, in text: [UInt8]) -> Bool {
-    text.firstRange(of: Array("\"\(word)\"".utf8)) != nil
-  }
-
-  private func texts(of tokens: [Registry.OwnedToken]) -> [String] {
-    tokens.compactMap { token in
+  /// Returns a function that reports whether a text that can't be read may name a user or one of the tokens.
+  func mentionTest(_ user: String, _ tokens: [Registry.OwnedToken]) -> @Sendable ([UInt8]) -> Bool {
+    let texts = tokens.compactMap { token in
       DeviceToken(bytes: token.bytes).flatMap { services[token.service]?.text(of: $0) }
+    }
+    return { bytes in
+      let text = UnreadableText(bytes)
+      return text.mayContain(user) || texts.contains { text.mayContain(token: $0) }
     }
   }
 
@@ -97,6 +103,24 @@ extension Erasure {
       // Redis 6.2 and later support an exclusive start.
       start = "(" + last
     }
+  }
+
+  private static func fields(of entry: RedisReply) -> [String: [UInt8]] {
+    var fields: [String: [UInt8]] = [:]
+    for index in stride(from: 0, to: entry[1].count - 1, by: 2) {
+      fields[entry[1][index].string ?? ""] = entry[1][index + 1].bytes.map { Array($0) }
+    }
+    return fields
+  }
+
+  /// Returns whether an event has a user or a token where ``names(_:_:_:until:)`` looks for it.
+  private static func isReadableEvent(_ event: [UInt8]) -> Bool {
+    guard let value = try? JSONValue(parsing: event, maximumDepth: 16), case .object(let members) = value.kind else {
+      return false
+    }
+    if let user = members.value("user") { return (try? UserID.read(user)) != nil }
+    if case .string? = members.value("token")?.kind { return true }
+    return false
   }
 
   /// Returns whether an event is about a user or one of the tokens.

@@ -6,6 +6,10 @@ public struct ErasedJob: Sendable {
   public var concernsNoOtherUser: Bool
 }
 
+/// The error for a job whose recipients can't be found: it is not valid JSON, or its audience has no known form. Such a
+/// job may name a user anywhere.
+public struct UnreadableRecipients: Error {}
+
 /// Erasure of a user from the text of a job.
 extension CampaignJob {
   /// Entry that replaces an erased user or token in the lists of a job or event, so that the lists keep their length.
@@ -19,12 +23,12 @@ extension CampaignJob {
   ///   - job: the text of a job.
   ///   - isToken: returns whether a text is one of the user's tokens.
   /// - Returns: `nil` if no list of the job contains the user or a token.
-  /// - Throws: an error if the job is not valid JSON.
+  /// - Throws: ``UnreadableRecipients``.
   public static func erasing(
     _ user: String, from job: [UInt8], isToken: (String) -> Bool
-  ) throws(JSONSyntaxError) -> ErasedJob? {
-    let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
-    guard case .object(let members) = root.kind else { return nil }
+  ) throws(UnreadableRecipients) -> ErasedJob? {
+    guard let root = try? JSONValue(parsing: job, maximumDepth: maximumNesting), case .object(let members) = root.kind
+    else { throw UnreadableRecipients() }
     var (removed, others): ([Range<Int>], Int) = ([], 0)
     func isUser(_ value: JSONValue) -> Bool { (try? UserID.read(value)) == user }
     func look(at list: JSONValue?, _ isErased: (JSONValue) -> Bool) -> Int {
@@ -48,7 +52,10 @@ extension CampaignJob {
         _ = look(at: fields.value("users"), isUser)
       }
     }
-    guard !removed.isEmpty else { return nil }
+    guard !removed.isEmpty else {
+      guard JobAudience.hasKnownForm(members.value("audience")) else { throw UnreadableRecipients() }
+      return nil
+    }
     var (text, end): ([UInt8], Int) = ([], 0)
     text.reserveCapacity(job.count + removed.count * erasedEntry.count)
     for range in removed.sorted(by: { $0.lowerBound < $1.lowerBound }) {

@@ -171,6 +171,24 @@ struct JobAudience {
     return .tokens(try readTokens(try fields.strings("tokens", skipsErased: true) ?? [], of: service, fields))
   }
 
+  /// Returns whether the users and tokens of an audience, which may be invalid, are where the format has them.
+  static func hasKnownForm(_ audience: JSONValue?) -> Bool {
+    guard case .object(let members)? = audience?.kind else { return false }
+    return members.contains { fields.contains($0.name) }
+      && members.allSatisfy { member in
+        switch (member.name, member.value.kind) {
+        case ("users", .array(let users)): users.allSatisfy(JobRecipient.hasUser)
+        case ("tokens", .array(let tokens)): tokens.allSatisfy(hasToken)
+        case ("users", _), ("tokens", _): false
+        case (let name, _): (fields + ofCampaign + conditions).contains(name)
+        }
+      }
+  }
+
+  private static func hasToken(_ element: JSONValue) -> Bool {
+    if case .string = element.kind { true } else { element.isErasedEntry }
+  }
+
   private static func readExpression(_ text: String, _ fields: JobFields) throws(JobError) -> AudienceExpression {
     do {
       return try AudienceExpression(parsing: text)

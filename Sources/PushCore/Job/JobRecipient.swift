@@ -29,6 +29,12 @@ public struct JobRecipient: Sendable {
     return all
   }
 
+  /// Returns whether an element of `users`, which may be invalid, has a user id where the format has it, or was erased.
+  static func hasUser(_ element: JSONValue) -> Bool {
+    guard case .object(let members) = element.kind else { return (try? UserID.read(element)) != nil }
+    return element.isErasedEntry || members.value("user").map { (try? UserID.read($0)) != nil } ?? false
+  }
+
   private static func recipient(_ value: JSONValue, path: String) throws(JobError) -> JobRecipient {
     guard case .object = value.kind else {
       throw JobError(
