@@ -1,6 +1,7 @@
 import PushTransport
 import APNs
 import Foundation
+import PushCore
 import TestSupport
 import Testing
 
@@ -103,21 +104,33 @@ struct DeadTests {
     #expect(try await world.show("good").text("state") == "completed")
   }
 
-  /// The job of one target has text for that user. A retry must not send it to the device's new user, nor to a user who
-  /// opted out.
-  @Test func targetWithoutItsUserIsNotRetried() async throws {
-    let world = try await CarillonWorld(devices: 4)
+  /// Writes the jobs of the targets of users u0 to u3 to the dead list, in the form of a worker.
+  private func deadLetterTargets(_ world: CarillonWorld) async throws {
     for number in 0..<4 {
-      let token = CarillonWorld.token(number)
-      let job = CarillonWorld.job("sale.0.\(number)", audience: #"{"tokens":["\#(token)"]}"#)
+      let (user, id) = ("u\(number)", "sale.0.\(number)")
+      let job = try CampaignJob.alone(
+        Array(CarillonWorld.job("sale").utf8), token: CarillonWorld.token(number), of: user, suffix: "0.\(number)",
+        for: APNsService())
       try await world.server.command(
-        "xadd", "{\(world.namespace)}:dead", "*", "reason", "r", "hint", "h", "id", "sale.0.\(number)", "size",
-        String(job.utf8.count), "job", job, "user", "u\(number)")
+        "xadd", "{\(world.namespace)}:dead", "*", "reason", "r", "hint", "h", "id", id, "size", String(job.count),
+        "job", String(decoding: job, as: UTF8.self), "user", user)
     }
+  }
+
+  /// u0 opts out, u1 loses the device, and the device of u2 gets another user.
+  private func leave(_ world: CarillonWorld) async throws {
     try await world.succeed("suppression", "add", "news", "u0")
     try await world.succeed("devices", "unregister", "--token", CarillonWorld.token(1))
     try await world.succeed(
       "devices", "register", "--user", "other", "--app", "news", "--token", CarillonWorld.token(2))
+  }
+
+  /// The job of one target has text for that user. A retry must not send it to the device's new user, nor to a user who
+  /// opted out.
+  @Test func targetWithoutItsUserIsNotRetried() async throws {
+    let world = try await CarillonWorld(devices: 4)
+    try await deadLetterTargets(world)
+    try await leave(world)
     let output = try await world.run("dead", "retry", "--all")
     #expect(output.exit == .status(1))
     #expect(output.standardOutput.hasSuffix(" sale.0.3 is back in the queue\n"), "\(output.standardOutput)")
@@ -125,6 +138,24 @@ struct DeadTests {
       #expect(output.standardError.contains("user 'u\(number)' has opted out or no longer has the"))
     }
     #expect(try await list(world).count == 3)
+  }
+
+  @Test(arguments: PushEngineKind.one(for: "retriedTargetOfAUserWhoLeftIsNotSent"))
+  func retriedTargetOfAUserWhoLeftIsNotSent(engine: PushEngineKind) async throws {
+    var world = try await CarillonWorld(engine: engine.rawValue)
+    try await world.startSimulator()
+    try await world.importDevices(4)
+    // Another device of the user, which the job does not name.
+    try await world.succeed(
+      "devices", "register", "--user", "u3", "--app", "news", "--token", CarillonWorld.token(9))
+    try await deadLetterTargets(world)
+    #expect(try await world.run("dead", "retry", "--all").exit == .status(0))
+    try await leave(world)
+    try await world.drain()
+    for number in 0..<3 { #expect(try await world.show("sale.0.\(number)").object("outcomes")?.numbers == [:]) }
+    #expect(try await world.show("sale.0.3").object("outcomes")?.numbers == ["accepted": 1])
+    let line = try await world.succeed("results", "show", "sale.0.3", "--token", CarillonWorld.token(3), "--json")
+    #expect(try JSONObject(line).text("outcome") == "accepted")
   }
 
   /// Writes an event to the dead list as a worker does if the app is unknown.

@@ -133,6 +133,12 @@ struct CampaignJobTests {
     (["id": "\"a b\""], "id", "'a b' is not a campaign id"),
     (["id": "\"\(String(repeating: "x", count: 65))\""], "id", "1 to 64 of"),
     (["id": "7"], "id", "must be a string, not a number"),
+    (
+      ["audience": #"{"users":["ben",{"user":"ada","token":"aa01"}]}"#], "audience.users[1].token",
+      "needs a list of one user, this one has 2"
+    ),
+    (["audience": #"{"users":[{"user":"ada","token":"x"}]}"#], "audience.users[0].token", "is not a device token"),
+    (["audience": #"{"users":[{"user":"ada","token":7}]}"#], "audience.users[0].token", "must be a string"),
     (["app": ""], "app", "is missing"),
     (["app": "\"nwes\""], "app", "did you mean 'news'?"),
     (["app": "\"zzzzzz\""], "app", "known: news, shop"),
@@ -403,8 +409,11 @@ struct CampaignJobTests {
     let local = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "localTime": "true"]).utf8)
     let its = try CampaignJob.parse(CampaignJob.run(of: local, localTime: 1_796_115_600), .any([APNsService()]))
     #expect(its.delivery.timing.localTime?.wall == 1_796_115_600 && its.delivery.timing.repetition == nil)
-    let alone = try CampaignJob.alone(local, token: "aa01", suffix: "3.7", for: APNsService())
+    let alone = try CampaignJob.alone(local, token: "aa01", of: "", suffix: "3.7", for: APNsService())
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).delivery.timing == CampaignTiming())
+    let owned = try CampaignJob.alone(local, token: "aa01", of: "ada", suffix: "3.7", for: APNsService())
+    let recipients = try CampaignJob.parse(owned, .any([APNsService()])).recipients
+    #expect(recipients.audience == .users(["ada"]) && recipients.token?.bytes == [0xaa, 1])
   }
 
   @Test func rateFollowsFromADuration() throws {

@@ -176,7 +176,7 @@ struct CampaignVariantsTests {
       (#"{"id":"c1","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}},"variants":["#
         + #"{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
     let alone = try CampaignJob.alone(
-      text, token: "aa01", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8), for: APNsService())
+      text, token: "aa01", of: "", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8), for: APNsService())
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).message.variants == nil)
     func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }

@@ -13,6 +13,8 @@ struct JobErasureTests {
       #"{"users":[{"erased":true},{"user":"bob"}]}"#, false
     ),
     (#"{"users":["\u0061da","ada","bob"]}"#, #"{"users":[{"erased":true},{"erased":true},"bob"]}"#, false),
+    (#"{"users":[{"user":"ada","token":"00FF"}]}"#, #"{"users":[{"erased":true}]}"#, true),
+    (#"{"users":[{"user":"bob","token":"00FF"}]}"#, #"{"users":[{"erased":true}]}"#, true),
     (#"{"tokens":["00FF","<00 ff>","00aa"]}"#, #"{"tokens":[{"erased":true},{"erased":true},"00aa"]}"#, false),
     (#"{"tokens":["00ff"]}"#, #"{"tokens":[{"erased":true}]}"#, true),
     (#"{"users":["adam","Ada"]}"#, nil, false), (#"{"segment":"ada"}"#, nil, false),
@@ -37,7 +39,9 @@ struct JobErasureTests {
     // The result is still a valid job for the other users.
     let campaign = try CampaignJob.parse(Array(text.utf8), .any([APNsService()]))
     switch campaign.recipients.audience {
-    case .users(let users): #expect(users == (concernsNoOtherUser ? [] : ["bob"]))
+    case .users(let users):
+      #expect(users == (concernsNoOtherUser ? [] : ["bob"]))
+      #expect(campaign.recipients.token == nil)
     case .tokens(let tokens): #expect(tokens.map(\.bytes) == (concernsNoOtherUser ? [] : [[0, 0xaa]]))
     default: Issue.record("\(campaign.recipients.audience)")
     }

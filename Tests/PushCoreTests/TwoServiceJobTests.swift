@@ -58,6 +58,7 @@ struct TwoServiceJobTests {
   @Test(arguments: [
     (#"{"channel":"dHN0LXNyY2gtY2hubA=="}"#, "audience.channel", #"add "services": ["apns"])"#),
     (#"{"activity":"match"}"#, "audience.activity", "belongs to one push service"),
+    (#"{"users":[{"user":"ada","token":"00ff"}]}"#, "audience.users[0].token", #"add "services": ["apns"])"#),
   ])
   func channelAndActivityBelongToOneService(audience: String, place: String, says: String) {
     let error = error(Self.job(#""lane":"bulk""#, audience: audience))

@@ -22,6 +22,8 @@ public struct DeviceFilter: Sendable {
   private let sample: UserSample?
   /// Assignment of users to stages, and the place of the selected stage; `nil` for all stages.
   private let stages: (draw: StageDraw, place: Int?)?
+  /// Token of the only device that is selected; empty for all devices.
+  private let token: [UInt8]
   private let devices: DeviceChoice
   /// Users who get no push and are counted.
   private let control: ControlGroup?
@@ -50,6 +52,7 @@ public struct DeviceFilter: Sendable {
   ///   - sample: users who are not in the sample are left out.
   ///   - stages: users of other stages than the one at the place are left out. Neither the sample nor the control group
   ///     removes a user whom a stage lists.
+  ///   - token: devices with another token are left out; `nil` if the token doesn't matter.
   ///   - devices: the choice among the remaining devices of a user.
   ///   - control: users who get no push and are counted.
   ///   - variants: the variants of the content.
@@ -62,8 +65,8 @@ public struct DeviceFilter: Sendable {
   ///   - timing: the send time of each device.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
-    sample: UserSample? = nil, stages: (draw: StageDraw, place: Int?)? = nil, devices: DeviceChoice = .all,
-    control: ControlGroup? = nil,
+    sample: UserSample? = nil, stages: (draw: StageDraw, place: Int?)? = nil, token: DeviceToken? = nil,
+    devices: DeviceChoice = .all, control: ControlGroup? = nil,
     variants: CampaignVariants? = nil, variant: Int? = nil, activity: String? = nil, start: Int = 0,
     content: PersonalContent? = nil, valuesOf: String? = nil, timing: CampaignTiming = CampaignTiming()
   ) {
@@ -74,6 +77,7 @@ public struct DeviceFilter: Sendable {
     self.predicate = predicate
     self.sample = sample
     self.stages = stages
+    self.token = token?.bytes ?? []
     self.devices = devices
     self.control = control?.isEmpty == false ? control : nil
     self.variants = variants
@@ -98,7 +102,8 @@ public struct DeviceFilter: Sendable {
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.recipients.predicate, sample: campaign.recipients.sample,
       stages: campaign.delivery.stages.map { ($0.draw, campaign.part.map { campaign.place(of: $0.stage) }) },
-      devices: campaign.recipients.devices, control: ControlGroup(of: campaign, app: control),
+      token: campaign.recipients.token, devices: campaign.recipients.devices,
+      control: ControlGroup(of: campaign, app: control),
       variants: campaign.message.variants,
       variant: campaign.message.variant, activity: campaign.activity, start: start, content: campaign.message.content,
       valuesOf: campaign.hasValues ? campaign.whole : nil, timing: campaign.delivery.timing)
@@ -238,6 +243,7 @@ public struct DeviceFilter: Sendable {
   }
 
   private func refusal(of device: DeviceView, by leg: Leg) -> LeftOut? {
+    guard token.isEmpty || device.token.elementsEqual(token) else { return .noDevice }
     guard device.name(.service).elementsEqual(leg.service) else { return .noDeviceOfService }
     let app = device.name(.app)
     guard app.isEmpty || app.elementsEqual(self.app) else { return .noDeviceOfApp }

@@ -8,6 +8,8 @@ public struct CampaignRecipients: Sendable, Equatable {
   public var sample: UserSample?
   /// Maximum number of users, the most recently seen first; `nil` for no limit.
   public var limit: Int?
+  /// Only device that gets the campaign, if the audience is its user; `nil` for all devices.
+  public var token: DeviceToken?
   /// Devices of each user that get the campaign.
   public var devices = DeviceChoice.all
   /// Control group of the campaign: the share of the users that get nothing, for a comparison. `nil` for none.

@@ -4,13 +4,16 @@ extension CampaignJob {
   /// - Parameters:
   ///   - job: a valid job.
   ///   - token: the token's canonical text.
+  ///   - user: the user of the token; empty for a token that the job lists without a user. The new job reaches the
+  ///     device only as long as it belongs to this user, who may opt out until then.
   ///   - suffix: text that is appended to the id; at most 32 characters that are valid in an id.
-  ///   - payload: the payload without placeholders, if the job has personal content. The user of the token is unknown,
-  ///     so values are not available.
+  ///   - payload: the payload without placeholders, if the job has personal content. The values of a target are not
+  ///     available to another campaign.
   ///   - service: the service of the token.
   /// - Throws: an error if the job is not valid JSON.
   public static func alone(
-    _ job: [UInt8], token: String, suffix: String, payload: [UInt8]? = nil, for service: any PushService
+    _ job: [UInt8], token: String, of user: String, suffix: String, payload: [UInt8]? = nil,
+    for service: any PushService
   ) throws(JSONSyntaxError) -> [UInt8] {
     let root = try JSONValue(parsing: job, maximumDepth: maximumNesting)
     guard case .object(let members) = root.kind else { return job }
@@ -19,21 +22,27 @@ extension CampaignJob {
     var json = JSONWriter()
     json.beginObject()
     for member in members where kept.contains(member.name) {
-      json.name(member.name)
       switch member.name {
       case "id":
+        json.name("id")
         var id = "retry"
         if case .string(let text) = member.value.kind { id = text }
         json.value("\(id.prefix(PlainName.maximumLength - suffix.count - 1)).\(suffix)")
       // A channel is kept, because it is already a single target.
       case "audience" where destination(root) == .devices:
-        json.beginObject()
-        json.name("tokens")
-        json.beginArray()
-        json.value(token)
-        json.endArray()
-        json.endObject()
-      default: json.raw(job[member.value.range])
+        json.object("audience") { json in
+          guard !user.isEmpty else { return json.array("tokens", [token]) }
+          json.name("users")
+          json.beginArray()
+          json.beginObject()
+          json.member("user", user)
+          json.member("token", token)
+          json.endObject()
+          json.endArray()
+        }
+      default:
+        json.name(member.name)
+        json.raw(job[member.value.range])
       }
     }
     json.array("services", [service.name])

@@ -42,6 +42,7 @@ extension CampaignJob {
       if case .array? = (users ?? tokens)?.kind { isList = true }
       others += look(at: users) { element in
         guard case .object(let recipient) = element.kind else { return isUser(element) }
+        if case .string(let token)? = recipient.value("token")?.kind, isToken(token) { return true }
         return recipient.value("user").map(isUser) ?? false
       }
       others += look(at: tokens) { if case .string(let text) = $0.kind { isToken(text) } else { false } }

@@ -324,6 +324,7 @@ public enum CampaignJob {
       ambiguity: try fields.choice("ambiguity", default: .resend),
       timeToLive: try readTimeToLive(fields),
       submittedBy: try readSubmitter(fields))
+    campaign.recipients.token = audience.token
     campaign.leg = leg
     campaign.legs = try Companion.legs(fields, pushType: options.pushType, audience, of: service, among: services)
     campaign.message.place = payload.path

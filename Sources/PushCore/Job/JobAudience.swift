@@ -8,6 +8,8 @@ struct JobAudience {
   var sample: UserSample?
   /// Maximum number of users, the most recently seen first; `nil` for all.
   var limit: Int?
+  /// Only device that gets the push; `nil` for all.
+  var token: DeviceToken?
   /// Choice of each user's devices.
   var devices = DeviceChoice.all
   /// Users that are excluded.
@@ -34,8 +36,10 @@ struct JobAudience {
   ) throws(JobError) {
     let fields = try JobFields(
       value, path: path, known: Self.fields + Self.ofCampaign + Self.conditions, planned: [])
-    audience = try Self.read(fields, of: service, path: path)
-    values = try JobRecipient.values(fields, in: bytes)
+    let recipients = try JobRecipient.all(fields)
+    audience = try Self.read(fields, recipients, of: service, path: path)
+    values = try JobRecipient.values(of: recipients ?? [], fields, in: bytes)
+    token = try Self.readToken(of: recipients ?? [], service, fields)
     try Self.refuseWithoutCampaign(fields)
     for name in Self.conditions where fields.value(name) != nil {
       switch audience {
@@ -147,7 +151,7 @@ struct JobAudience {
   }
 
   private static func read(
-    _ fields: JobFields, of service: any PushService, path: String
+    _ fields: JobFields, _ recipients: [JobRecipient]?, of service: any PushService, path: String
   ) throws(JobError) -> Audience {
     let given = Self.fields.filter { fields.value($0) != nil }
     guard given.count == 1 else {
@@ -157,7 +161,7 @@ struct JobAudience {
         hint: "use exactly one of " + Self.fields.joined(separator: ", "))
     }
     if let text = try fields.string("segment") { return .segment(try readExpression(text, fields)) }
-    if let recipients = try JobRecipient.all(fields) { return .users(try readUsers(recipients.map(\.user), fields)) }
+    if let recipients { return .users(try readUsers(recipients.map(\.user), fields)) }
     if let id = try fields.string("campaign") {
       return .campaign(try earlier(id, fields))
     }
@@ -201,6 +205,24 @@ struct JobAudience {
   private static func readUsers(_ users: [String], _ fields: JobFields) throws(JobError) -> [String] {
     guard !users.isEmpty || fields.hasErasedEntries("users") else { throw fields.error("users", "is empty") }
     return unique(users)
+  }
+
+  /// Returns the only device of a user. The message contains no token, because messages are logged.
+  private static func readToken(
+    of recipients: [JobRecipient], _ service: any PushService, _ fields: JobFields
+  ) throws(JobError) -> DeviceToken? {
+    guard let index = recipients.firstIndex(where: { $0.token != nil }), let text = recipients[index].token else {
+      return nil
+    }
+    guard recipients.count == 1 else {
+      throw fields.error(
+        "users[\(index)].token", "needs a list of one user, this one has \(recipients.count)",
+        hint: "submit a job for each device")
+    }
+    guard let token = service.token(text) else {
+      throw fields.error("users[0].token", "is not a device token", hint: "a token is \(service.tokenForm)")
+    }
+    return token
   }
 
   /// Returns the tokens, each once, in their order. Messages contain the index instead of the token, because messages

@@ -1,9 +1,12 @@
-/// User in the list of a job: an id, or `{"user":"ada","vars":{"price":12.5}}` with values for this user.
+/// User in the list of a job: an id, or `{"user":"ada","vars":{"price":12.5}}` with values for this user. With `token`,
+/// only this device of the user gets the push.
 public struct JobRecipient: Sendable {
   /// Id of the user.
   public let user: String
   /// Object with the values; `nil` for none.
   let values: JSONValue?
+  /// Text of the token of the only device; `nil` for all devices.
+  let token: String?
 
   /// Maximum number of values of a recipient.
   private static let mostValues = 64
@@ -21,7 +24,7 @@ public struct JobRecipient: Sendable {
     for (index, element) in elements.enumerated() where !element.isErasedEntry {
       switch element.kind {
       case .string, .number:
-        all.append(JobRecipient(user: try fields.user(element, "users[\(index)]"), values: nil))
+        all.append(JobRecipient(user: try fields.user(element, "users[\(index)]"), values: nil, token: nil))
       case .object, .array, .bool, .null:
         all.append(try recipient(element, path: fields.path("users[\(index)]")))
       }
@@ -40,11 +43,11 @@ public struct JobRecipient: Sendable {
       throw JobError(
         field: path, message: "must be a string, or an object with user and vars, not \(value.kindName)")
     }
-    let fields = try JobFields(value, path: path, known: ["user", "vars"], planned: [])
+    let fields = try JobFields(value, path: path, known: ["user", "vars", "token"], planned: [])
     let user = try fields.user(try fields.required("user"), "user")
-    guard let values = fields.value("vars") else { return JobRecipient(user: user, values: nil) }
-    try check(values, fields)
-    return JobRecipient(user: user, values: values)
+    let values = fields.value("vars")
+    if let values { try check(values, fields) }
+    return JobRecipient(user: user, values: values, token: try fields.string("token"))
   }
 
   private static func check(_ values: JSONValue, _ fields: JobFields) throws(JobError) {
@@ -87,6 +90,9 @@ public struct JobRecipient: Sendable {
     }
     let recipient = try recipient(root, path: "")
     guard let values = recipient.values else { throw JobError(field: "vars", message: "is missing") }
+    guard recipient.token == nil else {
+      throw JobError(field: "token", message: "has no effect in a file of values", hint: "add it to the job")
+    }
     return (recipient.user, json(values, in: bytes))
   }
 
@@ -107,9 +113,11 @@ public struct JobRecipient: Sendable {
   /// Returns the values in an audience, by user: objects without white space.
   ///
   /// - Parameter bytes: the text that contains the fields.
-  static func values(_ fields: JobFields, in bytes: [UInt8]) throws(JobError) -> [String: [UInt8]] {
+  static func values(
+    of recipients: [JobRecipient], _ fields: JobFields, in bytes: [UInt8]
+  ) throws(JobError) -> [String: [UInt8]] {
     var all: [String: [UInt8]] = [:]
-    for (index, recipient) in (try Self.all(fields) ?? []).enumerated() {
+    for (index, recipient) in recipients.enumerated() {
       guard let values = recipient.values else { continue }
       let json = json(values, in: bytes)
       guard json.count <= mostBytes else {

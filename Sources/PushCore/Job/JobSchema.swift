@@ -90,13 +90,14 @@ public enum JobSchema {
     return any(one, list(one))
   }()
 
-  private static let recipient = any(
-    user,
-    object(
-      [
-        "user": user,
-        "vars": #"{"type":"object","additionalProperties":{"type":["string","number","boolean","null"]}}"#,
-      ], required: ["user"]))
+  private static let values =
+    #"{"type":"object","additionalProperties":{"type":["string","number","boolean","null"]}}"#
+
+  private static let recipient = any(user, object(["user": user, "vars": values], required: ["user"]))
+
+  /// User of whose devices one gets the push.
+  private static let deviceOfUser = object(
+    ["user": user, "vars": values, "token": someText], required: ["user"])
 
   /// Entry that replaces an erased user or token.
   private static let erased = object(["erased": #"{"const":true}"#], required: ["erased"])
@@ -111,7 +112,8 @@ public enum JobSchema {
 
   private static func audienceMembers(exclude: String) -> KeyValuePairs<String, String> {
     [
-      "segment": text, "users": list(any(recipient, erased)), "campaign": name, "activity": name,
+      "segment": text, "users": any(list(any(recipient, erased)), list(deviceOfUser, most: 1)), "campaign": name,
+      "activity": name,
       "tokens": list(any(someText, erased)),
       "channel": someText, "outcome": outcomes, "opened": flag, "where": text, "sample": share,
       "limit": #"{"type":"integer","minimum":1,"maximum":1000000000}"#,

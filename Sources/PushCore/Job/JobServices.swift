@@ -75,9 +75,14 @@ enum JobServices {
   static func check(_ services: [any PushService], for value: JSONValue, _ fields: JobFields) throws(JobError) {
     guard services.count > 1, case .object(let members) = value.kind else { return }
     let audience = JobFields(members, path: fields.path("audience"))
-    guard let name = ["tokens", "activity", "channel"].first(where: { audience.value($0) != nil }) else { return }
+    let recipient = try JobRecipient.all(audience)?.first
+    let others = ["tokens", "activity", "channel"].first { audience.value($0) != nil }
+    guard let name = recipient?.token == nil ? others : "users[0].token" else { return }
     var fitting = services
     switch name {
+    case "users[0].token":
+      fitting = services.filter { service in recipient?.token.map { service.token($0) != nil } ?? false }
+      if fitting.isEmpty { fitting = services }
     case "tokens": fitting = try owners(services, ofTokensIn: audience)
     case "channel":
       guard let channel = try audience.string("channel") else { break }

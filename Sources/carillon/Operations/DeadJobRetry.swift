@@ -60,13 +60,13 @@ struct DeadJobRetry {
     }
   }
 
-  /// Refuses the job for one target of a user if the user no longer has the device or has opted out, because the text
-  /// of such a job may be personal.
+  /// Refuses the job for one device if its user no longer has the device or has opted out: the campaign would have no
+  /// target. The worker checks the same before it sends the push.
   private func checkTarget(of campaign: Campaign, _ user: String) async throws {
-    guard case .tokens(let tokens) = campaign.recipients.audience else { return }
-    let owners = try await store.registry.owners(of: tokens, store.services.first(of: campaign))
+    guard let token = campaign.recipients.token else { return }
+    let owners = try await store.registry.owners(of: [token], store.services.first(of: campaign))
     let lists = try await store.audiences.lists(of: user).suppression
-    guard owners.allSatisfy({ $0 == user }), !campaign.suppression.contains(where: lists.contains) else {
+    guard owners == [user], !campaign.suppression.contains(where: lists.contains) else {
       throw CommandError(
         .failed, "user \(Excerpt.quoted(user)) has opted out or no longer has the device",
         hint: "drop the job: carillon dead drop KEY")

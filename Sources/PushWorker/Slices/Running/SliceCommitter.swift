@@ -338,8 +338,9 @@ struct SliceCommitter: WorkerPart {
     guard let (chunk, position) = session.targets.underWay.place(of: target.index) else { return }
     guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = session.slice
+    let user = String(decoding: chunk.user(position), as: UTF8.self)
     let job = try CampaignJob.alone(
-      session.context.facts.job, token: session.context.facts.channel.service.text(of: token),
+      session.context.facts.job, token: session.context.facts.channel.service.text(of: token), of: user,
       suffix: "\(slice.partition).\(target.index)",
       payload: payload(
         of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context),
@@ -347,6 +348,6 @@ struct SliceCommitter: WorkerPart {
     try await sharedStore.queue.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find the cause in the workers' logs; `carillon dead retry` sends it as a separate campaign",
-      worker: environment.configuration.name, user: String(decoding: chunk.user(position), as: UTF8.self))
+      worker: environment.configuration.name, user: user)
   }
 }
