@@ -47,6 +47,16 @@ package protocol LongRunningCommand: CarillonCommand {
   static var signals: [Int32] { get }
 }
 
+extension LongRunningCommand {
+  /// Ends the process with an error if it still runs some time after the first signal to stop, see
+  /// ``ProcessSignals/limitStop(to:_:)``.
+  package func limitStop(to seconds: Int, _ message: String, hint: String) {
+    ProcessSignals.limitStop(to: seconds) { [isJSON = global.json] in
+      CommandRunner.end(CommandError(.defect, message, hint: hint), json: isJSON)
+    }
+  }
+}
+
 /// Moves global options from before the command to after it, where ArgumentParser expects them:
 /// `carillon --config FILE campaign list` is `carillon campaign list --config FILE`.
 enum GlobalArguments {

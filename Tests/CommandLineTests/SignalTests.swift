@@ -87,6 +87,32 @@ import Testing
     return handles
   }
 
+  /// The test blocks the loop that the stop of the admin server needs, or the stop itself.
+  @Test(arguments: ["admin", "simulate"])
+  func commandThatHangsIsEnded(name: String) async throws {
+    var world = try await CarillonWorld(engine: "native")
+    try await world.startSimulator()
+    let folder = URL(filePath: try #require(world.environment["CARILLON_CONFIG"])).deletingLastPathComponent().path
+    let command: ChildProcess
+    if name == "admin" {
+      command = try await world.start(
+        ["admin", "--json", "--listen", "127.0.0.1:0"], environment: ["CARILLON_FAULT_BLOCK": "redis"])
+      let url = try await WorkerEndpointTests.url(of: command)
+      try await poll(until: "/livez reports the blocked loop", every: .milliseconds(100)) {
+        try await WorkerEndpointTests.get(url + "/livez", "--max-time", "20").status == 503
+      }
+    } else {
+      command = try await world.start(
+        ["simulate", "--port", "0", "--control-port", "0", "--directory", folder],
+        environment: ["CARILLON_FAULT_BLOCK": "stop"])
+      _ = try #require(await command.line(containing: "listening"))
+    }
+    command.send(signal: SIGTERM)
+    #expect(await command.waitForExit() == .status(70))
+    let log = await command.errorLines.reduce(into: "") { $0 += $1 + "\n" }
+    #expect(log.contains("did not stop within \(name == "admin" ? 20 : 5) s"), "\(log)")
+  }
+
   /// A short command has no handlers, so the signal ends it, as shells expect.
   @Test func shortCommandDiesOfTheSignal() async throws {
     // A Redis that never answers blocks the command.

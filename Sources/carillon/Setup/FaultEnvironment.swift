@@ -55,7 +55,7 @@ enum FaultEnvironment {
   }
 
   #if DEBUG
-    /// A part of a worker that a test blocks, to check that `/livez` reports this.
+    /// A part of a process that a test blocks, to check that `/livez` reports this, or that the process still ends.
     enum Blocked: String, CaseIterable {
       /// The worker's event loop.
       case loop
@@ -63,6 +63,8 @@ enum FaultEnvironment {
       case redis
       /// Swift's executor: all of its threads.
       case executor
+      /// The stop of the simulator.
+      case stop
     }
   #endif
 
@@ -75,7 +77,7 @@ enum FaultEnvironment {
     #endif
   }
 
-  /// `CARILLON_FAULT_BLOCK` (`loop`, `redis`, `executor`): blocks this part permanently. Called after the worker has
+  /// `CARILLON_FAULT_BLOCK` (`loop`, `redis`, `executor`): blocks this part permanently. Called after the command has
   /// started.
   static func block(loop: EventLoop, redis: EventLoop) {
     #if DEBUG
@@ -88,7 +90,16 @@ enum FaultEnvironment {
       case .redis: redis.execute(stop)
       // The number of tasks is twice the number of the executor's threads.
       case .executor: for _ in 0..<2 * ProcessInfo.processInfo.processorCount { Task.detached { stop() } }
+      case .stop: break
       }
+    #endif
+  }
+
+  /// `CARILLON_FAULT_BLOCK=stop`: blocks the thread that stops the process.
+  static func blockStop() {
+    #if DEBUG
+      guard ProcessInfo.processInfo.environment["CARILLON_FAULT_BLOCK"] == Blocked.stop.rawValue else { return }
+      while true { sleep(.max) }
     #endif
   }
 

@@ -18,6 +18,10 @@ struct SimulateCommand: LongRunningCommand {
   /// Maximum wait at the end until a reader has the last line. Standard error has the same limit.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
+  /// Number of seconds after the first signal to stop at which a simulator that hangs is ended. A normal stop takes about
+  /// a second.
+  private static let longestStop = 5
+
   @OptionGroup var global: GlobalOptions
   @Option(name: .customLong("init"), help: "Create a folder for a simulator, and exit.", completion: .directory)
   var initialise: String?
@@ -53,6 +57,9 @@ struct SimulateCommand: LongRunningCommand {
 
   func run() async throws {
     if let initialise { return try create(SimulatorFolder(path: initialise)) }
+    limitStop(
+      to: Self.longestStop, "the simulator did not stop within \(Self.longestStop) s, so the process ends now",
+      hint: "the log may lack its last lines")
     let signals = ProcessSignals(ProcessSignals.stops)
     var configuration = try SimulatorFolder(path: directory ?? "").load()
     configuration.port = ports.apns
@@ -75,6 +82,7 @@ struct SimulateCommand: LongRunningCommand {
     }
     if let timeline { simulator.play(timeline) }
     let failure = await end(of: simulator, signals)
+    FaultEnvironment.blockStop()
     await simulator.stop()
     let counters = await simulator.counters()
     Self.say("stopped", to: output) { json in

@@ -5,7 +5,7 @@ enum SimulateHelp {
     service account, and a carillon.yaml with the apps news (APNs), android (FCM) and \
     shop (both). They name the ports of --port and the other port options; give the \
     same options with --directory. The command prints one JSON object per line: at \
-    the start its address, at the end its counters. SIGTERM or SIGINT ends it.
+    the start its address, at the end its counters. SIGTERM or SIGINT ends it within 5 s.
 
     --log adds a line for every push before the simulator sends the answer. The line has: milliseconds since 1970, \
     connection, stream, device token, apns-id, status (a dash for a missing value). With --log-bodies the line ends \

@@ -55,12 +55,10 @@ struct WorkerCommand: LongRunningCommand {
     let configuration = try global.loadConfiguration()
     let name = self.name ?? Self.ownName
     let deadline = Int(configuration.worker.deadline.components.seconds)
-    ProcessSignals.limitStop(to: deadline + Self.grace) { [isJSON = global.json] in
-      let error = CommandError(
-        .defect, "the worker did not stop within \(Self.grace) s after worker.deadline, so the process ends now",
-        hint: "nothing is lost: another worker takes over; unanswered pushes are in doubt")
-      CommandRunner.end(error, json: isJSON)
-    }
+    limitStop(
+      to: deadline + Self.grace,
+      "the worker did not stop within \(Self.grace) s after worker.deadline, so the process ends now",
+      hint: "nothing is lost: another worker takes over; unanswered pushes are in doubt")
     let signals = ProcessSignals(ProcessSignals.stops)
     let notifier = ServiceNotifier(ProcessInfo.processInfo.environment)
     let stopper = Task {
