@@ -27,7 +27,7 @@ extension Audiences {
         .invalid, "the audience refers to campaign \(id), which is recurring and has no recipients of its own",
         hint: "refer to one of its runs, see `carillon campaign list`")
     }
-    switch try? record.campaign(job, record.apps(in: services)).recipients.audience {
+    switch try? await record.read(job, record.apps(in: services)).recipients.audience {
     case .tokens?, .channel?:
       return StoreError(
         .invalid, "the audience refers to campaign \(id), which had no audience of users",

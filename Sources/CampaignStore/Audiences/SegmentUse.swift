@@ -116,7 +116,7 @@ extension Audiences {
       let states = try await run(pipeline).map { $0.string.flatMap(CampaignState.init(rawValue:)) }
       for (id, state) in zip(ids, states) where state.map({ !$0.isFinal }) ?? false {
         guard let (record, job) = try await store.campaigns.findWithJob(id),
-          let campaign = try? record.campaign(job, record.apps(in: services))
+          let campaign = try? await record.read(job, record.apps(in: services))
         else { continue }
         if campaign.uses(segment) { found.insert(campaign.whole) }
       }

@@ -26,7 +26,7 @@ extension Campaigns {
   /// - Parameter dueAt: the time at which the check became due, as in ``Chores``.
   public func checkGate(of id: String, dueAt: Int) async throws -> GateFinding {
     guard let (record, job) = try await findWithJob(id), let place = record.staging.current, !record.state.isFinal,
-      let campaign = try? record.campaign(job, record.apps(in: services)),
+      let campaign = try? await record.read(job, record.apps(in: services)),
       let gate = StageGate(behind: place, of: campaign), let stages = campaign.delivery.stages
     else {
       try await deferGate(of: id, dueAt: dueAt, until: nil)
@@ -119,14 +119,19 @@ extension Campaigns {
     behind place: Int, of campaign: Campaign, _ job: [UInt8], start: Int, winner: Int?, isAgain: Bool = false
   ) async throws -> Bool {
     let apps = JobApps.any(campaign.legs.compactMap { services[$0.service] })
-    var parts: [Campaign] = []
-    for part in campaign.parts(ofStage: place + 1) {
-      do {
-        let id = CampaignID(whole: campaign.id, part: part)
-        parts.append(try CampaignJob.part(id, of: job, apps, start: start / 1000, variant: winner))
-      } catch {
-        throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
+    let ids = campaign.parts(ofStage: place + 1).map { CampaignID(whole: campaign.id, part: $0) }
+    let read = await LargeJobThread.read(job.count) {
+      Result { () throws(JobError) in
+        var parts: [Campaign] = []
+        for id in ids { parts.append(try CampaignJob.part(id, of: job, apps, start: start / 1000, variant: winner)) }
+        return parts
       }
+    }
+    let parts: [Campaign]
+    do {
+      parts = try read.get()
+    } catch {
+      throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }
     let partitions = store.queue.listedPartitions(of: campaign)
     let hasGate = place + 1 < campaign.delivery.stages?.all.count ?? 0
@@ -176,7 +181,8 @@ extension Campaigns {
     let begun = try await run(pipeline)[0].integer ?? 0
     let whole: Campaign
     do {
-      whole = try CampaignJob.parse(job, .any(part.legs.compactMap { services[$0.service] }), as: part.whole)
+      let apps = JobApps.any(part.legs.compactMap { services[$0.service] })
+      whole = try await CampaignJob.read(job, apps, as: part.whole)
     } catch {
       throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }

@@ -154,7 +154,7 @@ extension Campaigns {
   ) async throws -> (decision: VariantDecision, state: CampaignState) {
     let id = CampaignID(id).whole
     guard let (record, job) = try await findWithJob(id) else { throw noSuchCampaign(id) }
-    let campaign = try? record.campaign(job, record.apps(in: services))
+    let campaign = try? await record.read(job, record.apps(in: services))
     guard let variants = campaign?.message.variants, let stages = campaign?.delivery.stages, stages.winnerPlace != nil
     else {
       throw StoreError(

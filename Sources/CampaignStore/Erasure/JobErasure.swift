@@ -9,10 +9,18 @@ extension Erasure {
   private static let erasedEventPage = 1000
 
   /// Returns a function that compares a text with the tokens, in every form that their services read.
-  func tokenTest(_ tokens: [Registry.OwnedToken]) -> (String) -> Bool {
-    { text in
-      tokens.contains { token in self.services[token.service]?.token(text)?.bytes == token.bytes }
+  func tokenTest(_ tokens: [Registry.OwnedToken]) -> @Sendable (String) -> Bool {
+    { [services] text in
+      tokens.contains { token in services[token.service]?.token(text)?.bytes == token.bytes }
     }
+  }
+
+  /// Returns the job without a user; `nil` if it does not name the user, or can't be read.
+  private func erasing(
+    _ user: String, _ tokens: [Registry.OwnedToken], from job: [UInt8]
+  ) async -> ErasedJob? {
+    let isToken = tokenTest(tokens)
+    return await LargeJobThread.read(job.count) { try? CampaignJob.erasing(user, from: job, isToken: isToken) }
   }
 
   /// Erases a user from the job of a campaign. The stored digest of the job does not change.
@@ -24,7 +32,7 @@ extension Erasure {
       var pipeline = RedisPipeline()
       pipeline.script(StoreScripts.listing, keys: [keys.campaign(id)]) { _ in }
       guard let job = try await run(pipeline)[0].bytes.map(Array.init),
-        let erased = try? CampaignJob.erasing(user, from: job, isToken: tokenTest(tokens))
+        let erased = await erasing(user, tokens, from: job)
       else { return false }
       pipeline = RedisPipeline(reserving: job.count + erased.job.count + 256)
       pipeline.script(StoreScripts.replaceJob, keys: [keys.campaign(id)]) {
@@ -40,10 +48,12 @@ extension Erasure {
   func waitingJobs(naming user: String, _ tokens: [Registry.OwnedToken]) async throws -> Set<String> {
     let (isToken, mayName) = (tokenTest(tokens), mentionTest(user, tokens))
     return try await store.queue.waitingIDs { job in
-      do {
-        return try CampaignJob.erasing(user, from: job, isToken: isToken) != nil
-      } catch {
-        return mayName(job)
+      await LargeJobThread.read(job.count) {
+        do {
+          return try CampaignJob.erasing(user, from: job, isToken: isToken) != nil
+        } catch {
+          return mayName(job)
+        }
       }
     }
   }
@@ -60,7 +70,7 @@ extension Erasure {
     for index in stride(from: 0, to: pairs.count - 1, by: 2) {
       guard let user = pairs[index].string, let pending = pairs[index + 1].string.flatMap(PendingErasure.init),
         pending.jobs.contains(id),
-        let erased = try? CampaignJob.erasing(user, from: job, isToken: tokenTest(pending.tokens))
+        let erased = await erasing(user, pending.tokens, from: job)
       else { continue }
       job = erased.job
     }

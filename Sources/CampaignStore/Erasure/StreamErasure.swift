@@ -62,13 +62,13 @@ extension Erasure {
   }
 
   /// The decision about an entry of a stream.
-  private enum Fate {
+  private enum Fate: Sendable {
     case keep, remove
     case replace([String: [UInt8]])
   }
 
   private func remove(
-    from stream: String, replacing script: RedisScript? = nil, _ fate: ([String: [UInt8]]) -> Fate
+    from stream: String, replacing script: RedisScript? = nil, _ fate: @escaping @Sendable ([String: [UInt8]]) -> Fate
   ) async throws {
     var start = "-"
     while true {
@@ -77,13 +77,12 @@ extension Erasure {
       let page = try await run(pipeline)[0]
       guard let last = page.last?[0].string else { return }
       pipeline.removeAll()
-      for entry in page {
+      let entries = page.map(Self.fields)
+      let size = entries.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } }
+      let fates = await LargeJobThread.read(size) { entries.map(fate) }
+      for (entry, fate) in zip(page, fates) {
         guard let key = entry[0].string else { continue }
-        var fields: [String: [UInt8]] = [:]
-        for index in stride(from: 0, to: entry[1].count - 1, by: 2) {
-          fields[entry[1][index].string ?? ""] = entry[1][index + 1].bytes.map { Array($0) }
-        }
-        switch fate(fields) {
+        switch fate {
         case .keep: break
         case .remove: pipeline.append("XDEL", stream, key)
         case .replace(var fields):

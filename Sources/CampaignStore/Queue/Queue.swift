@@ -141,10 +141,10 @@ public struct Queue: StoreRoom {
   }
 
   /// Returns the ids of jobs that pass a test, among those that wait and those that a worker is taking in.
-  func waitingIDs(where passes: ([UInt8]) -> Bool) async throws -> Set<String> {
+  func waitingIDs(where passes: ([UInt8]) async -> Bool) async throws -> Set<String> {
     var found: Set<String> = []
-    let note: (Waiting) -> Void = { waiting in
-      guard let id = waiting.queued?.outline.id, passes(waiting.job) else { return }
+    func note(_ waiting: Waiting) async {
+      guard let id = waiting.queued?.outline.id, await passes(waiting.job) else { return }
       found.insert(id)
     }
     try await forEachWaiting(in: keys.campaigns, worker: nil, note)
@@ -181,7 +181,7 @@ public struct Queue: StoreRoom {
   /// Calls `body` for the jobs of a list, newest first. Jobs are added at the newest end of the list and removed at its
   /// oldest end. So a job that stays is never skipped. A job may be visited twice, the second time closer to its turn.
   private func forEachWaiting(
-    in list: String, worker: String?, from start: Int = 0, _ body: (Waiting) -> Void
+    in list: String, worker: String?, from start: Int = 0, _ body: (Waiting) async -> Void
   ) async throws {
     var first = start
     while true {
@@ -198,7 +198,7 @@ public struct Queue: StoreRoom {
         let place: QueuedJob.Place =
           worker.map { .intake(worker: $0) } ?? .queue(position: length - (first + index - 1), length: length)
         let outline = RunRequest.id(job).map { JobOutline(id: $0) } ?? JobOutline(job)
-        body(Waiting(job: job, queued: outline.map { QueuedJob(outline: $0, place: place, list: list) }))
+        await body(Waiting(job: job, queued: outline.map { QueuedJob(outline: $0, place: place, list: list) }))
       }
       first += page.count - 1
     }

@@ -68,7 +68,7 @@ extension Results {
     var campaigns: [String: Campaign] = [:]
     for id in withParts {
       guard let (record, job) = try await store.campaigns.findWithJob(id) else { continue }
-      campaigns[id] = try? record.campaign(job, record.apps(in: services))
+      campaigns[id] = try? await record.read(job, record.apps(in: services))
     }
     return receipts.flatMap { receipt in
       var receipt = receipt
@@ -141,11 +141,17 @@ extension Results {
     guard !ids.isEmpty else { return [:] }
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HGET", keys.campaign(CampaignID(id).whole), "job") }
-    return Dictionary(
-      zip(ids, try await run(pipeline)).compactMap { id, job in
-        CampaignJob.variants(of: job.bytes.map(Array.init) ?? [], campaign: CampaignID(id).whole).map { (id, $0) }
+    // The parts of a campaign share its job.
+    var (read, variants): ([String: CampaignVariants?], [String: CampaignVariants]) = ([:], [:])
+    for (id, reply) in zip(ids, try await run(pipeline)) {
+      let whole = CampaignID(id).whole
+      if read[whole] == nil {
+        let job = reply.bytes.map(Array.init) ?? []
+        read[whole] = .some(await LargeJobThread.read(job.count) { CampaignJob.variants(of: job, campaign: whole) })
       }
-    ) { $1 }
+      variants[id] = read[whole] ?? nil
+    }
+    return variants
   }
 
   /// Returns the place of the winning variant for each part whose users all get it.

@@ -43,7 +43,7 @@ extension Slices {
   /// - Returns: false if the campaign no longer exists.
   private func begin(_ id: String) async throws -> Bool {
     guard let (record, job) = try await store.campaigns.findWithJob(id) else { return false }
-    let campaign = try record.campaign(job, record.apps(in: services))
+    let campaign = try await record.read(job, record.apps(in: services))
     return try await store.audiences.narrow(campaign) != nil
   }
 

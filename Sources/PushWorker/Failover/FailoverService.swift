@@ -285,7 +285,8 @@ final class FailoverService: WorkerPart {
           // Other workers may hold slices in any partition, so the campaign keeps a slice in each of them.
           let campaign =
             whole == id
-            ? context.campaign : try CampaignJob.parse(context.facts.job, environment.configuration.jobApps, as: whole)
+            ? context.campaign
+            : try await CampaignJob.read(context.facts.job, environment.configuration.jobApps, as: whole)
           _ = try await sharedStore.queue.activate(
             campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
         }

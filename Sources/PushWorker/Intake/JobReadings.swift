@@ -1,5 +1,4 @@
 import CampaignStore
-import EventLoop
 import PushCore
 
 /// The jobs that a worker is reading to build the contexts of their campaigns. Slices of one campaign share one
@@ -22,10 +21,6 @@ struct JobReadings {
 
   /// Maximum number of results that wait to be taken. Each is a parsed job, which may have some megabytes.
   private static let most = 16
-
-  /// Thread that reads large jobs, one at a time. Reading a large job takes a fraction of a second and would block one
-  /// of the few threads of Swift's executor, which has one thread per core.
-  private static let thread = ComputeThread(priority: .low)
 
   private var underWay: [Key: (task: Task<Reading, Never>, isLarge: Bool)] = [:]
   private var done: [Key: Reading] = [:]
@@ -77,9 +72,6 @@ struct JobReadings {
         return (campaign, legs)
       }
     }
-    guard LargeJobs.isLarge(job) else { return parse() }
-    return await withCheckedContinuation { continuation in
-      thread.async { continuation.resume(returning: parse()) }
-    }
+    return await LargeJobThread.read(job.count, parse)
   }
 }

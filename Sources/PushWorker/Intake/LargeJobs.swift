@@ -1,8 +1,8 @@
+import CampaignStore
+
 /// The large jobs that a worker holds, in the order of their arrival. They are taken in one after the other, at the
 /// same time as small jobs. Pure.
 struct LargeJobs {
-  /// Minimum size of a large job, in bytes. A smaller job is checked within a millisecond.
-  private static let size = 16_384
   /// Maximum number of large jobs that a worker holds, so that small jobs behind them in the queue need not wait. Each
   /// has at most 1 MiB (`CampaignJob.maximumSize`).
   private static let most = 16
@@ -14,7 +14,7 @@ struct LargeJobs {
   /// The next job.
   var first: [UInt8]? { entries.first }
 
-  static func isLarge(_ entry: [UInt8]) -> Bool { entry.count >= size }
+  static func isLarge(_ entry: [UInt8]) -> Bool { entry.count >= LargeJobThread.size }
 
   mutating func add(_ entry: [UInt8]) { entries.append(entry) }
 

@@ -339,12 +339,16 @@ struct SliceCommitter: WorkerPart {
     guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = session.slice
     let user = String(decoding: chunk.user(position), as: UTF8.self)
-    let job = try CampaignJob.alone(
-      session.context.facts.job, token: session.context.facts.channel.service.text(of: token), of: user,
-      suffix: "\(slice.partition).\(target.index)",
-      payload: payload(
-        of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context),
-      for: session.context.facts.channel.service)
+    let (whole, service) = (session.context.facts.job, session.context.facts.channel.service)
+    let payload = payload(
+      of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context)
+    let job = try await LargeJobThread.read(whole.count) {
+      Result { () throws(JSONSyntaxError) in
+        try CampaignJob.alone(
+          whole, token: service.text(of: token), of: user, suffix: "\(slice.partition).\(target.index)",
+          payload: payload, for: service)
+      }
+    }.get()
     try await sharedStore.queue.deadLetter(
       job, reason: "target \(target.index) of slice \(slice) killed every worker that sent it",
       hint: "find the cause in the workers' logs; `carillon dead retry` sends it as a separate campaign",
