@@ -6,7 +6,8 @@ import Synchronization
 /// wait for a check.
 ///
 /// Swift can't stop running code from outside. A check that exceeds the limit therefore continues on its thread, and
-/// the next check gets a new thread.
+/// the next check gets a new thread. Only the end of the process ends an endless check, so the process reports when
+/// there are too many (``OverdueChecks``).
 ///
 /// The limit counts processor time, not elapsed time, because a busy machine delays checks of any job.
 final class JobChecker: Sendable {
@@ -20,16 +21,11 @@ final class JobChecker: Sendable {
 
   private struct State {
     var thread: ComputeThread
-    /// Number of checks that still run after their callers stopped waiting.
-    var abandoned = 0
     var isStopped = false
     /// Ends the wait for the present check with ``Stopped``.
     var interrupt: (@Sendable () -> Void)?
   }
 
-  /// Maximum number of checks that continue after their limit, because each keeps a core busy. Further checks wait
-  /// until one of them ends.
-  private static let mostAbandoned = 2
   /// Minimum time in ns between two measurements of a check near its limit.
   private static let shortestWait: UInt64 = 50_000_000
 
@@ -76,7 +72,7 @@ final class JobChecker: Sendable {
         if let continuation = waiting.take() {
           continuation.resume(with: result)
         } else {
-          self.state.withLock { $0.abandoned -= 1 }
+          OverdueChecks.remove()
         }
       }
     }
@@ -103,9 +99,9 @@ final class JobChecker: Sendable {
   }
 
   private func abandon(_ thread: ComputeThread) {
+    OverdueChecks.add()
     state.withLock {
-      $0.abandoned += 1
-      guard $0.thread === thread, $0.abandoned <= Self.mostAbandoned else { return }
+      guard $0.thread === thread else { return }
       $0.thread = ComputeThread(priority: priority)
     }
   }

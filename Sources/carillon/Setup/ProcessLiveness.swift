@@ -1,5 +1,6 @@
 import Admin
 import EventLoop
+import PushWorker
 
 extension Liveness.Part {
   /// Limit of a turn of an event loop or of Swift's executor. A turn takes milliseconds; on an overloaded machine, it
@@ -18,4 +19,11 @@ extension Liveness.Part {
   static func redisCall(of watch: WorkerWatch) -> Liveness.Part {
     Liveness.Part("a call to Redis", within: redisCallLimit) { watch.waitsForRedisSince }
   }
+
+  /// Limit of the time with too many checks of jobs that exceed their own limit. A check that is only slow has ended by
+  /// then, and only a restart of the process ends an endless one.
+  static let overdueChecksLimit = Duration.seconds(60)
+
+  /// The check of whether too many jobs keep cores busy.
+  static let jobChecks = Liveness.Part("checks of jobs", within: overdueChecksLimit) { OverdueChecks.since }
 }

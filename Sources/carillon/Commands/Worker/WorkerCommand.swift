@@ -77,7 +77,7 @@ struct WorkerCommand: LongRunningCommand {
     let loops = WorkerLoops()
     let liveness = Liveness([
       .executor(within: Liveness.Part.turnLimit), .turns("the worker's event loop", of: loops.worker),
-      .turns("the Redis driver's event loop", of: loops.intake), .redisCall(of: watch),
+      .turns("the Redis driver's event loop", of: loops.intake), .redisCall(of: watch), .jobChecks,
     ])
     let identity = WorkerIdentity(
       name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue)

@@ -187,6 +187,28 @@ struct JobIntakeRunTests {
     #expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
   }
 
+  /// Endless checks keep their threads, and the jobs after them get new ones.
+  @Test func severalEndlessChecksDoNotStopTheIntake() async throws {
+    let rig = try await rig()
+    let end = DispatchSemaphore(value: 0)
+    defer { for _ in 0..<5 { end.signal() } }
+    var configuration = WorkerConfiguration(name: "w", drains: true, apps: ["news": rig.channel])
+    configuration.jobCheckLimit = .milliseconds(200)
+    configuration.faults.checksJob = { job in
+      guard String(decoding: job, as: UTF8.self).contains(#""id":"slow"#) else { return }
+      while end.wait(timeout: .now()) == .timedOut {}
+    }
+    let worker = PushWorker(
+      configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
+      observer: { _ in })
+    for number in 0..<5 { try await rig.push(raw: Self.job("slow\(number)", #""audience":{"users":["u1"]}"#)) }
+    try await rig.push(raw: Self.good)
+    try await worker.run()
+    #expect(try await rig.store.campaigns.find("good")?.state == .completed)
+    #expect(try await dead(rig).count == 5)
+    #expect(OverdueChecks.since != nil)
+  }
+
   /// The reading of campaigns' large jobs does not use the places for prepared slices.
   @Test func largeJobsOfRunningCampaignsDelayNoOther() async throws {
     let rig = try await rig(partitions: 1)
