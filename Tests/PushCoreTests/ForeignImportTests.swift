@@ -101,6 +101,25 @@ struct ForeignImportTests {
     #expect(imported.foreign.columns.first { $0.name == "tags" }?.unusable == 2)
   }
 
+  /// A spreadsheet or a data frame has made numbers of the ids.
+  @Test func numberWithAFractionIsNoUser() throws {
+    let imported = try Imported(
+      """
+      id,identifier,device_type,external_user_id,amount_spent
+      6a1f,\(ada),0,4711.0,0.0
+      6a2f,\(ada),0,4.7E+12,0.0
+      6a3f,\(ada),0,"4711.0",0.0
+      6a4f,\(ben),0,4711,0.0
+
+      """, .onesignal, .csv)
+    #expect(imported.devices == ["4711.0 a1 alert -", "4711 b2 alert -"])
+    #expect(
+      imported.errors.map { $0.prefix(45) } == [
+        "2: external_user_id: '4711.0' is a number wit", "3: external_user_id: '4.7E+12' is a number th",
+      ])
+    #expect(imported.errors.first?.contains("write 4711, or put the id in quotes") == true)
+  }
+
   @Test func headerWithoutTokensIsRefused() throws {
     let error = #expect(throws: DeviceRowReader.FileError.self) {
       try Imported("external_user_id,language\nada,en\n", .onesignal, .csv)

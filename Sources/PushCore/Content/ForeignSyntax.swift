@@ -3,18 +3,30 @@ enum ForeignSyntax {
   /// First characters of a Mustache or Handlebars tag that is not a variable. Source: mustache(5).
   private static let sigils: Set<Character> = ["#", "/", "^", ">", "!", "&"]
 
-  /// Filters of Liquid, Jinja and Twig that take an argument: `default: "y"`, `default("y")`.
-  /// Source: the references of Liquid ("Filters") and Jinja ("Builtin Filters").
+  /// Filters of Liquid, Jinja, Twig and Django that take an argument: `default: "y"`, `default("y")`.
+  /// Source: the references of Liquid ("Filters"), Jinja ("Builtin Filters"), Twig ("Filters") and Django ("Built-in
+  /// filter reference"). The following lists have the same source.
   private static let filtersWithArgument: Set<String> = [
-    "default", "date", "truncate", "truncatewords", "append", "prepend", "replace", "remove", "plus", "minus", "times",
-    "divided_by", "round", "join", "split", "slice",
+    "default", "date", "truncate", "truncatewords", "truncatechars", "append", "prepend", "replace", "replace_first",
+    "remove", "remove_first", "plus", "minus", "times", "divided_by", "modulo", "at_least", "at_most", "round", "join",
+    "split", "slice", "format", "center", "wordwrap",
   ]
 
-  /// Filters whose names are not words of a language. If the text after the bar equals one of these names, it is
-  /// therefore a filter and not a fallback.
+  /// Filters whose names are not words of a language. Such a name after the bar is therefore a filter and not a
+  /// fallback.
   private static let filters: Set<String> = [
-    "upcase", "downcase", "titlecase", "url_encode", "url_decode", "strip_html", "escape_once", "newline_to_br",
-    "strip_newlines", "base64_encode",
+    "upcase", "downcase", "titlecase", "swapcase", "capfirst", "lstrip", "rstrip", "url_encode", "url_decode",
+    "urlencode", "urlize", "strip_html", "striptags", "escape_once", "escapejs", "forceescape", "newline_to_br",
+    "nl2br", "linebreaks", "strip_newlines", "slugify", "base64_encode", "base64_decode", "json_encode", "tojson",
+    "wordcount", "sort_natural", "intcomma", "floatformat",
+  ]
+
+  /// Filters whose names are also words. Such a name is a filter if it has blanks around it, as other tools write it. As
+  /// a fallback, it would be shown with these blanks.
+  private static let filterWords: Set<String> = [
+    "upper", "lower", "capitalize", "title", "trim", "strip", "escape", "safe", "raw", "first", "last", "length",
+    "size",
+    "reverse", "sort", "unique", "round", "floor", "ceil", "abs", "int", "float", "string", "date",
   ]
 
   /// Returns the error for a placeholder of another tool; `nil` for one of Carillon's.
@@ -47,7 +59,7 @@ enum ForeignSyntax {
 
   /// Returns the filter that a part of a placeholder names; `nil` for a plain text.
   private static func filter(_ part: ArraySlice<UInt8>) -> String? {
-    let isSpaced = part.first == UInt8(ascii: " ")
+    let isSpaced = part.first == UInt8(ascii: " ") && part.last == UInt8(ascii: " ")
     let text = part.drop { $0 == UInt8(ascii: " ") }
     let word = text.prefix { byte in
       byte == UInt8(ascii: "_") || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
@@ -57,6 +69,7 @@ enum ForeignSyntax {
     let rest = text[word.endIndex...].drop { $0 == UInt8(ascii: " ") }
     let hasArgument = rest.first == UInt8(ascii: ":") || rest.first == UInt8(ascii: "(")
     if hasArgument { return filtersWithArgument.contains(name) ? name : nil }
-    return isSpaced && rest.isEmpty && filters.contains(name) ? name : nil
+    guard rest.isEmpty else { return nil }
+    return filters.contains(name) || isSpaced && filterWords.contains(name) ? name : nil
   }
 }

@@ -181,7 +181,8 @@ public struct DeviceRowReader: Sendable {
   ) -> [Result<DeviceRow, RowError>] {
     do throws(DeviceRowDraft.Problem) {
       let members = try format == .csv ? foreignFields() : NDJSONLine.members(Array(pending[content]))
-      return try ForeignRecord.rows(members, of: system, vocabulary, &foreign).map { row in
+      let problems = format == .csv ? foreignIDProblems() : [:]
+      return try ForeignRecord.rows(members, idProblems: problems, of: system, vocabulary, &foreign).map { row in
         row.mapError { RowError(line: line, message: $0.description) }
       }
     } catch {
@@ -199,6 +200,19 @@ public struct DeviceRowReader: Sendable {
       members.append((name, JSONValue(kind: .string(try text(index)), range: 0..<0)))
     }
     return members
+  }
+
+  /// Returns why fields of a record of another system can't be ids, by the names of the columns. As in Carillon's own
+  /// files, a text in quotes is always an id.
+  private func foreignIDProblems() -> [String: String] {
+    var problems: [String: String] = [:]
+    for (index, column) in (header ?? []).enumerated() where index < fields.count {
+      guard case .foreign(let name) = column, system?.mapping.hasUsers(in: name) == true,
+        !fields.isQuoted(index, in: pending), let text = fields.text(index, in: pending)
+      else { continue }
+      problems[name] = ForeignRow.problem(ofNumber: Identifier.trimmed(text))
+    }
+    return problems
   }
 
   /// Drops the line on which an invalid record began. Good rows may follow it.

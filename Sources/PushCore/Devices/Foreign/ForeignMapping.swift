@@ -28,6 +28,9 @@ struct ForeignMapping: Sendable {
     }
   }
 
+  /// Returns whether a column contains ids of users.
+  func hasUsers(in path: String) -> Bool { if case .column(.user, _)? = meaning(of: path) { true } else { false } }
+
   /// Columns that may contain tokens.
   var tokenColumns: [String] { meanings.keys.filter(isToken).sorted() }
 

@@ -16,6 +16,8 @@ struct ForeignRecord {
 
   private let system: ForeignSystem
   private let vocabulary: DeviceVocabulary
+  /// Reasons why values can't be ids, by the names of the members.
+  private let idProblems: [String: String]
   private var shared = Facts()
   private var lists: [(mapping: ForeignMapping, path: String, elements: [JSONValue])] = []
 
@@ -24,22 +26,24 @@ struct ForeignRecord {
   /// Maximum nesting. No system writes such deep records.
   static let maximumNesting = 32
 
-  private init(_ system: ForeignSystem, _ vocabulary: DeviceVocabulary) {
+  private init(_ system: ForeignSystem, _ vocabulary: DeviceVocabulary, _ idProblems: [String: String] = [:]) {
     self.system = system
     self.vocabulary = vocabulary
+    self.idProblems = idProblems
   }
 
   /// Returns the rows of the devices in a record.
   ///
   /// - Parameters:
   ///   - members: the members of the record's object, or the fields of a CSV record as texts with their names.
+  ///   - idProblems: the reasons why values can't be ids, by the names of the members.
   ///   - seen: collects every column and every device that is left out.
   /// - Returns: a row or its error for each device that is imported.
   static func rows(
-    _ members: [(name: String, value: JSONValue)], of system: ForeignSystem, _ vocabulary: DeviceVocabulary,
-    _ seen: inout ForeignColumns
+    _ members: [(name: String, value: JSONValue)], idProblems: [String: String], of system: ForeignSystem,
+    _ vocabulary: DeviceVocabulary, _ seen: inout ForeignColumns
   ) throws(DeviceRowDraft.Problem) -> [Result<DeviceRow, DeviceRowDraft.Problem>] {
-    var record = ForeignRecord(system, vocabulary)
+    var record = ForeignRecord(system, vocabulary, idProblems)
     var shared = Facts()
     try record.read(members, of: system.mapping, below: "", into: &shared, &seen)
     if let reason = shared.reason {
@@ -121,6 +125,7 @@ struct ForeignRecord {
     switch meaning {
     case .nothing: break
     case .column(let column, let form):
+      if column == .user, let problem = idProblems[shown] { throw .init(description: "\(shown): \(problem)") }
       if let text = form.text(column == .user ? try Self.id(value, shown) : value), facts.columns[column] == nil {
         facts.columns[column] = (text, shown)
       }
