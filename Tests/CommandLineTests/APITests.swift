@@ -75,6 +75,12 @@ struct APITests {
     #expect(try await api.ask("POST", "/api/v1/segments/%20vip/add", #"{"users":["ada "]}"#).status == 200)
     #expect(try await api.world.succeed("segment", "export", "vip") == "ada\n")
     #expect(try await api.ask("POST", "/api/v1/segments/vip%20/remove", #"{"users":[" ada"]}"#).status == 200)
+    // A segment that is a rule has no users of its own.
+    _ = try await api.world.succeed("segment", "define", "everybody", "*")
+    for verb in ["add", "remove"] {
+      let refused = try await api.ask("POST", "/api/v1/segments/everybody/\(verb)", #"{"users":["ada"]}"#)
+      #expect(refused.status == 422 && refused.text.contains("is defined as"), "\(verb): \(refused)")
+    }
     let job = CarillonWorld.job(
       "w", audience: #"{"users":["stranger"]}"#, content: #""apns":{"payload":{"aps":{"alert":"{{plan}}"}}}"#)
     let preview = try await api.ask("POST", "/api/v1/campaigns/preview?user=%20ada", job)

@@ -52,7 +52,7 @@ extension API {
         let isDuplicate = try await submission.submit(to: store, by: call.holder?.name)
         let id = submission.campaign.id
         if !isDuplicate {
-          await AuditTrail(store).note(Self.actor(call), "campaign.submit", id, detail: submission.campaign.app)
+          await AuditTrail(store).note(submitted: submission.campaign, by: Self.actor(call))
         }
         let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
         var response = HTTPResponse.json(

@@ -77,7 +77,7 @@ extension API {
         }
       }
       await AuditTrail(store).note(
-        Self.actor(call), "quarantine.\(verb)", campaign ?? app ?? (isAll ? "all" : ""), detail: "\(count) devices")
+        quarantine: verb, app: app, campaign: campaign, isAll: isAll, count, by: Self.actor(call))
       return .object { $0.member("devices", count) }
     }
   }
@@ -133,7 +133,7 @@ extension API {
   ) async throws -> HTTPResponse {
     let (key, store) = (call.parameter("key"), try await stores.reading())
     try await body(store, key)
-    await AuditTrail(store).note(Self.actor(call), "dead.\(verb)", key)
+    await AuditTrail(store).note(dead: [key], verb, by: Self.actor(call))
     return .object { $0.member("key", key) }
   }
 
@@ -165,9 +165,7 @@ extension API {
           failed.append((key, error))
         }
       }
-      if !done.isEmpty {
-        await AuditTrail(store).note(Self.actor(call), "dead.\(verb)", done[0], detail: "\(done.count) jobs")
-      }
+      await AuditTrail(store).note(dead: done, verb, by: Self.actor(call))
       return .object { json in
         json.array("done", done) { $0.value($1) }
         json.objects("failed", failed) { json, failure in

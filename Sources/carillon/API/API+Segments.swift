@@ -62,8 +62,7 @@ extension API {
       ) { call in
         let (name, users) = (try SegmentName.read(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
-        try await store.audiences.add(users, to: name)
-        await AuditTrail(store).note(Self.actor(call), "segment.add", name, detail: "\(users.count) users")
+        _ = try await UserListChange(store: store, actor: Self.actor(call)).add(users, to: name)
         return .object { json in
           json.member("segment", name)
           json.member("users", users.count)
@@ -77,13 +76,7 @@ extension API {
       ) { call in
         let (name, users) = (Identifier.trimmed(call.parameter("name")), try await users(call))
         let store = try await stores.changing()
-        let names = try await store.audiences.segmentNames()
-        guard names.contains(name) else {
-          throw CommandError(
-            .notFound, "there is no segment \(Excerpt.quoted(name))", hint: Nearest.hint(name, among: names))
-        }
-        let removed = try await store.audiences.remove(users, from: name)
-        await AuditTrail(store).note(Self.actor(call), "segment.remove", name, detail: "\(removed) users")
+        let removed = try await UserListChange(store: store, actor: Self.actor(call)).remove(users, from: name)
         return .object { json in
           json.member("segment", name)
           json.member("users", removed)

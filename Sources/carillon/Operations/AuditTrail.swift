@@ -34,6 +34,32 @@ struct AuditTrail {
     }
   }
 
+  /// Records a submitted campaign. A Redis user with the role of a producer has no right to write the audit log, so its
+  /// submissions are not recorded.
+  func note(submitted campaign: Campaign, by actor: Actor) async {
+    // Without this check, Redis would list each refused command in ACL LOG.
+    if let missing = try? await store.fleet.missingRights(of: .admin), !missing.isEmpty { return }
+    await note(actor, "campaign.submit", campaign.id, detail: campaign.app)
+  }
+
+  /// Records a change of entries of the dead list.
+  ///
+  /// - Parameter verb: `retry` or `drop`.
+  func note(dead keys: [String], _ verb: String, by actor: Actor) async {
+    guard let first = keys.first else { return }
+    await note(actor, "dead.\(verb)", first, detail: keys.count == 1 ? "" : "\(keys.count) jobs")
+  }
+
+  /// Records a change of devices in quarantine.
+  ///
+  /// - Parameter verb: `release` or `purge`.
+  func note(
+    quarantine verb: String, app: String?, campaign: String?, isAll: Bool, _ devices: Int, by actor: Actor
+  ) async {
+    await note(
+      actor, "quarantine.\(verb)", campaign ?? app ?? (isAll ? "all" : ""), detail: "\(devices) devices")
+  }
+
   /// Records the erasure of a user, with the number of erased devices but without the user's id.
   func note(erased: ErasureSummary, by actor: Actor) async {
     await note(

@@ -60,6 +60,7 @@ extension CampaignCommand {
         creating: true)
       try await submission.addWarnings(from: store)
       let isDuplicate = try await submission.submit(to: store, by: submission.campaign.submittedBy)
+      if !isDuplicate { await AuditTrail(store).note(submitted: submission.campaign, by: .commandLine) }
       if let replicas { try await awaitReplicas(replicas, of: submission.campaign.id, store) }
       let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
       if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate, more: more)) }

@@ -27,7 +27,7 @@ extension DeadCommand {
           yes, for: "this drops \(keys.count == 1 ? "1 job" : "\(keys.count.grouped) jobs") for good",
           refusal: "nothing was dropped")
       }
-      try await DeadCommand.forEach(keys, verb: "dropped", json: global.json) { key in
+      try await DeadCommand.forEach(keys, in: store, verb: ("drop", "dropped"), json: global.json) { key in
         try await store.queue.dropDeadJob(key)
         return "dropped"
       }
@@ -51,7 +51,8 @@ extension DeadCommand {
   /// - Throws: the failure if there is only one job; otherwise the number of failures, after a report of each. Both
   ///   errors have the same exit status.
   static func forEach(
-    _ keys: [String], verb: String, json isJSON: Bool, _ body: (String) async throws -> String
+    _ keys: [String], in store: CampaignStore, verb: (imperative: String, past: String), json isJSON: Bool,
+    _ body: (String) async throws -> String
   ) async throws {
     var done: [String] = []
     var failures: [CommandError] = []
@@ -68,7 +69,8 @@ extension DeadCommand {
         if keys.count > 1 { StandardError.write(error.report(json: isJSON)) }
       }
     }
-    if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: verb)) }
+    await AuditTrail(store).note(dead: done, verb.imperative, by: .commandLine)
+    if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: verb.past)) }
     if keys.count == 1, var failure = failures.first {
       // The arguments are right, but the job is wrong, so the exit status is that of a failed action.
       if failure.code.exitStatus != CommandError.Code.failed.exitStatus { failure.code = .failed }
@@ -76,7 +78,8 @@ extension DeadCommand {
     }
     guard failures.isEmpty else {
       throw CommandError(
-        .failed, "\(failures.count) of \(keys.count) jobs were not \(verb)", hint: "the errors above name each of them")
+        .failed, "\(failures.count) of \(keys.count) jobs were not \(verb.past)",
+        hint: "the errors above name each of them")
     }
     if keys.isEmpty, !isJSON { StandardError.write("the dead list is empty\n") }
   }

@@ -28,7 +28,8 @@ extension DeadCommand {
       ).open(
         creating: false)
       let apps = configuration.jobApps()
-      try await DeadCommand.forEach(selection.selectedKeys(in: store), verb: "retried", json: global.json) { key in
+      let keys = try await selection.selectedKeys(in: store)
+      try await DeadCommand.forEach(keys, in: store, verb: ("retry", "retried"), json: global.json) { key in
         try await DeadJobRetry(store: store, apps: apps).retry(key)
       }
     }

@@ -46,11 +46,12 @@ struct QuarantineCommand: AsyncParsableCommand {
       _ = try await body(known.compactMap { $0 })
     }
 
-    /// Changes the selected devices, one page at a time.
+    /// Changes the selected devices, one page at a time, and records the change in the audit log.
     ///
+    /// - Parameter verb: the action, `release` or `purge`.
     /// - Returns: the number of changed devices.
     func change(
-      _ store: CampaignStore, _ configuration: CarillonConfiguration,
+      _ verb: String, _ store: CampaignStore, _ configuration: CarillonConfiguration,
       _ body: ([QuarantinedDevice]) async throws -> [Bool]
     ) async throws -> Int {
       var count = 0
@@ -58,6 +59,8 @@ struct QuarantineCommand: AsyncParsableCommand {
         count += try await body(page).count { $0 }
         return true
       }
+      await AuditTrail(store).note(
+        quarantine: verb, app: app, campaign: campaign, isAll: all, count, by: .commandLine)
       return count
     }
   }

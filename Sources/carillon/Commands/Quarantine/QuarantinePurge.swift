@@ -24,7 +24,7 @@ extension QuarantineCommand {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
       if selection.all { try await confirm(store, configuration) }
-      let count = try await selection.change(store, configuration) { try await store.results.purge($0) }
+      let count = try await selection.change("purge", store, configuration) { try await store.results.purge($0) }
       try QuarantineCommand.printCount(count, "purged", json: global.json)
     }
 

@@ -19,7 +19,7 @@ extension QuarantineCommand {
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
-      let count = try await selection.change(store, configuration) { try await store.results.release($0) }
+      let count = try await selection.change("release", store, configuration) { try await store.results.release($0) }
       try QuarantineCommand.printCount(count, "released", json: global.json)
     }
   }

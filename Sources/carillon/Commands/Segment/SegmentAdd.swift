@@ -20,8 +20,7 @@ extension SegmentCommand {
     func run() async throws {
       let (name, users) = (try SegmentName.read(name), try UserArgument.read(users))
       let store = try await global.openStore(creating: true, changing: true)
-      try await store.audiences.checkNotDefined(name)
-      let known = try await store.audiences.add(users, to: name)
+      let known = try await UserListChange(store: store, actor: .commandLine).add(users, to: name)
       let unknown = users.count - known
       try SegmentUsers.report(
         name, users.count,

@@ -29,7 +29,8 @@ extension SegmentCommand {
       let name = try SegmentName.read(name)
       let definition = SegmentDefinition(
         expression: try AudienceExpression(parsing: expression), predicate: try condition.map(SegmentCondition.parse))
-      try await global.openStore(creating: true, changing: true).audiences.define(name, definition)
+      let store = try await global.openStore(creating: true, changing: true)
+      try await UserListChange(store: store, actor: .commandLine).define(name, definition)
       guard global.json else { return try StandardOutput.printLine("defined \(name) as \(definition)") }
       var json = JSONWriter()
       json.beginObject()

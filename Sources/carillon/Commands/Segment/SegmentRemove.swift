@@ -18,12 +18,7 @@ extension SegmentCommand {
     func run() async throws {
       let name = Identifier.trimmed(name)
       let store = try await global.openStore(changing: true)
-      guard PlainName.isValid(name), try await store.audiences.removeSegment(name) else {
-        throw CommandError(
-          .notFound, "there is no segment \(Excerpt.quoted(name))",
-          hint: Nearest.hint(
-            name, among: try await store.audiences.segmentNames() + store.audiences.definitions().all.keys))
-      }
+      try await UserListChange(store: store, actor: .commandLine).remove(segment: name)
       try StandardOutput.printLine(
         global.json ? JSONWriter.object("segment", name) : "removed \(Excerpt.harmless(name))")
     }

@@ -21,13 +21,7 @@ extension SegmentCommand {
     func run() async throws {
       let (name, users) = (Identifier.trimmed(name), try UserArgument.read(users))
       let store = try await global.openStore(changing: true)
-      try await store.audiences.checkNotDefined(name)
-      let names = try await store.audiences.segmentNames()
-      guard names.contains(name) else {
-        throw CommandError(
-          .notFound, "there is no segment \(Excerpt.quoted(name))", hint: Nearest.hint(name, among: names))
-      }
-      let removed = try await store.audiences.remove(users, from: name)
+      let removed = try await UserListChange(store: store, actor: .commandLine).remove(users, from: name)
       try SegmentUsers.report(name, removed, "removed \(removed.grouped) from \(name)", json: global.json)
       if removed == 0 { throw ExitCode(CommandError.Code.failed.exitStatus) }
     }

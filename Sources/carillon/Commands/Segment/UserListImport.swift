@@ -55,7 +55,12 @@ struct UserListImport {
       throw error
     }
     let isReplaced = replacement == nil || report.skipped == 0
-    if !isReplaced { report.imported = 0 }
+    if isReplaced {
+      await UserListChange(store: store, actor: .commandLine)
+        .noteImport(of: report.imported, into: segment, isReplaced: replacement != nil)
+    } else {
+      report.imported = 0
+    }
     try StandardOutput.printLine(global.json ? report.json : report.text(of: input.path))
     if !isReplaced, !global.json {
       StandardError.write("\(input.path): nothing was replaced: fix the bad lines, then import again\n")

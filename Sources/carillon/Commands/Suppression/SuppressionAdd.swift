@@ -20,7 +20,8 @@ extension SuppressionCommand {
     func run() async throws {
       let list = try options.list(global)
       let users = try UserArgument.read(users)
-      try await global.openStore(creating: true, changing: true).audiences.add(users, to: list.segment)
+      let store = try await global.openStore(creating: true, changing: true)
+      try await UserListChange(store: store, actor: .commandLine).suppress(users, on: list)
       try list.report(
         users.count, "\(users.count.grouped) added to the suppression list of \(list.title)", json: global.json)
     }

@@ -20,7 +20,8 @@ extension SuppressionCommand {
     func run() async throws {
       let list = try options.list(global)
       let users = try UserArgument.read(users)
-      let removed = try await global.openStore(changing: true).audiences.remove(users, from: list.segment)
+      let store = try await global.openStore(changing: true)
+      let removed = try await UserListChange(store: store, actor: .commandLine).release(users, from: list)
       try list.report(
         removed, "removed \(removed.grouped) from the suppression list of \(list.title)", json: global.json)
       if removed == 0 { throw ExitCode(CommandError.Code.failed.exitStatus) }

@@ -1,0 +1,85 @@
+import CampaignStore
+import CommandSupport
+import PushCore
+
+/// Changes of segments and suppression lists by a command or a request. Each change is recorded in the audit log.
+struct UserListChange {
+  let store: CampaignStore
+  let actor: Actor
+
+  /// Adds users to a segment. Creates the segment if needed.
+  ///
+  /// - Returns: the number of these users that have a device.
+  func add(_ users: [String], to segment: String) async throws -> Int {
+    try await store.audiences.checkNotDefined(segment)
+    let known = try await store.audiences.add(users, to: segment)
+    await note("segment.add", segment, users: users.count)
+    return known
+  }
+
+  /// Removes users from a segment.
+  ///
+  /// - Returns: the number of removed users.
+  /// - Throws: `CommandError` `notFound` if there is no such segment.
+  func remove(_ users: [String], from segment: String) async throws -> Int {
+    try await store.audiences.checkNotDefined(segment)
+    let names = try await store.audiences.segmentNames()
+    guard names.contains(segment) else {
+      throw CommandError(
+        .notFound, "there is no segment \(Excerpt.quoted(segment))", hint: Nearest.hint(segment, among: names))
+    }
+    let removed = try await store.audiences.remove(users, from: segment)
+    await note("segment.remove", segment, users: removed)
+    return removed
+  }
+
+  /// Defines a segment by a rule.
+  func define(_ segment: String, _ definition: SegmentDefinition) async throws {
+    try await store.audiences.define(segment, definition)
+    await AuditTrail(store).note(actor, "segment.define", segment, detail: "\(definition)")
+  }
+
+  /// Removes a whole segment.
+  ///
+  /// - Throws: `CommandError` `notFound` if there is no such segment.
+  func remove(segment: String) async throws {
+    guard PlainName.isValid(segment), try await store.audiences.removeSegment(segment) else {
+      throw CommandError(
+        .notFound, "there is no segment \(Excerpt.quoted(segment))",
+        hint: Nearest.hint(
+          segment, among: try await store.audiences.segmentNames() + store.audiences.definitions().all.keys))
+    }
+    await AuditTrail(store).note(actor, "segment.delete", segment)
+  }
+
+  /// Adds users to a suppression list.
+  func suppress(_ users: [String], on list: SuppressionList) async throws {
+    _ = try await store.audiences.add(users, to: list.segment)
+    await note("suppression.add", list.title, users: users.count)
+  }
+
+  /// Removes users from a suppression list.
+  ///
+  /// - Returns: the number of removed users.
+  func release(_ users: [String], from list: SuppressionList) async throws -> Int {
+    let removed = try await store.audiences.remove(users, from: list.segment)
+    await note("suppression.remove", list.title, users: removed)
+    return removed
+  }
+
+  /// Records the import of a file.
+  ///
+  /// - Parameters:
+  ///   - segment: the segment that stores the list.
+  ///   - isReplaced: whether the list has only the users of the file.
+  func noteImport(of users: Int, into segment: String, isReplaced: Bool) async {
+    let list = SuppressionList(segment: segment)
+    await note(
+      (list == nil ? "segment" : "suppression") + (isReplaced ? ".replace" : ".import"), list?.title ?? segment,
+      users: users)
+  }
+
+  private func note(_ action: String, _ subject: String, users: Int) async {
+    await AuditTrail(store).note(actor, action, subject, detail: "\(users) users")
+  }
+}
