@@ -20,6 +20,15 @@ extension APNsService {
     }
   }
 
+  public func probableCause(ofMany reason: ReasonCode, app: String) -> String {
+    switch Reason(reason) {
+    case .badDeviceToken, .deviceTokenNotForTopic:
+      "probably the wrong environment for app \(app), or the wrong topic"
+    case .unregistered, .expiredToken: "probably the wrong devices or environment for app \(app)"
+    default: "probably a wrong setting of app \(app), or wrong content of the job; run carillon lint"
+    }
+  }
+
   private static func decide(
     clientError answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double
   ) -> Disposition {

@@ -185,9 +185,9 @@ package struct CarillonConfiguration: Equatable {
   }
 
   package struct Guard: Equatable {
-    /// The share of answers, 0 to 1, which say that a token is bad. Above this share, a campaign pauses itself.
+    /// The share of answers, 0 to 1, which refuse a token or the message. Above this share, a campaign pauses itself.
     package var threshold: Double
-    /// The share of 410 answers, 0 to 1, above which a campaign pauses itself.
+    /// The share of answers, 0 to 1, which say that the device is gone, above which a campaign pauses itself.
     package var pruneShare: Double
     /// Number of answers that are necessary to evaluate the shares.
     package var minimum: Int

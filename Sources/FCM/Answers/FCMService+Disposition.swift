@@ -31,6 +31,17 @@ extension FCMService {
     return Self.decide(clientError: answer, reason, attempt: attempt, policy: policy, jitter: jitter)
   }
 
+  public func probableCause(ofMany reason: ReasonCode, app: String) -> String {
+    switch FCMReason(reason) {
+    case .senderIDMismatch: "probably the wrong project for app \(app)"
+    case .invalidToken: "probably the wrong tokens for app \(app)"
+    case .unregistered: "probably the wrong devices for app \(app)"
+    case .invalidArgument: "probably a wrong message or a wrong restricted_package_name; run carillon lint"
+    case .messageTooLarge: "probably a message of more than 4,096 bytes; run carillon lint"
+    default: "probably a wrong project for app \(app), or a wrong message; run carillon lint"
+    }
+  }
+
   private static func decide(
     clientError answer: PushAnswer, _ reason: FCMReason, attempt: Int, policy: RetryPolicy, jitter: Double
   ) -> Disposition {
@@ -40,7 +51,8 @@ extension FCMService {
     case (_, .senderIDMismatch): return Disposition(.finish(.badToken), token: .quarantine)
     case (404, .unregistered): return Disposition(.finish(.unregistered), token: .prune)
     case (_, .unregistered): return Disposition(.finish(.unregistered), token: .quarantine)
-    // The message may be wrong for this device only, because of its package name or its personal content.
+    // The message may be wrong for this device only, because of its package name or its personal content. The guard
+    // decides whether it is wrong for the whole campaign.
     case (400, _): return Disposition(.finish(.rejected))
     // The cause is the key for APNs or web push in the Firebase project. Android devices are not affected.
     case (401, .thirdPartyAuthError): return Disposition(.finish(.failed))

@@ -1,13 +1,15 @@
-/// State machine that protects the registered devices from a wrong setting, such as the wrong environment of an app. It
-/// counts the push service's answers about the tokens of a campaign. If too many answers are bad, the campaign pauses
-/// before devices are pruned. The type does no I/O.
+/// State machine that protects the registered devices and the audience of a campaign from a wrong setting, such as the
+/// wrong environment of an app, and from a wrong message. It counts the push service's answers to a campaign. If too
+/// many answers are bad, the campaign pauses before devices are pruned and before its targets fail. The type does no
+/// I/O.
 ///
 ///   undecided ─ the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
 ///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
 ///
-/// While the guard is undecided, the worker must hold back prunes and quarantines. When the guard is open, the worker
-/// carries them out. When the guard has tripped, the worker drops them. It then pauses the campaign or leaves it to
-/// other workers. A tripped guard stays tripped. A resume of the campaign starts a new guard, or a guard that is off.
+/// While the guard is undecided, the worker must hold back bad answers (``Disposition/waitsForGuard``), so that they
+/// prune and quarantine no device and fail no target. When the guard is open, the worker records them. When the guard
+/// has tripped, the worker drops them. It then pauses the campaign or leaves it to other workers. A tripped guard stays
+/// tripped. A resume of the campaign starts a new guard, or a guard that is off.
 ///
 /// An undecided guard decides from the answers that all workers got. An open guard uses the worker's own answers and
 /// the fleet's latest answers (``watch(_:)``). After it has counted twice ``GuardPolicy/minimum`` answers, it halves
@@ -16,14 +18,14 @@
 /// good. The guard trips as soon as the bad answers exceed the bound in spite of the added good answers.
 ///
 /// The settings of a single worker may be wrong. A worker with mostly bad answers therefore first asks the other
-/// workers for their answers. Until it has the reply, its guard is *suspended*: the worker holds back prunes and
-/// quarantines, and its own answers don't trip the guard.
-public struct CampaignGuard: Sendable, Equatable {
-  /// Decision about prunes and quarantines.
+/// workers for their answers. Until it has the reply, its guard is *suspended*: the worker holds back bad answers, and
+/// its own answers don't trip the guard.
+public struct CampaignGuard: Sendable {
+  /// Decision about bad answers.
   public enum State: Sendable, Equatable {
     /// Hold them back: there are too few answers to decide.
     case undecided
-    /// Carry them out.
+    /// Record them.
     case open
     /// Drop them, and pause the campaign or leave it to other workers.
     case tripped(reason: String)
@@ -35,7 +37,12 @@ public struct CampaignGuard: Sendable, Equatable {
   /// The bounds for the shares of bad answers.
   public let policy: GuardPolicy
   private let app: String
-  /// Whether the guard is off. The worker then carries out all prunes and quarantines, however many answers are bad.
+  private let service: any PushService
+  /// Probable reason of the answers that refuse a token or the message.
+  private var mainRefusal = MajorityReason()
+  /// Probable reason of the answers which say that the device is gone.
+  private var mainLoss = MajorityReason()
+  /// Whether the guard is off. The worker then records bad answers of any number.
   public let isOff: Bool
   /// Whether the worker waits for the other workers' answers, to find out whether only its own answers are bad.
   public private(set) var isSuspended = false
@@ -45,10 +52,12 @@ public struct CampaignGuard: Sendable, Equatable {
   /// - Parameters:
   ///   - policy: the bounds for the shares of bad answers.
   ///   - app: the app's name, for the reason.
+  ///   - service: the push service that answers. It names the probable cause.
   ///   - isOff: whether the guard is off.
-  public init(_ policy: GuardPolicy, app: String, isOff: Bool = false) {
+  public init(_ policy: GuardPolicy, app: String, service: any PushService, isOff: Bool = false) {
     self.policy = policy
     self.app = app
+    self.service = service
     self.isOff = isOff
     // Fewer bad answers may be chance. With a larger number, the guard would trip before the worker asks.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
@@ -56,7 +65,7 @@ public struct CampaignGuard: Sendable, Equatable {
     if isOff { state = .open }
   }
 
-  /// Whether the worker must hold back prunes and quarantines.
+  /// Whether the worker must hold back bad answers.
   public var isUndecided: Bool {
     if case .undecided = state { true } else { false }
   }
@@ -68,10 +77,16 @@ public struct CampaignGuard: Sendable, Equatable {
 
   /// Counts an answer.
   ///
-  /// - Parameter isAlone: whether the fleet has no other workers to ask.
+  /// - Parameters:
+  ///   - outcome: the outcome of the answer.
+  ///   - reason: the service's reason of a refusal.
+  ///   - isAlone: whether the fleet has no other workers to ask.
   /// - Returns: whether ``state`` changed.
-  public mutating func count(_ outcome: Outcome, isAlone: Bool = true) -> Bool {
+  public mutating func count(_ outcome: Outcome, reason: ReasonCode = .none, isAlone: Bool = true) -> Bool {
+    let before = counts
     guard counts.count(outcome) else { return false }
+    if counts.suspects > before.suspects { mainRefusal.count(reason) }
+    if counts.gone > before.gone { mainLoss.count(reason) }
     if !isAlone, outcome != .accepted, isOdd { isSuspended = true }
     return judgeOwn()
   }
@@ -149,7 +164,7 @@ public struct CampaignGuard: Sendable, Equatable {
   }
 
   /// Decides from these answers, even if there are fewer than the minimum. A worker calls this function when it can't
-  /// hold back more prunes and quarantines.
+  /// hold back more bad answers.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func decide(on counts: GuardCounts) -> Bool {
@@ -179,16 +194,16 @@ public struct CampaignGuard: Sendable, Equatable {
       Double(counts.suspects) / Double(counts.answers), Double(counts.gone) / Double(counts.answers)
     )
     if suspects > policy.threshold {
-      return
-        "\(percent(suspects)) of \(counts.answers) answers rejected the token as bad or of another topic: probably "
-        + "the wrong environment for app \(app), or the wrong topic"
+      return describe(suspects, of: counts, "refused the token or the message", mainRefusal)
     }
-    if gone > policy.pruneShare {
-      return "\(percent(gone)) of \(counts.answers) answers were 410, unregistered: probably the wrong devices or "
-        + "environment for app \(app)"
-    }
+    if gone > policy.pruneShare { return describe(gone, of: counts, "reported the device as gone", mainLoss) }
     return nil
   }
 
-  private func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
+  private func describe(_ share: Double, of counts: GuardCounts, _ verdict: String, _ main: MajorityReason) -> String {
+    let name = service.reasonName(of: main.reason)
+    return "\(Int((share * 100).rounded())) % of \(counts.answers) answers \(verdict)"
+      + (name.isEmpty ? "" : ", mostly with \(name)")
+      + ": \(service.probableCause(ofMany: main.reason, app: app))"
+  }
 }

@@ -1,10 +1,10 @@
-/// Counts of the push service's answers about a campaign's tokens.
+/// Counts of the push service's answers to a campaign.
 public struct GuardCounts: Sendable, Equatable {
-  /// Number of answers in which the push service accepts or refuses a token.
+  /// Number of answers in which the push service accepts a push, or refuses its token or its message.
   public var answers: Int
-  /// Number of ``answers`` which say that the token is bad or belongs to another topic.
+  /// Number of ``answers`` which refuse the message, or say that the token is bad or belongs to another app.
   public var suspects: Int
-  /// Number of ``answers`` which say that the device is gone (410).
+  /// Number of ``answers`` which say that the device is gone.
   public var gone: Int
 
   /// Creates an instance with these values.
@@ -14,17 +14,17 @@ public struct GuardCounts: Sendable, Equatable {
     self.gone = gone
   }
 
-  /// Counts an answer. Outcomes that say nothing about the token are ignored.
+  /// Counts an answer. Outcomes that say nothing about the token or the message are ignored.
   ///
   /// - Returns: whether the answer was counted.
   @discardableResult
   public mutating func count(_ outcome: Outcome) -> Bool {
     switch outcome {
     case .accepted: break
-    case .badToken, .wrongTopic: suspects += 1
+    case .badToken, .wrongTopic, .rejected: suspects += 1
     case .unregistered, .expiredToken: gone += 1
-    // A refusal for another reason says nothing about the token.
-    case .rejected, .failed, .expired, .unknown, .cancelled, .capped, .optedOut, .deviceGone: return false
+    // Neither the token nor the message is the cause.
+    case .failed, .expired, .unknown, .cancelled, .capped, .optedOut, .deviceGone: return false
     }
     answers += 1
     return true

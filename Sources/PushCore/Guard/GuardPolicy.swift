@@ -1,9 +1,9 @@
-/// Bounds beyond which a campaign's answers indicate a wrong configuration and not bad devices.
+/// Bounds beyond which a campaign's answers indicate a wrong configuration or a wrong message, and not bad devices.
 public struct GuardPolicy: Sendable, Equatable {
-  /// Share, 0 to 1, of answers which say that the token is bad or belongs to another topic. Above this share, the
-  /// campaign is paused.
+  /// Share, 0 to 1, of answers which refuse the message, or say that the token is bad or belongs to another app. Above
+  /// this share, the campaign is paused.
   public var threshold: Double
-  /// Share, 0 to 1, of 410 answers above which the campaign is paused.
+  /// Share, 0 to 1, of answers which say that the device is gone. Above this share, the campaign is paused.
   public var pruneShare: Double
   /// Number of answers that are necessary to evaluate the shares; at least 1.
   public var minimum: Int

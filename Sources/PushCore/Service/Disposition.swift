@@ -44,6 +44,10 @@ public struct Disposition: Sendable, Equatable {
   /// push.
   public var countsAttempt: Bool
 
+  /// Whether the worker may record the answer only if the campaign's guard permits it: the answer changes a device, or
+  /// fails the target because of its message.
+  public var waitsForGuard: Bool { token != .keep || target == .finish(.rejected) }
+
   /// Creates an instance with these values.
   public init(_ target: Target, token: TokenFate = .keep, effect: Effect = .none, countsAttempt: Bool = true) {
     self.target = target

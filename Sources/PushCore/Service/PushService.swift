@@ -163,6 +163,14 @@ public protocol PushService: Sendable {
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition
 
+  /// Returns the probable cause if the service refuses a large share of a campaign's pushes with the same reason. The
+  /// text begins with "probably". It is the end of the reason for a pause by the campaign's guard.
+  ///
+  /// - Parameters:
+  ///   - reason: the reason of most refusals; ``ReasonCode/none`` if it is not known.
+  ///   - app: the app's name.
+  func probableCause(ofMany reason: ReasonCode, app: String) -> String
+
   /// Returns whether the token is the cause of a refusal. The next push to such a token will probably fail too. It
   /// therefore uses the connection for unproven pushes (``PushBatch/isUnproven``).
   func blamesToken(_ answer: PushAnswer) -> Bool
@@ -176,6 +184,9 @@ extension PushService {
   public var retryBounds: RetryBounds { RetryBounds() }
   public var quota: ServiceQuota? { nil }
   public func refreshPayload(of pushType: String) -> [UInt8]? { nil }
+  public func probableCause(ofMany reason: ReasonCode, app: String) -> String {
+    "probably a wrong setting of app \(app), or a wrong message"
+  }
 
   /// Returns the broken rules of a push that only notifies the app of new content.
   func findings(ofRefresh pushType: String) -> [Finding] {

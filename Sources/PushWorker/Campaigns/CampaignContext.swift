@@ -33,7 +33,8 @@ final class CampaignContext {
       createdAt: record.times.createdAt, round: record.resumes.round)
     schedule = CampaignSchedule(of: campaign, record, zones)
     composers = CampaignComposers(of: campaign, channel.service, expiration: record.delivery.expiration)
-    `guard` = CampaignGuard(policy, app: campaign.app, isOff: record.resumes.isUnguarded)
+    `guard` = CampaignGuard(
+      policy, app: campaign.app, service: channel.service, isOff: record.resumes.isUnguarded)
     progress = CampaignProgress(isNarrowed: record.placement.isNarrowed)
   }
 

@@ -2,8 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Protects the registered devices from a campaign with wrong settings: prunes and quarantines wait until the guard has
-/// decided that the campaign's answers are good.
+/// Protects the registered devices and the audience from a campaign with wrong settings or a wrong message: prunes,
+/// quarantines and refusals of the message wait until the guard has decided that the campaign's answers are good.
 ///
 /// If the guard trips, an operator must fix the cause. The targets of dropped answers are not lost: they wait, and are
 /// sent again after a resume.

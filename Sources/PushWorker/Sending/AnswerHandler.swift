@@ -70,7 +70,7 @@ final class AnswerHandler: WorkerPart {
           session.pending.outcomes.record(clock) { $0.append(record, at: index) }
         }
         session.end(index)
-        count(.accepted, of: session.context)
+        count(.accepted, .none, of: session.context)
       } else if completion.answer.kind == .notSent, completion.reason == .none, session.intent == .send {
         // The push was certainly not processed and is still granted. It may be sent again immediately, without a new
         // record in the ledger.
@@ -153,17 +153,17 @@ final class AnswerHandler: WorkerPart {
         timestamp: completion.timestamp == 0
           ? session.targets.underWay.grantTime(of: index) : completion.timestamp,
         unknownReason: completion.unknownReason)
-      if case .terminal(let outcome) = record.state { count(outcome, of: session.context) }
-      if decision.token != .keep, session.context.guard.isUndecided {
+      if case .terminal(let outcome) = record.state { count(outcome, completion.reason, of: session.context) }
+      if decision.waitsForGuard, session.context.guard.isUndecided {
         guards.deferAnswer(answer, of: session)
         return apply(decision.effect, of: session.context, completion)
       }
-      if decision.token != .keep, session.context.guard.tripReason == nil, !guards.mayAct(on: session.context) {
+      if decision.waitsForGuard, session.context.guard.tripReason == nil, !guards.mayAct(on: session.context) {
         answer.report = session.context.reports.report
         session.pending.deferred.append(answer)
         return apply(decision.effect, of: session.context, completion)
       }
-      if decision.token != .keep, session.context.guard.tripReason != nil || session.context.progress.isOutdated {
+      if decision.waitsForGuard, session.context.guard.tripReason != nil || session.context.progress.isOutdated {
         guards.drop(answer, of: session)
       } else {
         recorder.append(answer, to: session, fate: answer.fate)
@@ -173,9 +173,9 @@ final class AnswerHandler: WorkerPart {
     apply(decision.effect, of: session.context, completion)
   }
 
-  private func count(_ outcome: Outcome, of context: CampaignContext) {
+  private func count(_ outcome: Outcome, _ reason: ReasonCode, of context: CampaignContext) {
     let isOpen = !context.guard.isUndecided
-    if context.guard.count(outcome, isAlone: environment.fleet <= 1) { guards.note(decided: context) }
+    if context.guard.count(outcome, reason: reason, isAlone: environment.fleet <= 1) { guards.note(decided: context) }
     if isOpen { context.reports.count(outcome, context.guard.policy, fleet: environment.fleet) }
   }
 

@@ -96,7 +96,7 @@ enum ReasonTable {
         $0.knobs.reportsTimestamp = false
       }),
     ReasonRow(
-      "Unregistered (for all devices)", 410, nil, .spared, campaign: .guarded("answers were 410, unregistered"),
+      "Unregistered (for all devices)", 410, nil, .spared, campaign: .guarded("answers reported the device as gone"),
       by: .natural(.all) { $0.state = .unregistered }),
     ReasonRow("ExpiredToken", 410, .expiredToken, .final, device: .pruned, by: .natural { $0.state = .expired }),
     ReasonRow(

@@ -64,6 +64,56 @@ struct FCMRunTests {
     await fcm.rig.simulator.stop()
   }
 
+  /// FCM refuses the message for every device. The guard pauses the leg of FCM only, and no target is lost.
+  @Test(arguments: PushEngineKind.one(for: "refusedMessagePausesTheLegOfFCM"))
+  func refusedMessagePausesTheLegOfFCM(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: 1000)
+    await fcm.rig.simulator.change { $0.fcm.failures = [.init(share: 1, kind: .invalidArgument)] }
+    try await fcm.rig.register(100)
+    try await fcm.rig.submit("refused", content: #""message":{"title":"Hi","body":"There"}"#)
+    let log = EventLog()
+    let worker = fcm.rig.worker("w", window: 400, drains: false, log: log)
+    let run = Task { try await worker.run() }
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.find("refused")?.state == .paused }
+    let paused = try #require(try await fcm.rig.store.campaigns.show("refused"))
+    #expect(paused.pausedItself && paused.parts.map(\.state) == [.completed, .paused], "\(log.all)")
+    #expect(paused.reason?.contains("mostly with INVALID_ARGUMENT: probably a wrong message") == true)
+    #expect(try await fcm.outcomes("apns", of: "refused") == [.accepted: 100])
+    #expect(try await fcm.outcomes("fcm", of: "refused") == [:])
+    let sent = await fcm.rig.simulator.counters().fcm.received
+    #expect((200...400).contains(sent), "\(sent)")
+
+    await fcm.rig.simulator.change { $0.fcm.failures = [] }
+    _ = try await fcm.rig.store.campaigns.resume("refused", unguarded: false, by: "", service: "fcm")
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.find("refused")?.state == .completed }
+    #expect(try await fcm.outcomes("fcm", of: "refused") == [.accepted: 1000])
+    await worker.stop()
+    try await run.value
+    await fcm.rig.simulator.stop()
+  }
+
+  /// The message becomes wrong in the middle of a campaign. The guard pauses it after a bounded number of refusals.
+  @Test(arguments: PushEngineKind.one(for: "laterRefusedMessageFailsFewTargets"))
+  func laterRefusedMessageFailsFewTargets(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: 3000)
+    await fcm.rig.simulator.change { $0.fcm.latencyMilliseconds = 20 }
+    try await fcm.rig.submit("later", #","services":["fcm"]"#, content: #""message":{"title":"Hi","body":"There"}"#)
+    let worker = fcm.rig.worker("w", window: 400, drains: false)
+    let run = Task { try await worker.run() }
+    try await fcm.rig.until { await fcm.rig.simulator.counters().fcm.accepted >= 600 }
+    await fcm.rig.simulator.change { $0.fcm.failures = [.init(share: 1, kind: .invalidArgument)] }
+    try await fcm.rig.until {
+      guard let record = try await fcm.rig.store.campaigns.show("later") else { return false }
+      return record.state == .paused && record.counters.inDoubt == 0
+    }
+    let outcomes = try #require(try await fcm.rig.store.campaigns.show("later")).counters.outcomes
+    #expect(outcomes[.rejected, default: 0] <= 45 && outcomes[.accepted, default: 0] >= 600, "\(outcomes)")
+    #expect(outcomes.values.reduce(0, +) < 3000)
+    await worker.stop()
+    try await run.value
+    await fcm.rig.simulator.stop()
+  }
+
   /// The quota of the project is smaller than the configured rate. FCM refuses the pushes until its minute ends, which
   /// is ten seconds here. The first retry comes ten seconds after the refusal.
   @Test(arguments: PushEngineKind.one(for: "exceededProjectQuotaFailsNoTarget"))

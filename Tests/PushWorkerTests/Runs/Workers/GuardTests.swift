@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: [
     (PushEngineKind.native, SimulatedDevice.State.bad, "probably the wrong environment for app news"),
     (.curl, .wrongTopic, "probably the wrong environment for app news, or the wrong topic"),
-    (.curl, .unregistered, "answers were 410, unregistered"),
+    (.curl, .unregistered, "answers reported the device as gone"),
   ])
   func refusedCampaignPausesAndReachesAllUsersAfterResume(
     engine: PushEngineKind, state: SimulatedDevice.State, reason: String
