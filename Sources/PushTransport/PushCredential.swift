@@ -17,6 +17,9 @@ public protocol PushCredential: AnyObject, Sendable {
   /// Problem that delays the next authorization, for people; `nil` while the present authorization is valid, while the
   /// credential is stopped, and in the first seconds. When the cause is gone, the credential continues without help.
   var delay: String? { get }
+  /// Problem that prevents the renewal of the present authorization, for people; `nil` while there is none. Pushes are
+  /// still sent. When the present authorization ends, the credential stops or has a ``delay``.
+  var renewalProblem: String? { get }
   /// Returns the present authorization. Waits for the first authorization; returns `nil` when the credential stops or
   /// has a ``delay``.
   func firstAuthorization() async -> PushAuthorization?
@@ -25,7 +28,7 @@ public protocol PushCredential: AnyObject, Sendable {
   /// Seconds by which this clock is ahead of the service's clock, if the service has refused the credential because of
   /// its time; otherwise 0. The credential corrects the error without help.
   var clockError: Int64 { get }
-  /// Tries the credential again, as after a start.
+  /// Tries the credential again, as after a start, if it is stopped or has a ``renewalProblem``.
   func resume()
   /// Returns the meaning of a reason for this credential, and the remedy, for people.
   func explain(_ reason: ReasonCode) -> String
@@ -41,6 +44,7 @@ extension PushCredential {
   public var problem: String? { stopped.map { explain($0) } ?? delay }
 
   public var delay: String? { nil }
+  public var renewalProblem: String? { nil }
   public func firstAuthorization() async -> PushAuthorization? { authorization() }
   public var expiry: Int64? { nil }
   public var clockError: Int64 { 0 }

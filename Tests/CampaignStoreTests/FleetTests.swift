@@ -79,8 +79,8 @@ struct FleetTests {
     let text = #"""
       {"version":"1.2.3","startedAt":1796115600007,"engine":"native","window":1000,"windowUsed":7,"slices":2,"perSecond":12,
       "accepted":99,"takesNothing":true,"pools":[{"endpoint":"https://a","open":2,"inFlight":3,"backlog":4,
-      "failures":5,"health":"unresponsive"}],"credentials":[{"apps":["a","b"],"stopped":"no","expiresAt":8,
-      "clockError":-9},{"apps":["c"]}]}
+      "failures":5,"health":"unresponsive"}],"credentials":[{"apps":["a","b"],"stopped":"no","renewalProblem":"later",
+      "expiresAt":8,"clockError":-9},{"apps":["c"]}]}
       """#.replacing("\n", with: "")
     #expect(String(decoding: Self.report().json, as: UTF8.self) == text)
     #expect(WorkerReport(json: Array(text.utf8)) == Self.report())
@@ -103,7 +103,9 @@ struct FleetTests {
     report.pools = [
       .init(endpoint: "https://a", open: 2, inFlight: 3, backlog: 4, failures: 5, health: .unresponsive)
     ]
-    report.credentials = [.init(apps: ["a", "b"], stopped: "no", expiresAt: 8, clockError: -9), .init(apps: ["c"])]
+    report.credentials = [
+      .init(apps: ["a", "b"], stopped: "no", renewalProblem: "later", expiresAt: 8, clockError: -9), .init(apps: ["c"]),
+    ]
     return report
   }
 
@@ -247,6 +249,13 @@ struct FleetAlarmTests {
       .credentialStopped, "a,b", "worker w of app a,b: refused",
       { fleet in
         fleet.presence.workers[0].report?.credentials = [.init(apps: ["a", "b"], stopped: "refused")]
+      }
+    ),
+    (
+      .credentialFailing, "a",
+      "worker w can't renew the credential of app a, which expires within an hour: key deleted",
+      { fleet in
+        fleet.presence.workers[0].report?.credentials = [.init(apps: ["a"], renewalProblem: "key deleted")]
       }
     ),
     (

@@ -44,6 +44,12 @@ struct WorkerExposition {
       metrics.sample(credential.stopped == nil ? 0 : 1, ("app", Self.label(credential.apps)))
     }
     metrics.family(
+      "carillon_credential_renewal_failing", .gauge,
+      "Whether the credential of an app can't be renewed. Its pushes are sent until the present access token expires.")
+    for credential in worker.credentials {
+      metrics.sample(credential.renewalProblem == nil ? 0 : 1, ("app", Self.label(credential.apps)))
+    }
+    metrics.family(
       "carillon_certificate_expiry_timestamp_seconds", .gauge,
       "Expiry of the certificate of an app, in seconds since 1970.")
     for credential in worker.credentials {

@@ -11,6 +11,8 @@ public struct FleetAlarm: Sendable, Equatable {
     case silentWorker
     /// A push service refuses a worker's credential.
     case credentialStopped
+    /// A worker can't renew an access token that is still valid.
+    case credentialFailing
     /// A certificate expires soon, or has expired.
     case credentialExpires
     /// The clock of a worker or of Redis differs from a push service's clock.
@@ -145,6 +147,15 @@ extension FleetSnapshot {
           FleetAlarm(
             .credentialStopped, subject, "\(Self.names(names)) of app \(subject): \(stopped)",
             remedy: "fix the cause that the text names; workers read a replaced credential file within five seconds"))
+      }
+      if let problem = credential.renewalProblem {
+        alarms.append(
+          FleetAlarm(
+            .credentialFailing, subject,
+            "\(Self.names(names)) can't renew the credential of app \(subject), which expires within an hour: "
+              + problem,
+            remedy: "fix the cause that the text names; workers try again when a key file is replaced, and when a "
+              + "campaign of the app begins or resumes"))
       }
       if let end = credential.expiresAt, end - at < limits.expiry {
         alarms.append(

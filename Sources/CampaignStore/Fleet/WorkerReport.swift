@@ -50,15 +50,21 @@ public struct WorkerReport: Sendable, Equatable {
     public var apps: [String]
     /// Why nothing is sent with the credential, and what to fix; `nil` while it is used.
     public var stopped: String?
+    /// Why the credential can't be renewed, and what to fix; `nil` for no problem. Pushes are still sent.
+    public var renewalProblem: String?
     /// When the credential expires, in ms since the epoch; `nil` for never.
     public var expiresAt: Int?
     /// Seconds by which the clock for the credential is ahead of the service's clock; `nil` for no known error.
     public var clockError: Int?
 
     /// Creates the state of a credential.
-    public init(apps: [String], stopped: String? = nil, expiresAt: Int? = nil, clockError: Int? = nil) {
+    public init(
+      apps: [String], stopped: String? = nil, renewalProblem: String? = nil, expiresAt: Int? = nil,
+      clockError: Int? = nil
+    ) {
       self.apps = apps
       self.stopped = stopped
+      self.renewalProblem = renewalProblem
       self.expiresAt = expiresAt
       self.clockError = clockError
     }
@@ -122,6 +128,7 @@ public struct WorkerReport: Sendable, Equatable {
     json.objects("credentials", credentials.prefix(Self.most)) { json, credential in
       json.array("apps", credential.apps.prefix(Self.most))
       if let stopped = credential.stopped { json.member("stopped", Self.short(stopped)) }
+      if let problem = credential.renewalProblem { json.member("renewalProblem", Self.short(problem)) }
       if let expiresAt = credential.expiresAt { json.member("expiresAt", expiresAt) }
       if let clockError = credential.clockError { json.member("clockError", clockError) }
     }
@@ -160,6 +167,7 @@ public struct WorkerReport: Sendable, Equatable {
     credentials = members.objects("credentials").map { credential in
       Credential(
         apps: credential.texts("apps"), stopped: credential.value("stopped").map { _ in credential.text("stopped") },
+        renewalProblem: credential.value("renewalProblem").map { _ in credential.text("renewalProblem") },
         expiresAt: credential.value("expiresAt").map { _ in credential.number("expiresAt") },
         clockError: credential.value("clockError").map { _ in credential.number("clockError") })
     }

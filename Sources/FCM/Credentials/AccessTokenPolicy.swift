@@ -83,6 +83,8 @@ struct AccessTokenPolicy: Sendable {
   private static let firstPause = 1000
   private static let longestPause = 60_000
   private static let pauseJitter = 0.1
+  /// Minimum time in ms between two requests that resumes cause while a token is valid.
+  private static let resumePause = 10_000
   /// Minimum time in ms between a token and the next request, for tokens with a lifetime of a few seconds.
   private static let shortestLife = 1000
   /// Maximum age in ms of a replacement token whose refusal shows that further tokens won't help.
@@ -93,12 +95,16 @@ struct AccessTokenPolicy: Sendable {
   private var token: Token?
   private var request: (request: Request, startedAt: Int)?
   private var requests = 0
+  /// Start of the latest request.
+  private var requestedAt = Int.min / 2
   private var issued = 0
   /// Number of failed requests in a row, the last problem, and the time of the next request.
   private var failures = 0
   private var problem = ""
   private var retryAt: Int?
   private var stop: Stop?
+  /// Whether a refused key is tried again while the present token is valid.
+  private var isRetrying = false
   /// Seconds to add to the clock, as measured by the token endpoint.
   private(set) var timeCorrection: Int64 = 0
   /// Whether the correction was measured since the last token.
@@ -125,6 +131,13 @@ struct AccessTokenPolicy: Sendable {
     stop == nil && failures >= rules.tries && authorization(now) == nil ? problem : nil
   }
 
+  /// Returns the problem that prevents the next token, while the present token is still valid; `nil` for none, and
+  /// during the first tries. When the present token expires, pushes wait or the credential stops.
+  func renewalProblem(_ now: Int) -> String? {
+    guard authorization(now) != nil else { return nil }
+    return stop?.text ?? (failures >= rules.tries ? problem : nil)
+  }
+
   // MARK: Events
 
   /// Handles an event.
@@ -141,7 +154,16 @@ struct AccessTokenPolicy: Sendable {
       token?.isRefused = true
       // If the key was refused before, that is the cause of this refusal, so its reason is kept.
       halt(stop ?? Stop(reason: reason, text: text))
-    case .resumed: tryAgain(now)
+    case .resumed:
+      guard authorization(now) != nil else {
+        tryAgain(now)
+        break
+      }
+      // Each start of a campaign resumes the credential, so the pause bounds the requests. The problem is known until
+      // the answer arrives.
+      guard stop != nil, now - requestedAt >= Self.resumePause else { break }
+      token?.refreshAt = now
+      (isRetrying, hasCorrected, retryAt) = (true, false, nil)
     case .replaced:
       // A later answer to a request with the earlier key has no effect. The present token is used until the new one
       // arrives.
@@ -167,10 +189,10 @@ struct AccessTokenPolicy: Sendable {
       hasCorrected = true
       timeCorrection = request.timeCorrection - ahead
       retryAt = nil
-    case .wrongTime(_, let text): stop = Stop(reason: CredentialReason.keyRefused, text: text)
+    case .wrongTime(_, let text): halt(Stop(reason: CredentialReason.keyRefused, text: text))
     case .refused(let text):
       let clock = hasCorrected ? "; also, \(TokenEndpointReply.clock(-timeCorrection)): set it by NTP" : ""
-      stop = Stop(reason: CredentialReason.keyRefused, text: text + clock)
+      halt(Stop(reason: CredentialReason.keyRefused, text: text + clock))
     }
   }
 
@@ -191,6 +213,7 @@ struct AccessTokenPolicy: Sendable {
   }
 
   private mutating func fail(_ text: String, _ now: Int, _ chance: Double) {
+    isRetrying = false
     failures += 1
     problem = text
     let pause = min(Self.longestPause, Self.firstPause << min(failures - 1, 6))
@@ -214,9 +237,10 @@ struct AccessTokenPolicy: Sendable {
     }
   }
 
-  /// Stops without a token. The answer to a request that is still running has no effect.
+  /// Sends no more requests. The answer to a request that is still running has no effect.
   private mutating func halt(_ stop: Stop) {
     self.stop = stop
+    isRetrying = false
     request = nil
   }
 
@@ -229,6 +253,7 @@ struct AccessTokenPolicy: Sendable {
     failures = 0
     retryAt = nil
     stop = nil
+    isRetrying = false
     hasCorrected = false
   }
 
@@ -239,12 +264,13 @@ struct AccessTokenPolicy: Sendable {
     requests += 1
     let next = Request(serial: requests, timeCorrection: timeCorrection)
     request = (next, now)
+    requestedAt = now
     return next
   }
 
   /// Returns the time at which the next request is due; `nil` while a request runs, or if no token is needed.
   private func dueAt(_ now: Int) -> Int? {
-    guard isWanted, request == nil, stop == nil else { return nil }
+    guard isWanted, request == nil, stop == nil || isRetrying else { return nil }
     let refreshAt = authorization(now) == nil ? now : token?.refreshAt ?? now
     return max(refreshAt, retryAt ?? refreshAt)
   }

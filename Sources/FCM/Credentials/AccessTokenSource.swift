@@ -108,8 +108,10 @@ public final class AccessTokenSource: PushCredential {
 
   public var delay: String? { state.withLock { $0.policy.delay(clock.now()) } }
 
+  public var renewalProblem: String? { state.withLock { $0.policy.renewalProblem(clock.now()) } }
+
   public func resume() {
-    guard stopped != nil else { return }
+    guard stopped != nil || renewalProblem != nil else { return }
     handle(.resumed)
   }
 

@@ -92,7 +92,7 @@ final class WorkerReporter: WorkerPart {
       if known[ObjectIdentifier(credential)] == nil {
         order.append(credential)
         known[ObjectIdentifier(credential)] = WorkerReport.Credential(
-          apps: [], stopped: credential.problem,
+          apps: [], stopped: credential.problem, renewalProblem: credential.renewalProblem,
           expiresAt: credential.expiry.map { Int($0) * 1000 },
           clockError: credential.clockError == 0 ? nil : Int(credential.clockError))
       }

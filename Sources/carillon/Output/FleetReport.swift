@@ -304,6 +304,7 @@ extension FleetSnapshot.Worker: JSONReport {
       json.objects("credentials", report.credentials) { json, credential in
         json.array("apps", credential.apps)
         json.member("stopped", credential.stopped)
+        json.member("renewalProblem", credential.renewalProblem)
         json.member("expiresAt", credential.expiresAt.map(Timestamp.format(milliseconds:)))
       }
     }

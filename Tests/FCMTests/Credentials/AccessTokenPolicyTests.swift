@@ -205,6 +205,41 @@ struct PolicyHistory {
     #expect(history.policy.stopped(history.now) == nil)
   }
 
+  @Test func refusedKeyOfAValidTokenIsTriedAgain() throws {
+    var history = Self.withToken()
+    _ = try history.wake()
+    #expect(history.policy.renewalProblem(history.now) == nil)
+    history.answer(.refused("deleted"))
+    #expect(history.policy.renewalProblem(history.now) == "deleted")
+    // Campaigns that begin within ten seconds of a request cause no other one.
+    history.now += 9999
+    #expect(history.send(.resumed).request == nil)
+    history.now += 1
+    #expect(history.send(.resumed).request != nil)
+    #expect(history.policy.renewalProblem(history.now) == "deleted", "the problem is known until the answer")
+    history.answer(.later("no answer"))
+    #expect(history.policy.renewalProblem(history.now) == "deleted" && history.text == "one")
+    history.now += 10_000
+    #expect(history.send(.resumed).request != nil)
+    #expect(history.answer(.token("two", lifetime: Self.hour)).hasChanged)
+    #expect(history.policy.renewalProblem(history.now) == nil && history.text == "two")
+    #expect(history.send(.resumed).request == nil)
+  }
+
+  @Test func endpointThatFailsIsReportedWhileTheTokenIsValid() throws {
+    var history = Self.withToken()
+    for number in 1...4 {
+      _ = try history.wake()
+      history.answer(.later("no answer"))
+      #expect(history.policy.renewalProblem(history.now) == (number < 3 ? nil : "no answer"))
+    }
+    // The source repeats the request without a resume.
+    #expect(history.send(.resumed).request == nil)
+    #expect(try history.wake().request != nil)
+    history.answer(.token("two", lifetime: Self.hour))
+    #expect(history.policy.renewalProblem(history.now) == nil)
+  }
+
   @Test func refusedTokenEndsTheGraceOfARefusedKey() throws {
     var history = Self.withToken()
     _ = try history.wake()
