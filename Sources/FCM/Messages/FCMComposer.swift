@@ -35,6 +35,8 @@ final class FCMComposer: PushComposer {
     hasID = content.containsID
   }
 
+  var sendsLifetime: Bool { true }
+
   func batch(isUnproven: Bool, capacity: Int, now: Int) -> PushBatch {
     if let expiration { lifetime = max(0, min(expiration - now, MessageAdditions.maximumLifetime)) }
     return PushBatch(

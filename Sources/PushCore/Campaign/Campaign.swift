@@ -139,6 +139,14 @@ public enum Expiration: Sendable, Equatable {
   /// UNIX seconds.
   case at(seconds: Int)
 
+  /// Whether the pushes expire at a time.
+  public var isTime: Bool {
+    switch self {
+    case .unset, .immediate: false
+    case .after, .at: true
+    }
+  }
+
   /// Returns the expiration for a campaign that starts at `start`, both in UNIX seconds; `nil` for no limit.
   public func instant(startingAt start: Int) -> Int? {
     switch self {

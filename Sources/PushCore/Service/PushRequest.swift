@@ -37,6 +37,10 @@ public final class PushRequest: Sendable {
 
 /// Composer that makes the pushes of one campaign. Only one thread at a time may use it.
 public protocol PushComposer: AnyObject {
+  /// Whether pushes with an expiration contain their remaining lifetime instead of the time of the expiration. The
+  /// worker composes such a push again if it waits long for a connection. Default: `false`.
+  var sendsLifetime: Bool { get }
+
   /// Returns an empty batch for pushes of the campaign.
   ///
   /// - Parameters:
@@ -54,6 +58,10 @@ public protocol PushComposer: AnyObject {
   /// - Parameter values: the target's values for the campaign's content; `nil` if all pushes have the same content.
   /// - Returns: whether the push was added. It is not added if its payload would be larger than the service allows.
   func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool
+}
+
+extension PushComposer {
+  public var sendsLifetime: Bool { false }
 }
 
 extension PushBatch {

@@ -1,4 +1,5 @@
 import CampaignStore
+import EventLoop
 
 /// Runs the worker's regular tasks: references in its own list, declined campaigns, waiting pushes whose time has
 /// passed, prunes to deliver, and the reasons why campaigns wait.
@@ -28,6 +29,7 @@ struct OwnUpkeep: WorkerPart {
       from: environment.configuration.name, only: references.leftovers(listed: listed, taken: slices.taken))
     await declined.affirmAll()
     sender.expireBacklogs()
+    sender.renewBacklogs(EventLoop.now)
     await feedback.deliver()
     do {
       try await waiting.report()

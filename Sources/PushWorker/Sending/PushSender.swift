@@ -10,6 +10,9 @@ final class PushSender: WorkerPart {
   private let credit: CreditLedger
   private let recorder: TargetRecorder
   private let figures: WorkerFigures
+  /// Maximum time in ns that a push with its remaining lifetime waits for a connection. A push service may deliver the
+  /// push this time after its expiration.
+  private static let backlogAge: UInt64 = 5_000_000_000
   /// Tokens that were rejected recently.
   private var rejected = RejectedTokens()
 
@@ -110,6 +113,7 @@ final class PushSender: WorkerPart {
   }
 
   private func submit(_ session: SliceSession, _ indexes: [Int], by composer: any PushComposer) throws {
+    if session.pending.unanswered == 0 { session.pending.composedAt = EventLoop.now }
     let seconds = Int(now / 1000)
     var batch = composer.batch(isUnproven: false, capacity: indexes.count, now: seconds)
     var unproven: PushBatch?
@@ -192,6 +196,30 @@ final class PushSender: WorkerPart {
         recorder.takeBack(session, pool.cancelBacklog(where: session.tag.matches), as: .expired)
       }
       session.wake()
+    }
+  }
+
+  /// Composes pushes again that no connection has taken for some seconds, if their payload contains the remaining
+  /// lifetime.
+  ///
+  /// - Parameter clock: `EventLoop.now`.
+  func renewBacklogs(_ clock: UInt64) {
+    for session in slices.sessions where session.pending.unanswered > 0 && session.intent == .send {
+      let context = session.context
+      guard context.composers.standard.sendsLifetime, context.campaign.message.expiration.isTime,
+        clock - session.pending.composedAt >= Self.backlogAge
+      else { continue }
+      session.pending.composedAt = clock
+      let unsent = context.facts.route.pool.cancelBacklog(where: session.tag.matches)
+      guard !unsent.isEmpty else { continue }
+      session.pending.unanswered -= unsent.count
+      // The pool returns the newest push first.
+      let indexes = unsent.reversed().map(SliceTag.index)
+      do {
+        try submit(session, admit(session, indexes))
+      } catch {
+        for index in indexes where session.targets.underWay.contains(index) { recorder.settle(session, index, nil) }
+      }
     }
   }
 

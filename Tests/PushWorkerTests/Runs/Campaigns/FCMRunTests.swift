@@ -229,4 +229,26 @@ struct FCMRunTests {
     try await run.value
     await fcm.rig.simulator.stop()
   }
+
+  /// A push that waits for a connection is sent with the lifetime that is left. Here, it waits for an access token.
+  @Test(arguments: PushEngineKind.one(for: "waitingPushIsComposedAgain"))
+  func waitingPushIsComposedAgain(engine: PushEngineKind) async throws {
+    let folder = try ScratchFolder()
+    let path = folder.path("requests")
+    let fcm = try await FCMRig(engine: engine, users: 1, partitions: 1, log: path)
+    await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = true }
+    try await fcm.rig.submit(
+      "waits", #","services":["fcm"],"expiration":"60s""#, content: #""message":{"title":"Hi","body":"There"}"#)
+    async let running: Void = fcm.rig.worker("w").run()
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.show("waits")?.counters.inDoubt == 1 }
+    let start = ContinuousClock.now
+    try await fcm.rig.until { start.duration(to: .now) > .seconds(9) }
+    await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = false }
+    try await running
+    #expect(try await fcm.rig.store.campaigns.show("waits")?.counters.outcomes == [.accepted: 1])
+    let body = try #require(try RequestLine.read(path).map(\.body).last { $0.contains("There") })
+    let text = try #require(body.firstMatch(of: /"ttl":"(\d+)s"/)?.1)
+    #expect(try #require(Int(text)) <= 56, "\(body)")
+    await fcm.rig.simulator.stop()
+  }
 }
