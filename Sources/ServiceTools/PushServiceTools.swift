@@ -69,6 +69,10 @@ public protocol PushServiceTools: Sendable {
   /// - Parameter expiration: UNIX seconds; 0 for one attempt at delivery, `nil` for no limit.
   func composer(byHand campaign: Campaign, of service: any PushService, expiration: Int?) -> any PushComposer
 
+  /// Returns a request that shows whether the service accepts an access token for the app, without an effect on a
+  /// device; `nil` for a service without such a request.
+  func credentialCheck(of service: any PushService, with token: BearerToken) -> HTTPExchange.Request?
+
   /// Explains an answer.
   func answer(_ response: HTTPExchange.Response) -> ServiceAnswer
 
@@ -86,6 +90,8 @@ extension PushServiceTools {
   ) -> any PushComposer {
     service.composer(for: campaign, expiration: expiration)
   }
+
+  public func credentialCheck(of service: any PushService, with token: BearerToken) -> HTTPExchange.Request? { nil }
 
   public func resultID(ofCampaign campaign: String) -> ResultID? { nil }
 }

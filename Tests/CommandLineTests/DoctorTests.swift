@@ -154,7 +154,8 @@ struct DoctorTests {
     await server.stop()
   }
 
-  /// The doctor requests an access token, which shows a refused key and a token endpoint that can't be reached.
+  /// The doctor requests an access token, which shows a refused key and a token endpoint that can't be reached. FCM then
+  /// validates a message, which shows a disabled API and a missing role.
   @Test func accessTokenIsRequested() async throws {
     let (fcm, tokens) = (try FreePort.find(), try FreePort.find())
     let folder = try ScratchFolder()
@@ -194,6 +195,9 @@ struct DoctorTests {
     }
     let healthy = try await findings("fcm.latencyMilliseconds=0")
     #expect(healthy.contains("https://127.0.0.1:\(tokens)/token issues an access token for FCM"), "\(healthy)")
+    #expect(healthy.contains { $0.hasPrefix("FCM accepts the access token") }, "\(healthy)")
+    let disabled = try await findings("fcm.isDisabled=true")
+    #expect(disabled.contains { $0.hasPrefix("FCM answered 403 SERVICE_DISABLED: ") }, "\(disabled)")
     let refused = try await findings(#"fcm.revokedKeys=["\#(key)"]"#)
     #expect(refused.contains { $0.hasPrefix("no access token for FCM: ") && $0.contains("key") }, "\(refused)")
     let down = try await findings("fcm.tokenEndpointIsDown=true")

@@ -21,7 +21,7 @@ final class FCMComposer: PushComposer {
   ///   limit.
   init(_ campaign: Campaign, project: String, _ additions: MessageAdditions, expiration: Int?) {
     request = PushRequest(
-      path: "/v1/projects/\(project)/messages:send",
+      path: Self.path(project: project),
       fields: [
         .init("content-type", "application/json"),
         // This header asks FCM for the details of errors. Source: the Firebase Admin SDKs for Go, Python and Java.
@@ -51,4 +51,7 @@ final class FCMComposer: PushComposer {
       tag: tag, id: id, opening: TokenForm.isInstallation(token) ? Self.installationOpening : Self.tokenOpening,
       token: token, content, values ?? .none, lifetime: lifetime, most: MessageSize.maximum)
   }
+
+  /// Returns the path of requests to a project.
+  static func path(project: String) -> String { "/v1/projects/\(project)/messages:send" }
 }

@@ -34,6 +34,17 @@ public struct FCMTools: PushServiceTools {
     return service.composer(for: campaign, expiration: expiration, tag: campaign.message.collapseID)
   }
 
+  /// Returns a message to a topic that FCM validates and does not send. FCM accepts it only if the API is enabled, the
+  /// project exists, and the account may send messages in it. Source: the field `validate_only` in the discovery
+  /// document of `fcm:v1`.
+  public func credentialCheck(of service: any PushService, with token: BearerToken) -> HTTPExchange.Request? {
+    guard let service = service as? FCMService, let project = service.project else { return nil }
+    return HTTPExchange.Request(
+      method: "POST", path: FCMComposer.path(project: project),
+      headers: [.init("authorization", "Bearer \(token.text)"), .init("content-type", "application/json")],
+      body: Array(#"{"validate_only":true,"message":{"topic":"carillon-doctor"}}"#.utf8))
+  }
+
   public func answer(_ response: HTTPExchange.Response) -> ServiceAnswer {
     let reply = response.body.withUnsafeBytes { FCMService().reply(status: response.status, body: $0, retryAfter: 0) }
     let reason = FCMReason(reply.answer.reason)

@@ -4,7 +4,7 @@ import PushTransport
 import ServiceTools
 
 /// The check of a credential whose tokens come from a server. It requests one token, as a worker does before its first
-/// push.
+/// push. If the push service offers a request without an effect, it then checks whether the service accepts the token.
 struct TokenExamination: Sendable {
   /// The apps that use the credential.
   private var apps: [String]
@@ -36,8 +36,9 @@ struct TokenExamination: Sendable {
   func findings() async -> [DoctorFinding] {
     let subject = apps.joined(separator: ", ")
     guard let credential = try? service.settings.makeCredential(reaching: endpoint) else { return [] }
-    if await credential.firstAuthorization() != nil {
+    if case .token(let token)? = await credential.firstAuthorization() {
       return [.healthy(.credential, subject, "\(server) issues an access token for \(service.tools.service.title)")]
+        + (await check(token, subject))
     }
     let title = service.tools.service.title
     guard let problem = credential.problem else {
@@ -53,5 +54,31 @@ struct TokenExamination: Sendable {
         .credential, subject, "no access token for \(title): \(problem)",
         cure: "follow the advice in the message, then run carillon doctor again")
     ]
+  }
+
+  /// Checks whether the push service accepts an access token.
+  private func check(_ token: BearerToken, _ subject: String) async -> [DoctorFinding] {
+    guard let request = service.tools.credentialCheck(of: service.settings.service, with: token) else { return [] }
+    let title = service.tools.service.title
+    let response: HTTPExchange.Response
+    do {
+      response = try await HTTPExchange.perform(request, at: endpoint)
+    } catch {
+      return [
+        .problem(
+          .credential, subject, "\(title) did not answer the check of the access token: \(error.message)",
+          cure: "check the network path to \(endpoint.url), then run carillon doctor again")
+      ]
+    }
+    let answer = service.tools.answer(response)
+    if answer.isAccepted {
+      return [.healthy(.credential, subject, "\(title) accepts the access token: a validated message was not sent")]
+    }
+    let text = "\(title) answered \(response.status)\(answer.reasonText.map { " " + $0 } ?? ""): \(answer.meaning)"
+    // These answers say nothing about the credential.
+    guard response.status < 500, response.status != 429 else {
+      return [.advice(.credential, subject, text, cure: answer.advice)]
+    }
+    return [.problem(.credential, subject, text, cure: answer.advice)]
   }
 }
