@@ -15,10 +15,14 @@ extension FCMService {
   public func payloadPlaces(in payload: JSONValue) -> PayloadPlaces {
     let badge = ["android", "notification", "notification_count"]
     guard case .object(let message) = payload.kind,
-      let name = ["android", "android_v2", "androidV2"].first(where: { message.object($0)?.object("data") != nil })
+      // The path must have the spelling of the message: another spelling would add a second object.
+      let config = message.first(where: { Self.androidFields.contains($0.name) && $0.value.hasData })
     else { return PayloadPlaces(badge: badge, keys: ["data"]) }
-    return PayloadPlaces(badge: badge, keys: [name, "data"])
+    return PayloadPlaces(badge: badge, keys: [config.name, "data"])
   }
+
+  /// Names of the settings for Android, in both spellings.
+  private static let androidFields = ["android", "android_v2", "androidV2"]
 
   public func options(
     of own: JobFields, _ message: CommonMessage?, _ urgency: Urgency?, to destination: PushDestination
@@ -85,5 +89,13 @@ extension FCMService {
       members.append(json.member("android", json.object([notification])))
     }
     return json.object(members)
+  }
+}
+
+extension JSONValue {
+  /// Whether the value is an object whose member `data` is an object.
+  fileprivate var hasData: Bool {
+    guard case .object(let members) = kind else { return false }
+    return members.object("data") != nil
   }
 }

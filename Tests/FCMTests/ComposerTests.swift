@@ -109,6 +109,17 @@ struct ComposerTests {
       (#"{"notification":{"title":"T"}}"#, #","data":{"push":"ID"}}}"#),
       (#"{"notification":{"title":"T"},"data":{}}"#, #","data":{"push":"ID"}}}"#),
       (#"{"notification":{"title":"T"},"android":{"data":{"c":"d"}}}"#, #","data":{"c":"d","push":"ID"}}}}"#),
+      (
+        #"{"androidV2":{"remoteNotification":{"notification":{"title":"T"}},"data":{"c":"d"}}}"#,
+        #","data":{"c":"d","push":"ID"}}}}"#
+      ),
+      (
+        #"{"android_v2":{"remote_notification":{"notification":{"title":"T"}},"data":{"c":"d"}}}"#,
+        #","data":{"c":"d","push":"ID"}}}}"#
+      ),
+      (
+        #"{"androidV2":{"remoteNotification":{"notification":{"title":"T"}}}}"#, #","data":{"push":"ID"}}}"#
+      ),
     ])
   func uniqueKeyIsInTheDataThatAndroidGets(payload: String, end: String) throws {
     let id = UUIDText.text(PushID(campaign: "spring-sale").id(token: Array(Self.token.utf8)))
