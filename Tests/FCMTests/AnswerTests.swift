@@ -76,6 +76,22 @@ struct AnswerTests {
     #expect(decide(project, attempt: 9).target == Self.after(60), "it does not use up attempts")
   }
 
+  /// The minimum delays of FCM take precedence over `retry.longest`.
+  @Test func shortLongestDelayKeepsTheMinimaOfFCM() {
+    let policy = RetryPolicy(firstServerError: 1000, serverError: 1000, tooManyRequests: 1000, longest: 1000)
+    func delay(_ status: UInt16, _ reason: FCMReason, retryAfter: UInt16 = 0) -> Disposition.Target {
+      Disposition.decide(
+        PushAnswer(kind: .answered, status: status, reason: reason.code, retryAfter: retryAfter), attempt: 1,
+        of: service, policy: policy, ambiguity: .resend, jitter: 0
+      ).target
+    }
+    #expect(delay(429, .projectQuotaExceeded) == Self.after(60))
+    #expect(delay(429, .targetQuotaExceeded) == Self.after(60))
+    #expect(delay(429, .projectQuotaExceeded, retryAfter: 30) == Self.after(10))
+    #expect(delay(502, .none) == Self.after(30))
+    #expect(delay(503, .unavailable) == Self.after(10))
+  }
+
   /// Only a limit per minute in a refusal of the project counts. A limit per day does not count.
   @Test(arguments: [
     ("RATE_LIMIT_EXCEEDED", #""quota_limit_value":"1200","quota_unit":"1/min/{project}""#, 1200),

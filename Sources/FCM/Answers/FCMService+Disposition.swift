@@ -6,8 +6,6 @@ extension FCMService {
   static let afterServerError = 10_000
   /// Shortest delay in milliseconds after a gateway error. The HTML page of a 502 asks for 30 s.
   static let afterGatewayError = 30_000
-  /// Shortest delay in milliseconds after a 429 without `Retry-After`. Source: the same as for ``afterServerError``.
-  static let afterQuota = 60_000
 
   /// Decides the consequences of a refusal. Only a 4xx with a reason that concerns the token has consequences for the
   /// token.
@@ -62,11 +60,10 @@ extension FCMService {
     // The API is disabled, the account lacks the permission, or the project or the path does not exist.
     case (403, _), (404, _): return .held(policy, answer.reason, jitter)
     case (429, .targetQuotaExceeded):
-      return later(afterQuota, answer, attempt: attempt, policy, jitter)
+      return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
     // The quota belongs to the project, and FCM did not process the push.
     case (429, _):
-      var decided = later(
-        answer.retryAfter == 0 ? afterQuota : afterServerError, answer, attempt: 1, policy, jitter)
+      var decided = Disposition.later(policy.afterTooManyRequests(attempt: 1, asked: answer.asked, chance: jitter))
       decided.countsAttempt = false
       decided.effect = answer.exceededQuota
       return decided
@@ -81,17 +78,6 @@ extension FCMService {
   private static func retry(
     least: Int, _ answer: PushAnswer, attempt: Int, _ policy: RetryPolicy, _ jitter: Double
   ) -> Disposition {
-    .later(policy.afterServerError(attempt: attempt, asked: max(least, answer.asked), chance: jitter))
-  }
-
-  /// Retries the target after a 429. The delay doubles with each attempt, and is at least the delay of the answer's `Retry-After`.
-  ///
-  /// - Parameter first: delay after the first attempt, in milliseconds.
-  private static func later(
-    _ first: Int, _ answer: PushAnswer, attempt: Int, _ policy: RetryPolicy, _ jitter: Double
-  ) -> Disposition {
-    // Ten doublings of the shortest delay exceed the longest delay of a policy.
-    let planned = first << max(0, min(attempt - 1, 10))
-    return .later(policy.afterTooManyRequests(attempt: 1, asked: max(planned, answer.asked), chance: jitter))
+    .later(policy.afterServerError(attempt: attempt, asked: answer.asked, least: least, chance: jitter))
   }
 }

@@ -55,10 +55,11 @@ public struct RetryPolicy: Sendable, Equatable {
   ///   (``RetryBounds/serverErrorFactor``).
   /// - Parameters:
   ///   - asked: the delay of the peer's `Retry-After`; the wait is never shorter.
+  ///   - least: the service's minimum delay after this answer. It takes precedence over ``longest``.
   ///   - chance: random, 0 to 1.
-  public func afterServerError(attempt: Int = 2, asked: Int = 0, chance: Double) -> Int {
+  public func afterServerError(attempt: Int = 2, asked: Int = 0, least: Int = 0, chance: Double) -> Int {
     let planned = bounds.serverErrorFactor == nil ? serverError : plannedAfterServerError(attempt: attempt)
-    return wait(planned, asked, chance, least: bounds.minimumDelay)
+    return wait(planned, asked, chance, least: max(bounds.minimumDelay, least))
   }
 
   /// Returns the milliseconds to wait after an answer which says that the device got too many pushes (429). The delay
