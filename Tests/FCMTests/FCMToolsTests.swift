@@ -38,6 +38,24 @@ struct FCMToolsTests {
     #expect(try own.makeCredential(reaching: PushEndpoint(url: own.url)) is AccessTokenSource)
   }
 
+  /// Workers send to the project of the key that they read first, so a key of another project would fail every push.
+  @Test func keyOfAnotherProjectIsNotReloaded() throws {
+    let folder = try ScratchFolder()
+    func write(_ changes: [String: String?] = [:]) throws -> String {
+      try folder.writeSecret("account.json", String(decoding: AccountKit.json(changes), as: UTF8.self))
+    }
+    let own = try settings(["serviceAccountFile": write()])
+    let named = try settings(["serviceAccountFile": write(), "project": "demo-project"])
+    let credential = try own.makeCredential(reaching: PushEndpoint(url: own.url))
+    _ = try write(["private_key_id": "new"])
+    try own.reload(credential, sharedBy: [own])
+    _ = try write(["project_id": "another-project"])
+    let error = #expect(throws: ServiceError.self) { try own.reload(credential, sharedBy: [own]) }
+    #expect(error?.message.contains("belongs to project another-project, and the workers send to") == true)
+    // An account of another project may have a role in the project that the configuration names.
+    try named.reload(credential, sharedBy: [named])
+  }
+
   @Test(
     arguments: [
       ([:], "apps.news.serviceAccountFile"),

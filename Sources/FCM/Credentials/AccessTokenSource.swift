@@ -54,6 +54,9 @@ public final class AccessTokenSource: PushCredential {
     state = Mutex(State(policy: AccessTokenPolicy(mint.rules), mint: mint, account: account))
   }
 
+  /// Project of the service account in use; `nil` for the metadata server.
+  var projectID: String? { state.withLock { $0.account?.projectID } }
+
   /// Uses another key from now on, because its file was replaced. The present token is used until the new one arrives.
   /// If the key is the same, nothing changes.
   public func replace(account: ServiceAccount) {

@@ -82,6 +82,14 @@ public struct FCMSettings: PushServiceSettings {
 
   public func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws {
     guard let source = credential as? AccessTokenSource, let account = try account() else { return }
+    // Without the key `project`, the workers send to the project of the first key.
+    if project == nil, let present = source.projectID, present != account.projectID {
+      throw ServiceError(
+        .configuration,
+        "\(path).serviceAccountFile: the key belongs to project \(account.projectID), and the workers send to "
+          + present,
+        hint: "use a key of \(present), or set \(path).project, or restart the workers to send to \(account.projectID)")
+    }
     source.replace(account: account)
   }
 
