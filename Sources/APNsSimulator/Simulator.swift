@@ -111,9 +111,6 @@ public final class Simulator: Sendable {
     for registration in registrations { service.shared.fcm?.devices.set(registration) }
   }
 
-  /// Revokes all access tokens of the FCM side: they get 401 without details.
-  public func revokeAccessTokens() { service.shared.fcm?.tokens.revokeAll() }
-
   /// Ends the life of all access tokens of the FCM side: they get 401 `ACCESS_TOKEN_EXPIRED`.
   public func expireAccessTokens() { service.shared.fcm?.tokens.expireAll() }
 

@@ -21,18 +21,21 @@ public final class Socket: ByteStream {
     return socket
   }
 
+  /// Maximum number of connections that the kernel completes before ``accept()`` takes them. The connections of a fleet
+  /// may all arrive at the same moment.
+  private static let backlog: Int32 = 1024
+
   /// Listens at `address`, with `SO_REUSEADDR`.
-  ///
-  /// - Parameter backlog: number of connections that the kernel completes before ``accept()`` takes them. The
-  ///   connections of a fleet may all arrive at the same moment.
-  public static func listen(at address: SocketAddress, backlog: Int32 = 1024) throws -> Socket {
+  public static func listen(at address: SocketAddress) throws -> Socket {
     let socket = try open(address)
     var yes: Int32 = 1
     setsockopt(socket.descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
     guard address.withSockaddr({ bind(socket.descriptor, $0, $1) }) == 0 else {
       throw SocketError.last("listen at \(address)")
     }
-    guard Glibc.listen(socket.descriptor, backlog) == 0 else { throw SocketError.last("listen at \(address)") }
+    guard Glibc.listen(socket.descriptor, Self.backlog) == 0 else {
+      throw SocketError.last("listen at \(address)")
+    }
     return socket
   }
 

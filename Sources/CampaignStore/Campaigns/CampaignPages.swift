@@ -33,7 +33,7 @@ extension Campaigns {
   ///   - count: the maximum number of campaigns.
   /// - Throws: ``StoreError`` `invalid` for an invalid cursor.
   public func page(
-    _ filter: CampaignFilter, from cursor: String?, count: Int, damaged: (StoreError) -> Void = { _ in }
+    _ filter: CampaignFilter, from cursor: String?, count: Int
   ) async throws -> StorePage<CampaignRecord> {
     var place = try cursor.map(CampaignPlace.init(cursor:))
     var page = StorePage<CampaignRecord>(elements: [], next: nil)
@@ -48,11 +48,8 @@ extension Campaigns {
         place = next
         let id = next.id
         guard CampaignID(id).part == nil else { continue }
-        do throws(StoreError) {
-          if let record = try record(id, result.get()), filter.matches(record) { page.elements.append(record) }
-        } catch {
-          damaged(error)
-        }
+        // A damaged record is left out: a worker isolates it.
+        if let record = try? record(id, result.get()), filter.matches(record) { page.elements.append(record) }
         guard page.elements.count < count, looked < Self.mostRead else {
           page.next = place?.cursor
           page.elements = try await withParts(page.elements)

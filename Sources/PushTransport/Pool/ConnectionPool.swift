@@ -89,7 +89,7 @@ public final class ConnectionPool: Sendable {
     var mayTakeUntil: UInt64?
     /// Time when the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
-    /// Time since which the credential has no authorization, as seen by ``ConnectionPool/health(now:patience:)``.
+    /// Time since which the credential has no authorization, as seen by ``ConnectionPool/health(now:)``.
     var delayedSince: UInt64?
     /// Time of the first failure since the last answer, and the error of the latest failure; `nil` if there is none.
     var failure: (since: UInt64, reason: String)?
@@ -209,10 +209,8 @@ public final class ConnectionPool: Sendable {
 
   /// Returns whether the pool can send now. The call is cheap and may be made every few milliseconds.
   ///
-  /// - Parameters:
-  ///   - now: monotonic nanoseconds.
-  ///   - patience: time without an answer, in ns, after which the pool counts as unable to send.
-  public func health(now: UInt64, patience: UInt64 = PoolHealth.patience) -> PoolHealth {
+  /// - Parameter now: monotonic nanoseconds.
+  public func health(now: UInt64) -> PoolHealth {
     let (stopped, delay) = (credential.stopped, credential.delay)
     return state.withLock { state in
       state.delayedSince = delay == nil ? nil : state.delayedSince ?? now
@@ -220,7 +218,7 @@ public final class ConnectionPool: Sendable {
         .init(
           stopped: stopped, delay: delay.map { (state.delayedSince ?? now, $0) },
           breakerOpenSince: state.breakerOpenSince, connections: state.connections, failure: state.failure),
-        now: now, patience: patience)
+        now: now)
     }
   }
 

@@ -51,7 +51,7 @@ public struct RedisURL: Hashable, Sendable {
 
   /// Parses a URL.
   ///
-  /// - Throws: ``RedisError`` with ``RedisError/Code/invalidURL`` or ``RedisError/Code/unsupported``.
+  /// - Throws: ``RedisError`` with ``RedisError/Code/invalidURL``.
   public init(_ text: String) throws(RedisError) {
     guard let colon = text.firstRange(of: "://") else {
       throw Self.invalid("it has no scheme")

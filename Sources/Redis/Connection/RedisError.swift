@@ -6,8 +6,6 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
   public enum Code: String, Sendable {
     /// The URL is invalid.
     case invalidURL
-    /// The requested feature is not supported.
-    case unsupported
     /// The host name has no address.
     case unknownHost
     /// No server listens at the address, or the address can't be reached.
@@ -63,7 +61,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
   /// Whether a retry is pointless without a change of the configuration.
   var isPermanent: Bool {
     switch code {
-    case .invalidURL, .unsupported, .authentication, .noPermission, .untrusted, .unusableFile, .refused: true
+    case .invalidURL, .authentication, .noPermission, .untrusted, .unusableFile, .refused: true
     default: false
     }
   }

@@ -25,9 +25,6 @@ enum ChannelRequest: Equatable {
     case deleted
   }
 
-  /// Longest accepted id, in bytes. Apple's ids are random numbers in Base64, and Apple documents no size.
-  static let maximumID = 256
-
   /// Returns the request for an app with this bundle id.
   ///
   /// - Parameters:
