@@ -48,7 +48,7 @@ struct DeadListTests {
     let dead = try #require(try await all(world).first)
     #expect(dead.isCut && dead.size == job.count && dead.job == Array(job.prefix(65_536)))
     // The job is found by its id, although the stored part is too short to read the id from it.
-    #expect(try await world.store.queue.burial(of: "long")?.key == dead.key)
+    #expect(try await world.store.queue.deadJob(of: "long")?.key == dead.key)
   }
 
   @Test(arguments: Backend.allCases)

@@ -65,7 +65,7 @@ struct EventWaitTests {
     // The other slices are handed out, whatever is on the list by then.
     try await scene.push(1)
     #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaigns.find("c")?.placement.overtookEvents == 0)
+    #expect(try await scene.world.store.campaigns.find("c")?.placement.eventsNotApplied == 0)
     #expect(try await scene.world.command("HEXISTS", scene.world.keys.housekeeping, "awaited").integer == 0)
   }
 
@@ -77,9 +77,9 @@ struct EventWaitTests {
     // The wait has timed out.
     try await scene.world.command("HSET", scene.world.keys.campaign("c"), "awaits", "3 1")
     let answer = try await scene.dequeue()
-    #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.overtakes(campaign: "c", events: 2)])
+    #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.expired(campaign: "c", events: 2)])
     #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaigns.find("c")?.placement.overtookEvents == 2)
+    #expect(try await scene.world.store.campaigns.find("c")?.placement.eventsNotApplied == 2)
   }
 
   /// A suspended maintenance leader continues and tries to take off a page that another one has taken off already.

@@ -178,9 +178,9 @@ struct IntakeTests {
   }
 
   @Test(arguments: Backend.allCases)
-  func burialOfAnIDIsFoundWhileItIsAmongTheNewest(on backend: Backend) async throws {
+  func deadJobOfAnIDIsFoundAmongTheNewest(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    #expect(try await world.store.queue.burial(of: "a") == nil)
+    #expect(try await world.store.queue.deadJob(of: "a") == nil)
     #expect(try await world.store.queue.memory(of: "a") == nil)
     let (job, campaign) = try Self.job("a")
     #expect(try await world.store.queue.submit(job, as: campaign) == .new)
@@ -188,8 +188,8 @@ struct IntakeTests {
     try await world.store.queue.deadLetter(job, reason: "first", hint: "", worker: "w")
     try await world.store.queue.deadLetter(job, reason: "second", hint: "do this", worker: "w")
     try await world.store.queue.deadLetter(Array("no JSON".utf8), reason: "third", hint: "", worker: "w")
-    let burial = try await world.store.queue.burial(of: "a")
-    #expect(burial?.reason == "second" && burial?.hint == "do this")
+    let dead = try await world.store.queue.deadJob(of: "a")
+    #expect(dead?.reason == "second" && dead?.hint == "do this")
     #expect(try await world.store.queue.memory(of: "a") == nil)
   }
 

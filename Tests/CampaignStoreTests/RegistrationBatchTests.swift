@@ -97,7 +97,7 @@ struct RegistrationBatchTests {
       DeviceRegistration(user: "x", device: TestStore.device($0, registeredAt: UInt64(1000 + $0)))
     }
     let entered = try await world.store.registry.enter(world.store.registry.bind(world.batch(rows)))
-    #expect(try await world.store.registry.settle(entered).crowdedOut == 250)
+    #expect(try await world.store.registry.settle(entered).evicted == 250)
     let kept = Set(try await world.store.registry.user("x")?.devices.map(\.token) ?? [])
     #expect(kept == Set((250..<350).map { TestStore.token($0) }))
     let owners = try await world.store.registry.owners(

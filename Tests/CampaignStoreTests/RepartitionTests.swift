@@ -178,7 +178,7 @@ struct RepartitionTests {
     try await world.store.open(creating: false, holding: true)
     let error = await #expect(throws: StoreError.self) { try await world.store.open(creating: true) }
     #expect(error?.code == .held)
-    let checkpoint = ImportCheckpoint(offset: 1, line: 1, rows: 1, skipped: 0, imported: 1, outdated: 0, crowdedOut: 0)
+    let checkpoint = ImportCheckpoint(offset: 1, line: 1, rows: 1, skipped: 0, imported: 1, outdated: 0, evicted: 0)
     await #expect(throws: StoreError.self) { try await world.store.registry.keep(checkpoint, of: "f") }
     // The progress of the import can still be read.
     #expect(try await world.store.registry.importCheckpoint(of: "f") == checkpoint)

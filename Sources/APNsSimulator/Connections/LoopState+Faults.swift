@@ -4,8 +4,8 @@ extension LoopState {
   ///
   /// - Parameters:
   ///   - token: in lower-case hex.
-  ///   - parcel: the other values of the push, if a knob needs them.
-  func nextFailure(for token: [UInt8], _ parcel: Parcel?) -> SimulatorKnobs.Failure? {
+  ///   - details: the other values of the push, if a knob needs them.
+  func nextFailure(for token: [UInt8], _ details: PushDetails?) -> SimulatorKnobs.Failure? {
     if !knobs.tokenFailures.isEmpty, let failure = shared.tokenFailures.take(token) {
       note(.tokenFailures)
       return SimulatorKnobs.Failure(share: 0, status: failure.status, reason: failure.reason)
@@ -15,7 +15,7 @@ extension LoopState {
       shares.failures = Array(repeating: EvenShare(), count: knobs.failures.count)
     }
     var due: SimulatorKnobs.Failure?
-    for (index, failure) in knobs.failures.enumerated() where failure.concerns(token, parcel) {
+    for (index, failure) in knobs.failures.enumerated() where failure.concerns(token, details) {
       if due == nil {
         if shares.failures[index].isDue(failure.share) { due = failure }
       } else {
@@ -68,8 +68,8 @@ extension LoopState {
 
 extension SimulatorKnobs.Failure {
   /// Returns whether the injected error applies to the request.
-  fileprivate func concerns(_ token: [UInt8], _ parcel: Parcel?) -> Bool {
+  fileprivate func concerns(_ token: [UInt8], _ details: PushDetails?) -> Bool {
     (tokenPrefix.isEmpty || token.starts(with: tokenPrefix.utf8))
-      && (topic.isEmpty || parcel?.topic.elementsEqual(topic.utf8) ?? false)
+      && (topic.isEmpty || details?.topic.elementsEqual(topic.utf8) ?? false)
   }
 }

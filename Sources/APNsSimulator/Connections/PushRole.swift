@@ -12,7 +12,7 @@ final class PushRole: ServiceRole {
     var token: [UInt8] = []
     var verdict = RequestJudge.Verdict()
     /// Values that are needed for a device that is away, or by a knob; otherwise `nil`.
-    var parcel: Parcel?
+    var details: PushDetails?
     var bodyCount = 0
     /// Body, if bodies are logged.
     var body: [UInt8]?
@@ -124,8 +124,8 @@ final class PushRole: ServiceRole {
     let id = headers.id.flatMap { MessageID($0) }
     let verdict = judge.judge(headers, id: id, by: loop.rules, now: loop.now)
     let token = loop.wantsTokens ? headers.token.flatMap { Hex.lowered($0) } ?? [] : []
-    let parcel = loop.rules.wantsParcels || verdict.isAway ? Parcel(headers, topicID: verdict.topic) : nil
-    requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict, parcel: parcel)
+    let details = loop.rules.needsDetails || verdict.isAway ? PushDetails(headers, topicID: verdict.topic) : nil
+    requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict, details: details)
     if loop.shared.configuration.logsBodies { requests[stream.slot].body = [] }
   }
 
@@ -275,7 +275,7 @@ final class PushRole: ServiceRole {
     if let reason = request.verdict.reason(bodyCount: request.bodyCount) ?? loop.excess(for: request.token) {
       loop.tally.byReason[Int(reason.rawValue)] += 1
       outcome = .rejected(reason)
-    } else if let failure = loop.nextFailure(for: request.token, request.parcel) {
+    } else if let failure = loop.nextFailure(for: request.token, request.details) {
       loop.tally.injected[failure.reason, default: 0] += 1
       if failure.delivers { deliver(request) }
       outcome = .injected(failure)
@@ -294,15 +294,15 @@ final class PushRole: ServiceRole {
   }
 
   private func deliver(_ request: Request) {
-    guard let parcel = request.parcel else {
+    guard let details = request.details else {
       loop.tally.delivered += 1
       return
     }
     if request.verdict.isAway {
-      loop.shared.mailboxes.keep(parcel, now: loop.now)
+      loop.shared.mailboxes.keep(details, now: loop.now)
     } else {
       loop.tally.delivered += 1
-      if loop.knobs.tracksCollapse { loop.shared.mailboxes.show(parcel) }
+      if loop.knobs.tracksCollapse { loop.shared.mailboxes.show(details) }
     }
   }
 

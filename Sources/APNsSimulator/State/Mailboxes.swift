@@ -43,28 +43,28 @@ final class Mailboxes: Sendable {
   /// Stores a push for a device that is away.
   ///
   /// - Parameter now: seconds since 1970 on the simulator's clock.
-  func keep(_ parcel: Parcel, now: Int64) {
+  func keep(_ details: PushDetails, now: Int64) {
     let latest = now + Self.longestStorage
-    let expiration = min(parcel.expiration ?? latest, latest)
+    let expiration = min(details.expiration ?? latest, latest)
     state.withLock { state in
       guard expiration > now else {
         state.summary.expired += 1
         return
       }
-      var slots = state.waiting[parcel.token] ?? []
-      if let index = slots.firstIndex(where: { $0.topic == parcel.topicID }) {
+      var slots = state.waiting[details.token] ?? []
+      if let index = slots.firstIndex(where: { $0.topic == details.topicID }) {
         if slots[index].expiration > now { state.summary.overwritten += 1 } else { state.summary.expired += 1 }
         slots.remove(at: index)
       }
-      slots.append(Slot(topic: parcel.topicID, expiration: expiration, collapseID: parcel.collapseID))
-      state.waiting[parcel.token] = slots
+      slots.append(Slot(topic: details.topicID, expiration: expiration, collapseID: details.collapseID))
+      state.waiting[details.token] = slots
     }
   }
 
   /// Records that a device shows a push. Only a push with a collapse identifier can replace another one.
-  func show(_ parcel: Parcel) {
-    guard !parcel.collapseID.isEmpty else { return }
-    state.withLock { Self.show(parcel.token, parcel.topicID, parcel.collapseID, in: &$0) }
+  func show(_ details: PushDetails) {
+    guard !details.collapseID.isEmpty else { return }
+    state.withLock { Self.show(details.token, details.topicID, details.collapseID, in: &$0) }
   }
 
   /// Delivers the stored pushes of a device that came back.

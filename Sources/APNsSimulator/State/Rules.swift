@@ -9,8 +9,8 @@ final class Rules: Sendable {
   let revokedKeys: Set<String>
   /// Whether requests must store their device token.
   let wantsTokens: Bool
-  /// Whether every request must store a ``Parcel``.
-  let wantsParcels: Bool
+  /// Whether every request must store a ``PushDetails``.
+  let needsDetails: Bool
   /// The body of each reason, at the reason's number. Bodies with a timestamp are created on demand.
   private let bodies: [[UInt8]]
 
@@ -20,7 +20,7 @@ final class Rules: Sendable {
     revokedKeys = Set(knobs.revokedKeys)
     wantsTokens =
       !knobs.tokenFailures.isEmpty || knobs.tokenBurst > 0 || knobs.failures.contains { !$0.tokenPrefix.isEmpty }
-    wantsParcels = knobs.tracksCollapse || knobs.failures.contains { !$0.topic.isEmpty }
+    needsDetails = knobs.tracksCollapse || knobs.failures.contains { !$0.topic.isEmpty }
     bodies = Reason.allCases.map { Self.body(knobs.spellings[$0.name] ?? $0.name, knobs.bodyForm) }
   }
 

@@ -44,14 +44,14 @@ public struct WantedWorkers: Sendable, Equatable {
       remaining = remaining * (slices - parked) / slices
       pace *= Double(slices - parked) / Double(slices)
     }
-    let isStorm = fleet.presence.workers.contains { worker in
+    let isServiceInTrouble = fleet.presence.workers.contains { worker in
       worker.isAlive && worker.report?.pools.contains { $0.health != "credentialStopped" && $0.isStuck } ?? false
     }
     let isBeginning =
       fleet.queues.intake.count > 0 || fleet.queues.scheduled.next.map { $0 - fleet.at < seconds * 1000 } ?? false
     let needed = Int((pace / Double(perSecond)).rounded(.up))
     let capped = min(needed, slices - parked)
-    if isStorm, live > 0, slices > 0 {
+    if isServiceInTrouble, live > 0, slices > 0 {
       (workers, reason) = (live, "as many as there are: a push service is in trouble")
     } else if capped > 0 {
       workers = capped

@@ -61,7 +61,7 @@ extension CampaignRecord {
     public internal(set) var definitions = SegmentDefinitions()
     /// Number of registration events that were queued before the campaign and were not applied at its start; 0 if the
     /// campaign waited for all of them.
-    public var overtookEvents = 0
+    public var eventsNotApplied = 0
   }
 
   /// The times of the campaign, in ms since the epoch.

@@ -127,8 +127,8 @@ public struct CampaignRecord: Sendable {
     var causes = counters.audience.left > 0 ? [counters.audience.text] : []
     if counters.control > 0 { causes.append("\(counters.control) in a control group") }
     let events =
-      placement.overtookEvents > 0
-      ? "; \(placement.overtookEvents) registration events were not applied at the start" : ""
+      placement.eventsNotApplied > 0
+      ? "; \(placement.eventsNotApplied) registration events were not applied at the start" : ""
     guard !causes.isEmpty else { return "its audience has no user" + events }
     return "\(counters.meant) users in its audience: " + causes.joined(separator: ", ") + events
   }
@@ -153,12 +153,12 @@ public struct CampaignRecord: Sendable {
   mutating func take(_ parts: [CampaignRecord]) {
     self.parts = parts
     counters = SliceCounters()
-    (slices, hasReceipts, placement.overtookEvents) = (Slices(), false, 0)
+    (slices, hasReceipts, placement.eventsNotApplied) = (Slices(), false, 0)
     for part in stages {
       counters += part.counters
       slices += part.slices
       hasReceipts = hasReceipts || part.hasReceipts
-      placement.overtookEvents += part.placement.overtookEvents
+      placement.eventsNotApplied += part.placement.eventsNotApplied
       times.startedAt = [times.startedAt, part.times.startedAt].compactMap(\.self).min()
       times.next = [times.next, part.times.next].compactMap(\.self).min()
       waiting = waiting ?? part.waiting
@@ -255,7 +255,7 @@ public struct CampaignRecord: Sendable {
     staging.winner = try values.number("winner")
     staging.variant = try values.number("variant")
     staging.begunAt = try values.number("start")
-    placement.overtookEvents = try values.number("overtook") ?? 0
+    placement.eventsNotApplied = try values.number("overtook") ?? 0
     times.startedAt = try values.number("startedAt")
     times.finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

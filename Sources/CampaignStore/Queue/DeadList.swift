@@ -84,7 +84,7 @@ extension Queue {
   }
 
   /// Returns the last job of this id in the dead list; `nil` if it is not among the newest entries.
-  public func burial(of id: String) async throws -> DeadJob? {
+  public func deadJob(of id: String) async throws -> DeadJob? {
     try await deadPage(before: "+").first { $0.id == id }
   }
 

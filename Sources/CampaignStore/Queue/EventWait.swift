@@ -4,8 +4,8 @@ import Redis
 public enum EventWait: Sendable, Equatable {
   /// The campaign waits for at most this many ms more.
   case waits(campaign: String, milliseconds: Int)
-  /// The campaign waited for ``longest`` and begins. This number of events is not applied.
-  case overtakes(campaign: String, events: Int)
+  /// The campaign waited for ``longest`` and begins. This number of events is not applied yet.
+  case expired(campaign: String, events: Int)
 
   /// The longest wait, in ms. A maintenance leader that dies is replaced within 2.5 s, so the events that it held are
   /// applied in time. Many events, or a page that can't be applied, delay an urgent campaign by no more than this.
@@ -20,7 +20,7 @@ public enum EventWait: Sendable, Equatable {
     else { return nil }
     switch words[0] {
     case "waits": self = .waits(campaign: campaign, milliseconds: number)
-    case "overtakes": self = .overtakes(campaign: campaign, events: number)
+    case "overtakes": self = .expired(campaign: campaign, events: number)
     default: return nil
     }
   }

@@ -15,13 +15,13 @@ public struct ImportCheckpoint: Equatable, Sendable {
   /// Rows before the checkpoint that changed nothing, because a newer registration exists.
   public var outdated: Int
   /// Devices that were evicted because their users had too many.
-  public var crowdedOut: Int
+  public var evicted: Int
   /// Devices that are stored without a time zone, because the import refused theirs.
   public var withoutZone: Int
 
   /// Creates a checkpoint.
   public init(
-    offset: Int, line: Int, rows: Int, skipped: Int, imported: Int, outdated: Int, crowdedOut: Int,
+    offset: Int, line: Int, rows: Int, skipped: Int, imported: Int, outdated: Int, evicted: Int,
     withoutZone: Int = 0
   ) {
     self.offset = offset
@@ -30,14 +30,14 @@ public struct ImportCheckpoint: Equatable, Sendable {
     self.skipped = skipped
     self.imported = imported
     self.outdated = outdated
-    self.crowdedOut = crowdedOut
+    self.evicted = evicted
     self.withoutZone = withoutZone
   }
 
-  /// The fields in Redis.
+  /// The fields in Redis. The field of `evicted` has an older name.
   private static let fields: [(String, any WritableKeyPath<ImportCheckpoint, Int> & Sendable)] = [
     ("offset", \.offset), ("line", \.line), ("rows", \.rows), ("skipped", \.skipped), ("imported", \.imported),
-    ("outdated", \.outdated), ("crowdedOut", \.crowdedOut),
+    ("outdated", \.outdated), ("crowdedOut", \.evicted),
   ]
   /// The field of `withoutZone`. The field is missing if the number is 0, and in checkpoints of
   /// earlier versions.
@@ -66,7 +66,7 @@ extension ImportCheckpoint {
   /// Creates a checkpoint from the reply to `HMGET`.
   /// - Returns: `nil` if a field is missing or not a number from 0.
   fileprivate init?(_ reply: RedisReply) {
-    self.init(offset: 0, line: 0, rows: 0, skipped: 0, imported: 0, outdated: 0, crowdedOut: 0)
+    self.init(offset: 0, line: 0, rows: 0, skipped: 0, imported: 0, outdated: 0, evicted: 0)
     for ((_, path), value) in zip(Self.fields, reply) {
       guard let number = value.integer, number >= 0 else { return nil }
       self[keyPath: path] = number

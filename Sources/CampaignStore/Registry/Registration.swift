@@ -58,13 +58,13 @@ extension Registry {
     var unmerged: [Int] = []
     /// Devices that were removed from their users, mostly because the users had too many. The owner index still has
     /// their tokens.
-    var crowdedOut: [DeviceEdit]
+    var evicted: [DeviceEdit]
     /// The notes of these devices, see `upsert.lua`.
     var notes: [(partition: Int, name: [UInt8])] = []
 
     /// Adds the devices that were removed in another step.
     mutating func addLeft(_ other: EnteredRegistrations) {
-      crowdedOut += other.crowdedOut
+      evicted += other.evicted
       notes += other.notes
     }
   }
@@ -74,7 +74,7 @@ extension Registry {
     /// For each registration, whether it is valid; false if its token is registered for another user.
     public var stands: [Bool]
     /// Number of devices that were removed, mostly because their users had too many. They may be from the same batch.
-    public var crowdedOut: Int
+    public var evicted: Int
     /// Number of registrations without effect, because a newer registration or removal exists.
     public var superseded = 0
   }
@@ -175,7 +175,7 @@ extension Registry {
     let bound = entered.bound
     let batch = bound.batch
     var outcome = RegistrationOutcome(
-      stands: Array(repeating: true, count: batch.count), crowdedOut: entered.crowdedOut.count)
+      stands: Array(repeating: true, count: batch.count), evicted: entered.evicted.count)
     // Refused rows are removed too, because an earlier attempt may have written the record.
     var doubted = Set(bound.refused)
     var left: [BoundPart] = []
@@ -199,7 +199,7 @@ extension Registry {
       for row in bound.refused { outcome.stands[row] = false }
     }
     for row in entered.void { outcome.stands[row] = false }
-    try await forget(entered.crowdedOut)
+    try await forget(entered.evicted)
     try await clear(entered.notes)
     // This includes devices that are still in a record. A caller that removes such a device has already removed its
     // token from the index.
@@ -286,7 +286,7 @@ extension Registry {
         zip(begun.map(\.registration), after).filter { $0.user != $1?.user }.map { registration, _ in
           (registration.user, registration.device.owned, Int(registration.device.registeredAt))
         })
-      try await forget(entered.crowdedOut)
+      try await forget(entered.evicted)
       try await clear(entered.notes)
       try await unbind(batch.removals(of: entered.void))
       try await state(entered.unmerged, of: batch)
@@ -323,7 +323,7 @@ extension Registry {
     _ rows: some Collection<Int>, of bound: BoundRegistrations, writing: Bool = true
   ) async throws -> EnteredRegistrations {
     let batch = bound.batch
-    var entered = EnteredRegistrations(bound: bound, crowdedOut: [])
+    var entered = EnteredRegistrations(bound: bound, evicted: [])
     var parts = batch.parts(of: rows, by: \.userPartition)
     // A script stops early if records are large. The next call gets the remaining rows.
     while !parts.isEmpty {
@@ -356,7 +356,7 @@ extension Registry {
         if left.count > 0 { entered.notes.append((part.partition, name)) }
         for place in stride(from: 0, to: left.count - 1, by: 2) {
           guard let device = left[place + 1].withBytes(DeviceRecord.all).first else { continue }
-          entered.crowdedOut.append(
+          entered.evicted.append(
             DeviceEdit(
               user: left[place].string ?? "", token: device.owned, action: .prune, instant: Int(device.registeredAt)))
         }

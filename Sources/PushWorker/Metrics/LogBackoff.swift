@@ -2,7 +2,7 @@
 struct LogBackoff {
   private var loggedAt: UInt64?
   private var pause = Self.shortest
-  private var unsaid = 0
+  private var suppressed = 0
 
   private static let shortest: UInt64 = 1_000_000_000
   private static let longest: UInt64 = 60_000_000_000
@@ -17,13 +17,13 @@ struct LogBackoff {
       return 0
     }
     guard now - last >= pause else {
-      unsaid += 1
+      suppressed += 1
       return nil
     }
     // If the error paused for longer than twice the interval, the intervals start again from the shortest.
     pause = now - last > 2 * pause ? Self.shortest : min(2 * pause, Self.longest)
-    defer { unsaid = 0 }
+    defer { suppressed = 0 }
     loggedAt = now
-    return unsaid
+    return suppressed
   }
 }

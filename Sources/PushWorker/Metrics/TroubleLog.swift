@@ -30,7 +30,7 @@ final class TroubleLog {
 
   func report(_ kind: String, of slice: SliceReference? = nil, _ message: String) {
     counts.retriedErrors += 1
-    guard let unsaid = kinds[kind, default: LogBackoff()].note(EventLoop.now) else { return }
-    observer(.error(message + (unsaid > 0 ? " (\(unsaid) similar messages suppressed)" : ""), slice: slice))
+    guard let suppressed = kinds[kind, default: LogBackoff()].note(EventLoop.now) else { return }
+    observer(.error(message + (suppressed > 0 ? " (\(suppressed) similar messages suppressed)" : ""), slice: slice))
   }
 }

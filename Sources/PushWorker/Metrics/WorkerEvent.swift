@@ -16,7 +16,7 @@ public enum WorkerEvent: Sendable {
   case zonesUnknown(campaign: String, zones: [String], instead: String)
   /// A campaign has waited long enough for registration events. It begins although this many events are not applied
   /// yet.
-  case overtook(campaign: String, events: Int)
+  case eventsNotApplied(campaign: String, events: Int)
   /// A job went to the dead list under this key. The job may have no id.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)

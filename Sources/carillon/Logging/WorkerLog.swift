@@ -48,9 +48,9 @@ final class WorkerLog: Sendable {
       log(
         .debug, .intake, "eventsSuperseded", "events changed nothing: newer data exists",
         ["list": "\(list.rawValue)", "count": "\(count)"])
-    case .overtook(let id, let events):
+    case .eventsNotApplied(let id, let events):
       log(
-        .warning, .campaigns, "overtook",
+        .warning, .campaigns, "eventsNotApplied",
         "a campaign begins before all registration events queued before it are applied",
         ["campaign": "\(id)", "events": .number(events), "waited": .number(EventWait.longest)])
     case .deadLettered(let key, let id, let reason):

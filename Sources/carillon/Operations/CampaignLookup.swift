@@ -72,10 +72,10 @@ struct CampaignLookup {
 
   /// Returns the error for an id without a campaign and without a job in the queue.
   func absent(_ id: String) async throws -> CommandError {
-    if let burial = try await store.queue.burial(of: id) {
+    if let dead = try await store.queue.deadJob(of: id) {
       return CommandError(
-        .notFound, "campaign \(Excerpt.quoted(id)) could not be run: \(burial.reason)",
-        hint: (burial.hint.isEmpty ? "" : burial.hint + "; ") + "see its job: carillon dead show \(burial.key)")
+        .notFound, "campaign \(Excerpt.quoted(id)) could not be run: \(dead.reason)",
+        hint: (dead.hint.isEmpty ? "" : dead.hint + "; ") + "see its job: carillon dead show \(dead.key)")
     }
     switch try await store.queue.memory(of: id) {
     case .activated:

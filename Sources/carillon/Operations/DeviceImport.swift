@@ -20,7 +20,7 @@ struct DeviceImport {
   struct Totals {
     var imported = 0
     var outdated = 0
-    var crowdedOut = 0
+    var evicted = 0
   }
 
   private struct Running {
@@ -114,7 +114,7 @@ struct DeviceImport {
       for stands in outcome.stands {
         if stands { totals.imported += 1 } else { totals.outdated += 1 }
       }
-      totals.crowdedOut += outcome.crowdedOut
+      totals.evicted += outcome.evicted
       if let file, let position { try await store.registry.keep(ImportCheckpoint(position, totals), of: file) }
       return totals
     }
@@ -145,7 +145,7 @@ extension ImportCheckpoint {
   fileprivate init(_ position: DeviceImport.Position, _ totals: DeviceImport.Totals) {
     self.init(
       offset: position.mark.offset, line: position.mark.line, rows: position.rows, skipped: position.skipped,
-      imported: totals.imported, outdated: totals.outdated, crowdedOut: totals.crowdedOut,
+      imported: totals.imported, outdated: totals.outdated, evicted: totals.evicted,
       withoutZone: position.withoutZone)
   }
 }

@@ -18,7 +18,7 @@ struct DeviceImportRun: ~Copyable {
   private var bytes = 0
   private var bar: ProgressBar
   /// The counts of the rows so far.
-  private(set) var report = ImportReport(outdated: 0, crowdedOut: 0)
+  private(set) var report = ImportReport(outdated: 0, evicted: 0)
 
   /// - Parameters:
   ///   - input: the file, at its beginning.
@@ -65,7 +65,7 @@ struct DeviceImportRun: ~Copyable {
     (report.rows, report.skipped, report.withoutZone) = (known.rows, known.skipped, known.withoutZone)
     devices = DeviceImport(
       store: store, app: app, file: file,
-      totals: .init(imported: known.imported, outdated: known.outdated, crowdedOut: known.crowdedOut))
+      totals: .init(imported: known.imported, outdated: known.outdated, evicted: known.evicted))
     count()
     bar.begin(at: report.rows)
     if !isJSON { StandardError.write("\(input.path): resuming at line \(known.line.grouped)\n") }
@@ -120,7 +120,7 @@ struct DeviceImportRun: ~Copyable {
   private mutating func count() {
     report.imported = devices.totals.imported
     report.outdated = devices.totals.outdated
-    report.crowdedOut = devices.totals.crowdedOut
+    report.evicted = devices.totals.evicted
     report.foreign = reader.foreign
   }
 }

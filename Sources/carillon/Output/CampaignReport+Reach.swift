@@ -17,7 +17,7 @@ extension CampaignReport {
       json.object("leftOut") { json in
         for (reason, count) in counters.audience.reasons { json.member(reason.name, count) }
       }
-      if record.placement.overtookEvents > 0 { json.member("eventsNotApplied", record.placement.overtookEvents) }
+      if record.placement.eventsNotApplied > 0 { json.member("eventsNotApplied", record.placement.eventsNotApplied) }
       if let why = record.noUserReason { json.member("noUserReason", why) }
     }
   }
@@ -31,9 +31,9 @@ extension CampaignReport {
       rows += counters.audience.reasons.map { ("  excluded", "\($0.count.grouped) \($0.reason.text)") }
     }
     if counters.control > 0 { rows.append(("  control", "\(counters.control.grouped) users, who get no push")) }
-    if record.placement.overtookEvents > 0 {
+    if record.placement.eventsNotApplied > 0 {
       rows.append(
-        ("events", "\(record.placement.overtookEvents.grouped) registration events were not applied at the start"))
+        ("events", "\(record.placement.eventsNotApplied.grouped) registration events were not applied at the start"))
     }
     if let why = record.noUserReason { rows.append(("no recipients", why)) }
     return rows

@@ -22,7 +22,7 @@ struct ImportReport {
   /// Good rows that changed nothing because their token has a newer registration; `nil` if this can't happen.
   var outdated: Int?
   /// Devices removed because their users exceed the device limit; `nil` if this can't happen.
-  var crowdedOut: Int?
+  var evicted: Int?
   /// Imported users with a device; `nil` if the import is not an import of users.
   var known: Int?
   /// The mapping of the columns of another system's export.
@@ -65,7 +65,7 @@ struct ImportReport {
     if skipped > 0 { text += ", \(skipped.grouped) bad \(skipped == 1 ? "row" : "rows") skipped" }
     if withoutZone > 0 { text += ", \(withoutZone.grouped) stored without a time zone" }
     if let outdated, outdated > 0 { text += ", \(outdated.grouped) older than the present registration" }
-    if let crowdedOut, crowdedOut > 0 { text += ", \(crowdedOut.grouped) removed from users with too many devices" }
+    if let evicted, evicted > 0 { text += ", \(evicted.grouped) removed from users with too many devices" }
     return text + foreign.countsText
   }
 
@@ -77,7 +77,7 @@ struct ImportReport {
       json.member("skipped", skipped)
       if withoutZone > 0 { json.member("withoutTimezone", withoutZone) }
       if let outdated { json.member("outdated", outdated) }
-      if let crowdedOut, crowdedOut > 0 { json.member("evicted", crowdedOut) }
+      if let evicted, evicted > 0 { json.member("evicted", evicted) }
       if let known { json.member("known", known) }
       foreign.appendCounts(to: &json)
       appendErrors(to: &json)

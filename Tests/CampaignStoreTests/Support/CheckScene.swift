@@ -51,7 +51,7 @@ struct CheckScene {
     // The reason expires after seconds. It must not expire while a test counts the keys.
     try await world.command("EXPIRE", world.keys.waiting("paused"), 3600)
     try await store.registry.keep(
-      ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
+      ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, evicted: 2), of: "file")
     var replacement = try await store.audiences.replacement(of: "vip")
     _ = try await store.audiences.add(["u7"], to: &replacement)
   }

@@ -38,7 +38,7 @@ struct FormatScene {
       })
     try await store.audiences.add(["u0", "u1"], to: "vip")
     try await store.registry.keep(
-      ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, crowdedOut: 2), of: "file")
+      ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, evicted: 2), of: "file")
     // A registration that has not ended.
     var moved = Self.device(5)
     moved.registeredAt += 1

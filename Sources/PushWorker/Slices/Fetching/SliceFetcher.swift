@@ -107,7 +107,7 @@ final class SliceFetcher: WorkerPart {
   private func note(_ wait: EventWait) {
     switch wait {
     case .waits(_, let milliseconds): eventWait = min(eventWait ?? .max, milliseconds + 1)
-    case .overtakes(let campaign, let events): log.write(.overtook(campaign: campaign, events: events))
+    case .expired(let campaign, let events): log.write(.eventsNotApplied(campaign: campaign, events: events))
     }
   }
 

@@ -1,5 +1,5 @@
 /// Values of a push that are seldom needed: its destination and its storage time.
-final class Parcel: Sendable {
+final class PushDetails: Sendable {
   /// The raw device token; empty if it is invalid.
   let token: [UInt8]
   let topic: [UInt8]
