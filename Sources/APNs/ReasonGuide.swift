@@ -1,16 +1,16 @@
 /// The meaning of an answer from APNs and the next step, for the person who sent a push.
 ///
 /// Source: Apple, "Handling notification responses from APNs" and "Handling error responses from broadcast push
-/// notification requests". The advice is Carillon's.
+/// notification requests". The hints are Carillon's.
 public struct ReasonGuide: Sendable, Equatable {
   /// The meaning of the answer, as the end of a sentence that begins with "APNs answered".
   public let meaning: String
   /// The next step.
-  public let advice: String
+  public let hint: String
 
-  init(_ meaning: String, _ advice: String) {
+  init(_ meaning: String, _ hint: String) {
     self.meaning = meaning
-    self.advice = advice
+    self.hint = hint
   }
 
   /// Explains an answer by its reason, or by its status if it has no reason that this version knows.
@@ -35,7 +35,7 @@ public struct ReasonGuide: Sendable, Equatable {
 }
 
 extension Reason {
-  /// Meaning and advice of a reason; `nil` if only the status can explain the answer.
+  /// Meaning and hint of a reason; `nil` if only the status can explain the answer.
   var guide: ReasonGuide? {
     switch self {
     case .none, .other: nil

@@ -30,7 +30,7 @@ public protocol PushCredential: AnyObject, Sendable {
   var clockError: Int64 { get }
   /// Tries the credential again, as after a start, if it is stopped or has a ``renewalProblem``.
   func resume()
-  /// Returns the meaning of a reason for this credential, and the remedy, for people.
+  /// Returns the meaning of a reason for this credential, and the hint, for people.
   func explain(_ reason: ReasonCode) -> String
   /// Sets the number of seconds by which the fleet's clock is ahead of this machine's.
   func setOffset(_ seconds: Int64)
@@ -40,7 +40,7 @@ public protocol PushCredential: AnyObject, Sendable {
 }
 
 extension PushCredential {
-  /// Reason for a missing authorization, and the remedy, for people; `nil` for no problem.
+  /// Reason for a missing authorization, and the hint, for people; `nil` for no problem.
   public var problem: String? { stopped.map { explain($0) } ?? delay }
 
   public var delay: String? { nil }

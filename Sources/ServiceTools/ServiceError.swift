@@ -1,4 +1,4 @@
-/// Error in the settings, the credentials or the arguments of a push service, with its place and a remedy.
+/// Error in the settings, the credentials or the arguments of a push service, with its place and a hint.
 public struct ServiceError: Error, Sendable, Equatable {
   /// Kind of an error.
   public enum Code: Sendable {
@@ -12,7 +12,7 @@ public struct ServiceError: Error, Sendable, Equatable {
   public let code: Code
   /// The problem and its place.
   public let message: String
-  /// Remedy.
+  /// The next step for the user.
   public let hint: String?
 
   /// Creates an instance with these values.

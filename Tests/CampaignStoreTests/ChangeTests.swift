@@ -62,8 +62,8 @@ struct ChangeTests {
   @Test(arguments: Backend.allCases)
   func alarmIsRecordedWhenRaisedAndWhenCleared(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let dead = FleetAlarm(.dead, "dead", "1 job", remedy: "r")
-    let memory = FleetAlarm(.memory, "a b", "90 %", remedy: "r")
+    let dead = FleetAlarm(.dead, "dead", "1 job", hint: "r")
+    let memory = FleetAlarm(.memory, "a b", "90 %", hint: "r")
     #expect(try await world.store.results.note([dead]) == 1)
     var more = dead
     more.text = "2 jobs"

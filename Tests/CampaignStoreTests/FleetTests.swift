@@ -316,7 +316,7 @@ struct FleetAlarmTests {
     let alarms = fleet.alarms()
     #expect(alarms.count == 1)
     let alarm = try #require(alarms.first)
-    #expect(alarm.kind == kind && alarm.subject == subject && !alarm.remedy.isEmpty)
+    #expect(alarm.kind == kind && alarm.subject == subject && !alarm.hint.isEmpty)
     #expect(alarm.text.hasPrefix(text), "\(alarm.text)")
   }
 
@@ -337,7 +337,7 @@ struct FleetAlarmTests {
     #expect(alarms.map(\.kind) == [.campaignPaused, .campaignWaits])
     #expect(alarms.map(\.subject) == ["itself", "stuck"])
     #expect(alarms[0].text == "campaign itself has paused itself: wrong environment")
-    #expect(alarms[0].remedy.hasSuffix("carillon campaign resume itself"))
+    #expect(alarms[0].hint.hasSuffix("carillon campaign resume itself"))
   }
 
   /// Memory, eviction and other reported states, on a server with these settings.

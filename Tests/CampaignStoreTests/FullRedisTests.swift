@@ -171,7 +171,7 @@ struct FullRedisTests {
       "out of memory"
     ),
   ])
-  func serverErrorsAreReportedWithARemedy(line: String, says: String) {
+  func serverErrorsAreReportedWithAHint(line: String, says: String) {
     let error = StoreError(RedisServerError(line: line))
     #expect(error.code == .readOnly)
     #expect(error.message.contains(says), "\(error)")

@@ -246,7 +246,7 @@ import Testing
     }
   }
 
-  /// Ids that no reader accepts are reported with the risk and the remedy. They stay unchanged.
+  /// Ids that no reader accepts are reported with the risk and a hint. They stay unchanged.
   @Test(arguments: ["\u{200B}zoe", "zoe\u{FEFF}", "\u{A0}zoe", " ", "zoe\u{1}"])
   func anUnusableIDIsNamedAndNeverRemoved(id: String) async throws {
     let world = try await TestStore(on: .cluster)
@@ -256,7 +256,7 @@ import Testing
     for repairs in [false, true] {
       let found = try await check(world, repairing: repairs)
       #expect(found.map(\.kind) == [.unusableID, .unusableID])
-      #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("SREM") })
+      #expect(found.allSatisfy { $0.standing == .open && $0.hint.contains("SREM") })
       #expect(found.contains { $0.problem.contains("can get pushes") })
       #expect(try await lines(world) == before)
     }
@@ -270,7 +270,7 @@ import Testing
     try await world.command("HSET", world.keys.erasing, " x", "{}")
     let found = try await check(world, repairing: true)
     #expect(found.map(\.kind) == [.unnormalizedUser, .unnormalizedMember])
-    #expect(found.allSatisfy { $0.standing == .open && $0.remedy.contains("--repair again") })
+    #expect(found.allSatisfy { $0.standing == .open && $0.hint.contains("--repair again") })
     #expect(try await world.store.registry.user(" x")?.devices.count == 1)
     #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
     try await world.command("HDEL", world.keys.erasing, " x")

@@ -98,7 +98,7 @@ import Testing
     }
     var findings: [StoreFinding] = []
     _ = try await world.store.repair.check(pause: CheckScene.pause) { findings += $0 }
-    #expect(findings.allSatisfy { $0.kind == .wrongType && !$0.remedy.isEmpty })
+    #expect(findings.allSatisfy { $0.kind == .wrongType && !$0.hint.isEmpty })
     #expect(findings.map(\.key).sorted() == names.sorted())
     let segment = findings.first { $0.key == world.keys.segment(0, "s") }
     #expect(segment?.problem == "the key has a wrong type: its type is string, expected set")

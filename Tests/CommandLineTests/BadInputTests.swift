@@ -3,7 +3,7 @@ import PushCore
 import TestSupport
 import Testing
 
-/// Table of invalid inputs. Each gives an error with the problem, the place and the remedy, and none reaches Redis.
+/// Table of invalid inputs. Each gives an error with the problem, the place and the hint, and none reaches Redis.
 struct BadInputTests {
   /// An invalid job and the texts that its error contains.
   struct Case: Sendable, CustomTestStringConvertible {

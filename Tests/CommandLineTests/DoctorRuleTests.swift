@@ -19,14 +19,14 @@ struct DoctorRuleTests {
 
   private func levels(_ findings: [DoctorFinding]) -> [Level] { findings.map(\.level) }
 
-  /// Expects a finding with this level and text, and a remedy if something is wrong.
+  /// Expects a finding with this level and text, and a hint if something is wrong.
   private func expect(
     _ findings: [DoctorFinding], _ level: DoctorFinding.Level, _ text: String,
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(
       findings.contains { $0.level == level && $0.text.contains(text) }, "\(findings)", sourceLocation: sourceLocation)
-    #expect(findings.allSatisfy { ($0.level == .healthy) == ($0.cure == nil) }, sourceLocation: sourceLocation)
+    #expect(findings.allSatisfy { ($0.level == .healthy) == ($0.hint == nil) }, sourceLocation: sourceLocation)
   }
 
   // MARK: Redis
@@ -86,7 +86,7 @@ struct DoctorRuleTests {
     #expect(RedisRules.findings(usersOfPartition: 20_000, partitions: 256).isEmpty)
     let crowded = RedisRules.findings(usersOfPartition: 45_000, partitions: 256)
     expect(crowded, .advice, "about 45000 users")
-    #expect(crowded.first?.cure == "run carillon store repartition 1152")
+    #expect(crowded.first?.hint == "run carillon store repartition 1152")
   }
 
   // MARK: Credentials
@@ -197,13 +197,13 @@ struct DoctorRuleTests {
       "this program has version 1, workers have 1 and 2")
   }
 
-  @Test func reportSortsCountsAndNamesTheRemedy() throws {
+  @Test func reportSortsCountsAndNamesTheHint() throws {
     var report = DoctorReport()
-    report.add([.problem(.versions, "", "old", cure: "upgrade"), .healthy(.redis, "r", "fine")])
+    report.add([.problem(.versions, "", "old", hint: "upgrade"), .healthy(.redis, "r", "fine")])
     #expect(report.text == "ok  redis  r: fine\n!   versions  old\n      upgrade\n1 to fix, 0 to consider, 1 ok")
     #expect(!report.isHealthy)
     let json = try JSONObject(report.json)
     #expect(json.bool("healthy") == false && json.number("problems") == 1)
-    #expect(json.objects("findings")?.last?.text("cure") == "upgrade")
+    #expect(json.objects("findings")?.last?.text("hint") == "upgrade")
   }
 }

@@ -66,7 +66,7 @@ struct DoctorTests {
     await server.stop()
   }
 
-  @Test func eachProblemIsFoundWithItsRemedy() async throws {
+  @Test func eachProblemIsFoundWithItsHint() async throws {
     let (world, server) = try await healthy()
     try await world.succeed("segment", "list")
     try await world.importDevices(10)
@@ -94,7 +94,7 @@ struct DoctorTests {
       let (exit, findings) = try await doctor(world, changes)
       #expect(exit == .status(1))
       #expect(problems(findings).contains { $0.hasPrefix(problem) }, "\(problem): \(problems(findings))")
-      #expect(findings.allSatisfy { $0.text("level") == "healthy" || $0.text("cure")?.isEmpty == false })
+      #expect(findings.allSatisfy { $0.text("level") == "healthy" || $0.text("hint")?.isEmpty == false })
     }
     // The certificate is not trusted: the simulator has an authority of its own.
     let roots = try await CarillonWorld(engine: "native", server: server).environment["CARILLON_CONFIG"]
@@ -108,7 +108,7 @@ struct DoctorTests {
     try await server.command("sadd", "{\(world.namespace):3}:users", "ghost")
     var findings = try await doctor(world).findings
     #expect(problems(findings).contains { $0.hasPrefix("keys: the user is listed, but has no device") })
-    #expect(findings.contains { $0.text("cure") == "repair it: carillon store check --repair" })
+    #expect(findings.contains { $0.text("hint") == "repair it: carillon store check --repair" })
     try await server.command("srem", "{\(world.namespace):3}:users", "ghost")
     try await server.command("set", "{\(world.namespace)}:schedule", "x")
     findings = try await doctor(world).findings

@@ -21,13 +21,13 @@ struct ReasonGuideTests {
   func everyReasonIsExplained(reason: Reason) {
     let unknown = ReasonGuide(status: 400, reason: .other)
     let guide = ReasonGuide(status: 400, reason: reason)
-    #expect(guide.meaning != unknown.meaning && !guide.advice.isEmpty)
+    #expect(guide.meaning != unknown.meaning && !guide.hint.isEmpty)
   }
 
   @Test func unknownReasonIsExplainedByItsStatus() {
     #expect(ReasonGuide(status: 200, reason: .none).meaning.hasPrefix("accepted"))
-    #expect(ReasonGuide(status: 502, reason: .none).advice.contains("15 minutes"))
-    #expect(ReasonGuide(status: 302, reason: .none).advice.contains("proxy"))
+    #expect(ReasonGuide(status: 502, reason: .none).hint.contains("15 minutes"))
+    #expect(ReasonGuide(status: 302, reason: .none).hint.contains("proxy"))
   }
 }
 

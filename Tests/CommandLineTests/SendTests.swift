@@ -21,7 +21,7 @@ struct SendTests {
     let file = try world.folder.write("payload.json", payload)
     let json = try JSONObject(await world.succeed("send", "--app", "news", "--token", "00ff", "--json", file))
     #expect(
-      json.names == ["request", "findings", "sent", "response", "accepted", "meaning", "advice", "milliseconds"])
+      json.names == ["request", "findings", "sent", "response", "accepted", "meaning", "hint", "milliseconds"])
     #expect(json.object("request")?.object("headers")?.text("apns-topic") == "com.example.news")
     #expect(json.object("response")?.number("status") == 200)
     // The simulator echoes the id, as APNs does.

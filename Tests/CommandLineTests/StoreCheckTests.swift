@@ -31,7 +31,7 @@ import Testing
     #expect(
       Set(objects.compactMap { $0.text("kind") }) == ["userWithoutDevices", "attributesWithoutDevices", "unknownKey"])
     #expect(Set(objects.compactMap { $0.text("standing") }) == ["repaired", "open"])
-    #expect(objects.dropLast().allSatisfy { $0.text("problem") != nil && $0.text("remedy") != nil })
+    #expect(objects.dropLast().allSatisfy { $0.text("problem") != nil && $0.text("hint") != nil })
     #expect(objects.last?.number("repaired") == 2 && objects.last?.number("left") == 1)
     try await world.server.command("del", partition + "something")
     try await world.succeed("store", "check")

@@ -37,7 +37,7 @@ struct TwoServiceJobTests {
       "variants[1].localized.de.fcm", "services does not name this push service"
     ),
   ])
-  func objectOfAnotherServiceGetsARemedy(app: String, fields: String, place: String, says: String) {
+  func objectOfAnotherServiceGetsAHint(app: String, fields: String, place: String, says: String) {
     let error = error(Self.job(fields, app: app))
     #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }

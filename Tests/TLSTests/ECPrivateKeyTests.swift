@@ -32,7 +32,7 @@ struct ECPrivateKeyTests {
     }
   }
 
-  @Test("a key file that all users can read is refused with a remedy; one that the group can read is accepted")
+  @Test("a key file that all users can read is refused with a hint; one that the group can read is accepted")
   func exposedFile() throws {
     let folder = try ScratchFolder()
     let key = try ECPrivateKey.generate()

@@ -21,7 +21,7 @@ class ByHttp {
         // HTTP/1.1: without TLS, client and server can't negotiate HTTP/2.
         var client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
         var answer = client.send(request, BodyHandlers.ofString());
-        // A refusal has a body by RFC 9457 with the error and the remedy.
+        // A refusal has a body by RFC 9457 with the error and a hint.
         System.out.println(answer.statusCode() + " " + answer.body());
         if (answer.statusCode() >= 300) System.exit(1);
     }

@@ -35,7 +35,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer answer.Body.Close()
-	// A refusal has a body by RFC 9457 with the error and the remedy.
+	// A refusal has a body by RFC 9457 with the error and a hint.
 	if body, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode >= 300 {
 		log.Fatal(answer.Status, " ", string(body), err)
 	}

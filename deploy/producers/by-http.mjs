@@ -8,6 +8,6 @@ const answer = await fetch(`${CARILLON_URL}/api/v1/campaigns`, {
   body: JSON.stringify({ id, app: 'news', audience: { users: [user] }, message: { body: 'Hello from Node' } }),
   signal: AbortSignal.timeout(10_000),
 });
-// A refusal has a body by RFC 9457 with the error and the remedy.
+// A refusal has a body by RFC 9457 with the error and a hint.
 console.log(answer.status, await answer.text());
 process.exitCode = answer.ok ? 0 : 1;

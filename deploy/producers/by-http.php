@@ -7,7 +7,7 @@ $answer = file_get_contents((getenv('CARILLON_URL') ?: 'http://127.0.0.1:8080') 
         'header' => ['Authorization: Bearer ' . getenv('CARILLON_TOKEN'), 'Content-Type: application/json'],
         'content' => json_encode($job, JSON_THROW_ON_ERROR),
         'timeout' => 10,
-        'ignore_errors' => true, // a refusal has a body by RFC 9457 with the error and the remedy
+        'ignore_errors' => true, // a refusal has a body by RFC 9457 with the error and a hint
     ]]));
 if ($answer === false) exit(1);
 echo "$http_response_header[0] $answer\n";

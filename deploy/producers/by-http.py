@@ -10,5 +10,5 @@ try:
     with urllib.request.urlopen(request, timeout=10) as answer:
         print(answer.status, answer.read().decode())
 except urllib.error.HTTPError as error:
-    # A refusal has a body by RFC 9457 with the error and the remedy.
+    # A refusal has a body by RFC 9457 with the error and a hint.
     sys.exit(f"{error.code} {error.read().decode()}")

@@ -25,6 +25,6 @@ request.httpBody = try JSONEncoder().encode(
     message: ["body": "Hello from Swift"]))
 let (body, answer) = try await URLSession.shared.data(for: request)
 let status = (answer as? HTTPURLResponse)?.statusCode ?? 0
-// A refusal has a body by RFC 9457 with the error and the remedy.
+// A refusal has a body by RFC 9457 with the error and a hint.
 print(status, String(decoding: body, as: UTF8.self))
 exit((200..<300).contains(status) ? 0 : 1)

@@ -106,7 +106,7 @@ public final class ClientCertificate: PushCredential {
     }
     let subject = "certificate “\(certificate.name)”"
     if reason == .badCertificate, let alert {
-      return "\(reason.name), \(subject): \(alert.advice) (TLS alert \(alert.name))"
+      return "\(reason.name), \(subject): \(alert.hint) (TLS alert \(alert.name))"
     }
     if reason == .badCertificateEnvironment {
       let sign = turnedAway >= Self.turnedAwayLimit ? " (\(turnedAway) connections ended before the first push)" : ""
@@ -137,8 +137,8 @@ public final class ClientCertificate: PushCredential {
 }
 
 extension TLSAlert {
-  /// The meaning of the alert for the certificate, and the remedy.
-  var advice: String {
+  /// The meaning of the alert for the certificate, and a hint.
+  var hint: String {
     switch self {
     case .certificateExpired: "the certificate has expired; renew it on developer.apple.com"
     case .certificateRevoked: "the certificate was revoked; make a new one on developer.apple.com"

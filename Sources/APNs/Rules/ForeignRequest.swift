@@ -8,7 +8,7 @@ struct ForeignRequest: Equatable {
   var product: String
   /// Member that identifies the request.
   var member: String
-  /// Remedy: the member of the request that contains the payload.
+  /// The next step for the user: the member of the request that contains the payload.
   var hint: String
 
   private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, with keys of your own beside aps"#

@@ -2,7 +2,7 @@ public import PushTransport
 public import ServiceTools
 internal import TLS
 
-/// Files of the credential. Every error names the configuration key, the file and the remedy.
+/// Files of the credential. Every error names the configuration key, the file and the hint.
 extension APNsSettings {
   /// Number of days before the end of a certificate at which `doctor` begins to report it.
   private static let soon: Int64 = 30

@@ -53,14 +53,14 @@ public struct FleetAlarm: Sendable, Equatable {
   /// The problem as text.
   public var text: String
   /// The next step for the operator.
-  public var remedy: String
+  public var hint: String
 
   /// Creates an alarm.
-  public init(_ kind: Kind, _ subject: String, _ text: String, remedy: String) {
+  public init(_ kind: Kind, _ subject: String, _ text: String, hint: String) {
     self.kind = kind
     self.subject = subject
     self.text = text
-    self.remedy = remedy
+    self.hint = hint
   }
 }
 
@@ -99,7 +99,7 @@ extension FleetSnapshot {
     addQueues(limits, to: &alarms)
     addRedis(limits, to: &alarms)
     for problem in problems {
-      alarms.append(FleetAlarm(.unreadable, problem.code.rawValue, problem.message, remedy: problem.hint))
+      alarms.append(FleetAlarm(.unreadable, problem.code.rawValue, problem.message, hint: problem.hint))
     }
     let order = FleetAlarm.Kind.allCases
     return alarms.enumerated().sorted {
@@ -111,7 +111,7 @@ extension FleetSnapshot {
     if presence.live == 0 {
       let last =
         presence.workers.map(\.heartbeatAt).max().map { ", the last heartbeat was \(Self.age(at - $0)) ago" } ?? ""
-      alarms.append(FleetAlarm(.noWorker, "fleet", "no worker runs\(last)", remedy: "start one: carillon worker"))
+      alarms.append(FleetAlarm(.noWorker, "fleet", "no worker runs\(last)", hint: "start one: carillon worker"))
     }
     for worker in presence.workers
     where !worker.isAlive && presence.live > 0 && at - worker.heartbeatAt >= limits.silence {
@@ -119,7 +119,7 @@ extension FleetSnapshot {
         FleetAlarm(
           .silentWorker, worker.name,
           "no heartbeat from worker \(worker.name) for \(Self.age(at - worker.heartbeatAt)), and its slices were not taken over",
-          remedy: "check the logs of the other workers: one of them should take over within seconds"))
+          hint: "check the logs of the other workers: one of them should take over within seconds"))
     }
     // One alarm covers all workers with the same problem.
     var credentials: [(apps: [String], credential: WorkerReport.Credential, workers: [String])] = []
@@ -146,7 +146,7 @@ extension FleetSnapshot {
         alarms.append(
           FleetAlarm(
             .credentialStopped, subject, "\(Self.names(names)) of app \(subject): \(stopped)",
-            remedy: "fix the cause that the text names; workers read a replaced credential file within five seconds"))
+            hint: "fix the cause that the text names; workers read a replaced credential file within five seconds"))
       }
       if let problem = credential.renewalProblem {
         alarms.append(
@@ -164,7 +164,7 @@ extension FleetSnapshot {
             end < at
               ? "the certificate of app \(subject) has expired"
               : "the certificate of app \(subject) expires in \(Self.age(end - at))",
-            remedy: "renew the certificate and replace its file"))
+            hint: "renew the certificate and replace its file"))
       }
       if let error = credential.clockError {
         let difference = "\(abs(error)) s \(error > 0 ? "ahead of" : "behind")"
@@ -172,14 +172,14 @@ extension FleetSnapshot {
           FleetAlarm(
             .clockWrong, subject,
             "the time of \(Self.names(names)) is \(difference) the push service of app \(subject)",
-            remedy: "set the clocks of the workers and of Redis by NTP; workers correct the time until then"))
+            hint: "set the clocks of the workers and of Redis by NTP; workers correct the time until then"))
       }
     }
     for (pool, names) in pools {
       alarms.append(
         FleetAlarm(
           .pushService, pool.endpoint, "\(pool.endpoint) is \(Self.words(pool.health)) for \(Self.names(names))",
-          remedy: "check the connection with carillon doctor; campaigns continue automatically"))
+          hint: "check the connection with carillon doctor; campaigns continue automatically"))
     }
   }
 
@@ -195,7 +195,7 @@ extension FleetSnapshot {
           FleetAlarm(
             record.isApprovalUrgent(at: at) ? .approvalUrgent : .approvalWaits, record.id,
             "campaign \(record.id) waits for approval, and \(when)",
-            remedy:
+            hint:
               "check carillon campaign show \(record.id), then run carillon campaign approve \(record.id) --by NAME, "
               + "or cancel it"))
       } else if record.state == .paused, record.pausedItself {
@@ -203,7 +203,7 @@ extension FleetSnapshot {
           FleetAlarm(
             .campaignPaused, record.id,
             "campaign \(record.id) has paused itself: \(record.reason ?? "no reason is known")",
-            remedy: "fix the reported cause, then run carillon campaign resume \(record.id)"))
+            hint: "fix the reported cause, then run carillon campaign resume \(record.id)"))
       }
       for leg in record.pausedLegs where leg.pausedItself {
         let service = CampaignID(leg.id).part?.service ?? ""
@@ -211,7 +211,7 @@ extension FleetSnapshot {
           FleetAlarm(
             .campaignPaused, leg.id,
             "leg \(service) of campaign \(record.id) has paused itself: \(leg.reason ?? "no reason is known")",
-            remedy: "fix the reported cause, then run carillon campaign resume \(record.id) --service \(service)"))
+            hint: "fix the reported cause, then run carillon campaign resume \(record.id) --service \(service)"))
       }
       // Two reasons need no alarm: a rate is intended, and an earlier campaign ends without an action of the operator.
       if let waiting = record.waiting, !waiting.reason.hasPrefix("rate:"), !waiting.reason.hasPrefix("audience:"),
@@ -220,7 +220,7 @@ extension FleetSnapshot {
         alarms.append(
           FleetAlarm(
             .campaignWaits, record.id, "campaign \(record.id) waits for \(Self.age(at - since)): \(waiting.reason)",
-            remedy: "fix the reported cause; the campaign then continues automatically"))
+            hint: "fix the reported cause; the campaign then continues automatically"))
       }
     }
   }
@@ -231,7 +231,7 @@ extension FleetSnapshot {
         FleetAlarm(
           .intakeWaits, "campaigns",
           "\(queues.intake.count) jobs wait in the queue, the oldest for \(Self.age(at - since))",
-          remedy: store.nextPartitions == nil
+          hint: store.nextPartitions == nil
             ? "check the logs of the workers" : "no campaign starts before carillon store repartition has finished"))
     }
     for backlog in queues.lanes {
@@ -241,34 +241,34 @@ extension FleetSnapshot {
           .laneWaits, backlog.lane.rawValue,
           "\(backlog.slices) slices of lane \(backlog.lane.rawValue) wait for a worker, the oldest campaign for "
             + Self.age(at - since),
-          remedy: "start more workers, or check why the running workers take none"))
+          hint: "start more workers, or check why the running workers take none"))
     }
     let lag = queues.scheduled.lag(at: at)
     if lag >= limits.lag, presence.live > 0 {
       alarms.append(
         FleetAlarm(
           .scheduleLate, "schedule", "a scheduled campaign is \(Self.age(lag)) late",
-          remedy: "check the logs of the workers"))
+          hint: "check the logs of the workers"))
     }
     for list in EventList.allCases {
       guard let count = queues.events[list], count >= limits.events else { continue }
       alarms.append(
         FleetAlarm(
           .eventsWait, list.rawValue, "\(count) \(list.rawValue) wait to be applied",
-          remedy: "wait, because a worker applies a few thousand per second, or check the logs of the workers"))
+          hint: "wait, because a worker applies a few thousand per second, or check the logs of the workers"))
     }
     for webhook in webhooks where webhook.failures >= limits.webhookFailures {
       alarms.append(
         FleetAlarm(
           .webhook, webhook.name,
           "webhook \(webhook.name) has \(webhook.backlog) undelivered events: \(webhook.error)",
-          remedy: "fix the receiver; delivery is retried automatically, and the latest 1000 events are kept"))
+          hint: "fix the receiver; delivery is retried automatically, and the latest 1000 events are kept"))
     }
     if leftovers.dead > 0 {
       alarms.append(
         FleetAlarm(
           .dead, "dead", "\(leftovers.dead) jobs or events could not be run",
-          remedy: "check the reasons with carillon dead list, then retry or drop them"))
+          hint: "check the reasons with carillon dead list, then retry or drop them"))
     }
   }
 
@@ -278,26 +278,26 @@ extension FleetSnapshot {
         alarms.append(
           FleetAlarm(
             .memory, node.endpoint, "the Redis at \(node.endpoint) uses \(percent) % of its memory",
-            remedy: "raise maxmemory, or wait until ended campaigns expire: above 90 % no new campaign starts"))
+            hint: "raise maxmemory, or wait until ended campaigns expire: above 90 % no new campaign starts"))
       }
       if let policy = node.info.evictionPolicy, policy != "noeviction" {
         alarms.append(
           FleetAlarm(
             .redis, node.endpoint,
             "the Redis at \(node.endpoint) evicts keys when memory is full: maxmemory-policy is \(policy)",
-            remedy: "set maxmemory-policy to noeviction"))
+            hint: "set maxmemory-policy to noeviction"))
       }
       if node.info.role == .replica {
         alarms.append(
           FleetAlarm(
             .redis, node.endpoint, "the Redis at \(node.endpoint) is a replica and refuses writes",
-            remedy: "set redis.url to the primary"))
+            hint: "set redis.url to the primary"))
       }
       if !node.info.isPersistenceHealthy {
         alarms.append(
           FleetAlarm(
             .redis, node.endpoint, "the Redis at \(node.endpoint) can't save its data",
-            remedy: "check its log; usually the disk is full"))
+            hint: "check its log; usually the disk is full"))
       }
     }
   }

@@ -9,7 +9,7 @@ public struct DeadJob: Sendable {
   public var at: Int
   /// Description of the error.
   public var reason: String
-  /// Remedy; empty if the reason contains it.
+  /// The next step for the user; empty if the reason contains it.
   public var hint: String
   /// The id in the job; `nil` if it is not readable.
   public var id: String?

@@ -1,4 +1,4 @@
-/// An inconsistency of the store: the problem, its place, and the remedy.
+/// An inconsistency of the store: the problem, its place, and a hint.
 public struct StoreFinding: Hashable, Sendable {
   /// The violated invariant. Raw values are names in JSON.
   public enum Kind: String, CaseIterable, Sendable {
@@ -43,11 +43,11 @@ public struct StoreFinding: Hashable, Sendable {
   public var problem: String { detail.isEmpty ? kind.problem : "\(kind.problem): \(detail)" }
 
   /// The next step for the operator.
-  public var remedy: String {
+  public var hint: String {
     switch standing {
     case .repaired: "repaired, no action needed"
     case .repairable: "repair it: carillon store check --repair"
-    case .open: kind.remedy
+    case .open: kind.hint
     }
   }
 }
@@ -97,7 +97,7 @@ extension StoreFinding.Kind {
   }
 
   /// The next step for the operator.
-  var remedy: String {
+  var hint: String {
     switch self {
     case .unreadableRecord: "read it with HGET, delete the field and import the user again"
     case .unreadableOwner: "read it with HGET and delete the field; --repair then writes the right owner"

@@ -36,7 +36,7 @@ package struct EnvironmentProxy: Equatable {
   ///   - channels: the channels of the configured apps, by the apps' names.
   ///   - engine: the value of `worker.engine`.
   ///   - environment: the environment of this process.
-  /// - Throws: ``ConfigurationError`` that names the variable, the first affected app and the remedy.
+  /// - Throws: ``ConfigurationError`` that names the variable, the first affected app and the hint.
   package static func check(
     _ channels: [String: AppChannel], engine: PushEngineKind, environment: [String: String]
   ) throws(ConfigurationError) {

@@ -1,10 +1,10 @@
-/// Error that prevents a job from becoming a campaign: the problem, the place and the remedy.
+/// Error that prevents a job from becoming a campaign: the problem, the place and the hint.
 public struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Field, such as `audience.tokens[3]`; empty for the job as a whole.
   public var field: String
   /// Problem with the field.
   public var message: String
-  /// Remedy; `nil` if the message contains it.
+  /// The next step for the user; `nil` if the message contains it.
   public var hint: String?
 
   /// Creates an instance with these values.

@@ -26,7 +26,7 @@ public struct PushRule: Sendable, Equatable {
   }
 }
 
-/// Violation of a rule by a push: the place, the problem and the remedy.
+/// Violation of a rule by a push: the place, the problem and the hint.
 public struct Finding: Sendable, Equatable {
   /// Rule that the push breaks.
   public var rule: PushRule
@@ -34,7 +34,7 @@ public struct Finding: Sendable, Equatable {
   public var path: String
   /// Problem at this place.
   public var message: String
-  /// Remedy.
+  /// The next step for the user.
   public var hint: String?
   /// Position in the text, if the finding comes from a text.
   public var position: TextPosition?

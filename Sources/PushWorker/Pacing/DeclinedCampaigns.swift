@@ -25,10 +25,10 @@ final class DeclinedCampaigns: WorkerPart {
 
   /// Declines a campaign, which leaves it to other workers.
   ///
-  /// - Parameter remedy: Advice for the operator, after the reason, if all live workers decline the campaign.
-  func decline(_ id: String, round: Int, _ reason: String, remedy: String = ", then resume") {
+  /// - Parameter hint: the next step for the operator, after the reason, if all live workers decline the campaign.
+  func decline(_ id: String, round: Int, _ reason: String, hint: String = ", then resume") {
     let reason = "worker \(environment.configuration.name): \(reason)"
-    guard declines.raise(id, round: round, reason: reason, remedy: remedy, at: EventLoop.now) else {
+    guard declines.raise(id, round: round, reason: reason, hint: hint, at: EventLoop.now) else {
       return
     }
     for session in slices.sessions where session.slice.campaign == id { recorder.withdraw(session, .leave) }
@@ -47,7 +47,7 @@ final class DeclinedCampaigns: WorkerPart {
         id, worker: environment.configuration.name, round: decline.round, timeout: environment.configuration.lease
       )
       switch answer {
-      case .unanimous: pauses.pause(id, round: decline.round, decline.reason + decline.remedy)
+      case .unanimous: pauses.pause(id, round: decline.round, decline.reason + decline.hint)
       case .others: if isNew { log.write(.declined(campaign: id, reason: decline.reason)) }
       case .outdated: withdraw(id, round: decline.round)
       }

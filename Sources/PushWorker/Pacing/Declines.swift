@@ -7,7 +7,7 @@ struct Declines {
     /// For operators.
     var reason: String
     /// Advice for the operator, after the reason, if all workers decline the campaign.
-    var remedy: String
+    var hint: String
     /// `EventLoop.now` at which this worker declined it.
     var since: UInt64
   }
@@ -18,9 +18,9 @@ struct Declines {
   var campaigns: Set<String> { Set(raised.keys) }
 
   /// - Returns: `false` if the campaign is already declined in this round.
-  mutating func raise(_ id: String, round: Int, reason: String, remedy: String, at now: UInt64) -> Bool {
+  mutating func raise(_ id: String, round: Int, reason: String, hint: String, at now: UInt64) -> Bool {
     guard raised[id].map({ $0.round < round }) ?? true else { return false }
-    raised[id] = Decline(round: round, reason: reason, remedy: remedy, since: now)
+    raised[id] = Decline(round: round, reason: reason, hint: hint, since: now)
     return true
   }
 

@@ -5,7 +5,7 @@ extension RedisError {
   /// unknown, of an unknown authority, missing, and access denied.
   private static let certificateAlerts: Set<UInt8> = [42, 43, 44, 45, 46, 48, 49, 116]
 
-  /// Creates the error for a TLS failure, with a remedy for the operator.
+  /// Creates the error for a TLS failure, with a hint for the operator.
   ///
   /// - Parameters:
   ///   - error: the error of the handshake, or a later alert.

@@ -45,7 +45,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
   public var message: String
   /// `host:port`; empty if no server is concerned. Never contains a password.
   public var endpoint: String
-  /// Remedy.
+  /// The next step for the user.
   public var hint: String
   /// Whether Redis may have executed any command of the failed call. If false, the call can be repeated safely.
   public var mayHaveExecuted: Bool

@@ -1,4 +1,4 @@
-/// Error in the configuration, with its place and a remedy.
+/// Error in the configuration, with its place and a hint.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Key, such as `apps.news.apns.topic`; empty for the file as a whole.
   public var key: String
@@ -6,7 +6,7 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
   public var message: String
   /// The file and line, or the environment variable; `nil` for a missing key.
   public var origin: String?
-  /// Remedy.
+  /// The next step for the user.
   public var hint: String?
 
   /// Creates an instance with these values.

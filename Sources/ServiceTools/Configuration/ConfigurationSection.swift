@@ -172,7 +172,7 @@ public struct ConfigurationSection: Sendable {
 
   /// Returns the address of a server; `nil` if the key is missing.
   ///
-  /// - Parameter hint: the remedy in the error for an invalid address.
+  /// - Parameter hint: the hint of the error for an invalid address.
   public func endpoint(_ key: String, hint: String) throws(ConfigurationError) -> EndpointAddress? {
     guard let text = try string(key) else { return nil }
     guard let endpoint = EndpointAddress(url: text) else {

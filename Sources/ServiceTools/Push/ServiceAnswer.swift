@@ -12,7 +12,7 @@ public struct ServiceAnswer: Sendable, Equatable {
   public let timestamp: UInt64
   /// Meaning of the answer, as the end of a sentence that begins with the name of the service and "answered".
   public let meaning: String
-  /// Remedy.
+  /// The next step for the user.
   public let advice: String
 
   /// Creates an instance with these values.

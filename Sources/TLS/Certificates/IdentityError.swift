@@ -1,4 +1,4 @@
-/// Reason why a client identity can't be used, with a remedy.
+/// Reason why a client identity can't be used, with a hint.
 public typealias IdentityError = CredentialFileError<IdentityProblem>
 
 /// Problem with a client identity.

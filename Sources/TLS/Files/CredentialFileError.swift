@@ -2,13 +2,13 @@
 public protocol CredentialFileProblem: Error, Equatable {
   /// Description of the problem without the file.
   var reason: String { get }
-  /// Returns the remedy.
+  /// Returns the next step for the user.
   ///
   /// - Parameter file: path of the file.
   func hint(for file: String) -> String
 }
 
-/// Reason why a file can't be used, with a remedy.
+/// Reason why a file can't be used, with a hint.
 public struct CredentialFileError<Kind: CredentialFileProblem>: Error, Equatable, CustomStringConvertible {
   /// Type of the problem.
   public typealias Problem = Kind
@@ -27,7 +27,7 @@ public struct CredentialFileError<Kind: CredentialFileProblem>: Error, Equatable
   /// Description of the problem without the file.
   public var reason: String { problem.reason }
 
-  /// Remedy.
+  /// The next step for the user.
   public var hint: String { problem.hint(for: file) }
 
   public var description: String { "\(file): \(reason); \(hint)" }

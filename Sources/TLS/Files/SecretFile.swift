@@ -61,7 +61,7 @@ public enum SecretFile {
   }
 }
 
-/// Reason why a file with a secret was not read, with a remedy.
+/// Reason why a file with a secret was not read, with a hint.
 public typealias SecretFileError = CredentialFileError<SecretFileProblem>
 
 /// Problem with a file that contains a secret.

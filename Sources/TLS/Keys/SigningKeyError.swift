@@ -1,4 +1,4 @@
-/// Reason why a signing key can't be used, with a remedy.
+/// Reason why a signing key can't be used, with a hint.
 public typealias SigningKeyError = CredentialFileError<SigningKeyProblem>
 
 /// Problem with a signing key.

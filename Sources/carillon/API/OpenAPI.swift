@@ -87,7 +87,7 @@ enum OpenAPI {
           }
         }
         json.object("default") { json in
-          json.member("description", "The problem, its place and the remedy")
+          json.member("description", "The problem, its place and the hint")
           content(["application/problem+json"], ref("Problem"), to: &json)
         }
       }

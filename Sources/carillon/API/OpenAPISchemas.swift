@@ -10,7 +10,7 @@ enum OpenAPISchemas {
     {"type":"object","required":["type","title","status","detail","code"],"properties":{"type":{"type":"string"},\
     "title":{"type":"string"},"status":{"type":"integer"},"detail":{"type":"string"},"code":{"type":"string",\
     "description":"The code of a command's error: usage, input, configuration, conflict, notFound, failed, unreachable, defect; or unauthorized, forbidden, rate, busy"},\
-    "hint":{"type":["string","null"],"description":"The remedy"}}}
+    "hint":{"type":["string","null"],"description":"The next step"}}}
     """,
     "Holder": """
     {"type":"object","required":["name","scopes"],"properties":{"name":{"type":"string"},\

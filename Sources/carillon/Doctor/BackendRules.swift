@@ -8,7 +8,7 @@ enum BackendRules {
   ///   - finding: the result of the health check.
   static func finding(_ app: String, _ backend: AppBackend, _ finding: HealthCheck.Finding) -> DoctorFinding {
     let url = backend.check.url
-    let cure =
+    let hint =
       "fix the backend or apps.\(app).backend; until then the app's campaigns are throttled, down to \(backend.leastShare) "
       + "of \(backend.rate) pushes per second"
     return switch finding {
@@ -17,9 +17,9 @@ enum BackendRules {
       .advice(
         .network, app,
         "its backend answered after \(milliseconds) ms at \(url); slow is \(backend.check.slowAfter) ms or more",
-        cure: cure)
+        hint: hint)
     case .failing(let error):
-      .problem(.network, app, "the health check of its backend failed at \(url): \(error)", cure: cure)
+      .problem(.network, app, "the health check of its backend failed at \(url): \(error)", hint: hint)
     }
   }
 }

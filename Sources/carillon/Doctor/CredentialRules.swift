@@ -17,8 +17,8 @@ enum CredentialRules {
       return try service.settings.credentialFindings(now: now).map { finding in
         switch finding {
         case .healthy(let text): .healthy(.credential, name, text)
-        case .advice(let text, let cure): .advice(.credential, name, text, cure: cure)
-        case .problem(let text, let cure): .problem(.credential, name, text, cure: cure)
+        case .advice(let text, let hint): .advice(.credential, name, text, hint: hint)
+        case .problem(let text, let hint): .problem(.credential, name, text, hint: hint)
         }
       }
     } catch {

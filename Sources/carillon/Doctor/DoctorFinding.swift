@@ -1,7 +1,7 @@
 import CommandSupport
 import PushCore
 
-/// The result of one check of doctor, with the remedy if there is a problem.
+/// The result of one check of doctor, with a hint if there is a problem.
 struct DoctorFinding: Equatable, JSONReport {
   /// The severity of a finding. The raw values are names in JSON.
   enum Level: String, Comparable {
@@ -27,26 +27,26 @@ struct DoctorFinding: Equatable, JSONReport {
   var subject: String
   /// The observation.
   var text: String
-  /// The remedy; `nil` for a healthy finding.
-  var cure: String?
+  /// The next step for the operator; `nil` for a healthy finding.
+  var hint: String?
 
   static func healthy(_ area: Area, _ subject: String = "", _ text: String) -> DoctorFinding {
-    DoctorFinding(level: .healthy, area: area, subject: subject, text: text, cure: nil)
+    DoctorFinding(level: .healthy, area: area, subject: subject, text: text, hint: nil)
   }
 
-  static func advice(_ area: Area, _ subject: String = "", _ text: String, cure: String) -> DoctorFinding {
-    DoctorFinding(level: .advice, area: area, subject: subject, text: text, cure: cure)
+  static func advice(_ area: Area, _ subject: String = "", _ text: String, hint: String) -> DoctorFinding {
+    DoctorFinding(level: .advice, area: area, subject: subject, text: text, hint: hint)
   }
 
-  static func problem(_ area: Area, _ subject: String = "", _ text: String, cure: String) -> DoctorFinding {
-    DoctorFinding(level: .problem, area: area, subject: subject, text: text, cure: cure)
+  static func problem(_ area: Area, _ subject: String = "", _ text: String, hint: String) -> DoctorFinding {
+    DoctorFinding(level: .problem, area: area, subject: subject, text: text, hint: hint)
   }
 
   /// Creates the finding for a check that failed with an error.
   static func problem(_ area: Area, _ subject: String = "", _ error: any Error) -> DoctorFinding {
     let error = CommandError(error)
     return problem(
-      area, subject, error.message, cure: error.hint ?? "fix the cause in the message, then run carillon doctor again")
+      area, subject, error.message, hint: error.hint ?? "fix the cause in the message, then run carillon doctor again")
   }
 
   func writeMembers(to json: inout JSONWriter) {
@@ -54,7 +54,7 @@ struct DoctorFinding: Equatable, JSONReport {
     json.member("area", area.rawValue)
     json.member("subject", subject)
     json.member("text", text)
-    json.member("cure", cure)
+    json.member("hint", hint)
   }
 }
 
@@ -74,14 +74,14 @@ struct DoctorReport: JSONReport {
     DoctorFinding.Area.allCases.flatMap { area in findings.filter { $0.area == area } }
   }
 
-  /// The report as text: a line for each finding, with the remedy below it.
+  /// The report as text: a line for each finding, with its hint below.
   var text: String {
     var lines: [String] = []
     for finding in sorted {
       let mark = finding.level == .healthy ? "ok " : finding.level == .advice ? "?  " : "!  "
       let subject = finding.subject.isEmpty ? "" : "\(finding.subject): "
       lines.append(Excerpt.harmless("\(mark) \(finding.area.rawValue)  \(subject)\(finding.text)"))
-      if let cure = finding.cure { lines.append(Excerpt.harmless("      \(cure)")) }
+      if let hint = finding.hint { lines.append(Excerpt.harmless("      \(hint)")) }
     }
     let (problems, advice) = (count(.problem), count(.advice))
     lines.append(

@@ -42,7 +42,7 @@ enum MachineRules {
       facts.descriptors < fewDescriptors
         ? .problem(
           .machine, "", "the limit of open files per process is \(facts.descriptors)",
-          cure: "raise the limit: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit")
+          hint: "raise the limit: ulimit -n 65536, or LimitNOFILE=65536 in the systemd unit")
         : .healthy(.machine, "", "the limit of open files per process is \(facts.descriptors)"))
     let room = [facts.availableMemory, facts.memoryLimit].compactMap(\.self).min()
     if let room {
@@ -50,7 +50,7 @@ enum MachineRules {
         room < littleMemory
           ? .problem(
             .machine, "", "a process has only \(room >> 20) MiB of memory",
-            cure: "provide \(2 * littleMemory >> 20) MiB: a worker needs about 60 MiB, and an import needs more")
+            hint: "provide \(2 * littleMemory >> 20) MiB: a worker needs about 60 MiB, and an import needs more")
           : .healthy(.machine, "", "a process has \(room >> 20) MiB of memory"))
     }
     switch facts.isClockSynchronised {
@@ -59,7 +59,7 @@ enum MachineRules {
       findings.append(
         .advice(
           .machine, "", "the clock of this machine is not synchronised",
-          cure: "run chrony or systemd-timesyncd; for a container, run it on the host"))
+          hint: "run chrony or systemd-timesyncd; for a container, run it on the host"))
     case nil: break
     }
     findings.append(zones(facts.zones))
@@ -71,12 +71,12 @@ enum MachineRules {
     guard facts.isThere else {
       return .problem(
         .machine, "", "\(facts.folder) contains no time zones: localTime, quietHours and repeat don't work here",
-        cure: "install the package tzdata, or set worker.zoneinfo")
+        hint: "install the package tzdata, or set worker.zoneinfo")
     }
     guard !facts.lacksOldNames else {
       return .advice(
         .machine, "", "the time zones in \(facts.folder) lack deprecated names such as US/Pacific and Asia/Calcutta",
-        cure:
+        hint:
           "install the package tzdata-legacy (Debian 13); without it, devices with such a name count as without a time zone"
       )
     }
@@ -90,10 +90,10 @@ enum MachineRules {
       engine == .curl
         ? .problem(
           .versions, "", text + ": libcurl 7 resets ended streams, and APNs then closes the connection",
-          cure: "install libcurl 8 (Debian 12: from backports; Debian 13 has it), or set worker.engine: native")
+          hint: "install libcurl 8 (Debian 12: from backports; Debian 13 has it), or set worker.engine: native")
         : .advice(
           .versions, "", text,
-          cure: "libcurl 8 is recommended; with worker.engine: native, libcurl is only used for single requests")
+          hint: "libcurl 8 is recommended; with worker.engine: native, libcurl is only used for single requests")
     ]
   }
 }
@@ -109,7 +109,7 @@ enum VersionRules {
       return [
         .advice(
           .versions, "", "no worker runs, so version \(own) can't be compared with workers",
-          cure: "start one: carillon worker")
+          hint: "start one: carillon worker")
       ]
     }
     guard fleet.contains(where: { $0 != own }) else {
@@ -118,7 +118,7 @@ enum VersionRules {
     return [
       .advice(
         .versions, "", "this program has version \(own), workers have \(fleet.joined(separator: " and "))",
-        cure: "upgrade the others one by one; campaigns continue during the upgrade")
+        hint: "upgrade the others one by one; campaigns continue during the upgrade")
     ]
   }
 }

@@ -23,7 +23,7 @@ struct NetworkExamination: Sendable {
 
   private var subject: String { "\(endpoint.url) (\(apps.joined(separator: ", ")))" }
 
-  /// Key of the service's settings in the configuration, for remedies.
+  /// Key of the service's settings in the configuration, for hints.
   private var key: String { "apps.\(apps.count == 1 ? apps[0] : "NAME").\(tools.service.name)" }
 
   func findings() async -> [DoctorFinding] {
@@ -51,7 +51,7 @@ struct NetworkExamination: Sendable {
       return [
         .problem(
           .network, subject, "unreachable through the proxy \(proxy.url): \(error.message)",
-          cure: "check \(key).proxy, and that the proxy allows CONNECT to port \(tools.ports)")
+          hint: "check \(key).proxy, and that the proxy allows CONNECT to port \(tools.ports)")
       ]
     }
   }
@@ -65,7 +65,7 @@ struct NetworkExamination: Sendable {
       return [
         .problem(
           .network, subject, "\(CommandError(error).message)",
-          cure: "check the DNS settings of this machine (/etc/resolv.conf), or the app's endpoint")
+          hint: "check the DNS settings of this machine (/etc/resolv.conf), or the app's endpoint")
       ]
     }
     var last: DoctorFinding?
@@ -89,18 +89,18 @@ struct NetworkExamination: Sendable {
     case let error as TLSError where error.certificateProblem != nil:
       return .problem(
         .network, subject, error.description,
-        cure: hasRoots
+        hint: hasRoots
           ? "add the certificate of the endpoint's issuer to trustRoots"
           : "if a firewall intercepts TLS, add its certificate to \(key).trustRoots; otherwise install ca-certificates and "
             + "check this machine's clock")
     case let error as TLSError:
       return .problem(
         .network, subject, error.description,
-        cure: "the server at \(address) does not use TLS like \(tools.service.title); check the endpoint and firewalls")
+        hint: "the server at \(address) does not use TLS like \(tools.service.title); check the endpoint and firewalls")
     default:
       return .problem(
         .network, subject, "\(address): \(CommandError(error).message)",
-        cure:
+        hint:
           "allow outgoing connections to port \(address.port) (\(tools.service.title): \(tools.ports)), or set \(key).proxy"
       )
     }
@@ -118,7 +118,7 @@ struct NetworkExamination: Sendable {
       days < 7 * 86_400
         ? .advice(
           .network, subject, text,
-          cure: "the push service renews its own certificate; renew that of your own proxy or simulator")
+          hint: "the push service renews its own certificate; renew that of your own proxy or simulator")
         : .healthy(.network, subject, text)
     ]
   }

@@ -19,7 +19,7 @@ enum QuotaRules {
       return .advice(
         .configuration, quota,
         "the apps share one quota and have different rates, so \(CampaignRate.format(least)) per second counts for all: "
-          + rates, cure: "give all of them the same rate, or set it for one of them only")
+          + rates, hint: "give all of them the same rate, or set it for one of them only")
     }
   }
 }

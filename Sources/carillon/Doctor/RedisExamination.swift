@@ -34,7 +34,7 @@ struct RedisExamination {
     findings += await keys(unopened, fleet)
     // The check of rights has already reported these problems.
     fleet.problems.removeAll { $0.code == .forbidden }
-    findings += fleet.problems.map { .problem(.keys, "", $0.message, cure: $0.hint) }
+    findings += fleet.problems.map { .problem(.keys, "", $0.message, hint: $0.hint) }
     findings += VersionRules.findings(own: Carillon.version, fleet: fleet.versions, live: fleet.presence.live)
     return findings
   }
@@ -43,7 +43,7 @@ struct RedisExamination {
     do {
       return RedisRules.findings(missing: try await store.fleet.missingRights(of: role), of: role)
     } catch let error as StoreError where error.code == .forbidden {
-      return [.problem(.redis, "", error.message, cure: error.hint)]
+      return [.problem(.redis, "", error.message, hint: error.hint)]
     }
   }
 
@@ -60,19 +60,19 @@ struct RedisExamination {
         return [
           .problem(
             .keys, "", "the store has \(partitions) partitions, but redis.partitions is \(own): no worker can start",
-            cure: "remove redis.partitions, or set it to \(partitions); carillon store repartition changes the store")
+            hint: "remove redis.partitions, or set it to \(partitions); carillon store repartition changes the store")
         ]
       }
       let store = try await unopened.open(creating: false, adopting: true, holding: true)
       let (found, users) = try await store.repair.quickCheck()
       var findings: [DoctorFinding] = found.prefix(20).map {
-        .problem(.keys, $0.key, $0.problem, cure: $0.remedy)
+        .problem(.keys, $0.key, $0.problem, hint: $0.hint)
       }
       if let next = fleet.store.nextPartitions {
         findings.append(
           .advice(
             .keys, "", "the store is being repartitioned to \(next) partitions: no campaign starts",
-            cure: "wait; if the command was interrupted, run carillon store repartition \(next)"))
+            hint: "wait; if the command was interrupted, run carillon store repartition \(next)"))
       }
       if found.isEmpty {
         findings.append(
@@ -82,7 +82,7 @@ struct RedisExamination {
       }
       return findings + RedisRules.findings(usersOfPartition: users, partitions: partitions)
     } catch let error as StoreError where error.code == .forbidden {
-      return [.advice(.keys, "", error.message, cure: error.hint)]
+      return [.advice(.keys, "", error.message, hint: error.hint)]
     } catch {
       return [.problem(.keys, "", error)]
     }

@@ -22,26 +22,26 @@ enum RedisRules {
     switch info.version {
     case let version? where version < RedisVersion(major: 6, minor: 2):
       findings.append(
-        .problem(.redis, name, "Redis \(version) is too old", cure: "upgrade to 6.2 or newer; 7 is recommended"))
+        .problem(.redis, name, "Redis \(version) is too old", hint: "upgrade to 6.2 or newer; 7 is recommended"))
     case let version? where version < RedisVersion(major: 7):
       findings.append(
         .advice(
           .redis, name, "Redis \(version)",
-          cure:
+          hint:
             "upgrade to 7: it checks that scripts declare their keys, and campaigns can finish even if Redis is full"))
     case let version?: findings.append(.healthy(.redis, name, "Redis \(version)"))
     case nil:
-      findings.append(.advice(.redis, name, "does not report its version", cure: "make sure that it is 6.2 or newer"))
+      findings.append(.advice(.redis, name, "does not report its version", hint: "make sure that it is 6.2 or newer"))
     }
     if info.role == .replica {
       findings.append(
-        .problem(.redis, name, "is a replica and refuses writes", cure: "set redis.url to the primary"))
+        .problem(.redis, name, "is a replica and refuses writes", hint: "set redis.url to the primary"))
     }
     if let policy = info.evictionPolicy, policy != "noeviction" {
       findings.append(
         .problem(
           .redis, name, "evicts devices and ledgers when memory is full: maxmemory-policy is \(policy)",
-          cure: "run CONFIG SET maxmemory-policy noeviction, and set the same in redis.conf"))
+          hint: "run CONFIG SET maxmemory-policy noeviction, and set the same in redis.conf"))
     }
     findings += persistence(info, name) + memory(node)
     return findings
@@ -51,14 +51,14 @@ enum RedisRules {
     if !info.isPersistenceHealthy {
       return [
         .problem(
-          .redis, name, "can't save its data and refuses writes", cure: "check its log; usually the disk is full")
+          .redis, name, "can't save its data and refuses writes", hint: "check its log; usually the disk is full")
       ]
     }
     guard info.isAppendOnlyEnabled else {
       return [
         .advice(
           .redis, name, "has no append-only file: a restart loses all writes since the last snapshot",
-          cure: "run CONFIG SET appendonly yes, and set the same in redis.conf")
+          hint: "run CONFIG SET appendonly yes, and set the same in redis.conf")
       ]
     }
     return [.healthy(.redis, name, "has an append-only file")]
@@ -70,7 +70,7 @@ enum RedisRules {
       return [
         .advice(
           .redis, node.endpoint, "uses \(used) MiB without a limit: if memory runs out, the kernel kills it",
-          cure: "set maxmemory; then Carillon refuses campaigns in time, and nothing is lost")
+          hint: "set maxmemory; then Carillon refuses campaigns in time, and nothing is lost")
       ]
     }
     let text = "uses \(percent) % of its memory, \(used) MiB"
@@ -78,7 +78,7 @@ enum RedisRules {
       percent >= FleetLimits().memory
         ? .problem(
           .redis, node.endpoint, text,
-          cure: "raise maxmemory, or wait until ended campaigns expire: above 90 % no new campaign starts")
+          hint: "raise maxmemory, or wait until ended campaigns expire: above 90 % no new campaign starts")
         : .healthy(.redis, node.endpoint, text)
     ]
   }
@@ -93,12 +93,12 @@ enum RedisRules {
       findings.append(
         .advice(
           .redis, pace.endpoint, "takes \(milliseconds) to answer",
-          cure: "run workers and Redis closer to each other, or raise worker.window"))
+          hint: "run workers and Redis closer to each other, or raise worker.window"))
     default:
       findings.append(
         .problem(
           .redis, pace.endpoint, "takes \(milliseconds) to answer: workers would wait most of the time",
-          cure: "run workers and Redis closer to each other; SLOWLOG GET shows slow commands of other clients"))
+          hint: "run workers and Redis closer to each other; SLOWLOG GET shows slow commands of other clients"))
     }
     let apart = abs(pace.clockAhead)
     let text = "its clock is \(FleetSnapshot.age(apart)) \(pace.clockAhead > 0 ? "ahead of" : "behind") this machine's"
@@ -106,12 +106,12 @@ enum RedisRules {
       findings.append(
         .problem(
           .redis, pace.endpoint, text,
-          cure:
+          hint:
             "synchronise both by NTP: schedules and provider tokens use the clock of Redis, and APNs refuses tokens with a wrong time"
         ))
     } else if apart >= clockApart {
       findings.append(
-        .advice(.redis, pace.endpoint, text, cure: "synchronise both by NTP: schedules use the clock of Redis"))
+        .advice(.redis, pace.endpoint, text, hint: "synchronise both by NTP: schedules use the clock of Redis"))
     }
     return findings
   }
@@ -124,7 +124,7 @@ enum RedisRules {
       return [
         .advice(
           .redis, "", "the Redis user has no right to check for open slots (CLUSTER NODES)",
-          cure: "check them as an administrator: redis-cli --cluster check HOST:PORT")
+          hint: "check them as an administrator: redis-cli --cluster check HOST:PORT")
       ]
     }
     guard let first = slots.first else { return [.healthy(.redis, "", "no slot of the cluster is open")] }
@@ -132,7 +132,7 @@ enum RedisRules {
       .problem(
         .redis, "",
         "\(slots.count) slots of the cluster are open, for example \(first): their partitions can't be used",
-        cure: "wait if a migration is running; otherwise run redis-cli --cluster fix HOST:PORT")
+        hint: "wait if a migration is running; otherwise run redis-cli --cluster fix HOST:PORT")
     ]
   }
 
@@ -144,7 +144,7 @@ enum RedisRules {
       return [
         .advice(
           .redis, "", "Redis before 7 can't report the rights of a user",
-          cure: "compare the user with deploy/operations/redis.md; ACL LOG on the server shows refused commands")
+          hint: "compare the user with deploy/operations/redis.md; ACL LOG on the server shows refused commands")
       ]
     }
     guard !missing.isEmpty else {
@@ -156,7 +156,7 @@ enum RedisRules {
         .redis, "",
         "the Redis user lacks rights of the role \(role.rawValue): \(shown)"
           + (missing.count > 5 ? " and \(missing.count - 5) more" : ""),
-        cure: "grant the rights of carillon-\(role.rawValue) in Config/redis.acl.example, or choose another --role")
+        hint: "grant the rights of carillon-\(role.rawValue) in Config/redis.acl.example, or choose another --role")
     ]
   }
 
@@ -166,7 +166,7 @@ enum RedisRules {
     return [
       .advice(
         .keys, "", "a partition has about \(users) users; the design limit is \(crowded)",
-        cure: "run carillon store repartition \(min(16_384, max(partitions * 2, partitions * users / crowded * 2)))")
+        hint: "run carillon store repartition \(min(16_384, max(partitions * 2, partitions * users / crowded * 2)))")
     ]
   }
 }

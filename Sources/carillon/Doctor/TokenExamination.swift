@@ -45,14 +45,14 @@ struct TokenExamination: Sendable {
       return [
         .problem(
           .credential, subject, "no access token for \(title): \(server) does not answer",
-          cure: "check the key, the clock of this machine, and the connection to \(server)")
+          hint: "check the key, the clock of this machine, and the connection to \(server)")
       ]
     }
-    // The text of the problem already contains the remedy.
+    // The text of the problem already contains the hint.
     return [
       .problem(
         .credential, subject, "no access token for \(title): \(problem)",
-        cure: "follow the advice in the message, then run carillon doctor again")
+        hint: "fix the cause in the message, then run carillon doctor again")
     ]
   }
 

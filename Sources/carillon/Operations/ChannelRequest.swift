@@ -58,7 +58,7 @@ enum ChannelRequest: Equatable {
       let reason = response.reasonText.map { " " + $0 } ?? ""
       throw CommandError(
         response.reason == .channelNotRegistered ? .notFound : .failed,
-        "APNs answered \(response.status)\(Excerpt.harmless(reason)): \(guide.meaning)", hint: guide.advice)
+        "APNs answered \(response.status)\(Excerpt.harmless(reason)): \(guide.meaning)", hint: guide.hint)
     }
     switch self {
     case .create:

@@ -32,7 +32,7 @@ struct FleetReport: JSONReport {
       "\(fleet.store.namespace)  \(isHealthy ? "ok" : Self.count(alarms.count, "open alarm"))  \(when)"
     )
     for (index, alarm) in alarms.enumerated() where index < most {
-      lines += ["  ! \(alarm.text)", "    \(alarm.remedy)"]
+      lines += ["  ! \(alarm.text)", "    \(alarm.hint)"]
     }
     if alarms.count > most { lines.append("    and \((alarms.count - most).grouped) more") }
     lines.append("")
@@ -273,7 +273,7 @@ extension FleetAlarm: JSONReport {
     json.member("kind", kind.rawValue)
     json.member("subject", subject)
     json.member("text", text)
-    json.member("remedy", remedy)
+    json.member("hint", hint)
   }
 }
 

@@ -73,7 +73,7 @@ struct QuarantineProbeReport {
   }
 
   /// The recommended action, in one line.
-  var advice: String {
+  var hint: String {
     let selection = campaign.map { "--campaign \($0)" } ?? "--app \(app)"
     let resume = campaign.map { "carillon campaign resume \($0); " } ?? ""
     switch verdict {
@@ -92,7 +92,7 @@ struct QuarantineProbeReport {
         + (campaign.map { ", or carillon campaign resume --unguarded \($0)" } ?? "")
     case .unknown:
       return answers.first { !$0.isKnown && !$0.isBad }
-        .map { ReasonGuide(status: $0.status, reason: $0.reason).advice } ?? "try again"
+        .map { ReasonGuide(status: $0.status, reason: $0.reason).hint } ?? "try again"
     }
   }
 
@@ -101,7 +101,7 @@ struct QuarantineProbeReport {
     let lines = answers.map { answer in
       "\(APNsService().shortText(of: answer.token))  \(answer.status) \(answer.reason == .none ? "accepted" : answer.reason.name)"
     }
-    return (lines + [finding, "  " + advice]).map(Excerpt.harmless).joined(separator: "\n")
+    return (lines + [finding, "  " + hint]).map(Excerpt.harmless).joined(separator: "\n")
   }
 
   /// The report as a JSON object.
@@ -124,7 +124,7 @@ struct QuarantineProbeReport {
     }
     json.endArray()
     json.member("finding", finding)
-    json.member("advice", advice)
+    json.member("hint", hint)
     json.endObject()
     return json.text
   }

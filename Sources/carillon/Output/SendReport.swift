@@ -83,7 +83,7 @@ struct SendReport {
     json.endObject()
     json.member("accepted", answer.isAccepted)
     json.member("meaning", answer.meaning)
-    json.member("advice", answer.advice)
+    json.member("hint", answer.advice)
     json.member("milliseconds", outcome.duration.wholeMilliseconds)
   }
 

@@ -16,10 +16,10 @@ struct StoreCheckReport: JSONReport {
     if finding.standing == .repaired { repaired += 1 }
   }
 
-  /// Returns a finding as a line: place, problem and remedy.
+  /// Returns a finding as a line: place, problem and hint.
   static func text(_ finding: StoreFinding) -> String {
     let place = finding.subject.isEmpty ? finding.key : "\(finding.key) \(finding.subject)"
-    return Excerpt.harmless("\(place): \(finding.problem); \(finding.remedy)")
+    return Excerpt.harmless("\(place): \(finding.problem); \(finding.hint)")
   }
 
   /// Returns a finding as a JSON object.
@@ -30,7 +30,7 @@ struct StoreCheckReport: JSONReport {
       json.member("subject", finding.subject.isEmpty ? nil : finding.subject)
       json.member("standing", finding.standing.rawValue)
       json.member("problem", finding.problem)
-      json.member("remedy", finding.remedy)
+      json.member("hint", finding.hint)
     }
   }
 

@@ -192,7 +192,7 @@ def operate(browser):
     # The buttons have disappeared, and the heading has the focus.
     expect(page.get_by_role("heading", name="slow-news")).to_be_focused()
 
-    # The page shows why the guard has paused a campaign, and the remedy.
+    # The page shows why the guard has paused a campaign, and the hint.
     visit.open("campaigns/wrong-environment")
     expect(page.get_by_role("alert")).to_contain_text("probably the wrong environment for app news")
     page.get_by_role("button", name="Resume unguarded").click()

@@ -73,7 +73,7 @@ import Testing
     #expect(error.text("message") == refusal.reason && error.text("hint") == refusal.hint)
     #expect(refusal.field == row.field)
     if row.rule == "job" {
-      // The message contains the allowed values if there is no other remedy.
+      // The message contains the allowed values if there is no other hint.
       #expect(refusal.hint != nil || refusal.message.contains("must") || refusal.field == "audience.channel")
     } else {
       let rule = try #require(APNsRule(rawValue: row.rule))

@@ -95,7 +95,7 @@ public enum UpgradeCases {
 
   private static let otherLayout = "a worker of a version that keeps its store otherwise"
 
-  /// A worker that does not support the layout of the store reports this with a remedy and changes nothing. The others
+  /// A worker that does not support the layout of the store reports this with a hint and changes nothing. The others
   /// continue.
   static let refused = FaultCase(
     "upgrade-refused", faults: [otherLayout], invariant: "it refuses the store and says what to do; campaigns go on",

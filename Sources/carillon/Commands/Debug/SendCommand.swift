@@ -68,7 +68,7 @@ struct SendCommand: CarillonCommand {
     if !push.tools.answer(outcome.response).isAccepted { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
-  /// Returns a finding whose remedy names the option of this command instead of the field of a job.
+  /// Returns a finding whose hint names the option of this command instead of the field of a job.
   private static func ofCommand(_ finding: Finding, _ service: any PushService) -> Finding {
     var finding = finding
     finding.hint = finding.hint?.replacing("\(service.name).pushType", with: "--push-type")

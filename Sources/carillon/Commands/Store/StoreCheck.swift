@@ -9,7 +9,7 @@ extension StoreCommand {
       abstract: "Check the consistency of all keys in Redis. Exits with 1 if a problem remains.",
       discussion: """
         The check can run while workers and imports run. It reads every key once, page by page. Each line of the \
-        output has a place, a problem and a remedy. The last line has the numbers of checked keys. With --json every \
+        output has a place, a problem and a hint. The last line has the numbers of checked keys. With --json every \
         line is an object; the last object has no `kind`.
 
         The check scans all keys. Its Redis user therefore needs the rights of carillon-maintainer in \

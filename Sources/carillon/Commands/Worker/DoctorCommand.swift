@@ -15,11 +15,11 @@ struct DoctorCommand: CarillonCommand {
     discussion: """
       Checks the configuration, Redis and its content, credentials, the connection to each push service, this machine \
       and versions. The command sends no push and changes no data. A line with an exclamation mark is a problem, and \
-      the line below it is the remedy. Exits with 0 if there is no problem, else with 1.
+      the line below it is a hint. Exits with 0 if there is no problem, else with 1.
 
       Examples:
         carillon doctor
-        carillon doctor --role producer --json | jq -r '.findings[] | select(.level == "problem") | .cure'
+        carillon doctor --role producer --json | jq -r '.findings[] | select(.level == "problem") | .hint'
       """)
 
   @OptionGroup var global: GlobalOptions

@@ -10,7 +10,7 @@ struct StatusCommand: CarillonCommand {
     abstract: "Show the state of the fleet: workers, queues, campaigns and open alarms.",
     discussion: """
       The command only reads, and its cost in Redis does not depend on the amount of data. If alarms are open, the \
-      first lines list them with their remedies. Exit status: 0 if no alarm is open, 1 if an alarm is open, 69 if \
+      first lines list them with hints. Exit status: 0 if no alarm is open, 1 if an alarm is open, 69 if \
       Redis is unreachable.
 
       Examples:
