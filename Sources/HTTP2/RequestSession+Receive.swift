@@ -71,7 +71,7 @@ extension RequestSession {
     }
     if !hasReceivedSettings {
       guard header.kind == FrameHeader.Kind.settings, !header.has(FrameHeader.Flag.acknowledgement) else {
-        throw violation(.protocolError, "another frame than SETTINGS first")
+        throw violation(.protocolError, "a first frame that is not SETTINGS")
       }
     }
     switch header.kind {
@@ -93,7 +93,8 @@ extension RequestSession {
     case FrameHeader.Kind.goAway: try takeGoAway(header, payload)
     case FrameHeader.Kind.windowUpdate: try takeWindowUpdate(header, payload)
     case FrameHeader.Kind.priority: try expect(header, 5, onConnection: false)
-    case FrameHeader.Kind.pushPromise: throw violation(.protocolError, "a PUSH_PROMISE, though it may not push")
+    case FrameHeader.Kind.pushPromise:
+      throw violation(.protocolError, "a PUSH_PROMISE, although server push is disabled")
     default: break
     }
   }
@@ -135,7 +136,9 @@ extension RequestSession {
     _ = try slot(of: header)
     var block = try unpadded(header, payload)
     if header.has(FrameHeader.Flag.priority) {
-      guard block.count >= 5 else { throw violation(.frameSizeError, "a HEADERS frame without its priority") }
+      guard block.count >= 5 else {
+        throw violation(.frameSizeError, "a HEADERS frame that is too short for its priority")
+      }
       block = UnsafeRawBufferPointer(rebasing: block[5...])
     }
     blockStream = header.stream
@@ -145,7 +148,7 @@ extension RequestSession {
   }
 
   private func takeContinuation(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) throws {
-    guard blockStream != 0 else { throw violation(.protocolError, "a CONTINUATION of nothing") }
+    guard blockStream != 0 else { throw violation(.protocolError, "a CONTINUATION without a header block") }
     try takeBlock(payload, isLast: header.has(FrameHeader.Flag.endHeaders))
   }
 
@@ -214,7 +217,7 @@ extension RequestSession {
     let body = try unpadded(header, payload)
     received += header.length
     guard received <= Self.initialWindow else {
-      throw violation(.flowControlError, "more DATA than there was room for")
+      throw violation(.flowControlError, "more DATA than the window allows")
     }
     if received > Self.initialWindow / 2 {
       try control(FrameHeader.Kind.windowUpdate, FrameHeader.bytes(UInt32(received)))
@@ -239,7 +242,7 @@ extension RequestSession {
     try expect(header, 4, onConnection: header.stream == 0)
     let more = Int(Self.number(payload) & 0x7fff_ffff)
     guard header.stream != 0 else {
-      guard more > 0 else { throw violation(.protocolError, "a WINDOW_UPDATE of nothing") }
+      guard more > 0 else { throw violation(.protocolError, "a WINDOW_UPDATE of 0 bytes") }
       connectionWindow += more
       guard connectionWindow <= Int(Int32.max) else { throw violation(.flowControlError, "a window that is too large") }
       return
@@ -272,7 +275,7 @@ extension RequestSession {
     switch parameter {
     case HTTP2Settings.Parameter.headerTableSize: setHeaderTableSize(value)
     case HTTP2Settings.Parameter.enablePush:
-      guard value == 0 else { throw violation(.protocolError, "a wish to be pushed to") }
+      guard value == 0 else { throw violation(.protocolError, "SETTINGS_ENABLE_PUSH of \(value)") }
     case HTTP2Settings.Parameter.maxConcurrentStreams: peerMaxConcurrentStreams = value
     case HTTP2Settings.Parameter.initialWindowSize:
       guard value <= Int(Int32.max) else { throw violation(.flowControlError, "an initial window of \(value)") }
@@ -285,7 +288,9 @@ extension RequestSession {
         }
       }
     case HTTP2Settings.Parameter.maxFrameSize:
-      guard 16_384...16_777_215 ~= value else { throw violation(.protocolError, "a largest frame of \(value) bytes") }
+      guard 16_384...16_777_215 ~= value else {
+        throw violation(.protocolError, "SETTINGS_MAX_FRAME_SIZE of \(value) bytes")
+      }
     default: break
     }
   }

@@ -27,13 +27,13 @@ struct WorkerHealthTests {
   }
 
   @Test func eachObstacleIsReported() {
-    #expect(reasons(nil) == (false, ["it waits for its first word with Redis"]))
+    #expect(reasons(nil) == (false, ["the worker waits for its first connection to Redis"]))
     #expect(reasons(nil, obstacle: "the store is held") == (false, ["the store is held"]))
     #expect(
       reasons(metrics(silence: 20_000_000_000))
-        == (false, ["Redis has taken no sign of life for 20 s: connection refused"]))
-    #expect(reasons(metrics(isStopping: true)) == (false, ["it ends, and takes nothing new"]))
-    #expect(reasons(metrics(isListed: false)) == (false, ["the fleet does not know of it yet"]))
+        == (false, ["Redis has accepted no heartbeat for 20 s: connection refused"]))
+    #expect(reasons(metrics(isStopping: true)) == (false, ["the worker is stopping and takes no new work"]))
+    #expect(reasons(metrics(isListed: false)) == (false, ["the worker is not in the list of workers yet"]))
   }
 
   @Test("a stopped credential is reported; if all have stopped, the worker is not ready")

@@ -39,7 +39,7 @@ struct WorkerEndpointTests {
     worker.send(signal: SIGTERM)
     _ = try #require(await worker.errorLine(containing: #""event":"draining""#))
     let draining = try await Self.get(url + "/readyz")
-    #expect(draining.status == 503 && draining.text.contains("it ends"), "\(draining.text)")
+    #expect(draining.status == 503 && draining.text.contains("the worker is stopping"), "\(draining.text)")
     #expect(await worker.terminate() == .status(0))
   }
 
@@ -50,7 +50,7 @@ struct WorkerEndpointTests {
     let url = try await Self.url(of: worker)
     #expect(try await Self.get(url + "/livez").status == 200)
     let ready = try await Self.get(url + "/readyz")
-    #expect(ready.status == 503 && ready.text.contains("first word with Redis"))
+    #expect(ready.status == 503 && ready.text.contains("first connection to Redis"))
     #expect(try await Self.get(url + "/metrics").text.contains("carillon_worker_ready 0\n"))
     #expect(await worker.waitForExit() == .status(69))
   }

@@ -75,7 +75,8 @@ import Testing
       "no HPACK", frame(Kind.headers, [0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], flags: 4, stream: 1), .compressionError),
     Peer("an index of nothing", frame(Kind.headers, [0xc0], flags: 4, stream: 1), .compressionError),
     Peer("a block that is cut", frame(Kind.headers, [0x40, 5, 0x61], flags: 4, stream: 1), .compressionError),
-    Peer("a CONTINUATION of nothing", frame(Kind.continuation, accepted, flags: 4, stream: 1), .protocolError),
+    Peer(
+      "a CONTINUATION without a header block", frame(Kind.continuation, accepted, flags: 4, stream: 1), .protocolError),
     Peer(
       "a PING within a header block",
       frame(Kind.headers, accepted, stream: 1) + frame(Kind.ping, .init(repeating: 0, count: 8)),
@@ -100,7 +101,7 @@ import Testing
     Peer(
       "an acknowledgement with contents", frame(Kind.settings, .init(repeating: 0, count: 6), flags: 1), .frameSizeError
     ),
-    Peer("a wish to be pushed to", setting(2, 1), .protocolError),
+    Peer("SETTINGS_ENABLE_PUSH of", setting(2, 1), .protocolError),
     Peer("an initial window that is too large", setting(4, 0x8000_0000), .flowControlError),
     Peer("a largest frame that is too small", setting(5, 16_383), .protocolError),
     Peer("a PUSH_PROMISE", frame(Kind.pushPromise, [0, 0, 0, 2] + accepted, flags: 4, stream: 1), .protocolError),
@@ -110,7 +111,7 @@ import Testing
     Peer("GOAWAY on a stream", frame(Kind.goAway, .init(repeating: 0, count: 8), stream: 1), .protocolError),
     Peer("a GOAWAY that names a stream of the peer's", goAway(2), .protocolError),
     Peer("a GOAWAY that promises more than the one before", goAway(1) + goAway(3), .protocolError),
-    Peer("WINDOW_UPDATE of nothing", frame(Kind.windowUpdate, [0, 0, 0, 0]), .protocolError),
+    Peer("WINDOW_UPDATE of 0 bytes", frame(Kind.windowUpdate, [0, 0, 0, 0]), .protocolError),
     Peer("WINDOW_UPDATE of five bytes", frame(Kind.windowUpdate, [0, 0, 0, 0, 1]), .frameSizeError),
     Peer("a window that is too large", frame(Kind.windowUpdate, [0x7f, 0xff, 0xff, 0xff]), .flowControlError),
     Peer(
@@ -151,7 +152,7 @@ import Testing
       ending: .protocolError),
     Peer("a stream that is refused", frame(Kind.resetStream, [0, 0, 0, 7], stream: 1), ending: .refusedStream),
     Peer(
-      "a stream's WINDOW_UPDATE of nothing", frame(Kind.windowUpdate, [0, 0, 0, 0], stream: 1), ending: .protocolError),
+      "a stream's WINDOW_UPDATE of 0 bytes", frame(Kind.windowUpdate, [0, 0, 0, 0], stream: 1), ending: .protocolError),
     Peer(
       "a stream's window that is too large", frame(Kind.windowUpdate, [0x7f, 0xff, 0xff, 0xff], stream: 1),
       ending: .flowControlError),

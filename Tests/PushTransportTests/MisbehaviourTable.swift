@@ -98,7 +98,7 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
         $0.fallSilent()
       }
     },
-    Misbehaviour("another frame than SETTINGS first", .notSent) {
+    Misbehaviour("a first frame that is not SETTINGS", .notSent) {
       $0.saysSettings = false
       $0.serve = {
         $0.write(Frame.ping, Frame.settings)

@@ -26,23 +26,27 @@ public struct WorkerHealth: Sendable, Equatable {
   ///   - obstacle: the reason why the worker can't start, if known.
   public init(_ worker: WorkerMetrics?, obstacle: String?) {
     guard let worker else {
-      checks = [Check(name: "started", reason: obstacle ?? "it waits for its first word with Redis", isFatal: true)]
+      checks = [
+        Check(name: "started", reason: obstacle ?? "the worker waits for its first connection to Redis", isFatal: true)
+      ]
       return
     }
     var redis: String?
     if worker.silence ?? .max > Self.patience {
       let since = worker.silence.map { " for \($0 / 1_000_000_000) s" } ?? " yet"
-      redis = "Redis has taken no sign of life\(since)" + (worker.heartbeatError.map { ": \($0)" } ?? "")
+      redis = "Redis has accepted no heartbeat\(since)" + (worker.heartbeatError.map { ": \($0)" } ?? "")
     }
     checks = [
       Check(name: "redis", reason: redis, isFatal: true),
       Check(
-        name: "listed", reason: worker.isListed || redis != nil ? nil : "the fleet does not know of it yet",
+        name: "listed", reason: worker.isListed || redis != nil ? nil : "the worker is not in the list of workers yet",
         isFatal: true),
-      Check(name: "draining", reason: worker.isStopping ? "it ends, and takes nothing new" : nil, isFatal: true),
+      Check(
+        name: "draining", reason: worker.isStopping ? "the worker is stopping and takes no new work" : nil,
+        isFatal: true),
       Check(
         name: "store",
-        reason: worker.isStoreLocked ? "no campaign begins: the store is being given other partitions" : nil,
+        reason: worker.isStoreLocked ? "no campaign starts: the store is being repartitioned" : nil,
         isFatal: false),
     ]
     // The worker can send while at least one credential works. The metrics report stopped credentials.

@@ -39,7 +39,7 @@ public struct FleetExposition: Sendable {
     let urgent = awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) }
     metrics.sample(urgent, ("urgency", "urgent"))
     metrics.sample(awaiting.count - urgent + fleet.running.unseenAwaiting, ("urgency", "later"))
-    gauge("campaigns_waiting", "Active campaigns that could be sent and are not sent.", fleet.waiting.count)
+    gauge("campaigns_waiting", "Active campaigns that are ready to send but make no progress.", fleet.waiting.count)
     metrics.family("carillon_fleet_queue_jobs", .gauge, "Entries that no worker has taken yet, by list.")
     metrics.sample(fleet.queues.intake.count, ("list", "campaigns"))
     for list in EventList.allCases { metrics.sample(fleet.queues.events[list] ?? 0, ("list", list.rawValue)) }
@@ -54,7 +54,7 @@ public struct FleetExposition: Sendable {
     gauge("quarantined_devices", "Devices in quarantine.", fleet.leftovers.quarantined)
     gauge("feedback_entries", "Tokens on the feedback list that no consumer has taken.", fleet.leftovers.feedback)
     metrics.family(
-      "carillon_fleet_backend_share", .gauge, "Share of the rate that an app may use, by the health of its backend.")
+      "carillon_fleet_backend_share", .gauge, "Share of its rate that an app may use while its backend is unhealthy.")
     for backend in fleet.backends { metrics.sample(backend.share, ("app", backend.app)) }
     gauge("alarms", "Active alarms, as in carillon status.", fleet.alarms().count)
     metrics.family("carillon_fleet_redis_memory_bytes", .gauge, "Memory that a Redis server uses, in bytes.")

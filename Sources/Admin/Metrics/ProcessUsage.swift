@@ -46,7 +46,7 @@ public struct ProcessUsage {
     read()?.write(to: &metrics)
     metrics.single(
       "carillon_log_lines_dropped_total", .counter,
-      "Log lines that were dropped because nothing read them or the disk was full.", droppedLogLines)
+      "Log lines that were dropped because the reader was too slow or the disk was full.", droppedLogLines)
   }
 
   func write(to metrics: inout Exposition) {
@@ -55,9 +55,9 @@ public struct ProcessUsage {
     metrics.single("process_resident_memory_bytes", .gauge, "Resident memory, in bytes.", residentBytes)
     metrics.single("process_virtual_memory_bytes", .gauge, "Virtual memory, in bytes.", virtualBytes)
     metrics.single("process_open_fds", .gauge, "Open file descriptors.", openDescriptors)
-    metrics.single("process_max_fds", .gauge, "File descriptors that may be open.", maximumDescriptors)
+    metrics.single("process_max_fds", .gauge, "Maximum number of open file descriptors.", maximumDescriptors)
     metrics.single("process_threads", .gauge, "Threads.", threads)
-    metrics.family("process_start_time_seconds", .gauge, "When the process began, in seconds since 1970.")
+    metrics.family("process_start_time_seconds", .gauge, "Start time of the process, in seconds since 1970.")
     metrics.sample(startedAt)
   }
 }

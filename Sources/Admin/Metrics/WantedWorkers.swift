@@ -5,7 +5,7 @@ import PushCore
 ///
 /// The remaining targets of a campaign are its unfinished slices, including held ones, times the average size of its
 /// finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only as many workers
-/// as its rate requires, and more workers than slices are useless. While a push service is in trouble, the number does
+/// as its rate requires, and more workers than slices are useless. While a push service does not work, the number does
 /// not change, because more workers would only add load.
 public struct WantedWorkers: Sendable, Equatable {
   public var workers: Int
@@ -44,24 +44,25 @@ public struct WantedWorkers: Sendable, Equatable {
       remaining = remaining * (slices - parked) / slices
       pace *= Double(slices - parked) / Double(slices)
     }
-    let isServiceInTrouble = fleet.presence.workers.contains { worker in
+    let isServiceStuck = fleet.presence.workers.contains { worker in
       worker.isAlive && worker.report?.pools.contains { $0.health != "credentialStopped" && $0.isStuck } ?? false
     }
     let isBeginning =
       fleet.queues.intake.count > 0 || fleet.queues.scheduled.next.map { $0 - fleet.at < seconds * 1000 } ?? false
     let needed = Int((pace / Double(perSecond)).rounded(.up))
     let capped = min(needed, slices - parked)
-    if isServiceInTrouble, live > 0, slices > 0 {
-      (workers, reason) = (live, "as many as there are: a push service is in trouble")
+    if isServiceStuck, live > 0, slices > 0 {
+      (workers, reason) = (live, "unchanged while a push service does not work")
     } else if capped > 0 {
       workers = capped
       reason =
         capped < needed
-        ? "no more than there are slices" : "\(remaining) targets within \(seconds) s at \(perSecond) a second each"
+        ? "one worker per remaining slice"
+        : "\(remaining) targets in \(seconds) s, at \(perSecond) pushes per second per worker"
     } else if slices > 0 || isBeginning {
-      (workers, reason) = (1, slices > 0 ? "what is left waits for retries" : "a campaign is about to begin")
+      (workers, reason) = (1, slices > 0 ? "all remaining slices wait for retries" : "a campaign is about to start")
     } else {
-      (workers, reason) = (0, "nothing is left to send")
+      (workers, reason) = (0, "no targets are left to send")
     }
   }
 

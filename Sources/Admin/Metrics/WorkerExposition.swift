@@ -59,7 +59,7 @@ struct WorkerExposition {
   }
 
   private func writePushes(_ apps: [WorkerMetrics.App], to metrics: inout Exposition) {
-    metrics.family("carillon_pushes_total", .counter, "Pushes handed to connections, repetitions included.")
+    metrics.family("carillon_pushes_total", .counter, "Pushes handed to connections, including retries.")
     for app in apps { metrics.sample(app.submitted, ("app", app.app), ("lane", app.lane.rawValue)) }
     metrics.family("carillon_outcomes_total", .counter, "Targets whose outcome this worker recorded.")
     for app in apps {
@@ -81,15 +81,17 @@ struct WorkerExposition {
     }
     count("carillon_pushes_unanswered_total", "Pushes that ended without an answer.") { $0.unanswered }
     count("carillon_pushes_postponed_total", "Pushes that are sent again later.") { $0.retries }
-    count("carillon_devices_pruned_total", "Devices that the push service called gone.") {
+    count("carillon_devices_pruned_total", "Devices that the push service reported as unregistered.") {
       $0.prunes
     }
-    count("carillon_devices_quarantined_total", "Devices whose tokens the push service called bad.") { $0.quarantines }
+    count("carillon_devices_quarantined_total", "Devices whose tokens the push service rejected as bad.") {
+      $0.quarantines
+    }
   }
 
   private func writePools(_ pools: [WorkerMetrics.Pool], to metrics: inout Exposition) {
     metrics.family(
-      "carillon_answer_duration_seconds", .histogram, "From sending a push to its answer, in seconds.")
+      "carillon_answer_duration_seconds", .histogram, "Time between sending a push and its answer, in seconds.")
     for pool in pools {
       metrics.histogram(
         bounds: AnswerTimes.bounds.map { Double($0) / Self.nanoseconds }, counts: pool.state.times.counts,
@@ -102,7 +104,7 @@ struct WorkerExposition {
       metrics.family(name, kind, meaning)
       for pool in pools { metrics.sample(value(pool.state), ("app", Self.label(pool.apps))) }
     }
-    value("carillon_pushes_in_flight", .gauge, "Pushes sent without an answer yet.") { $0.inFlight }
+    value("carillon_pushes_in_flight", .gauge, "Pushes that were sent and have no answer yet.") { $0.inFlight }
     value("carillon_stream_limit", .gauge, "Largest number of pushes in flight on the open connections.") {
       state in
       state.connections.reduce(0) { $0 + ($1.phase == .established ? $1.window : 0) }
@@ -143,7 +145,7 @@ struct WorkerExposition {
 
   private func writeWorker(_ worker: WorkerMetrics, to metrics: inout Exposition) {
     let (totals, events) = (worker.totals, worker.events)
-    metrics.single("carillon_window_targets", .gauge, "Largest number of targets in doubt.", worker.window)
+    metrics.single("carillon_window_targets", .gauge, "Limit of targets in doubt (worker.window).", worker.window)
     metrics.single(
       "carillon_window_used_targets", .gauge, "Targets that would be in doubt if the worker died now.",
       worker.windowUsed)
@@ -161,7 +163,7 @@ struct WorkerExposition {
         "carillon_resent_total", "Targets in doubt that the worker sent again. These pushes may have arrived twice.",
         totals.resent
       ),
-      ("carillon_commits_total", "Commits that Redis answered.", totals.commits),
+      ("carillon_commits_total", "Commits to which Redis replied.", totals.commits),
       ("carillon_campaigns_activated_total", "Jobs that the worker activated as campaigns.", events.activated),
       ("carillon_dead_jobs_total", "Jobs and events that the worker put on the dead list.", events.deadLettered),
       (
@@ -185,7 +187,7 @@ struct WorkerExposition {
       ),
       ("carillon_redis_changes_total", "Number of times that Redis was restarted or replaced.", events.redisChanges),
       (
-        "carillon_redis_reconnects_total", "Number of times that the connection to Redis broke and came back.",
+        "carillon_redis_reconnects_total", "Number of times that the connection to Redis broke and was opened again.",
         events.redisReconnects
       ),
       ("carillon_errors_retried_total", "Errors after which the worker retried the operation.", events.retriedErrors),

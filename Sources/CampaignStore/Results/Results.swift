@@ -194,8 +194,8 @@ public struct Results: StoreRoom {
           guard let record = LedgerRecord(records, at: position * size) else {
             throw StoreError(
               .slice(slice.reference),
-              "the key \(keys.ledger(partition, id)) has a record of target \(first + position) that nothing of ours has "
-                + "written")
+              "the key \(keys.ledger(partition, id)) has a record of target \(first + position) that Carillon did not "
+                + "write")
           }
           let outcome = record.outcome(in: slice.phase, isGranted: first + position < slice.granted)
           let isDerived = outcome.map { record.state != .terminal($0) } ?? false

@@ -219,7 +219,7 @@ public struct SliceLedger: Sendable {
     guard again.count < min(count, sealed - first) else { return again }
     guard slice[0].string == "sealed", slice[1].withBytes({ $0.elementsEqual(seal) }), slice[2].integer == sealed else {
       throw StoreError(
-        .mismatch, "slice \(self.slice) has no target \(first + again.count), though it was sealed with \(sealed)",
+        .mismatch, "slice \(self.slice) has no target \(first + again.count), although it was sealed with \(sealed)",
         hint: "Redis lost acknowledged writes; check its persistence settings")
     }
     throw StoreError(
@@ -244,8 +244,8 @@ public struct SliceLedger: Sendable {
         guard let record = LedgerRecord(bytes, at: index * size) else {
           throw StoreError(
             .slice(slice),
-            "the key \(String(decoding: commitKeys[1], as: UTF8.self)) has a record of target \(first + index) that nothing "
-              + "of ours has written")
+            "the key \(String(decoding: commitKeys[1], as: UTF8.self)) has a record of target \(first + index) that "
+              + "Carillon did not write")
         }
         return record
       }

@@ -67,13 +67,13 @@ struct ScalePart: BenchPart {
           value: busy.usage.memory / pushes))
       try report.add(
         Figure(
-          "\(key).network", "\(name): to and from Redis a push", "B",
+          "\(key).network", "\(name): to and from Redis, for a push", "B",
           value: (busy.usage.received + busy.usage.sent) / pushes,
           details: ["received": busy.usage.received / pushes]))
       let waits = Latencies(milliseconds: await Self.waits(workers))
       try report.add(
         Figure(
-          "\(key).beat", "\(name): a sign of life, p99", "ms", value: waits.at(0.99), details: ["p50": waits.at(0.5)]))
+          "\(key).beat", "\(name): a heartbeat, p99", "ms", value: waits.at(0.99), details: ["p50": waits.at(0.5)]))
     }
     try report.add(
       Figure("scale.share", "the shared keys' server with the most workers, share of the CPU of all", "%", value: share)

@@ -113,7 +113,9 @@ final class CampaignReader: WorkerPart {
       return .found(context, record.state)
     } catch {
       // The job was valid on the worker that activated it: this worker has other settings.
-      declined.decline(id, round: record.resumes.round, "the settings of this worker can't run it: \(error.reason)")
+      declined.decline(
+        id, round: record.resumes.round,
+        "the campaign is invalid with the settings of this worker: \(error.reason)")
       return .notNow(record.lane)
     }
   }

@@ -56,7 +56,7 @@ struct CreditBudget: Equatable {
   }
 
   mutating func assign(_ amount: Int, to account: Account) {
-    assert(amount >= 0, "credit was asked for that others have")
+    assert(amount >= 0, "assigned a negative amount of credit")
     assigned += amount
     accounts[account, default: 0] += amount
   }
@@ -64,7 +64,7 @@ struct CreditBudget: Equatable {
   mutating func giveBack(_ amount: Int, of account: Account) {
     assigned -= amount
     accounts[account, default: 0] -= amount
-    assert(accounts[account, default: 0] >= 0, "credit was returned that was never assigned")
+    assert(accounts[account, default: 0] >= 0, "more credit was returned than was assigned")
   }
 
   /// Returns the credit of the account's pool, and of all pools, in its lane and the higher lanes.

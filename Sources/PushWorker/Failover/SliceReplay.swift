@@ -11,7 +11,7 @@ struct SliceReplay: WorkerPart {
 
   /// Error while another worker may still restore the targets.
   private struct NotRestoredYet: Error, CustomStringConvertible {
-    var description: String { "Redis lost its targets; waiting for the worker that sealed them" }
+    var description: String { "Redis lost the targets of the slice; waiting for the worker that sealed them" }
   }
 
   /// Replays the acknowledged writes of a held slice, if Redis has lost any of them.

@@ -71,14 +71,14 @@ final class RateLimit {
       "rate: all campaigns of app \(name) are limited to \(number) pushes per second by apps.\(name).\(service).rate"
     case (.backend(let name), _):
       "rate: the backend of app \(name) is unhealthy (\(cause ?? "just checked")), so its campaigns are limited to "
-        + "\(number) pushes a second"
+        + "\(number) pushes per second"
     case (.quota(let quota), _):
-      "rate: the quota \(quota.name) limits all its apps to \(number) pushes per second at the moment"
+      "rate: the quota \(quota.name) at present limits its apps to \(number) pushes per second together"
     case (.campaign, .perSecond): "rate: its job limits it to \(number) pushes per second"
     case (.campaign, .over(let seconds)):
       "rate: its job spreads its pushes over \(DurationText.format(milliseconds: seconds * 1000))"
     case (.campaign, .until(let milliseconds)):
-      "rate: its job has time until \(Timestamp.format(milliseconds: milliseconds))"
+      "rate: its job spreads its pushes until \(Timestamp.format(milliseconds: milliseconds))"
     }
   }
 

@@ -200,6 +200,7 @@ final class AnswerHandler: WorkerPart {
     let service = context.facts.channel.service
     let words = service.words(of: completion.answer, unknownReason: completion.unknownReason)
     return
-      "\(service.title) refuses every push of it: \(words); fix the job, its app or the connection to \(service.title)"
+      "\(service.title) refuses every push of the campaign: \(words); fix the job, its app or the connection to "
+      + service.title
   }
 }

@@ -123,7 +123,7 @@ final class PushSender: WorkerPart {
       guard let (chunk, position) = session.targets.underWay.place(of: index), position < chunk.count else {
         throw StoreError(
           .mismatch,
-          "slice \(session.slice) has no target \(index), though it was sealed with \(session.targets.count ?? 0)",
+          "slice \(session.slice) has no target \(index), although it was sealed with \(session.targets.count ?? 0)",
           hint: "Redis lost acknowledged writes; check its persistence settings")
       }
       guard !chunk.isErased(position) else {

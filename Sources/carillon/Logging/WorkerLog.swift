@@ -26,36 +26,36 @@ final class WorkerLog: Sendable {
       self.name.withLock { $0 = name }
       log(.info, .worker, "started", "started", ["name": "\(name)"])
     case .activated(let id, let isTransactional):
-      let what = isTransactional ? ", which goes to users on suppression lists too" : ""
+      let what = isTransactional ? " that ignores suppression lists" : ""
       log(
-        .info, .intake, "activated", "took in a campaign" + what,
+        .info, .intake, "activated", "activated a campaign" + what,
         ["campaign": "\(id)", "transactional": "\(isTransactional)"])
     case .campaignStarted(let id):
-      log(.info, .campaigns, "campaignStarted", "a scheduled campaign begins", ["campaign": "\(id)"])
+      log(.info, .campaigns, "campaignStarted", "started a scheduled campaign", ["campaign": "\(id)"])
     case .eventsRefused(let list, let count, let reason):
       log(
-        .warning, .intake, "eventsRefused", "events went to the dead list",
+        .warning, .intake, "eventsRefused", "put events on the dead list",
         ["list": "\(list.rawValue)", "count": "\(count)", "reason": "\(reason)"])
     case .zonesUnknown(let id, let zones, let instead):
       log(
         .warning, .campaigns, "zonesUnknown",
-        "devices have time zones that this machine does not know: the default zone applies",
+        "this machine does not know the time zones of some devices; these devices use the default time zone",
         [
           "campaign": "\(id)", "zones": "\(zones.map { Excerpt.harmless($0) }.joined(separator: ", "))",
           "defaultTimezone": "\(instead)",
         ])
     case .eventsSuperseded(let list, let count):
       log(
-        .debug, .intake, "eventsSuperseded", "events changed nothing: newer data exists",
+        .debug, .intake, "eventsSuperseded", "ignored events, because newer data exists",
         ["list": "\(list.rawValue)", "count": "\(count)"])
     case .eventsNotApplied(let id, let events):
       log(
         .warning, .campaigns, "eventsNotApplied",
-        "a campaign begins before all registration events queued before it are applied",
+        "started a campaign before all earlier registration events were applied",
         ["campaign": "\(id)", "events": .number(events), "waited": .number(EventWait.longest)])
     case .deadLettered(let key, let id, let reason):
       log(
-        .warning, .intake, "deadLettered", "a job went to the dead list",
+        .warning, .intake, "deadLettered", "put a job on the dead list",
         ["campaign": "\(id ?? "-")", "key": "\(key)", "reason": "\(reason)"])
     case .ended(let id, let state): log(.info, .campaigns, "ended", "campaign \(state.rawValue)", ["campaign": "\(id)"])
     case .reachedNoUser(let id, let reason):
@@ -74,10 +74,10 @@ final class WorkerLog: Sendable {
         .info, .campaigns, "controlApplied", "stopped sending: the campaign was \(state.rawValue)",
         ["campaign": "\(id)"])
     case .resumed(let id):
-      log(.info, .campaigns, "resumed", "continues: the campaign was resumed", ["campaign": "\(id)"])
+      log(.info, .campaigns, "resumed", "continues sending: the campaign was resumed", ["campaign": "\(id)"])
     case .decided(let id, let variant):
       log(
-        .info, .campaigns, "decided", "chose the variant that the later stages get",
+        .info, .campaigns, "decided", "chose the variant for the later stages",
         ["campaign": "\(id)", "variant": "\(variant)"])
     case .opened(let id, let stage):
       log(.info, .campaigns, "opened", "began the next stage", ["campaign": "\(id)", "stage": "\(stage)"])
@@ -108,10 +108,10 @@ final class WorkerLog: Sendable {
         ["slice": "\(slice)", "campaign": "\(slice.campaign)", "index": .number(index)])
     case .serverChanged:
       log(
-        .warning, .redis, "serverChanged", "Redis was restarted or replaced; replaying what it may have lost",
+        .warning, .redis, "serverChanged", "Redis was restarted or replaced; replaying writes that it may have lost",
         ["redis": "\(redis)"])
     case .reconnected:
-      log(.info, .redis, "reconnected", "connected to Redis again; it is the same server", ["redis": "\(redis)"])
+      log(.info, .redis, "reconnected", "connected to the same Redis server again", ["redis": "\(redis)"])
     case .claimed(let slice, let targets):
       log(
         .debug, .slices, "claimed", "claimed a slice",
@@ -125,7 +125,7 @@ final class WorkerLog: Sendable {
         .debug, .slices, "parked", "parked a slice",
         ["slice": "\(slice)", "campaign": "\(slice.campaign)", "milliseconds": .number(milliseconds)])
     case .released(let slice):
-      log(.debug, .slices, "released", "gave a slice back", ["slice": "\(slice)", "campaign": "\(slice.campaign)"])
+      log(.debug, .slices, "released", "released a slice", ["slice": "\(slice)", "campaign": "\(slice.campaign)"])
     case .closed(let slice, let targets):
       log(
         .debug, .slices, "closed", "closed a slice",
@@ -133,11 +133,11 @@ final class WorkerLog: Sendable {
     case .breakerOpened(let service, let endpoint):
       log(
         .error, .connections, "breakerOpened",
-        "\(service) answers nearly everything with 503; sending stops, except for trial pushes",
+        "\(service) answers nearly everything with 503; the worker sends only trial pushes",
         ["endpoint": "\(endpoint)"])
     case .breakerClosed(let service, let endpoint):
       log(
-        .info, .connections, "breakerClosed", "\(service) accepts pushes again; sending continues",
+        .info, .connections, "breakerClosed", "\(service) accepts pushes again; the worker continues sending",
         ["endpoint": "\(endpoint)"])
     case .throttled(let app, let share, let reason):
       log(
@@ -158,11 +158,12 @@ final class WorkerLog: Sendable {
     case .storeLocked:
       log(
         .info, .worker, "storeLocked",
-        "takes in no campaigns: the number of partitions changes (carillon store repartition)",
+        "activates no campaigns: the store is being repartitioned (carillon store repartition)",
         [:])
     case .storeUnlocked:
-      log(.info, .worker, "storeUnlocked", "takes in campaigns again: the store keeps its partitions", [:])
-    case .draining: log(.info, .worker, "draining", "finishing what is in flight", [:])
+      log(.info, .worker, "storeUnlocked", "activates campaigns again: the repartition has ended", [:])
+    case .draining:
+      log(.info, .worker, "draining", "takes no new work and waits for the answers to its pushes in flight", [:])
     case .stopped(let last):
       let totals = earlier.withLock { $0 + last }
       log(

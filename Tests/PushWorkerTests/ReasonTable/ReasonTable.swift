@@ -8,7 +8,7 @@ enum ReasonTable {
     accepted + requests + devices + tokens + certificates + serverErrors + unexplained + foreign + broadcasts
 
   /// The error affects every push of the campaign.
-  private static let everyPush = "APNs refuses every push of it"
+  private static let everyPush = "APNs refuses every push of the campaign"
   private static let credential = "APNs refuses the credential of app news"
 
   private static func refused(

@@ -81,7 +81,7 @@ struct SliceDriver: WorkerPart {
       session.doubt.isEmpty && session.claim.waiting + session.claim.later == 0 && session.ungranted == 0
     if isStuck, !session.claim.mustReplay, session.intent == .send {
       throw StoreError(
-        .refused, "it has remaining targets, but none of them is granted, waiting or new",
+        .refused, "the slice has remaining targets, but none of them is granted, waiting or new",
         hint: "this is a bug in Carillon: please report it, and keep the slice's keys in Redis")
     }
     return false

@@ -209,7 +209,7 @@ final class SliceSession {
 
   /// Error while granted targets can't be sent, because Redis could not check them.
   private struct NotSealed: Error, CustomStringConvertible {
-    var description: String { "its granted targets could not be checked: Redis lost its seal" }
+    var description: String { "the granted targets of the slice could not be checked, because Redis lost its seal" }
   }
 
   /// Compares the targets that a commit may grant with the departed users (``DepartedUsers``). Compares none if some of

@@ -164,7 +164,7 @@ import Testing
     async let second: Void = workers[1].run()
     try await rig.until { try await rig.store.campaigns.show("campaign")?.state == .paused }
     let paused = try #require(try await rig.store.campaigns.show("campaign"))
-    #expect(paused.reason?.contains("APNs refuses every push of it: TopicDisallowed") == true)
+    #expect(paused.reason?.contains("APNs refuses every push of the campaign: TopicDisallowed") == true)
     #expect(paused.counters.outcomes.isEmpty)
     await rig.simulator.set(SimulatorKnobs())
     _ = try await rig.store.campaigns.control("campaign", .resume)
