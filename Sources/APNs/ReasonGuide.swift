@@ -28,7 +28,7 @@ public struct ReasonGuide: Sendable, Equatable {
     case 400..<500:
       ReasonGuide(
         "refused, with a reason that this version does not know", "look up the reason in Apple's documentation")
-    case 500..<600: ReasonGuide("APNs has a problem of its own", "try again in 15 minutes")
+    case 500..<600: ReasonGuide("APNs has an internal problem", "try again in 15 minutes")
     default: ReasonGuide("an answer that APNs does not document", "check for a proxy between this machine and APNs")
     }
   }
@@ -44,16 +44,16 @@ extension Reason {
     case .badCollapseId: ReasonGuide("the collapse id is longer than 64 bytes", "shorten the collapse id")
     case .badExpirationDate:
       ReasonGuide("the expiration is not a UNIX time", "set expiration to 0, to a duration or to a time")
-    case .badMessageId: ReasonGuide("the apns-id is not a UUID", "report this as a bug: Carillon makes the id")
+    case .badMessageId: ReasonGuide("the apns-id is not a UUID", "report this as a bug: Carillon creates the id")
     case .badPriority:
       ReasonGuide("this push type does not allow the priority", "use 10, 5 or 1; background pushes need 5")
     case .badTopic: ReasonGuide("the topic is malformed or wrong for the push type", "check topic and --push-type")
     case .duplicateHeaders:
       ReasonGuide(
-        "a header came twice", "check for a proxy between this machine and APNs; if there is none, report this")
+        "a header was sent twice", "check for a proxy between this machine and APNs; if there is none, report this")
     case .invalidPushType: ReasonGuide("APNs does not know the push type", "check --push-type")
     case .missingDeviceToken:
-      ReasonGuide("the path has no device token", "report this as a bug: Carillon makes the path")
+      ReasonGuide("the path has no device token", "report this as a bug: Carillon creates the path")
     case .missingTopic: ReasonGuide("the topic is missing", "set the app's topic in the configuration")
     case .payloadEmpty: ReasonGuide("the payload is empty", "add a payload: {\"aps\":{\"alert\":\"Hello\"}}")
     case .payloadTooLarge:
@@ -99,7 +99,7 @@ extension Reason {
     case .unrelatedKeyIdInToken:
       ReasonGuide("the connection was used with another key before", "send again: Carillon opens a new connection")
     case .badEnvironmentKeyIdInToken:
-      ReasonGuide("the key is for the other environment", "check the app's environment, or make a key for both")
+      ReasonGuide("the key is for the other environment", "check the app's environment, or create a key for both")
     case .tooManyProviderTokenUpdates:
       ReasonGuide(
         "the provider token changed more than once in 20 minutes",
@@ -120,7 +120,7 @@ extension Reason {
         "list the channels with `carillon channel list`; ids of sandbox and production differ")
     case .badRequestParams, .badRequestPayload:
       ReasonGuide(
-        "APNs does not accept the settings of the channel", "report this as a bug: Carillon makes the request")
+        "APNs does not accept the settings of the channel", "report this as a bug: Carillon creates the request")
     case .missingPushType:
       ReasonGuide("a broadcast needs a push type", "report this as a bug: Carillon sends the push type")
     case .cannotCreateChannelConfig:

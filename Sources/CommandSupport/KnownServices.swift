@@ -101,7 +101,7 @@ extension PushService {
   package func token(argument: String) throws(CommandError) -> DeviceToken {
     guard let token = token(argument) else {
       throw CommandError(
-        .input, "--token: not \(tokenForm)", hint: "a token is what the app got when it registered for pushes")
+        .input, "--token: not \(tokenForm)", hint: "use the token that the app got when it registered for pushes")
     }
     return token
   }

@@ -83,7 +83,7 @@ package struct SimulatorFolder {
     } catch let error as DecodingError {
       throw CommandError(
         .input, "\(path)/\(Self.serviceAccount) is not a service account: \(error)",
-        hint: "make a new folder with: carillon simulate --init DIR")
+        hint: "create a new folder: carillon simulate --init DIR")
     }
   }
 
@@ -119,7 +119,7 @@ package struct SimulatorFolder {
       return String(decoding: try InputFile.contents(path + "/" + name, limit: 1 << 16), as: UTF8.self)
     } catch {
       throw CommandError(
-        .input, "\(error.path): \(error.reason)", hint: "make the folder with: carillon simulate --init \(path)")
+        .input, "\(error.path): \(error.reason)", hint: "create the folder: carillon simulate --init \(path)")
     }
   }
 

@@ -67,7 +67,7 @@ public final class HTTPServer: Sendable {
       // after others. A second close could close a descriptor that is in use again.
       throw HTTPServerError(
         description: "can't serve on \(options.host):\(listener.port): libmicrohttpd does not start"
-          + (options.identity == nil ? "" : "; is the certificate PEM, and the key that of it?"),
+          + (options.identity == nil ? "" : "; check that the certificate is PEM and that the key belongs to it"),
         isOfIdentity: options.identity != nil)
     }
     self.core = core

@@ -37,13 +37,13 @@ enum RequestFraming {
       let known = String(decoding: name, as: UTF8.self).lowercased()
       guard singletons.contains(known) else { continue }
       guard values.updateValue(value, forKey: known) == nil else {
-        throw RequestFault("there is more than one header \(known)")
+        throw RequestFault("the header \(known) appears more than once")
       }
     }
     if let host = values["host"] {
       guard isHost(trimmed(host)) else { throw RequestFault("the header host is malformed") }
     } else if version != "HTTP/1.0" {
-      throw RequestFault("there is no header host")
+      throw RequestFault("the header host is missing")
     }
     try checkLength(version, values["content-length"], values["transfer-encoding"])
   }
@@ -58,13 +58,13 @@ enum RequestFraming {
       }
     }
     guard let encoding else { return }
-    guard length == nil else { throw RequestFault("there are both content-length and transfer-encoding") }
+    guard length == nil else { throw RequestFault("the request has both content-length and transfer-encoding") }
     guard version != "HTTP/1.0" else { throw RequestFault("HTTP/1.0 has no transfer-encoding") }
     // The value must have no spaces after it, because libmicrohttpd accepts only the exact text as chunked.
     let word = String(decoding: encoding, as: UTF8.self).lowercased()
     guard word == "chunked" else {
       throw word.hasSuffix("chunked")
-        ? RequestFault("the transfer-encoding is not supported; chunked is", status: 501)
+        ? RequestFault("the transfer-encoding is not supported; use chunked", status: 501)
         : RequestFault("the transfer-encoding does not end with chunked")
     }
   }

@@ -59,7 +59,7 @@ struct RequestHead {
   /// Returns the request without its body.
   func request() throws(RequestFault) -> HTTPRequest {
     guard isExact else {
-      throw RequestFault("the head of the request has a NUL, a bare LF, a folded line or a blank too many")
+      throw RequestFault("the head of the request has a NUL, a bare LF, a folded line or an extra blank")
     }
     try RequestFraming.check(method: method, version: version, fields)
     let target = try RequestTarget(target)

@@ -127,7 +127,7 @@ final class ServerCore: Sendable {
 
   private func admission(_ request: HTTPRequest, length: Int) -> HTTPAdmission {
     guard !state.withLock({ $0.isStopping }) else {
-      return .refuse(handler.refusal(status: 503, reason: "this process is about to end"))
+      return .refuse(handler.refusal(status: 503, reason: "this process is stopping"))
     }
     let admission = handler.admit(request)
     guard case .accept(let terms) = admission else { return admission }

@@ -99,7 +99,7 @@ final class ServerExchange: Sendable {
         if state.received > limit {
           state.phase = .discarding(refusal(413, "the body is larger than \(limit) bytes"))
         } else if !memory(bytes.count) {
-          state.phase = .discarding(refusal(503, "too many requests with large bodies at once"))
+          state.phase = .discarding(refusal(503, "too many requests with large bodies are in progress"))
         } else {
           state.reserved += bytes.count
           // Releases the old value first. Otherwise each part would copy the whole body.

@@ -110,24 +110,24 @@ struct ActivityDatesTests {
   }
 
   static let refused: [(aps: String, more: [String: String], field: String, says: String)] = [
-    (#""stale-date":"2x""#, [:], "apns.payload.aps.stale-date", "'2x' is no date"),
-    (#""dismissal-date":"tomorrow""#, [:], "apns.payload.aps.dismissal-date", "is no date"),
-    (#""dismissal-date":"-15m""#, [:], "apns.payload.aps.dismissal-date", "is no date"),
-    (#""dismissal-date":"1969-01-01T00:00:00Z""#, [:], "apns.payload.aps.dismissal-date", "is no date"),
+    (#""stale-date":"2x""#, [:], "apns.payload.aps.stale-date", "'2x' is not a date"),
+    (#""dismissal-date":"tomorrow""#, [:], "apns.payload.aps.dismissal-date", "is not a date"),
+    (#""dismissal-date":"-15m""#, [:], "apns.payload.aps.dismissal-date", "is not a date"),
+    (#""dismissal-date":"1969-01-01T00:00:00Z""#, [:], "apns.payload.aps.dismissal-date", "is not a date"),
     (#""stale-date":true"#, [:], "apns.payload.aps.stale-date", "must be a number"),
-    (#""timestamp":"5m""#, [:], "apns.payload.aps.timestamp", "drop every other update as older"),
+    (#""timestamp":"5m""#, [:], "apns.payload.aps.timestamp", "ignore every other update until then"),
     (
       #""stale-date":"2h""#, ["localTime": "true", "sendAt": "\"2027-01-15T09:00:00\""], "apns.payload.aps.stale-date",
-      "each device has a time of its own"
+      "each device has its own time"
     ),
     (
       #""stale-date":"2027-01-15T09:00:00Z""#, ["repeat": #"{"cron":"0 9 * * *"}"#], "apns.payload.aps.stale-date",
-      "the job is repeated"
+      "the job is recurring"
     ),
     (
       #""x":1"#,
       ["localized": #"{"de":{"apns":{"payload":{"aps":{"stale-date":"soon"}}}}}"#],
-      "localized.de.apns.payload.aps.stale-date", "'soon' is no date"
+      "localized.de.apns.payload.aps.stale-date", "'soon' is not a date"
     ),
   ]
 
@@ -184,7 +184,7 @@ struct ActivityDatesTests {
         == [])
     let bad = Array(#"{"apns":{"payload":\#(update.replacing("2h", with: "2x"))}}"#.utf8)
     let finding = try #require(APNsLint(bad, now: Self.start).result.findings.first)
-    #expect(finding.path == "apns.payload.aps.stale-date" && finding.message.contains("is no date"))
+    #expect(finding.path == "apns.payload.aps.stale-date" && finding.message.contains("is not a date"))
     #expect(finding.position != nil)
     // A single payload may be for another sender, which does not support durations.
     let payload = try APNsLint(Array(update.utf8), now: Self.start).result.findings

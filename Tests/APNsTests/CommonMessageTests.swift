@@ -76,7 +76,7 @@ struct CommonMessageTests {
       ["message": #"{"body":"B"}"#, "localized": #"{"de":{"link":"seite 1"}}"#], "localized.de.link", "is not a URL"
     ),
     (
-      ["message": #"{"body":"B","link":"app:l"}"#, "trim": #""message.link""#], "trim", "is not a text that people read"
+      ["message": #"{"body":"B","link":"app:l"}"#, "trim": #""message.link""#], "trim", "is not a title or a body"
     ),
     (["message": #"{"body":"B","data":{"k":"v"}}"#, "trim": #""message.data.k""#], "trim", "use message.title"),
     (["message": #"{"body":"B"}"#, "trim": #""body""#], "trim", "is not the path of a text in the job"),
@@ -108,15 +108,15 @@ struct CommonMessageTests {
       ["message": #"{"body":"B"}"#, "payload": #"{"aps":{"alert":{"body":1}}}"#], "apns.payload.aps.alert.body",
       "must be"
     ),
-    (["message": #"{"body":""}"#], "message", "nothing is shown"),
+    (["message": #"{"body":""}"#], "message", "devices show nothing"),
     (
       ["message": #"{"body":"B"}"#, "pushType": #""liveactivity""#, "payload": #"{"aps":{"event":"update"}}"#],
-      "apns.payload.aps.content-state", "nothing to update to"
+      "apns.payload.aps.content-state", "event update needs it"
     ),
     (["message": #"{"data":{"k":"v"}}"#, "urgency": #""high""#], "urgency", "does not allow 10"),
     (["message": #"{"body":"B"}"#, "services": "[]"], "services", "is empty"),
     (["message": #"{"body":"B"}"#, "services": #"["fcm"]"#], "services[0]", "does not use the push service 'fcm'"),
-    (["apns": #"{"pushType":"alert"}"#], "message", "the job says nothing to APNs"),
+    (["apns": #"{"pushType":"alert"}"#], "message", "the job has no content for APNs"),
     (["apns": #"{"paylod":{}}"#], "apns.paylod", "did you mean 'payload'?"),
     (["message": #"{"body":"B"}"#, "trim": #""message.title""#], "trim", "is not a string of the push"),
     (

@@ -20,14 +20,14 @@ struct AccessTokensTests {
   }
 
   @Test(arguments: [
-    ("a view", "line 1: is not: name scope[,scope] sha256-hex"),
+    ("a view", "line 1: does not have the form: name scope[,scope] sha256-hex"),
     ("\na vew \(String(repeating: "0", count: 64))", "line 2: unknown scope 'vew'"),
-    ("a view 00", "line 1: the third word is no SHA-256 in hex"),
-    ("a view \(String(repeating: "g", count: 64))", "line 1: the third word is no SHA-256 in hex"),
+    ("a view 00", "line 1: the third word is not a SHA-256 digest in hex"),
+    ("a view \(String(repeating: "g", count: 64))", "line 1: the third word is not a SHA-256 digest in hex"),
     ("ä view \(String(repeating: "0", count: 64))", "line 1: the name must be"),
     (
       "a view \(String(repeating: "0", count: 64))\na admin \(String(repeating: "1", count: 64))",
-      "line 2: there are two tokens of the name a"
+      "line 2: two tokens have the name a"
     ),
   ])
   func wrongLineIsNamed(text: String, message: String) {

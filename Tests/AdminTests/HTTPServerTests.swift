@@ -412,7 +412,7 @@ import Testing
   @Test func invalidKeyIsAnErrorWithItsCause() {
     let identity = HTTPServerOptions.Identity(certificateChain: "no certificate", key: "no key")
     let error = #expect(throws: HTTPServerError.self) { try self.serve(with: { $0.identity = identity }) }
-    #expect(error?.description.contains("is the certificate PEM, and the key that of it?") == true)
+    #expect(error?.description.contains("check that the certificate is PEM and that the key belongs to it") == true)
   }
 
   @Test func takenPortAndNoAddressAreErrorsThatNameThem() async throws {

@@ -246,7 +246,8 @@ struct CampaignTests {
     #expect(output.exit == .status(0) && output.standardOutput == "typo\n")
     #expect(
       output.standardError
-        == "warning: apns.payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n"
+        == "warning: apns.payload.aps.x-mine: is not one of Apple's keys: the app can't read it inside aps "
+        + "(move it out of aps, to the top level)\n"
     )
     let json = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: job))
     #expect(json.objects("warnings")?.compactMap { $0.text("rule") } == ["aps-custom"])

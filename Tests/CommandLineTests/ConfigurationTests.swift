@@ -144,11 +144,11 @@ struct ConfigurationTests {
     (yaml("worker: { window: 0 }"), ["'0' is not a whole number from 1 to 100000"]),
     (
       yaml("worker: { engine: native }", app: "      proxy: { url: 'https://proxy.example.com' }"),
-      ["worker.engine: native reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
+      ["worker.engine: native supports only http:// proxies", "apps.news", "set worker.engine to curl"]
     ),
     (
       yaml(app: "      proxy: { url: 'https://proxy.example.com' }"),
-      ["worker.engine: native, the default, reaches proxies by http:// only", "apps.news", "set worker.engine to curl"]
+      ["worker.engine: native, the default, supports only http:// proxies", "apps.news", "set worker.engine to curl"]
     ),
     (yaml("worker: { engine: culr }"), ["worker.engine: unknown value 'culr'", "did you mean 'curl'?"]),
     (yaml("worker: { deadline: 20 }"), ["worker.deadline: '20' is not a duration"]),
@@ -157,15 +157,15 @@ struct ConfigurationTests {
     (yaml("retry: { longest: 5m }"), ["retry.serverError: is longer than retry.longest", "raise retry.longest"]),
     (yaml("retry: { jitter: 2 }"), ["retry.jitter: '2' is not a share from 0 to 1"]),
     (yaml("retry: { jiter: 0 }"), ["retry.jiter: unknown key", "did you mean 'jitter'?"]),
-    (yaml(app: "      rate: 0"), ["apps.news.apns.rate: '0' is no rate", "above 0, and at most 1,000,000"]),
-    (yaml(app: "      rate: many"), ["apps.news.apns.rate: 'many' is no rate"]),
+    (yaml(app: "      rate: 0"), ["apps.news.apns.rate: '0' is not a rate", "above 0, and at most 1,000,000"]),
+    (yaml(app: "      rate: many"), ["apps.news.apns.rate: 'many' is not a rate"]),
     (yaml(app: "    caps: { most: 1, per: 1d }"), ["apps.news.caps: must be a list", "begin each entry with a dash"]),
     (yaml(app: "    caps: [{ mots: 1 }]"), ["apps.news.caps[0].mots: unknown key", "line 8", "did you mean 'most'?"]),
     (yaml(app: "    caps: [{ most: 1, per: 1d }, { most: 1 }]"), ["apps.news.caps[1].per: is missing"]),
     (yaml(app: "    caps: [{ most: 1, per: 10s }]"), ["apps.news.caps[0].per: '10s' is not a duration from 1m"]),
     (yaml(app: "    caps: [{ per: 1d }]"), ["apps.news.caps[0].most: is missing"]),
     (yaml(app: "    caps: [{ most: 0, per: 1d }]"), ["'0' is not a whole number from 1 to 255"]),
-    (yaml(app: "    caps: [{ most: 200, per: 1d }, { most: 56, per: 7d }]"), ["256 campaigns a user together"]),
+    (yaml(app: "    caps: [{ most: 200, per: 1d }, { most: 56, per: 7d }]"), ["together allow 256 campaigns per user"]),
     (yaml(app: "    caps: [{ category: 'a b', most: 1, per: 1d }]"), ["'a b' can't name a category"]),
     (yaml(app: "    approval: { over: 5 }"), ["apps.news.approval.over: unknown key"]),
     (yaml(app: "    backend: { rate: 5 }"), ["apps.news.backend.healthURL: is missing"]),
@@ -192,7 +192,7 @@ struct ConfigurationTests {
     ),
     (yaml(app: "    backend: { healthUrl: 'http://a.b/h' }"), ["healthUrl: unknown key", "did you mean 'healthURL'?"]),
     (yaml(app: "    approval: { above: -1 }"), ["apps.news.approval.above: '-1' is not a whole number from 0"]),
-    (yaml(app: "    control: 1"), ["apps.news.control: '1' is no share of the users", "above 0 and below 1"]),
+    (yaml(app: "    control: 1"), ["apps.news.control: '1' is not a share of the users", "above 0 and below 1"]),
     (yaml("guard: { threshold: 10 }"), ["guard.threshold: '10' is not a share"]),
     (yaml("guard: { threshold: 0 }"), ["guard.threshold: '0' is not a share"]),
     (yaml("admin: { listen: nowhere }"), ["admin.listen"]),
@@ -222,7 +222,7 @@ struct ConfigurationTests {
     (yaml(app: "      environment: prod"), ["apps.news.apns.environment: unknown value 'prod'", "production"]),
     (yaml(app: "    fmc: {}"), ["apps.news.fmc: unknown key", "line 8", "did you mean 'fcm'?"]),
     (yaml(app: "    topic: x"), ["apps.news.topic: belongs to a push service", "line 8", "section apps.news.apns"]),
-    ("apps: { news: { control: 0.1 } }", ["apps.news: names no push service", "line 1", "apns, fcm"]),
+    ("apps: { news: { control: 0.1 } }", ["apps.news: has no push service", "line 1", "apns, fcm"]),
     (yaml(app: "      endpoint: http://127.0.0.1:2197"), ["apps.news.apns.endpoint", "is not https://HOST"]),
     (yaml(app: "      endpoint: https://127.0.0.1:0"), ["apps.news.apns.endpoint"]),
     (yaml(app: "      endpoint: https://a/b"), ["apps.news.apns.endpoint"]),
@@ -239,7 +239,7 @@ struct ConfigurationTests {
     ("redis: { url: 'rediss://h', tls: { key: c.key } }", ["redis.tls.key: needs a certificate too"]),
     (
       "redis: { sentinel: { passwordFile: p } }",
-      ["redis.sentinel: can't be combined with a URL that names no sentinels"]
+      ["redis.sentinel: can't be combined with a URL without sentinels"]
     ),
     (
       "redis: { url: 'sentinel://h/m', sentinel: { user: u } }", ["redis.sentinel.user: has no password"]
@@ -264,8 +264,8 @@ struct ConfigurationTests {
       ["apps.news.apns.token.keyID: 'short' is not ten"]
     ),
     ("apps: { a.b: {} }", ["apps.a.b: the name of an app must be"]),
-    ("redis: {}", ["apps: names no app"]),
-    ("", ["apps: names no app"]),
+    ("redis: {}", ["apps: has no apps"]),
+    ("", ["apps: has no apps"]),
     ("- a", ["must be a section"]),
     ("redis: { url: 'x", ["not valid YAML: line 1"]),
     ("redis:\n\turl: x", ["not valid YAML: line 2"]),
@@ -297,7 +297,7 @@ struct ConfigurationTests {
   @Test(arguments: [
     ("CARILLON_REDSI_URL", "x", "did you mean CARILLON_REDIS_URL?"),
     ("CARILLON_CONFG", "x", "did you mean CARILLON_CONFIG?"),
-    ("CARILLON_APPS_SPORT_APNS_TOPIC", "x", "apps of the configuration file: news"),
+    ("CARILLON_APPS_SPORT_APNS_TOPIC", "x", "apps in the configuration file: news"),
     ("CARILLON_X", "x", "named after keys"),
     ("CARILLON_WORKER_WINDOW", "many", "in environment variable CARILLON_WORKER_WINDOW"),
   ])

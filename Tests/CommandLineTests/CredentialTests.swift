@@ -100,7 +100,7 @@ import Testing
     let error = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path)))])
     }
-    #expect(error?.message == "apps.news.apns.certificate.file: \(path): neither PKCS#12 nor PEM")
+    #expect(error?.message == "apps.news.apns.certificate.file: \(path): is neither PKCS#12 nor PEM")
     let missing = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path, passphraseFile: "/nowhere")))])
     }

@@ -118,7 +118,7 @@ struct DoctorRuleTests {
     #expect(QuotaRules.findings(["a": app(100), "b": app(100), "c": app(nil)]).isEmpty)
     #expect(QuotaRules.findings(["a": app(100), "b": app(50, project: "shop")]).isEmpty)
     let findings = QuotaRules.findings(["a": app(100), "b": app(50), "c": app(nil)])
-    expect(findings, .advice, "50 per second counts for all: apps.a.fcm.rate is 100, apps.b.fcm.rate is 50")
+    expect(findings, .advice, "the lowest, 50 per second, applies: apps.a.fcm.rate is 100, apps.b.fcm.rate is 50")
     #expect(findings.map(\.subject) == ["fcm:news"])
   }
 

@@ -18,8 +18,8 @@ struct LintTests {
       output.standardOutput == """
         standard input:2:1: error: aps.badge: must be a number, not a string (remove the quotes)
             aps-type: Apple, “Generating a remote notification”
-        standard input:2:13: warning: aps.x-mine: is no key of Apple's: inside aps the app never sees it \
-        (move it out of aps, beside it)
+        standard input:2:13: warning: aps.x-mine: is not one of Apple's keys: the app can't read it \
+        inside aps (move it out of aps, to the top level)
             aps-custom: Apple, “Generating a remote notification”
         standard input: payload as alert (by its keys; --type overrides it), 44 of 4096 bytes \
         (5120 as voip and broadcast), 1 error, 1 warning

@@ -94,7 +94,8 @@ import Testing
     #expect(probe.exit == .status(0), "\(probe.standardError)")
     #expect(
       probe.standardOutput.contains(
-        "3 of 3 tokens are accepted by the sandbox: apps.news.apns.environment (production) is wrong for them"))
+        "the sandbox environment accepts 3 of 3 tokens: apps.news.apns.environment (production) is wrong for these tokens"
+      ))
     #expect(probe.standardOutput.contains("carillon campaign resume sale"))
     #expect(try await sandbox.counters().number("received") == before + 3)
     let first = try #require(probe.standardOutput.split(separator: " ").first?.prefix(4))
@@ -160,7 +161,7 @@ import Testing
     let refused = try await world.run("quarantine", "probe", tokens[0], "--yes", "--endpoint", address(sandbox))
     #expect(refused.exit == .status(1))
     #expect(
-      refused.standardOutput.contains("the sandbox gave no clear answer: 403 BadEnvironmentKeyIdInToken"),
+      refused.standardOutput.contains("the sandbox environment gave no clear answer: 403 BadEnvironmentKeyIdInToken"),
       "\(refused.standardOutput)")
   }
 

@@ -14,7 +14,7 @@ struct SendTests {
       "/3/device/00ff\n", "> apns-id: ", "> authorization: bearer eyJ", "> apns-topic: com.example.news.voip\n",
       "> apns-push-type: voip\n", "> apns-priority: 10\n", "> apns-expiration: 0\n", "> apns-collapse-id: x\n",
       "> content-length: 25\n", "> \(payload)\n> (25 bytes)\n", "\n< 200\n", "\n< apns-id: ",
-      "accepted: APNs has the push", " ms, connecting included",
+      "accepted: APNs has the push", " ms, including the connection setup",
     ] { #expect(text.contains(part), "\(part) in \(text)") }
     // A provider token is valid for an hour, so the output must not contain it.
     #expect(!text.contains("." + "eyJpc3Mi"))
@@ -50,9 +50,10 @@ struct SendTests {
       "send", "--app", "news", "--token", "00ff", "--dry-run", #"{"aps":{"alert":"a","x-mine":1}}"#)
     #expect(
       good.hasPrefix(
-        "! warning: apns.payload.aps.x-mine: is no key of Apple's: inside aps the app never sees it (move it out of aps, beside it)\n> POST https://"
+        "! warning: apns.payload.aps.x-mine: is not one of Apple's keys: the app can't read it inside aps "
+          + "(move it out of aps, to the top level)\n> POST https://"
       ))
-    #expect(good.hasSuffix("nothing was sent; it breaks no rule\n"))
+    #expect(good.hasSuffix("no push was sent; it breaks no rule\n"))
     let bad = try await world.run(
       "send", "--app", "news", "--token", "00ff", "--dry-run", "--json", "--push-type", "background", payload)
     #expect(bad.exit == .status(65))
@@ -83,8 +84,8 @@ struct SendTests {
       ["send", "--app", "news", "--token", "00ff", CarillonWorld.job("whole")] + options,
       environment: world.environment)
     #expect(output.exit == .status(65) && output.standardOutput == "")
-    #expect(output.standardError.contains("this is a whole job, not a payload alone"))
-    #expect(output.standardError.contains("hint: run it: carillon campaign submit FILE"))
+    #expect(output.standardError.contains("this is a job, not a payload"))
+    #expect(output.standardError.contains("hint: submit it: carillon campaign submit FILE"))
   }
 
   @Test func givenTopicIsSentUnchanged() async throws {
@@ -97,7 +98,9 @@ struct SendTests {
       "send", "--app", "news", "--token", "00", "--topic", "com.example.other", "--push-type", "voip", "--dry-run", "{}"
     )
     #expect(plain.exit == .status(65))
-    #expect(plain.standardOutput.contains("topic: 'com.example.other' is no topic for voip (it ends in .voip)"))
+    #expect(
+      plain.standardOutput.contains(
+        "topic: 'com.example.other' is not a topic for push type voip (use a topic that ends with .voip)"))
   }
 
   @Test func rejectionIsExplainedAndExits1() async throws {

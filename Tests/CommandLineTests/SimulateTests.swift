@@ -18,7 +18,7 @@ struct SimulateTests {
     }
     let key = try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8)
     let again = try await CarillonCommand.run(["simulate", "--init", folder])
-    again.expect(exit: 1, saying: "File exists", "nothing is replaced")
+    again.expect(exit: 1, saying: "File exists", "replaces no files")
     #expect(try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8) == key)
   }
 

@@ -47,7 +47,10 @@ struct WebhookTests {
   }
 
   @Test(arguments: [
-    (["HTTP/1.1 302 Found", "location: https://127.0.0.1:1/"], "it redirects (status 302), which is not followed"),
+    (
+      ["HTTP/1.1 302 Found", "location: https://127.0.0.1:1/"],
+      "it redirects (status 302), and Carillon does not follow redirects"
+    ),
     (["HTTP/1.1 500 Internal Server Error"], "status 500"), (["HTTP/1.1 404 Not Found"], "status 404"),
   ])
   func anythingButSuccessIsAFailure(answer: [String], says: String) async throws {
@@ -77,7 +80,7 @@ struct WebhookTests {
   @Test(arguments: [
     ("w: { secretFile: s }", "webhooks.w.url: is missing"),
     ("w: { url: 'https://a' }", "webhooks.w.secretFile: is missing"),
-    ("w: { url: 'http://a', secretFile: s }", "'http://a' is no https:// address"),
+    ("w: { url: 'http://a', secretFile: s }", "'http://a' is not an https:// URL"),
     ("w: { url: 'https://u:p@a', secretFile: s }", "must not have a user name or password"),
     ("w: { url: 'https://a', secretFile: s, events: all }", "unknown event 'all'"),
     ("'a b': { url: 'https://a', secretFile: s }", "the name of a webhook must be"),

@@ -227,7 +227,7 @@ struct CampaignJobTests {
     (["audience": #"{"channel":"a b"}"#], "audience.channel", "is not Base64"),
     (["audience": #"{"channel":"\#(String(repeating: "a", count: 201))"}"#], "audience.channel", "longer than 200"),
     (["audience": #"{"channel":"a","tokens":["00"]}"#], "audience", "tokens and channel together"),
-    (["audience": #"{"channel":"a"}"#], "apns.pushType", "a channel takes liveactivity only"),
+    (["audience": #"{"channel":"a"}"#], "apns.pushType", "a channel accepts only liveactivity"),
     (
       ["localized": #"{"de":{"apns":{"payload":{"aps":{"sound":1}}}}}"#], "localized.de.apns.payload.aps.sound",
       "must be"
@@ -318,7 +318,7 @@ struct CampaignJobTests {
       ["sendAt": "\"2026-12-01T09:00:00Z\"", "finishBy": "\"2026-12-01T10:00:00+01:00\""], "finishBy",
       "is not after sendAt"
     ),
-    (["payload": ""], "message", "is missing: the job says nothing to APNs"),
+    (["payload": ""], "message", "is missing: the job has no content for APNs"),
     (["payload": "[]"], "apns.payload", "must be a JSON object, not an array"),
     (["payload": #""{\"aps\":{}}""#], "apns.payload", "must be a JSON object, not a string"),
     (["payload": #"{"aps":[]}"#], "apns.payload.aps", "must be a JSON object"),

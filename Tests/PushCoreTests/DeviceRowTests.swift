@@ -184,9 +184,9 @@ struct DeviceRowReaderTests {
     ("a,00\n", "no column 'user'"),
     ("user,token,user\n", "two columns are named 'user'"),
     ("user,token,\n", "column 3: '' is not a valid attribute name"),
-    ("user,token,registered_at\n", "column 3: 'registered_at' is nearly the column registeredAt: name it so, or say"),
-    ("user,token,appversion\n", "'appversion' is nearly the column appVersion"),
-    ("user,token,Last Seen\n", "'Last Seen' is nearly the column lastSeen"),
+    ("user,token,registered_at\n", "column 3: 'registered_at' is similar to the column registeredAt: rename it, or"),
+    ("user,token,appversion\n", "'appversion' is similar to the column appVersion"),
+    ("user,token,Last Seen\n", "'Last Seen' is similar to the column lastSeen"),
     ("user,token,timezon\n", "--allow-attribute timezon"),
   ])
   func aFileNeedsAHeader(text: String, message: String) {
@@ -213,7 +213,7 @@ struct DeviceRowReaderTests {
   @Test func nameLikeAColumnIsAnErrorUnlessItIsAllowed() throws {
     let line = #"{"user":"a","token":"00","registered_at":"2026-01-01T00:00:00Z"}"#
     let observed = summary(try read(line.utf8, as: .ndjson))
-    #expect(observed.count == 1 && observed[0].hasPrefix("1: 'registered_at' is nearly the column registeredAt"))
+    #expect(observed.count == 1 && observed[0].hasPrefix("1: 'registered_at' is similar to the column registeredAt"))
     var meant = vocabulary
     meant.allowedAttributes = ["registered_at"]
     let rows = try read(line.utf8, as: .ndjson, meant)

@@ -120,7 +120,7 @@ struct JobSchemaTests {
     "apns.payload: which tokens do not have",
     // In JSON Schema 5 and 5.0 are the same number.
     "apns.priority: must be the number 10, 5 or 1", "apns.priority: use 5",
-    "apns.pushType: a channel takes liveactivity only", "quietHours.to: must differ from",
+    "apns.pushType: a channel accepts only liveactivity", "quietHours.to: must differ from",
     "repeat.cron: '25' is not a valid hour: it must be 0 to 23", "repeat.zone: is not a time zone",
     "spread: from 1s to 7d", "template: templates are kept in the store", "ttl: is not a duration",
   ]

@@ -63,7 +63,7 @@ struct RegistrationEventTests {
     (#"{"op":"registr"}"#, "is not one of register, login"), (#"{"op":"register","user":"a"}"#, "token: is missing"),
     (#"{"op":"register","token":"00"}"#, "user: is missing"), (#"{"op":"login","user":"a","token":"x"}"#, "token: not"),
     (#"{"op":"register","user":"a","token":"00","app":"nwes"}"#, "did you mean 'news'?"),
-    (#"{"op":"register","user":"a","token":"00","app_version":"5"}"#, "nearly the column appVersion"),
+    (#"{"op":"register","user":"a","token":"00","app_version":"5"}"#, "similar to the column appVersion"),
     (#"{"op":"register","user":"a","token":"00","at":1700000000}"#, "are these seconds?"),
     (#"{"op":"register","user":"a","token":"00","at":1800100000000}"#, "more than a day ahead"),
     (#"{"op":"register","user":"a","token":"00","tags":["vip"]}"#, "must be a string or a number"),

@@ -78,7 +78,7 @@ struct TwoServiceJobTests {
   @Test(arguments: [
     (#""trim":"apns.payload.aps.alert.title""#, "'apns.payload.aps.alert.title' is not a string of the push"),
     (#""services":["apns"],"trim":"fcm.message.notification.body""#, "is not the path of a text in the job"),
-    (#""trim":"message.sound""#, "'message.sound' is not a text that people read"),
+    (#""trim":"message.sound""#, "'message.sound' is not a title or a body"),
     (#""trim":"apns.pushType""#, "is not the path of a text in the job"),
     (#""trim":"""#, "'' is not the path of a text in the job"),
   ])

@@ -106,7 +106,7 @@ import Testing
     options.connectTimeout = .milliseconds(500)
     let error = try await failure("rediss://127.0.0.1:\(server.port)", options)
     #expect(error.code == .connectTimeout)
-    #expect(error.hint.contains("Does this port speak TLS?"))
+    #expect(error.hint.contains("Check that this port uses TLS."))
   }
 
   @Test func serverWithoutAHandshakeIsReportedAsSlow() async throws {
@@ -114,7 +114,7 @@ import Testing
     var options = options(nil)
     options.connectTimeout = .milliseconds(200)
     let error = try await failure("rediss://127.0.0.1:\(silent.port)", options)
-    #expect(error.code == .connectTimeout && error.hint.contains("Does this port speak TLS?"))
+    #expect(error.code == .connectTimeout && error.hint.contains("Check that this port uses TLS."))
   }
 
   @Test func plainClientReportsAServerWithTLS() async throws {

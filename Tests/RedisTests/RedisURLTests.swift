@@ -43,7 +43,7 @@ import Testing
     #expect("\(url)" == "cluster://u:***@a:6379,b:7,[::1]:6379")
     #expect(try RedisURL("cluster://a/0").addresses.count == 1)
     for (text, says) in [
-      ("cluster://a/1", "no database but 0"), ("cluster://a,", "no host"), ("cluster://a:0", "port"),
+      ("cluster://a/1", "only the database 0"), ("cluster://a,", "no host"), ("cluster://a:0", "port"),
     ] {
       let error = #expect(throws: RedisError.self) { try RedisURL(text) }
       #expect(error?.message.contains(says) == true, "\(text): \(String(describing: error))")
@@ -64,7 +64,8 @@ import Testing
     #expect("\(url)" == "sentinel://u:***@a:26379,b:7,[::1]:26379/my primary/3")
     #expect(try RedisURL("sentinel://a/m").database == 0)
     for (text, says) in [
-      ("sentinel://a,b", "no name"), ("sentinel://a,b/", "no name"), ("sentinel://a,,b/m", "no host"),
+      ("sentinel://a,b", "name of the primary"), ("sentinel://a,b/", "name of the primary"),
+      ("sentinel://a,,b/m", "no host"),
       ("sentinel://a:x/m", "port"), ("sentinel://a/m/x", "database"), ("redis://a,b:1:2", "more than one"),
     ] {
       let error = #expect(throws: RedisError.self) { try RedisURL(text) }

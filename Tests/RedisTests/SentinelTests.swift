@@ -182,7 +182,7 @@ import Testing
     let wrong = try self.client(
       world.url, SentinelOptions(tls: tls, timeout: .seconds(5)), certificates: certificates)
     let error = await #expect(throws: RedisError.self) { try await wrong.connect() }
-    #expect(error?.code == .authentication && error?.message.contains("no sentinel says where main is") == true)
+    #expect(error?.code == .authentication && error?.message.contains("no sentinel knows the address of main") == true)
     await wrong.close()
     await world.stop()
   }
@@ -191,7 +191,8 @@ import Testing
     let redis = try await RedisServer.shared
     let noSentinel = try client("sentinel://127.0.0.1:\(redis.port)/main")
     let error = await #expect(throws: RedisError.self) { try await noSentinel.connect() }
-    #expect(error?.message.contains("it is no sentinel") == true && error?.endpoint == "127.0.0.1:\(redis.port)")
+    #expect(
+      error?.message.contains("this server is not a sentinel") == true && error?.endpoint == "127.0.0.1:\(redis.port)")
     await noSentinel.close()
 
     let world = try await RedisSentinels(replicas: 0, sentinels: 1)

@@ -181,7 +181,7 @@ import Testing
     #expect(material.problem("push.pem", nil) == .passphraseMissing)
   }
 
-  @Test(arguments: [(0o604, "every user"), (0o620, "others than its owner can change"), (0o644, "mode 0644")])
+  @Test(arguments: [(0o604, "every user"), (0o620, "other than its owner can change"), (0o644, "mode 0644")])
   func fileThatOthersCanReadOrChangeIsRefused(mode: Int, says: String) throws {
     let material = try Material()
     for file in ["key.pem", "pass"] {

@@ -141,9 +141,9 @@ extension TLSAlert {
   var hint: String {
     switch self {
     case .certificateExpired: "the certificate has expired; renew it on developer.apple.com"
-    case .certificateRevoked: "the certificate was revoked; make a new one on developer.apple.com"
+    case .certificateRevoked: "the certificate was revoked; create a new one on developer.apple.com"
     case .unknownAuthority: "APNs does not trust the issuer of the certificate; only Apple can issue it"
-    default: "the certificate is not taken; check that it is a push certificate of Apple's"
+    default: "APNs does not accept the certificate; check that it is a push certificate of Apple's"
     }
   }
 }

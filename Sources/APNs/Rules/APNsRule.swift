@@ -102,7 +102,7 @@ extension APNsRule {
       (.error, "The topic's suffix is that of the push type; a broadcast's has none.", Source.sending)
     case .topicLooksSuffixed:
       (.warning, "The configured topic is the bundle id, without the suffix of a push type.", Source.sending)
-    case .topicType: (.error, "Passes and websites get no push types of apps.", Source.other)
+    case .topicType: (.error, "Passes and websites accept only alert pushes.", Source.other)
     case .managementTopic:
       (.warning, "The topic of an MDM push is the UID of the MDM push certificate.", Source.sending)
     default: nil
@@ -121,10 +121,10 @@ extension APNsRule {
     case .backgroundVisible: (.error, "A background push has no alert, badge or sound.", Source.background)
     case .backgroundSilent: (.error, "A background push has content-available 1.", Source.background)
     case .alertSilent:
-      (.error, "A push with content-available and nothing to show is a background push.", Source.background)
-    case .alertEmpty: (.error, "An alert shows, plays or counts something.", Source.payload)
+      (.error, "A push with content-available alone is a background push.", Source.background)
+    case .alertEmpty: (.error, "An alert has a text, a sound or a badge.", Source.payload)
     case .foreignRequest:
-      (.error, "A payload has the format of APNs, not that of another product.", Source.payload)
+      (.error, "A payload has the format of APNs, not of another product.", Source.payload)
     case .contentChanged: (.error, "A push for controls and widgets has content-changed true.", Source.widgets)
     case .keyOfOtherType: (.warning, "A key belongs to the push type.", Source.payload)
     default: nil
@@ -147,40 +147,40 @@ extension APNsRule {
     case .activityDates:
       (
         .warning,
-        "An activity becomes stale after its timestamp, within 12 hours, and leaves within 4 hours of its end.",
+        "stale-date is at most 12 hours after timestamp, and dismissal-date at most 4 hours after the end.",
         Source.activities
       )
-    case .activityInput: (.warning, "input-push-token and input-push-channel go with a start.", Source.activities)
+    case .activityInput: (.warning, "input-push-token and input-push-channel need event start.", Source.activities)
     case .broadcastType: (.error, "A channel carries Live Activity pushes only.", Source.broadcast)
     case .broadcastCollapse: (.error, "A broadcast has no collapse id.", Source.broadcast)
     case .broadcastStorage:
       (
-        .warning, "Only a channel that keeps its latest message takes an expiration, of 8 hours at most.",
+        .warning, "Only a channel that stores its latest message accepts an expiration, of at most 8 hours.",
         Source.broadcast
       )
-    case .broadcastStart: (.error, "A broadcast updates or ends activities; it starts none.", Source.broadcast)
+    case .broadcastStart: (.error, "A broadcast updates or ends activities. It can't start them.", Source.broadcast)
     default: nil
     }
   }
 
   private var keys: Entry {
     switch self {
-    case .apsType: (.error, "A key of Apple's has the documented type.", Source.payload)
-    case .apsRange: (.error, "A key of Apple's has a documented value.", Source.payload)
+    case .apsType: (.error, "Apple's keys have the documented types.", Source.payload)
+    case .apsRange: (.error, "Apple's keys have documented values.", Source.payload)
     case .apsFlag: (.warning, "A flag is the number 1, or is left out.", Source.payload)
     case .apsUnknown: (.error, "The keys of aps, alert and sound are spelt as documented.", Source.payload)
     case .apsCustom: (.warning, "An app's own keys are beside aps: inside aps they are ignored.", Source.payload)
     case .apsOutside: (.error, "Apple's keys are inside aps.", Source.payload)
     case .apsBeside: (.warning, "alert, badge and sound beside aps are the app's own keys.", Source.payload)
     case .headerInside: (.warning, "Headers are not part of the payload.", Source.sending)
-    case .deprecated: (.warning, "A key is one that current systems read.", Source.payload)
-    case .mutableWithoutAlert: (.warning, "mutable-content needs an alert to change.", Source.payload)
+    case .deprecated: (.warning, "Current systems read the key.", Source.payload)
+    case .mutableWithoutAlert: (.warning, "mutable-content needs an alert.", Source.payload)
     case .localizationTwice: (.warning, "A localized key replaces the plain key.", Source.payload)
     case .localizationArguments: (.warning, "Arguments need the key of a localised string.", Source.payload)
     case .null: (.warning, "null is not a valid value: omit a key that has no value.", Source.payload)
     case .duplicateKey: Self.entry(.duplicateKey)
-    case .variantSame: (.warning, "Variants say different things.", "Carillon: deploy/guide/staged-delivery.md")
-    case .legacy: (.error, "The binary interface is gone since 31 March 2021.", Source.legacy)
+    case .variantSame: (.warning, "Variants have different content.", "Carillon: deploy/guide/staged-delivery.md")
+    case .legacy: (.error, "Apple removed the binary interface on 31 March 2021.", Source.legacy)
     default: Self.entry(.job)
     }
   }

@@ -98,25 +98,25 @@ struct ActivityDates {
     if let seconds = DurationText.seconds(text) {
       guard !isLocal else {
         throw error(
-          "counts from the campaign's start, but with localTime each device has a time of its own",
-          hint: "give an instant: \(Timestamp.form)")
+          "counts from the campaign's start, but with localTime each device has its own time",
+          hint: "use an instant: \(Timestamp.form)")
       }
       guard key != "timestamp" || seconds == 0 else {
         throw error(
-          "is after the campaign's start: until then devices would drop every other update as older",
+          "is after the campaign's start: devices would ignore every other update until then",
           hint: "omit it: the default is the campaign's start")
       }
       return start + seconds
     }
     guard let instant = Timestamp.milliseconds(text), instant >= 0 else {
       throw error(
-        "\(Excerpt.quoted(text)) is no date",
+        "\(Excerpt.quoted(text)) is not a date",
         hint:
           "it must be a duration from the campaign's start (\(DurationText.form)), \(Timestamp.form), or seconds since 1970"
       )
     }
     guard !isRepeated else {
-      throw error("is one instant, but the job is repeated", hint: "give a duration, such as 2h")
+      throw error("is one instant, but the job is recurring", hint: "use a duration, such as 2h")
     }
     return instant / 1000
   }

@@ -11,7 +11,7 @@ struct ForeignRequest: Equatable {
   /// The next step for the user: the member of the request that contains the payload.
   var hint: String
 
-  private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, with keys of your own beside aps"#
+  private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, and your own keys are outside aps"#
 
   /// - Parameter members: members of a payload. A payload with `aps` at its top does not belong to another product.
   /// - Returns: `nil` for a payload of APNs.
@@ -84,8 +84,8 @@ struct ForeignRequest: Equatable {
     Product(
       name: "Airship", member: "audience", beside: ["notification", "device_types"],
       hint: "write the content of notification.ios as aps"),
-    Product(name: "Amazon SNS", member: "APNS", hint: "give the JSON of the string APNS"),
-    Product(name: "Amazon SNS", member: "APNS_SANDBOX", hint: "give the JSON of the string APNS_SANDBOX"),
+    Product(name: "Amazon SNS", member: "APNS", hint: "use the JSON in the string APNS"),
+    Product(name: "Amazon SNS", member: "APNS_SANDBOX", hint: "use the JSON in the string APNS_SANDBOX"),
     Product(
       name: "Pusher Beams", member: "apns", beside: ["interests", "users", "fcm", "web"], inside: ["aps"],
       hint: "send only the content of apns"),

@@ -21,10 +21,10 @@ enum LegacyVocabulary {
   private static let traces = [
     Trace(
       pattern: "gateway.push.apple.com", message: "the binary interface's gateway, \(ended)",
-      hint: "api.push.apple.com, port 443 or 2197, HTTP/2"),
+      hint: "use HTTP/2 to api.push.apple.com, port 443 or 2197"),
     Trace(
       pattern: "gateway.sandbox.push.apple.com", message: "the binary interface's sandbox gateway, \(ended)",
-      hint: "api.sandbox.push.apple.com, port 443 or 2197, HTTP/2"),
+      hint: "use HTTP/2 to api.sandbox.push.apple.com, port 443 or 2197"),
     Trace(
       pattern: "feedback.push.apple.com", message: "the feedback service, \(ended)",
       hint: "remove this call: a 410 with a timestamp reports a dead token"),
@@ -34,29 +34,29 @@ enum LegacyVocabulary {
     Trace(
       pattern: "2195", among: portWords, unless: "manage-broadcast",
       message: "the port of the binary interface, \(ended)",
-      hint: "use port 443 or 2197; since iOS 18, channels have the server api-manage-broadcast.sandbox.push.apple.com"),
+      hint: "use port 443 or 2197; since iOS 18, channels use the server api-manage-broadcast.sandbox.push.apple.com"),
     Trace(
       pattern: "2196", among: portWords, unless: "manage-broadcast",
       message: "the port of the feedback service, \(ended)",
-      hint: "use port 443 or 2197; since iOS 18, channels have the server api-manage-broadcast.push.apple.com"),
+      hint: "use port 443 or 2197; since iOS 18, channels use the server api-manage-broadcast.push.apple.com"),
     Trace(
       pattern: "feedback service", message: "the feedback service, \(ended)",
       hint: "remove this call: a 410 with a timestamp reports a dead token"),
     Trace(
       pattern: "enhanced notification", message: "a format of the binary interface, \(ended)",
-      hint: "a POST for each push, and a status for each answer"),
+      hint: "send a POST for each push, and read the status of its answer"),
     Trace(
       pattern: "enhanced format", message: "a format of the binary interface, \(ended)",
-      hint: "a POST for each push, and a status for each answer"),
+      hint: "send a POST for each push, and read the status of its answer"),
     Trace(
       pattern: "simple notification format", message: "a format of the binary interface, \(ended)",
-      hint: "a POST for each push, and a status for each answer"),
+      hint: "send a POST for each push, and read the status of its answer"),
     Trace(
       pattern: "binary interface", message: "the binary interface, \(ended)",
-      hint: "HTTP/2 to api.push.apple.com, port 443 or 2197"),
+      hint: "use HTTP/2 to api.push.apple.com, port 443 or 2197"),
     Trace(
       pattern: "error-response packet", message: "a packet of the binary interface, \(ended)",
-      hint: "each push has an answer of its own: status, and reason in JSON"),
+      hint: "read the answer of each push: a status, and a reason in JSON"),
   ]
 
   /// Words for limits.
@@ -86,8 +86,8 @@ enum LegacyVocabulary {
         let since = limit == "256" ? "iOS 8 (2014)" : "the HTTP/2 interface (2015)"
         findings.append(
           add(
-            place, "\(limit) bytes: the binary interface's limit, larger since \(since)",
-            "4096 bytes; 5120 for voip and broadcasts"))
+            place, "\(limit) bytes was the limit of the binary interface; it is larger since \(since)",
+            "use 4096 bytes, or 5120 for voip and broadcasts"))
       }
     }
     return findings

@@ -5,17 +5,17 @@ extension PushInspector {
   mutating func checkActivity(_ aps: [JSONValue.Member]) {
     if aps.value("timestamp") == nil {
       report(
-        .activityTimestamp, path("aps.timestamp"), "is missing: of two pushes the newer one counts",
-        hint: "give the time of sending in seconds since 1970")
+        .activityTimestamp, path("aps.timestamp"), "is missing: the system uses it to find the latest push",
+        hint: "add the time of sending in seconds since 1970")
     }
     checkDates(aps)
     if aps.value("sound") != nil {
-      report(.activitySound, path("aps.sound"), "is not read there", hint: "move it into aps.alert")
+      report(.activitySound, path("aps.sound"), "is ignored outside aps.alert", hint: "move it into aps.alert")
     }
     checkActivityData(aps)
     guard case .string(let event)? = aps.value("event")?.kind else {
       if aps.value("event") == nil {
-        report(.activityEvent, path("aps.event"), "is missing", hint: "give start, update or end")
+        report(.activityEvent, path("aps.event"), "is missing", hint: "use start, update or end")
       }
       return
     }
@@ -24,37 +24,37 @@ extension PushInspector {
     case "update":
       if aps.value("content-state") == nil {
         report(
-          .activityUpdate, path("aps.content-state"), "is missing: there is nothing to update to",
-          hint: "give what the app's ContentState decodes")
+          .activityUpdate, path("aps.content-state"), "is missing: event update needs it",
+          hint: "add a value that the app's ContentState can decode")
       }
     case "end":
       if aps.value("content-state") == nil {
         report(
-          .activityEnd, path("aps.content-state"), "is missing: the last state stays as it is",
-          hint: "give the final state")
+          .activityEnd, path("aps.content-state"), "is missing: the activity keeps its last state",
+          hint: "add the final state")
       }
     // `checkKeys` reports any other event.
     default: return
     }
     for key in ["input-push-token", "input-push-channel"] where event != "start" && aps.value(key) != nil {
-      report(.activityInput, path("aps.\(key)"), "is read with event start only", hint: "omit it")
+      report(.activityInput, path("aps.\(key)"), "is ignored unless event is start", hint: "omit it")
     }
   }
 
   private mutating func checkStart(_ aps: [JSONValue.Member]) {
     if draft.destination == .channel {
       report(
-        .broadcastStart, path("aps.event"), "a broadcast starts no activities",
-        hint: "start each by its device's push-to-start token, with input-push-channel")
+        .broadcastStart, path("aps.event"), "a broadcast can't start activities",
+        hint: "start each activity with a push to its device's push-to-start token, and set input-push-channel")
       return
     }
     for key in ["attributes-type", "attributes", "content-state", "alert"] where aps.value(key) == nil {
-      report(.activityStart, path("aps.\(key)"), "is missing: a start needs it", hint: "add aps.\(key)")
+      report(.activityStart, path("aps.\(key)"), "is missing: event start needs it", hint: "add aps.\(key)")
     }
     if aps.value("input-push-token") != nil, aps.value("input-push-channel") != nil {
       report(
         .activityInput, path("aps.input-push-channel"), "an activity is updated by token or by channel, not by both",
-        hint: "give one of input-push-token and input-push-channel")
+        hint: "use either input-push-token or input-push-channel")
     }
   }
 
@@ -68,23 +68,24 @@ extension PushInspector {
     if let stale = aps.instant("stale-date") {
       if stale <= sent {
         report(
-          .activityDates, path("aps.stale-date"), "is not after its timestamp: what it says is stale when it comes",
-          hint: "give a later time, or omit it")
+          .activityDates, path("aps.stale-date"), "is not after timestamp: the activity would be stale on arrival",
+          hint: "use a later time, or omit it")
       } else if stale - sent > Double(Self.longestLife) {
         report(
           .activityDates, path("aps.stale-date"),
-          "is more than 12 hours after its timestamp: no activity lives so long",
-          hint: "omit it, or give the time until which it is valid")
+          "is more than 12 hours after timestamp: an activity ends after 12 hours",
+          hint: "omit it, or use the time until which the content is valid")
       }
     }
     guard let dismissal = aps.instant("dismissal-date") else { return }
     if case .string(let event)? = aps.value("event")?.kind, event == "start" || event == "update" {
       report(
-        .activityDates, path("aps.dismissal-date"), "is read with event end only", hint: "omit it, or set event to end")
+        .activityDates, path("aps.dismissal-date"), "is ignored unless event is end",
+        hint: "omit it, or set event to end")
     } else if dismissal - sent > Double(Self.longestShown) {
       report(
-        .activityDates, path("aps.dismissal-date"), "is more than 4 hours after the end: it is shown no longer",
-        hint: "4h does the same")
+        .activityDates, path("aps.dismissal-date"), "is more than 4 hours after the end, the maximum",
+        hint: "use 4h, which has the same effect")
     }
   }
 
@@ -98,7 +99,7 @@ extension PushInspector {
     guard size > Self.maximumData else { return }
     report(
       .activityData, path("aps.content-state"),
-      "with attributes \(size) bytes, which is \(size - Self.maximumData) over the \(Self.maximumData) of an activity",
+      "with attributes \(size) bytes, which is \(size - Self.maximumData) over the limit of \(Self.maximumData)",
       hint: "let the app fetch the rest")
   }
 }

@@ -22,13 +22,13 @@ extension PushInspector {
 
   private mutating func reportUnknown(_ name: String, at place: String) {
     if readsAPS, APSKey.alert[name] != nil {
-      report(.apsUnknown, place, "is no key of aps", hint: "it belongs in aps.alert")
+      report(.apsUnknown, place, "is not a key of aps", hint: "it belongs in aps.alert")
     } else if readsAPS, let meant = APSKey.meant(by: name, among: APSKey.aps.keys) {
-      report(.apsUnknown, place, "is no key of aps", hint: "did you mean '\(meant)'?")
+      report(.apsUnknown, place, "is not a key of aps", hint: "did you mean '\(meant)'?")
     } else {
       report(
-        .apsCustom, place, "is no key of Apple's: inside aps the app never sees it",
-        hint: "move it out of aps, beside it")
+        .apsCustom, place, "is not one of Apple's keys: the app can't read it inside aps",
+        hint: "move it out of aps, to the top level")
     }
   }
 
@@ -38,7 +38,7 @@ extension PushInspector {
     switch (member.name, member.value.kind) {
     case ("badge", .number(let text)):
       if let number = Double(text), (0...Double(Int32.max)).contains(number), number == number.rounded() { break }
-      report(.apsRange, place, "\(text) is no badge", hint: "a whole number; 0 removes it")
+      report(.apsRange, place, "\(text) is not a badge count", hint: "use a whole number; 0 removes the badge")
     case ("relevance-score", .number(let text)) where draft.pushType != .liveactivity:
       checkShare(text, at: place)
     case ("interruption-level", .string(let text)):
@@ -51,7 +51,7 @@ extension PushInspector {
 
   private mutating func checkShare(_ text: String, at place: String) {
     if let number = Double(text), (0...1).contains(number) { return }
-    report(.apsRange, place, "\(text) is out of range", hint: "a number from 0 to 1")
+    report(.apsRange, place, "\(text) is out of range", hint: "use a number from 0 to 1")
   }
 
   private mutating func checkChoice(_ text: String, among choices: [String], at place: String) {
@@ -72,7 +72,7 @@ extension PushInspector {
     case (.sound, .object(let members)): checkSoundKeys(members, at: place)
     case (.strings, .array(let elements)): return checkStrings(elements, at: place)
     case (.flag, .number(let text)) where Double(text) == 1: return true
-    case (.flag, .number(let text)) where Double(text) == 0: reportFlag("\(text) means as much as nothing", at: place)
+    case (.flag, .number(let text)) where Double(text) == 0: reportFlag("\(text) has no effect", at: place)
     case (.flag, .bool(let flag)): reportFlag("\(flag) is a boolean", at: place)
     case (.instant, .number(let text)): return checkInstant(text, at: place)
     default:
@@ -105,7 +105,7 @@ extension PushInspector {
   private mutating func checkInstant(_ text: String, at place: String) -> Bool {
     guard let number = Double(text), number >= Self.leastMilliseconds else { return true }
     report(
-      .activitySeconds, place, "\(text) is in milliseconds: taken as seconds it is thousands of years away",
+      .activitySeconds, place, "\(text) is in milliseconds: read as seconds, it is thousands of years in the future",
       hint: "divide it by 1000")
     return false
   }
@@ -133,11 +133,11 @@ extension PushInspector {
       let arguments = plain == "body" ? "loc-args" : "\(plain)-loc-args"
       if alert.value(key) != nil, alert.value(plain) != nil {
         report(
-          .localizationTwice, "\(place).\(plain)", "\(key) replaces it: it is not shown",
+          .localizationTwice, "\(place).\(plain)", "is not shown, because \(key) replaces it",
           hint: "remove one of them")
       }
       if alert.value(arguments) != nil, alert.value(key) == nil {
-        report(.localizationArguments, "\(place).\(arguments)", "has no \(key) to go with", hint: "add \(key)")
+        report(.localizationArguments, "\(place).\(arguments)", "has no effect without \(key)", hint: "add \(key)")
       }
     }
   }
@@ -169,11 +169,11 @@ extension PushInspector {
     _ name: String, of dictionary: String, among keys: [String: APSKey.Shape], at place: String
   ) {
     if readsAPS, dictionary == "alert", APSKey.aps[name] != nil {
-      report(.apsUnknown, place, "is no key of alert", hint: "it belongs in aps, beside alert")
+      report(.apsUnknown, place, "is not a key of alert", hint: "it belongs in aps, beside alert")
     } else if readsAPS, let meant = APSKey.meant(by: name, among: keys.keys) {
-      report(.apsUnknown, place, "is no key of \(dictionary)", hint: "did you mean '\(meant)'?")
+      report(.apsUnknown, place, "is not a key of \(dictionary)", hint: "did you mean '\(meant)'?")
     } else {
-      report(.apsCustom, place, "is no key of \(dictionary)", hint: Nearest.hint(name, among: keys.keys))
+      report(.apsCustom, place, "is not a key of \(dictionary)", hint: Nearest.hint(name, among: keys.keys))
     }
   }
 }

@@ -48,9 +48,9 @@ extension PushInspector {
     if draft.size <= limit, let longest = draft.longestSize, longest > limit {
       report(
         .payloadRoom, draft.path,
-        "up to \(longest) bytes if attributes are as long as they can be: there is room for \(limit - draft.fixedSize) bytes of "
-          + "values, and who has more is not sent to",
-        hint: "name a text that may be shortened, such as \"trim\": \"message.body\"")
+        "up to \(longest) bytes with the longest possible values: only \(limit - draft.fixedSize) bytes are left for "
+          + "values, and users with longer values get no push",
+        hint: "name a text that Carillon may shorten, such as \"trim\": \"message.body\"")
     }
     guard draft.size > limit else { return }
     let what = draft.destination == .channel ? "a broadcast" : "push type \(draft.pushType.rawValue)"
@@ -74,7 +74,7 @@ extension PushInspector {
     }
     for member in aps where !isFull && !isOfType(member.name) {
       report(
-        .keyOfOtherType, path("aps.\(member.name)"), "is not read with push type \(draft.pushType.rawValue)",
+        .keyOfOtherType, path("aps.\(member.name)"), "is ignored with push type \(draft.pushType.rawValue)",
         hint: member.name == "url-args"
           ? "only Safari 15 and before read it; since Safari 16 (2022) websites use Web Push"
           : "send it as \(member.name == "content-changed" ? "controls or widgets" : "liveactivity"), or leave it out")
@@ -95,7 +95,7 @@ extension PushInspector {
     guard !Self.isVisible(aps) else {
       if aps.value("mutable-content") != nil, aps.value("alert") == nil {
         report(
-          .mutableWithoutAlert, path("aps.mutable-content"), "the extension is not run without an alert",
+          .mutableWithoutAlert, path("aps.mutable-content"), "the system does not run the extension without an alert",
           hint: "add aps.alert, or omit it")
       }
       return
@@ -103,8 +103,8 @@ extension PushInspector {
     if aps.isSet("content-available") {
       report(
         .alertSilent, path("aps"),
-        "content-available without alert, badge and sound: as push type alert it is not delivered",
-        hint: "send it with pushType background and priority 5, or add what is to be shown")
+        "has content-available, but no alert, badge or sound: APNs does not deliver it with push type alert",
+        hint: "send it with pushType background and priority 5, or add an alert, a badge or a sound")
     }
   }
 
@@ -114,7 +114,7 @@ extension PushInspector {
     else {
       return
     }
-    report(.alertEmpty, path("aps"), "has no alert, badge or sound: nothing is shown", hint: "add aps.alert")
+    report(.alertEmpty, path("aps"), "has no alert, badge or sound: devices show nothing", hint: "add aps.alert")
   }
 
   /// Returns whether `aps` shows a text, plays a sound or sets a badge.
@@ -179,7 +179,7 @@ extension PushInspector {
     if aps.value("url-args") == nil {
       report(
         .websitePayload, path("aps.url-args"), "is missing",
-        hint: "an array with a string for each placeholder of the site's URL format, or an empty one")
+        hint: "add an array with a string for each placeholder of the site's URL format, or an empty array")
     }
   }
 
@@ -197,18 +197,18 @@ extension PushInspector {
     for member in members where !isFull {
       if member.name.lowercased().hasPrefix("apns-") {
         report(
-          .headerInside, path(member.name), "a header's name in the payload: APNs does not read it there",
-          hint: "give it as a field of the job, or an option of send")
+          .headerInside, path(member.name), "is the name of a header: APNs ignores it in the payload",
+          hint: "use the field of the job, or the option of carillon send")
       } else if readsAPS, let meant = APSKey.misplaced(member.name) {
         report(
-          .apsOutside, path(member.name), "is beside aps, where only the app itself reads it",
+          .apsOutside, path(member.name), "is outside aps, where only the app reads it",
           hint: "did you mean aps.\(meant)?")
       } else if readsAPS, APSKey.ambiguous.contains(member.name) {
         report(
-          .apsBeside, path(member.name), "is beside aps, where only the app itself reads it",
+          .apsBeside, path(member.name), "is outside aps, where only the app reads it",
           hint: "did you mean aps.\(member.name)?")
       } else if member.name != "aps", member.name.lowercased() == "aps" {
-        report(.apsOutside, path(member.name), "APNs reads lower case only", hint: "did you mean aps?")
+        report(.apsOutside, path(member.name), "APNs reads only the lower-case key", hint: "did you mean aps?")
       }
       reportNulls(in: member.value, path: path(Excerpt.bare(member.name)))
     }

@@ -78,14 +78,15 @@ struct PushInspector {
     }
     if type == .liveactivity, draft.priority == 1 {
       report(
-        .activityPriority, draft.priorityPath, "1 is not described for Live Activities", hint: "use 5, or 10 if urgent")
+        .activityPriority, draft.priorityPath, "Apple does not document priority 1 for Live Activities",
+        hint: "use 5, or 10 if urgent")
     }
     if let id = draft.collapseID, id.utf8.count > PushHeaders.maximumCollapseID {
       let size = id.utf8.count
       let limit = PushHeaders.maximumCollapseID
       report(
         .collapseSize, "collapseId", "\(size) bytes, which is \(size - limit) over the \(limit) that APNs allows",
-        hint: "shorten it; bytes of UTF-8 count, not characters")
+        hint: "shorten it; the limit counts bytes of UTF-8, not characters")
     }
     if draft.destination == .channel { checkBroadcast() }
     checkExpiration()
@@ -95,15 +96,16 @@ struct PushInspector {
     let type = draft.pushType
     if type != .liveactivity {
       report(
-        .broadcastType, typePath, "a channel takes liveactivity only, not \(type.rawValue)", hint: "use liveactivity")
+        .broadcastType, typePath, "a channel accepts only liveactivity, not \(type.rawValue)", hint: "use liveactivity")
     }
     if draft.collapseID != nil {
-      report(.broadcastCollapse, "collapseId", "a broadcast has none", hint: "omit it")
+      report(.broadcastCollapse, "collapseId", "a broadcast can't have a collapse id", hint: "omit it")
     }
     if draft.expiration != .immediate {
       report(
-        .broadcastStorage, "expiration", "a channel that keeps no message refuses it, the others keep it for 8 hours",
-        hint: "`carillon channel show` prints the value. 0 is right for both.")
+        .broadcastStorage, "expiration",
+        "a channel without message storage refuses it, and other channels store the message for at most 8 hours",
+        hint: "use 0, which every channel accepts; `carillon channel show` prints whether a channel stores messages")
     }
   }
 
@@ -122,19 +124,24 @@ struct PushInspector {
       }
     if case .at = draft.expiration, let seconds, seconds <= 0 {
       report(
-        .expirationPast, "expiration", "has passed: nothing would be sent", hint: "a duration counts from the start")
+        .expirationPast, "expiration", "has passed: no push would be sent",
+        hint: "use a later time, or a duration, which counts from the campaign's start")
     }
     if let seconds, seconds > Self.storedSeconds {
-      report(.expirationLong, "expiration", "beyond the 30 days that APNs stores a push", hint: "30d does the same")
+      report(
+        .expirationLong, "expiration", "is more than 30 days ahead, the maximum time for which APNs stores a push",
+        hint: "use 30d, which has the same effect")
     }
     switch draft.pushType {
     case .voip where seconds.map { $0 > Self.callSeconds } ?? (draft.expiration == .unset):
-      report(.deliveryHabit, "expiration", "a call that rings late is worse than none", hint: "use 0 or a few seconds")
+      report(.deliveryHabit, "expiration", "a late call is worse than no call", hint: "use 0 or a few seconds")
     case .pushtotalk:
       if draft.expiration != .immediate {
-        report(.deliveryHabit, "expiration", "voice that comes late is of no use", hint: "use 0")
+        report(.deliveryHabit, "expiration", "late audio is useless", hint: "use 0")
       }
-      if draft.priority != 10 { report(.deliveryHabit, draft.priorityPath, "push to talk asks for 10", hint: "use 10") }
+      if draft.priority != 10 {
+        report(.deliveryHabit, draft.priorityPath, "push to talk needs priority 10", hint: "use 10")
+      }
     default: break
     }
   }
@@ -155,18 +162,19 @@ struct PushInspector {
     }
     if app.kind == .pass || app.kind == .website, type != .alert {
       report(
-        .topicType, typePath, "\(Excerpt.quoted(app.topic)) is no app: there is no \(type.rawValue) push for it",
+        .topicType, typePath,
+        "the topic \(Excerpt.quoted(app.topic)) belongs to a pass or a website, which accepts only alert pushes",
         hint: "omit pushType")
     }
     if type == .mdm, app.kind != .management {
       report(
         .managementTopic, typePath, "the app's topic \(Excerpt.quoted(app.topic)) is not an MDM certificate's UID",
-        hint: "it begins with com.apple.mgmt.")
+        hint: "use a topic that begins with com.apple.mgmt.")
     }
     guard topic.hasSuffix(type.topicSuffix) else {
       report(
-        .topicSuffix, "topic", "\(Excerpt.quoted(topic)) is no topic for \(type.rawValue)",
-        hint: "it ends in \(type.topicSuffix)")
+        .topicSuffix, "topic", "\(Excerpt.quoted(topic)) is not a topic for push type \(type.rawValue)",
+        hint: "use a topic that ends with \(type.topicSuffix)")
       return
     }
     checkForeignSuffix(of: app.topic)
@@ -182,7 +190,7 @@ struct PushInspector {
     guard let topics = app.certificateTopics, !topics.isEmpty, !topics.contains(topic) else { return }
     report(
       .certificateTopic, typePath, "the app's certificate is not for \(Excerpt.quoted(topic))",
-      hint: "it is for " + topics.sorted().joined(separator: ", "))
+      hint: "the certificate is for " + topics.sorted().joined(separator: ", "))
   }
 
   private mutating func checkForeignSuffix(of topic: String) {
@@ -193,16 +201,16 @@ struct PushInspector {
         && !(type.topicSuffix.hasSuffix(other.topicSuffix) && topic.hasSuffix(type.topicSuffix))
     }
     guard let owner else { return }
-    let message = "the app's topic \(Excerpt.quoted(topic)) ends as one for \(owner.rawValue) does"
+    let message = "the app's topic \(Excerpt.quoted(topic)) has the suffix of push type \(owner.rawValue)"
     // A bundle id may end with these suffixes, but not with the others.
     if owner == .voip || owner == .complication {
       report(
         .topicLooksSuffixed, typePath, message,
-        hint: "unless that is the bundle id itself, configure the bundle id: suffixes come by the push type")
+        hint: "configure the bundle id: Carillon adds the suffix of the push type; ignore this if it is the bundle id")
     } else {
       report(
-        .topicSuffix, typePath, "\(message), not \(type.rawValue)",
-        hint: "configure the bundle id as the app's topic: suffixes come by the push type")
+        .topicSuffix, typePath, "\(message), not of \(type.rawValue)",
+        hint: "configure the bundle id as the app's topic: Carillon adds the suffix of the push type")
     }
   }
 }

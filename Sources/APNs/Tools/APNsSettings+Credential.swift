@@ -97,7 +97,7 @@ extension APNsSettings {
         .configuration,
         "\(path).certificate: “\(certificate.name)” is for \(certificate.topics.joined(separator: ", ")), "
           + "not for \(topic)",
-        hint: "name the certificate of this app, or fix \(path).topic")
+        hint: "use the certificate of this app, or fix \(path).topic")
     }
     let environment = PushCertificate.Environment(environment)
     guard certificate.covers(environment) else {
@@ -105,7 +105,7 @@ extension APNsSettings {
         .configuration,
         "\(path).certificate: “\(certificate.name)” is not for \(environment.rawValue)",
         hint:
-          "set \(path).environment to \(certificate.environments.map(\.rawValue).joined()), or make a certificate "
+          "set \(path).environment to \(certificate.environments.map(\.rawValue).joined()), or create a certificate "
           + "of the kind “Sandbox & Production”")
     }
   }
@@ -126,7 +126,7 @@ extension APNsSettings {
       let file = token.keyFile.split(separator: "/").last.map(String.init) ?? token.keyFile
       return .advice(
         "the key's file is \(file), but the configured key id is \(token.keyID)",
-        cure: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key of another id")
+        cure: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key with a wrong id")
     }
     return .healthy("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
   }
@@ -134,9 +134,9 @@ extension APNsSettings {
   /// Returns a finding about the end of a certificate.
   private static func finding(_ certificate: PushCertificate, now: Int64) -> CredentialFinding {
     let left = certificate.validity.upperBound - now
-    let cure = "renew it at developer.apple.com, and exchange the file: workers take it within seconds"
+    let cure = "renew it at developer.apple.com and replace the file: workers read a new file within seconds"
     if certificate.validity.lowerBound > now {
-      return .problem("“\(certificate.name)” is not valid yet", cure: "look at this machine's clock, or wait")
+      return .problem("“\(certificate.name)” is not valid yet", cure: "check the clock of this machine, or wait")
     }
     if left < 0 { return .problem("“\(certificate.name)” has expired", cure: cure) }
     let text = "“\(certificate.name)” is valid for \(left / day) more days"

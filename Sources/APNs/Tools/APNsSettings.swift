@@ -143,7 +143,7 @@ public struct APNsSettings: PushServiceSettings {
     guard self.endpoint == nil || endpoint != nil else {
       throw ServiceError(
         .usage, "\(path).endpoint is set, so the address of the \(other.rawValue) is unknown",
-        hint: "give its address with --endpoint https://HOST:PORT")
+        hint: "set the address with --endpoint https://HOST:PORT")
     }
     var settings = self
     settings.environment = other

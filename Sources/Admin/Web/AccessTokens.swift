@@ -41,16 +41,16 @@ public struct AccessTokens: Sendable {
       let words = line.split { $0 == " " || $0 == "\t" || $0 == "\r" }.map(String.init)
       guard let first = words.first, !first.hasPrefix("#") else { continue }
       func fail(_ message: String) -> FileError { FileError(line: index + 1, message: message) }
-      guard words.count == 3 else { throw fail("is not: name scope[,scope] sha256-hex") }
+      guard words.count == 3 else { throw fail("does not have the form: name scope[,scope] sha256-hex") }
       guard PlainName.isValid(words[0]) else { throw fail("the name must be \(PlainName.form)") }
       guard !entries.contains(where: { $0.holder.name == words[0] }) else {
-        throw fail("there are two tokens of the name \(words[0])")
+        throw fail("two tokens have the name \(words[0])")
       }
       let scopes = try Self.scopes(words[1]) { fail($0) }
       guard let hash = Self.bytes(ofHex: words[2]), hash.count == 32 else {
-        throw fail("the third word is no SHA-256 in hex")
+        throw fail("the third word is not a SHA-256 digest in hex")
       }
-      guard entries.count < Self.limit else { throw fail("there are more than \(Self.limit) tokens") }
+      guard entries.count < Self.limit else { throw fail("the file has more than \(Self.limit) tokens") }
       entries.append((Holder(name: words[0], scopes: scopes), hash))
     }
   }

@@ -115,7 +115,7 @@ public final class ComputePool: Sendable {
         state.waiting.count(where: { $0.holder == holder }) < Self.mostWaitingOfOne
       else {
         throw Problem(
-          503, "busy", "too many requests that take long at once", hint: "try again later", retryAfter: Self.retryAfter)
+          503, "busy", "too many long requests are running", hint: "try again later", retryAfter: Self.retryAfter)
       }
       state.nextID += 1
       state.waiting.append(Waiter(id: state.nextID, holder: holder, start: start))

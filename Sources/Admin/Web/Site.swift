@@ -86,9 +86,10 @@ public final class Site: HTTPHandler {
     guard others.isEmpty else {
       let methods = Set(others).sorted().joined(separator: ", ")
       // A 405 requires the header Allow (RFC 9110 section 15.5.6).
-      throw Problem(405, "usage", "not with \(request.method)", hint: "with \(methods)", headers: ["Allow": methods])
+      throw Problem(
+        405, "usage", "this path does not allow \(request.method)", hint: "use \(methods)", headers: ["Allow": methods])
     }
-    throw Problem(404, "notFound", "there is nothing at this path", hint: "see /api/v1/openapi.json of carillon admin")
+    throw Problem(404, "notFound", "this path does not exist", hint: "see /api/v1/openapi.json of carillon admin")
   }
 
   private static func check(_ query: [(name: String, value: String)], _ known: [String]) throws(Problem) {
@@ -96,8 +97,8 @@ public final class Site: HTTPHandler {
     for (name, _) in query {
       guard known.contains(name) else {
         throw Problem(
-          400, "usage", "the query has an unknown name",
-          hint: known.isEmpty ? "it takes none" : "known: \(known.joined(separator: ", "))")
+          400, "usage", "the query has an unknown parameter",
+          hint: known.isEmpty ? "this path has no parameters" : "known: \(known.joined(separator: ", "))")
       }
       guard seen.insert(name).inserted else { throw Problem(400, "usage", "\(name) is given twice") }
     }
@@ -118,13 +119,13 @@ public final class Site: HTTPHandler {
             retryAfter: wait)
         }
         throw Problem(
-          401, "unauthorized", token == nil ? "a token is needed" : "the token is not known",
-          hint: "send Authorization: Bearer TOKEN; carillon admin token NAME --scope \(scope.rawValue) makes one")
+          401, "unauthorized", token == nil ? "the request has no access token" : "the access token is unknown",
+          hint: "send Authorization: Bearer TOKEN; carillon admin token NAME --scope \(scope.rawValue) creates a token")
       }
       guard holder.may(scope) else {
         throw Problem(
           403, "forbidden", "the token \(holder.name) lacks the scope \(scope.rawValue)",
-          hint: "carillon admin token makes another one with --scope \(scope.rawValue)")
+          hint: "create a token with this scope: carillon admin token NAME --scope \(scope.rawValue)")
       }
       if !isAgain {
         var rate =
@@ -134,7 +135,7 @@ public final class Site: HTTPHandler {
         if let wait {
           throw Problem(
             429, "rate", "more than \(Int(Self.rate.perSecond)) requests a second with one token",
-            hint: "wait, or put more into one request", retryAfter: wait)
+            hint: "wait, or send fewer and larger requests", retryAfter: wait)
         }
       }
       return holder

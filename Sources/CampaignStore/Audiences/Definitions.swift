@@ -116,7 +116,7 @@ extension Audiences {
   /// - Throws: ``StoreError`` `invalid`.
   public func checkNotDefined(_ name: String) async throws {
     let known = try await definitions()
-    let definition = known[name].map { "\($0)" } ?? (known.unreadable.contains(name) ? "something unreadable" : nil)
+    let definition = known[name].map { "\($0)" } ?? (known.unreadable.contains(name) ? "an unreadable expression" : nil)
     guard let definition else { return }
     throw StoreError(
       .invalid, "the segment \(Excerpt.quoted(name)) is defined as \(definition): it can't have users of its own",

@@ -18,15 +18,15 @@ extension Audiences {
     guard instant > now - Registry.memory else {
       throw StoreError(
         .invalid,
-        "the list is of \(Timestamp.format(milliseconds: instant)); the times of opt-outs are known for "
-          + "\(Registry.memory / 86_400_000) days",
+        "the list was written at \(Timestamp.format(milliseconds: instant)), but Carillon stores the times of opt-outs "
+          + "for only \(Registry.memory / 86_400_000) days",
         hint: "export the list again, or set its time: --as-of TIME")
     }
     let known = try await lastReplaced(segment)
     guard known <= instant else {
       throw StoreError(
         .invalid,
-        "the list is of \(Timestamp.format(milliseconds: instant)), and the whole of \(Excerpt.quoted(segment)) was "
+        "the list was written at \(Timestamp.format(milliseconds: instant)), but \(Excerpt.quoted(segment)) was "
           + "replaced or removed as of \(Timestamp.format(milliseconds: known)), which is later",
         hint: "export the list again, or set its time: --as-of TIME")
     }

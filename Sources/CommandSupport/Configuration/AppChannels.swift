@@ -67,7 +67,7 @@ package enum AppChannels {
     } catch {
       throw CommandError(
         .configuration, "\(path).trustRoots: \(error.path): \(error.reason)",
-        hint: "name a PEM file with the certificate of the authority that signed the endpoint's certificate")
+        hint: "set it to a PEM file with the certificate of the authority that signed the endpoint's certificate")
     }
     endpoint.trustRoots = roots
     return endpoint
@@ -86,6 +86,6 @@ package enum AppChannels {
     }
     throw CommandError(
       .configuration, "\(path).proxy.credentialsFile: \(file): no colon in its first line",
-      hint: "write user:password there")
+      hint: "write user:password into the first line")
   }
 }

@@ -32,7 +32,7 @@ extension ConfigurationNode {
     left -= 1
     guard left >= 0 else {
       throw ConfigurationError(
-        key: "", message: "has more than \(mostValues) values, each alias (*name) counted as what it stands for",
+        key: "", message: "has more than \(mostValues) values, including the values of each alias (*name)",
         origin: origin, hint: "write out the values, or use fewer aliases")
     }
     switch node {

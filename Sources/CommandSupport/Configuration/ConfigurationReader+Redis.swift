@@ -44,7 +44,7 @@ extension ConfigurationReader {
     let section = try parent.section("sentinel", keys: schema["redis.sentinel"])
     guard scheme == "sentinel" || section.keys.isEmpty else {
       throw parent.error(
-        "sentinel", "can't be combined with a URL that names no sentinels",
+        "sentinel", "can't be combined with a URL without sentinels",
         hint: "use sentinel://HOST,HOST/NAME in redis.url, or remove redis.sentinel")
     }
     let sentinel = CarillonConfiguration.Sentinel(

@@ -40,7 +40,7 @@ struct ConfigurationReader {
   {
     guard !section.keys.isEmpty else {
       throw ConfigurationError(
-        key: "apps", message: "names no app", origin: section.origin, hint: "Config/carillon.yaml has an example")
+        key: "apps", message: "has no apps", origin: section.origin, hint: "Config/carillon.yaml has an example")
     }
     var apps: [String: CarillonConfiguration.App] = [:]
     for name in section.keys {
@@ -61,7 +61,7 @@ struct ConfigurationReader {
     }
     guard !known.isEmpty else {
       throw ConfigurationError(
-        key: section.path, message: "names no push service", origin: section.origin,
+        key: section.path, message: "has no push service", origin: section.origin,
         hint: "add a section with the settings of a service: \(services.names.joined(separator: ", "))")
     }
     return CarillonConfiguration.App(
@@ -123,13 +123,13 @@ struct ConfigurationReader {
       caps.append(FrequencyCap(category: category, most: most, seconds: seconds))
     }
     guard caps.count <= FrequencyCap.mostOfApp else {
-      throw section.error("caps", "has \(caps.count) caps, at most \(FrequencyCap.mostOfApp) are possible")
+      throw section.error("caps", "has \(caps.count) caps, more than the limit of \(FrequencyCap.mostOfApp)")
     }
     let together = caps.reduce(0) { $0 + $1.most }
     guard together <= FrequencyCap.mostTogether else {
       throw section.error(
-        "caps", "allow \(together) campaigns a user together, at most \(FrequencyCap.mostTogether) are remembered",
-        hint: "shorten or remove some")
+        "caps", "together allow \(together) campaigns per user, more than the limit of \(FrequencyCap.mostTogether)",
+        hint: "lower `most` of some caps, or remove some")
     }
     return caps
   }
@@ -138,7 +138,7 @@ struct ConfigurationReader {
     guard let text = try section.string("rate") else { return nil }
     guard let rate = Double(text), CampaignRate.isValid(rate) else {
       throw section.error(
-        "rate", "\(Excerpt.quoted(text)) is no rate: it must be \(CampaignRate.form)",
+        "rate", "\(Excerpt.quoted(text)) is not a rate: it must be \(CampaignRate.form)",
         hint: "omit it to send as fast as possible")
     }
     return rate
@@ -148,7 +148,7 @@ struct ConfigurationReader {
     guard let text = try section.string("control") else { return nil }
     guard let share = Double(text), ControlGroup.isValid(share) else {
       throw section.error(
-        "control", "\(Excerpt.quoted(text)) is no share of the users: it must be \(ControlGroup.form)",
+        "control", "\(Excerpt.quoted(text)) is not a share of the users: it must be \(ControlGroup.form)",
         hint: "omit it for no control group")
     }
     return share
@@ -184,9 +184,9 @@ struct ConfigurationReader {
     {
       throw section.error(
         "engine",
-        "native\(section.has("engine") ? "" : ", the default,") reaches proxies by http:// only; "
+        "native\(section.has("engine") ? "" : ", the default,") supports only http:// proxies; "
           + "the proxy of apps.\(name) has another scheme",
-        hint: "set worker.engine to curl, which knows proxies of every kind")
+        hint: "set worker.engine to curl, which supports all proxies")
     }
     return CarillonConfiguration.Worker(
       engine: engine,
@@ -208,7 +208,7 @@ struct ConfigurationReader {
     for (key, wait) in [("serverError", retry.serverError), ("tooManyRequests", retry.tooManyRequests)]
     where wait > retry.longest {
       throw section.error(
-        key, "is longer than retry.longest", hint: "raise retry.longest: no wait is longer than that")
+        key, "is longer than retry.longest", hint: "raise retry.longest, the maximum of all waits")
     }
     return retry
   }
@@ -248,21 +248,22 @@ struct ConfigurationReader {
       url.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
       throw section.error(
-        "url", "\(Excerpt.quoted(url)) is no https:// address",
-        hint: "http:// is for a local network, with allowPrivate: true")
+        "url", "\(Excerpt.quoted(url)) is not an https:// URL",
+        hint: "use https://; for a local network, allowPrivate: true allows http://")
     }
     var kinds: Set<Webhook.Kind> = []
     for word in (try section.string("events") ?? "campaigns, alarms").split(separator: ",") {
       let word = String(word.filter { $0 != " " })
       guard let kind = Webhook.Kind(rawValue: word) else {
         throw section.error(
-          "events", "unknown event \(Excerpt.quoted(word))", hint: "known: campaigns, alarms; several with commas")
+          "events", "unknown event \(Excerpt.quoted(word))",
+          hint: "use campaigns, alarms, or both with a comma between them")
       }
       kinds.insert(kind)
     }
     return CarillonConfiguration.WebhookTarget(
       url: url,
-      secretFile: resolve(try section.required("secretFile", hint: "a file whose first line signs what is sent")),
+      secretFile: resolve(try section.required("secretFile", hint: "a file with the signing secret in its first line")),
       kinds: kinds, allowsPrivate: allowsPrivate, trustRoots: try trustRoots(of: section))
   }
 

@@ -86,8 +86,8 @@ package enum EnvironmentOverlay {
   private static func hint(_ name: String, known: some Collection<String>, apps: [String]) -> String {
     let appPrefixes = apps.map { variable(of: ["apps", $0]) + "_" }
     if name.hasPrefix(prefix + "APPS_"), !appPrefixes.contains(where: name.hasPrefix) {
-      return "a variable can set a key of the apps of the configuration file: "
-        + (apps.isEmpty ? "there are none" : apps.sorted().joined(separator: ", "))
+      return "a variable can set keys only of apps in the configuration file: "
+        + (apps.isEmpty ? "the file has no apps" : apps.sorted().joined(separator: ", "))
     }
     if let match = Nearest.match(name, among: Array(known) + [fileVariable]) { return "did you mean \(match)?" }
     return "variables are named after keys: CARILLON_REDIS_URL is redis.url"

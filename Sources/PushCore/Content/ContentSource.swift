@@ -118,7 +118,7 @@ struct ContentSource {
     guard languages.count <= PersonalContent.mostLocales else {
       throw variant.error(
         "localized",
-        "makes \(languages.count) languages, at most \(PersonalContent.mostLocales) are possible")
+        "has \(languages.count) languages with those of the job, more than the limit of \(PersonalContent.mostLocales)")
     }
   }
 
@@ -141,7 +141,7 @@ struct ContentSource {
     guard !saysSomething else { return }
     let place = path.hasSuffix("message") ? path : fields.path("message")
     throw JobError(
-      field: place, message: "is missing: the job says nothing to \(service.title)",
+      field: place, message: "is missing: the job has no content for \(service.title)",
       hint: #"add "message", or {"\#(service.name)":{"\#(service.payloadField)":…}}"#)
   }
 
@@ -199,7 +199,7 @@ struct ContentSource {
     }
     guard patches.count <= PersonalContent.mostLocales else {
       throw fields.error(
-        "localized", "has \(patches.count) languages, at most \(PersonalContent.mostLocales) are possible")
+        "localized", "has \(patches.count) languages, more than the limit of \(PersonalContent.mostLocales)")
     }
     var seen: [LanguageTag: String] = [:]
     var languages: [Language] = []
@@ -301,7 +301,7 @@ struct ContentSource {
     throw fields.error(
       "trim",
       "\(Excerpt.quoted(text)) is "
-        + (names.first == "message" ? "not a text that people read" : "not the path of a text in the job"),
+        + (names.first == "message" ? "not a title or a body" : "not the path of a text in the job"),
       hint: trimHint(service))
   }
 

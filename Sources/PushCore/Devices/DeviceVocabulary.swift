@@ -36,8 +36,8 @@ public struct DeviceVocabulary: Sendable {
     }
     guard !allowedAttributes.contains(name), let column = Self.column(near: name) else { return name }
     throw .init(
-      description: "\(Excerpt.quoted(name)) is nearly the column \(column.rawValue): name it so, or say that it is an "
-        + "attribute: --allow-attribute \(Excerpt.bare(name))")
+      description: "\(Excerpt.quoted(name)) is similar to the column \(column.rawValue): rename it, or if it is an "
+        + "attribute, add --allow-attribute \(Excerpt.bare(name))")
   }
 
   /// Returns the column that a name probably means: with another spelling, or with one or two typing errors.

@@ -4,8 +4,8 @@ enum ForeignRow {
   /// Returns the reason why a line is not an id; `nil` if the line may be an id.
   static func problem(of line: String) -> String? {
     switch line.utf8.first {
-    case UInt8(ascii: "<"): return "looks like HTML or XML, not like a user's id; quotes make it one"
-    case UInt8(ascii: "{"), UInt8(ascii: "["): return "looks like JSON, not like a user's id; quotes make it one"
+    case UInt8(ascii: "<"): return "looks like HTML or XML; put it in quotes if it is a user's id"
+    case UInt8(ascii: "{"), UInt8(ascii: "["): return "looks like JSON; put it in quotes if it is a user's id"
     default: break
     }
     if line.utf8.contains(UInt8(ascii: "\t")) {

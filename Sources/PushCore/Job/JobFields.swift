@@ -182,7 +182,7 @@ public struct JobFields {
       if let instant = Timestamp.milliseconds(text), instant >= 1000 {
         if let sendAt, instant <= sendAt {
           throw error(
-            "expiration", "is not after sendAt: nothing would be sent",
+            "expiration", "is not after sendAt: no push would be sent",
             hint: "a duration such as 4h counts from sendAt")
         }
         return .at(seconds: instant / 1000)

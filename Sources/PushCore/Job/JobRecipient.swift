@@ -56,7 +56,7 @@ public struct JobRecipient: Sendable {
         "vars", "must be an object, not \(values.kindName)", hint: "write names and values: {\"price\":12.5}")
     }
     guard members.count <= mostValues else {
-      throw fields.error("vars", "has \(members.count) values, at most \(mostValues) are possible")
+      throw fields.error("vars", "has \(members.count) values, more than the limit of \(mostValues)")
     }
     for member in members {
       let name = "vars." + Excerpt.bare(member.name)

@@ -113,7 +113,7 @@ enum JobStages {
     guard let value = fields.value("minimum") else { return CampaignStages.Winner.standardMinimum }
     guard case .number(let text) = value.kind, let minimum = Int(text), 1...1_000_000_000 ~= minimum else {
       throw fields.error(
-        "minimum", "must be a whole number above 0: how many events all variants together need")
+        "minimum", "must be a whole number above 0: the minimum number of events of all variants together")
     }
     return minimum
   }

@@ -57,7 +57,7 @@ struct CurlExchange: Sendable {
       let detail = String(cString: errorText)
       if answer.refusedAddress {
         return .failure(
-          .init(message: "its address is private, and webhooks.NAME.allowPrivate does not allow that", isInDoubt: false)
+          .init(message: "its address is private, and webhooks.NAME.allowPrivate is not set", isInDoubt: false)
         )
       }
       let error = CurlError(code, detail: detail.isEmpty ? nil : detail)

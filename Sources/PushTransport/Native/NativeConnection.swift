@@ -204,7 +204,7 @@ final class NativeConnection: PushConnection {
     guard phase == .lookingUp else { return }
     do {
       candidates = try result.get()[...]
-      connectNext(now, NativeFailure("other connections have every address of \(setup.target.withPort)"))
+      connectNext(now, NativeFailure("other connections already use every address of \(setup.target.withPort)"))
     } catch { fail(error) }
   }
 
@@ -265,7 +265,7 @@ final class NativeConnection: PushConnection {
       try checkLiveness(session, now)
       guard now > setup.configuration.requestTimeout else { return }
       let time = now - setup.configuration.requestTimeout
-      if !session.cancel(openedBefore: time) { fail(NativeFailure("the service takes no more bytes")) }
+      if !session.cancel(openedBefore: time) { fail(NativeFailure("the service accepts no more bytes")) }
     } catch { fail(error) }
   }
 

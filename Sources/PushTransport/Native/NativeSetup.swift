@@ -14,6 +14,8 @@ extension NativeConnection.Setup {
     guard let url = endpoint.proxy?.url else { return }
     // 1080 is libcurl's default (CURLOPT_PROXY).
     proxy = Authority(url: url, scheme: "http", defaultPort: 1080)
-    if proxy == nil { throw NativeFailure("the native engine takes http:// proxies only; \(url) needs engine: curl") }
+    if proxy == nil {
+      throw NativeFailure("the engine native supports only http:// proxies; \(url) needs engine: curl")
+    }
   }
 }

@@ -36,7 +36,7 @@ public struct HealthCheck: Sendable, Equatable {
   func finding(status: UInt16, after elapsed: Int) -> Finding {
     switch status {
     case 200..<300: elapsed > slowAfter ? .slow(milliseconds: elapsed) : .healthy
-    case 300..<400: .failing("it redirects (status \(status)), which is not followed")
+    case 300..<400: .failing("it redirects (status \(status)), and Carillon does not follow redirects")
     default: .failing("status \(status)")
     }
   }

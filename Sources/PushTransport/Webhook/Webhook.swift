@@ -76,7 +76,7 @@ public struct Webhook: Sendable, Equatable {
       switch answer.status {
       case 200..<300: return nil
       case 300..<400:
-        return "it redirects (status \(answer.status)), which is not followed: name the address that it means"
+        return "it redirects (status \(answer.status)), and Carillon does not follow redirects: configure the final URL"
       default: return "status \(answer.status)"
       }
     } catch {

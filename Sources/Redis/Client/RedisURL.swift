@@ -60,7 +60,7 @@ public struct RedisURL: Hashable, Sendable {
     switch scheme {
     case "redis", "sentinel", "cluster": isTLS = false
     case "rediss": isTLS = true
-    default: throw Self.invalid("the scheme \"\(scheme)\" is none of Redis")
+    default: throw Self.invalid("the scheme \"\(scheme)\" is not redis, rediss, sentinel or cluster")
     }
     var authority = text[colon.upperBound...]
     guard !authority.contains(where: { $0 == "?" || $0 == "#" }) else {
@@ -95,13 +95,13 @@ public struct RedisURL: Hashable, Sendable {
     guard scheme == "sentinel" else {
       topology = .cluster
       database = try Self.database(path)
-      guard database == 0 else { throw Self.invalid("a cluster has no database but 0") }
+      guard database == 0 else { throw Self.invalid("a cluster has only the database 0") }
       return
     }
     let parts = path.split(separator: "/", maxSplits: 1)
     let name = try Self.decode(parts.first ?? "", "name of the primary")
     guard !name.isEmpty else {
-      throw Self.invalid("it has no name of the primary behind its sentinels")
+      throw Self.invalid("the name of the primary is missing after the sentinels")
     }
     topology = .sentinel(name: name)
     database = try Self.database(parts.count > 1 ? parts[1] : "")
@@ -127,8 +127,8 @@ public struct RedisURL: Hashable, Sendable {
     let user = try decode(userText, "user")
     guard let colon else {
       throw invalid(
-        "it has a user but no password; for a password alone write \"redis://:PASSWORD@host\", "
-          + "and where the password is in a file, name the user beside that")
+        "it has a user but no password; for a password without a user, write \"redis://:PASSWORD@host\"; "
+          + "if the password is in a file, remove the user from the URL and set it with the file")
     }
     let password = try decode(text[text.index(after: colon)...], "password")
     guard !password.isEmpty else { throw invalid("its password is empty") }
@@ -146,7 +146,7 @@ public struct RedisURL: Hashable, Sendable {
       host = rest.prefix { $0 != ":" }
       rest = rest[host.endIndex...]
       guard rest.dropFirst().firstIndex(of: ":") == nil else {
-        throw invalid("it has more than one \":\" behind the host; an IPv6 address needs brackets")
+        throw invalid("it has more than one \":\" after the host; an IPv6 address needs brackets")
       }
     }
     guard !host.isEmpty else { throw invalid("it has no host") }

@@ -123,8 +123,8 @@ actor ClusterWatch {
         throw Handshake.refusal(error, step: "CLUSTER SLOTS", endpoint: "\(server)")
       }
       throw RedisError(
-        .refused, "it is no server of a cluster: \(error)", endpoint: "\(server)",
-        hint: "Write redis:// for a single server, or name servers that run with cluster-enabled yes.")
+        .refused, "this server is not in a cluster: \(error)", endpoint: "\(server)",
+        hint: "Write redis:// for a single server, or the addresses of servers with cluster-enabled yes.")
     }
     let map = ClusterMap(parsing: reply, from: server, reachable: options.cluster.addresses)
     guard let map, !map.primaries.isEmpty else {

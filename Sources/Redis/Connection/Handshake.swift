@@ -77,7 +77,7 @@ struct Handshake {
   private static func wrongLogin(_ error: RedisServerError, endpoint: String) -> RedisError {
     RedisError(
       .authentication, "logging in was refused: \(error)", endpoint: endpoint,
-      hint: "Check user and password, and that the server knows them (ACL LIST).")
+      hint: "Check the user and the password. ACL LIST on the server shows its users.")
   }
 
   /// Returns the name with the characters that `CLIENT SETNAME` allows: printable ASCII without blanks.
@@ -89,7 +89,7 @@ struct Handshake {
 /// Hints of several errors.
 enum Hint {
   static let address = "Check host and port of the URL, and that Redis is running and reachable."
-  static let speaksTLS = "Does this port speak TLS? If not, write redis://, or name the port that does (tls-port)."
+  static let speaksTLS = "Check that this port uses TLS. If not, write redis://, or use the TLS port (tls-port)."
   static let none = "Nothing needs to be done."
 
   /// Returns a hint of another module as a sentence.

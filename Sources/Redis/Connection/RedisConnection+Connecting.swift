@@ -48,7 +48,7 @@ extension RedisConnection {
       guard isPrimary, let role = await connection.server.role, role != .master else { return connection }
       await connection.close()
       failure = RedisError(
-        .notReady, "it is a \(role == .replica ? "replica" : "sentinel"), which takes no writes",
+        .notReady, "it is a \(role == .replica ? "replica" : "sentinel"), which accepts no writes",
         endpoint: url.endpoint,
         hint: "Wait until the failover is over, or point the URL at the primary.")
     }

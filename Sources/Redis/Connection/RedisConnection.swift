@@ -151,7 +151,7 @@ extension RedisConnection {
     guard inFlight.count < Self.maximumCalls, outgoing.waiting + bytes.count <= Self.maximumUnsentBytes else {
       throw RedisError(
         .overloaded, "\(inFlight.count) calls and \(outgoing.waiting) unsent bytes are waiting already",
-        endpoint: endpoint, hint: "Send less at a time, or find out why Redis is slow (SLOWLOG GET).")
+        endpoint: endpoint, hint: "Send fewer commands at a time, or find the cause of the slow answers (SLOWLOG GET).")
     }
     // Checks for cancellation here and not with a cancellation handler, which would pass the call's task through the
     // global pool twice (SE-0461).
@@ -253,7 +253,7 @@ extension RedisConnection {
         EventLoop.resuming { waiter.resume(returning: .success(replies)) }
       case .unexpected:
         let reply = RedisReply(arena: parser.take(), index: root)
-        if let error = reply.error { return die(lost("Redis turned the connection away: \(error)")) }
+        if let error = reply.error { return die(lost("Redis refused the connection: \(error)")) }
         throw ReplyParser.Violation(reason: "\(reply), which no command requested")
       }
     }

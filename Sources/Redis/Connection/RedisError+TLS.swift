@@ -16,7 +16,7 @@ extension RedisError {
     case .otherName?:
       self.init(
         .untrusted, "the server's certificate is not for \(name): \(error.reason)", endpoint: endpoint,
-        hint: "Connect with a name that its certificate has, or set this name in tls.serverName.")
+        hint: "Connect with a name in the certificate, or set tls.serverName to such a name.")
       return
     case .outOfDate?:
       self.init(
@@ -26,7 +26,7 @@ extension RedisError {
     case .untrusted?:
       self.init(
         .untrusted, "the server's certificate is not trusted: \(error.reason)", endpoint: endpoint,
-        hint: "Name a PEM file with the certificate of its issuer in tls.trustRoots.")
+        hint: "Set tls.trustRoots to a PEM file with the certificate of its issuer.")
       return
     case nil: break
     }
@@ -36,9 +36,9 @@ extension RedisError {
     }
     if Self.certificateAlerts.contains(alert) {
       self.init(
-        .untrusted, "the server does not take this client's certificate: \(error.reason)", endpoint: endpoint,
+        .untrusted, "the server does not accept this client's certificate: \(error.reason)", endpoint: endpoint,
         hint:
-          "Name a certificate that the server trusts in tls.certificate, and its key in tls.key. The server's log has details."
+          "Set tls.certificate to a certificate that the server trusts, and tls.key to its key. See the server's log."
       )
     } else {
       self.init(

@@ -56,8 +56,8 @@ struct SentinelSession: Sendable {
     if let error = reply.error {
       if error.code == .generic {
         throw RedisError(
-          .refused, "it is no sentinel: \(error)", endpoint: "\(sentinel)",
-          hint: "Name the sentinels of the primary. Their default port is 26379.")
+          .refused, "this server is not a sentinel: \(error)", endpoint: "\(sentinel)",
+          hint: "Write the addresses of sentinels into the URL. Their default port is 26379.")
       }
       throw Handshake.refusal(error, step: "asking a sentinel", endpoint: "\(sentinel)")
     }

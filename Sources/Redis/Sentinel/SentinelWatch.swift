@@ -66,7 +66,7 @@ actor SentinelWatch {
       switch action {
       case .ask(let sentinel): Task { [weak self] in await self?.ask(sentinel) }
       case .found(let address): audience.succeed(address)
-      case .notFound: audience.fail("no sentinel has answered", prefix: "no sentinel says where \(name) is")
+      case .notFound: audience.fail("no sentinel has answered", prefix: "no sentinel knows the address of \(name)")
       case .wait: if audience.isEmpty { Task { await endSession() } } else { wait() }
       }
     }

@@ -143,8 +143,8 @@ public struct PushLint: Sendable {
         if !seen.insert(member.name).inserted {
           findings.append(
             Finding(
-              .duplicateKey, place, "is in the object twice: which of them counts is up to chance",
-              hint: "keep one of them", position: lines.position(of: member.nameRange.lowerBound)))
+              .duplicateKey, place, "appears twice in one object: readers may use either value",
+              hint: "remove one of the two", position: lines.position(of: member.nameRange.lowerBound)))
         }
         findRepeats(in: member.value, path: place, lines, &findings)
       }
@@ -160,7 +160,8 @@ public struct PushLint: Sendable {
 extension PushRule {
   /// Rule for the fields of a job around its payload, for the jobs of all services.
   public static let job = PushRule(
-    id: "job", severity: .error, summary: "A job is as the contract has it.", source: "Carillon: deploy/guide/jobs.md")
+    id: "job", severity: .error, summary: "A job has the documented fields and values.",
+    source: "Carillon: deploy/guide/jobs.md")
 
   /// Rule for the text of any file.
   public static let duplicateKey = PushRule(

@@ -28,16 +28,16 @@ public enum IdentityProblem: CredentialFileProblem {
   public var reason: String {
     switch self {
     case .file(let problem): problem.reason
-    case .unknownFormat: "neither PKCS#12 nor PEM"
+    case .unknownFormat: "is neither PKCS#12 nor PEM"
     case .notPEM: "is not PEM"
     case .noKey: "has a certificate, but no private key"
     case .noCertificate: "has a private key, but no certificate"
-    case .mismatch: "the private key belongs to none of the certificates in it"
-    case .passphraseMissing: "is encrypted, and there is no passphrase for it"
+    case .mismatch: "the private key belongs to none of the certificates in the file"
+    case .passphraseMissing: "is encrypted, but no passphrase was given"
     case .wrongPassphrase: "the passphrase is wrong"
     case .legacyProviderMissing:
       "is encrypted with RC2 or another old cipher, as Keychain exports are, and OpenSSL's legacy provider is not installed"
-    case .damaged(let reason): "is damaged, or made in a way that OpenSSL doesn't know: \(reason)"
+    case .damaged(let reason): "is damaged or has a format that OpenSSL does not support: \(reason)"
     }
   }
 
@@ -45,17 +45,18 @@ public enum IdentityProblem: CredentialFileProblem {
     switch self {
     case .file(let problem): problem.hint(for: file)
     case .unknownFormat:
-      "a .cer from Apple's site lacks the key: export certificate and key together from Keychain as .p12"
-    case .notPEM: "see what it is with: openssl x509 -in FILE -noout -text, or openssl pkey -in FILE -noout -text"
+      "a .cer file from Apple does not contain the key: export certificate and key together from Keychain as .p12"
+    case .notPEM: "print its contents: openssl x509 -in FILE -noout -text, or openssl pkey -in FILE -noout -text"
     case .noKey: "in Keychain select certificate and key together, then export; in PEM append the key to the file"
-    case .noCertificate: "append the certificate; Apple's .cer becomes PEM with: openssl x509 -inform DER -in FILE"
-    case .mismatch: "export again, with the key that the signing request was made with"
-    case .passphraseMissing: "put the passphrase into a file of its own and name it in passphraseFile"
-    case .wrongPassphrase: "try it with: openssl pkcs12 -legacy -info -noout -in FILE -passin file:PASSPHRASEFILE"
+    case .noCertificate: "append the certificate; convert Apple's .cer file to PEM: openssl x509 -inform DER -in FILE"
+    case .mismatch: "export the certificate again, with the key of its signing request"
+    case .passphraseMissing: "write the passphrase into a separate file and set passphraseFile to its path"
+    case .wrongPassphrase:
+      "test the passphrase: openssl pkcs12 -legacy -info -noout -in FILE -passin file:PASSPHRASEFILE"
     case .legacyProviderMissing:
-      "install it (Debian 13: openssl-provider-legacy; Debian 12, Ubuntu: part of libssl3), or convert the file where it is: "
-        + "openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW"
-    case .damaged: "see what it is with: openssl pkcs12 -legacy -info -noout -in FILE; then export it again"
+      "install it (Debian 13: openssl-provider-legacy; Debian 12, Ubuntu: part of libssl3), or convert the file on a "
+        + "machine that has it: openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW"
+    case .damaged: "print its contents: openssl pkcs12 -legacy -info -noout -in FILE; then export it again"
     }
   }
 }

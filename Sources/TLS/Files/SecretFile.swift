@@ -77,7 +77,7 @@ public enum SecretFileProblem: CredentialFileProblem {
     switch self {
     case .unreadable(let reason): reason
     case .exposed(let mode):
-      (mode & 0o004 != 0 ? "every user of this machine can read it" : "others than its owner can change it")
+      (mode & 0o004 != 0 ? "every user of this machine can read it" : "users other than its owner can change it")
         + " (mode 0\(String(mode, radix: 8)))"
     case .tooLarge: "larger than \(SecretFile.maximumSize) bytes: not a key"
     }
@@ -87,7 +87,7 @@ public enum SecretFileProblem: CredentialFileProblem {
     switch self {
     case .unreadable: "check the path and its permissions"
     case .exposed:
-      "run: chmod 600 \(file) — or, where it is mounted, set the secret's defaultMode to 0400, or 0440 with an fsGroup "
+      "run: chmod 600 \(file) — or, if it is mounted, set the secret's defaultMode to 0400, or 0440 with an fsGroup "
         + "(Kubernetes), or its mode to 0400 (Docker)"
     case .tooLarge: "check the path"
     }

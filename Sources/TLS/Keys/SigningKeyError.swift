@@ -37,11 +37,11 @@ public enum SigningKeyProblem: CredentialFileProblem {
   public func hint(for file: String) -> String {
     switch self {
     case .file(let problem): problem.hint(for: file)
-    case .encrypted: "Apple's .p8 files are not; decrypt it with: openssl pkcs8 -in FILE -out NEW"
-    case .notAKey, .damaged: "take the .p8 file of developer.apple.com: Certificates, Identifiers & Profiles, Keys"
-    case .wrongKind: "APNs takes P-256 only (ES256): take the .p8 file of developer.apple.com"
+    case .encrypted: "Apple's .p8 files are not encrypted; decrypt it: openssl pkcs8 -in FILE -out NEW"
+    case .notAKey, .damaged: "use the .p8 file from developer.apple.com: Certificates, Identifiers & Profiles, Keys"
+    case .wrongKind: "APNs accepts only keys on P-256 (ES256): use the .p8 file from developer.apple.com"
     case .notRSA, .tooShort: "use an RSA key of 2,048 bits, such as the one in a service account's JSON key"
-    case .openSSL: "see whether openssl pkey -in FILE can read it"
+    case .openSSL: "check whether OpenSSL can read it: openssl pkey -in FILE"
     }
   }
 }

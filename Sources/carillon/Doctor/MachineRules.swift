@@ -77,7 +77,7 @@ enum MachineRules {
       return .advice(
         .machine, "", "the time zones in \(facts.folder) lack deprecated names such as US/Pacific and Asia/Calcutta",
         hint:
-          "install the package tzdata-legacy (Debian 13); without it, devices with such a name count as without a time zone"
+          "install the package tzdata-legacy (Debian 13); without it, devices with such a name have no time zone"
       )
     }
     return .healthy(.machine, "", "the time zones in \(facts.folder) are complete, with deprecated names")

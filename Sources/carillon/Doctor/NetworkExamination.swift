@@ -96,7 +96,8 @@ struct NetworkExamination: Sendable {
     case let error as TLSError:
       return .problem(
         .network, subject, error.description,
-        hint: "the server at \(address) does not use TLS like \(tools.service.title); check the endpoint and firewalls")
+        hint:
+          "the server at \(address) does not use TLS like \(tools.service.title); check the endpoint and firewalls")
     default:
       return .problem(
         .network, subject, "\(address): \(CommandError(error).message)",
@@ -118,7 +119,7 @@ struct NetworkExamination: Sendable {
       days < 7 * 86_400
         ? .advice(
           .network, subject, text,
-          hint: "the push service renews its own certificate; renew that of your own proxy or simulator")
+          hint: "the push service renews its own certificate; renew the certificate of your proxy or simulator")
         : .healthy(.network, subject, text)
     ]
   }

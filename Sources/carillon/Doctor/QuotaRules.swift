@@ -18,7 +18,7 @@ enum QuotaRules {
       let rates = shares.map { "\($0.key) is \(CampaignRate.format($0.rate))" }.joined(separator: ", ")
       return .advice(
         .configuration, quota,
-        "the apps share one quota and have different rates, so \(CampaignRate.format(least)) per second counts for all: "
+        "the apps share one quota and have different rates; the lowest, \(CampaignRate.format(least)) per second, applies: "
           + rates, hint: "give all of them the same rate, or set it for one of them only")
     }
   }

@@ -70,7 +70,7 @@ enum RedisRules {
       return [
         .advice(
           .redis, node.endpoint, "uses \(used) MiB without a limit: if memory runs out, the kernel kills it",
-          hint: "set maxmemory; then Carillon refuses campaigns in time, and nothing is lost")
+          hint: "set maxmemory: Carillon then refuses new campaigns before memory runs out")
       ]
     }
     let text = "uses \(percent) % of its memory, \(used) MiB"
@@ -97,7 +97,7 @@ enum RedisRules {
     default:
       findings.append(
         .problem(
-          .redis, pace.endpoint, "takes \(milliseconds) to answer: workers would wait most of the time",
+          .redis, pace.endpoint, "takes \(milliseconds) to answer, so workers would wait for Redis most of the time",
           hint: "run workers and Redis closer to each other; SLOWLOG GET shows slow commands of other clients"))
     }
     let apart = abs(pace.clockAhead)

@@ -63,6 +63,6 @@ struct AuditTrail {
   /// Records the erasure of a user, with the number of erased devices but without the user's id.
   func note(erased: ErasureSummary, by actor: Actor) async {
     await note(
-      actor, "user.erase", "", detail: erased.isNothing ? "nothing was there" : "\(erased.devices) devices")
+      actor, "user.erase", "", detail: erased.isNothing ? "the user had no data" : "\(erased.devices) devices")
   }
 }

@@ -158,7 +158,7 @@ struct CampaignManifest {
     guard differences.isEmpty else {
       throw CommandError(
         .failed, "campaign \(id) differs from its manifest: \(differences.joined(separator: ", "))",
-        hint: "a campaign changes until it has ended, and receipts arrive even later")
+        hint: "a campaign changes until it has ended, and receipts can arrive after its end")
     }
   }
 

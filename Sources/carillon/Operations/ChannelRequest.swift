@@ -62,19 +62,19 @@ enum ChannelRequest: Equatable {
     }
     switch self {
     case .create:
-      guard let id = response.header("apns-channel-id"), !id.isEmpty else { throw Self.odd("names no channel") }
+      guard let id = response.header("apns-channel-id"), !id.isEmpty else { throw Self.odd("contains no channel id") }
       return .created(id: id)
     case .delete: return .deleted
     case .list:
       guard case .array(let ids)? = try Self.members(of: response).first(where: { $0.name == "channels" })?.value.kind
-      else { throw Self.odd("has no channels") }
+      else { throw Self.odd("contains no list of channels") }
       return .channels(
         ids.compactMap { id in
           if case .string(let text) = id.kind { text } else { nil }
         })
     case .show:
       let policy = try Self.members(of: response).first { $0.name == "message-storage-policy" }
-      guard case .number(let text)? = policy?.value.kind else { throw Self.odd("has no message-storage-policy") }
+      guard case .number(let text)? = policy?.value.kind else { throw Self.odd("contains no message-storage-policy") }
       return .channel(stores: text == "1")
     }
   }
@@ -82,7 +82,7 @@ enum ChannelRequest: Equatable {
   private static func members(of response: HTTPExchange.Response) throws(CommandError) -> [JSONValue.Member] {
     guard let root = try? JSONValue(parsing: response.body, maximumDepth: CampaignJob.maximumNesting),
       case .object(let members) = root.kind
-    else { throw odd("is no JSON object") }
+    else { throw odd("is not a JSON object") }
     return members
   }
 

@@ -23,7 +23,7 @@ struct ChannelService {
     else {
       throw CommandError(
         .usage, "app \(app) does not use APNs, and no other push service has broadcast channels",
-        hint: "name an app that uses APNs")
+        hint: "choose an app that uses APNs")
     }
     self.channel = channel
     bundle = settings.topic
@@ -41,7 +41,8 @@ struct ChannelService {
       response = try await HTTPExchange.perform(request, at: endpoint, identity: authorization?.identity)
     } catch {
       throw CommandError(
-        .unreachable, "\(endpoint.url): \(error.message)" + (error.isInDoubt ? "; it may have been done" : ""),
+        .unreachable,
+        "\(endpoint.url): \(error.message)" + (error.isInDoubt ? "; APNs may have executed the request" : ""),
         hint: "check the network, a firewall (ports 2195 and 2196), and the app's channelEndpoint and trustRoots")
     }
     return try call.result(of: response)

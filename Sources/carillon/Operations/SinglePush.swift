@@ -56,7 +56,7 @@ struct SinglePush {
         at: channel.endpoint, identity: authorization?.identity)
       return Outcome(response: response, duration: ContinuousClock.now - start)
     } catch {
-      let doubt = error.isInDoubt ? "; \(tools.service.title) may have taken the push" : ""
+      let doubt = error.isInDoubt ? "; \(tools.service.title) may have accepted the push" : ""
       throw CommandError(
         .unreachable, "\(channel.endpoint.url): \(error.message)\(doubt)",
         hint: "check the network, a firewall (port \(tools.ports)), and the app's endpoint and trustRoots")

@@ -42,7 +42,7 @@ struct SinglePushDraft {
     let composer = tools.composer(
       byHand: campaign, of: service, expiration: campaign.message.expiration.instant(startingAt: now))
     guard let push = PreparedPush(to: token, by: composer, of: service, id: id, now: now) else {
-      throw CommandError(.input, "payload: larger than \(service.title) takes", hint: "shorten it")
+      throw CommandError(.input, "payload: larger than \(service.title) accepts", hint: "shorten it")
     }
     return SinglePush(tools: tools, channel: channel, prepared: push)
   }

@@ -15,18 +15,20 @@ struct PreviewReport {
   /// The pushes as text, one below the other. If there are variants, the first line is the user's variant.
   var text: String {
     if preview.waits, let variants = preview.campaign.message.variants {
-      return "\(Excerpt.quoted(preview.user)) waits for the best variant: \(variants)"
+      return "user \(Excerpt.quoted(preview.user)) waits for the winning variant: \(variants)"
     }
     return (preview.variant.map { "variant \($0)\n\n" } ?? "") + requests
   }
 
   private var requests: String {
-    guard !preview.pushes.isEmpty else { return "\(Excerpt.quoted(preview.user)) has no device that it goes to" }
+    guard !preview.pushes.isEmpty else {
+      return "user \(Excerpt.quoted(preview.user)) has no device that matches the job"
+    }
     return preview.pushes.compactMap { push in
       guard let prepared = push.push else {
         let service = push.tools.service
         return
-          "! \(service.reasonName(of: .payloadTooLarge)): nothing is sent to \(service.shortText(of: push.token))"
+          "! \(service.reasonName(of: .payloadTooLarge)): no push is sent to \(service.shortText(of: push.token))"
       }
       return report(prepared, push.tools)?.request
     }

@@ -52,23 +52,22 @@ struct QuarantineProbeReport {
   var finding: String {
     let known = answers.count(where: \.isKnown)
     let share = "\(known) of \(answers.count) \(answers.count == 1 ? "token" : "tokens")"
-    let isAre = known == 1 ? "is" : "are"
     switch verdict {
     case .otherEnvironment:
-      let word = answers.allSatisfy { $0.status == 200 } ? "accepted by" : "known to"
-      return "\(share) \(isAre) \(word) the \(asked.rawValue): "
-        + "apps.\(app).apns.environment (\(configured.rawValue)) is wrong for them"
+      let verb = answers.allSatisfy { $0.status == 200 } ? "accepts" : "knows"
+      return "the \(asked.rawValue) environment \(verb) \(share): "
+        + "apps.\(app).apns.environment (\(configured.rawValue)) is wrong for these tokens"
     case .otherTopic:
-      return "\(share) \(isAre) of the \(asked.rawValue), and belong to another topic than app \(app)"
+      return "the \(asked.rawValue) environment knows \(share), but for another topic than that of app \(app)"
     case .mixed:
-      return "\(share) \(isAre) of the \(asked.rawValue), the others are bad there too"
+      return "the \(asked.rawValue) environment knows \(share), and rejects the others as bad too"
     case .bad:
-      let all = answers.count == 1 ? "it" : "all \(answers.count)"
-      return "the \(asked.rawValue) calls \(all) bad too: the environment is not the problem"
+      let all = answers.count == 1 ? "the token" : "all \(answers.count) tokens"
+      return "the \(asked.rawValue) environment rejects \(all) as bad too: the environment is not the problem"
     case .unknown:
       let odd = answers.first { !$0.isKnown && !$0.isBad }
       return
-        "the \(asked.rawValue) gave no clear answer: \(odd.map { "\($0.status) \($0.reason.name)" } ?? "no answer")"
+        "the \(asked.rawValue) environment gave no clear answer: \(odd.map { "\($0.status) \($0.reason.name)" } ?? "no answer")"
     }
   }
 
@@ -78,17 +77,17 @@ struct QuarantineProbeReport {
     let resume = campaign.map { "carillon campaign resume \($0); " } ?? ""
     switch verdict {
     case .otherEnvironment:
-      return "set apps.\(app).apns.environment to \(asked.rawValue) (or send to these devices by an app of the "
-        + "\(asked.rawValue)), restart the workers; \(resume)carillon quarantine release \(selection)"
+      return "set apps.\(app).apns.environment to \(asked.rawValue), or use an app of the \(asked.rawValue) "
+        + "environment for these devices; restart the workers; \(resume)carillon quarantine release \(selection)"
     case .otherTopic:
       return
-        "set apps.\(app).apns.topic and environment to those of the app that registered them, restart the workers; "
-        + "\(resume)carillon quarantine release \(selection)"
+        "set apps.\(app).apns.topic and environment to those of the app that registered the tokens; restart the "
+        + "workers; \(resume)carillon quarantine release \(selection)"
     case .mixed:
-      return "devices of both environments are registered for app \(app): import them with the column environment, by "
-        + "which an app picks its own"
+      return "app \(app) has devices of both environments: import them again with the column environment; the app then "
+        + "gets only the devices of its environment"
     case .bad:
-      return "are they of another app or team? If not: carillon quarantine purge \(selection)"
+      return "check whether the tokens are of another app or team; if not, run carillon quarantine purge \(selection)"
         + (campaign.map { ", or carillon campaign resume --unguarded \($0)" } ?? "")
     case .unknown:
       return answers.first { !$0.isKnown && !$0.isBad }

@@ -22,8 +22,8 @@ struct SendReport {
   var end: String {
     let errors = findings.filter { $0.rule.severity == .error }.count
     return errors == 0
-      ? "nothing was sent; it breaks no rule"
-      : "nothing was sent; it breaks \(errors) rule\(errors == 1 ? "" : "s")"
+      ? "no push was sent; it breaks no rule"
+      : "no push was sent; it breaks \(errors) rule\(errors == 1 ? "" : "s")"
   }
 
   /// Returns the answer with all headers and its meaning.
@@ -39,7 +39,8 @@ struct SendReport {
     }
     if let since = since(answer) { lines.append("< since \(since)") }
     lines += [
-      "", answer.meaning, "  " + answer.advice, "after \(outcome.duration.wholeMilliseconds) ms, connecting included",
+      "", answer.meaning, "  " + answer.advice,
+      "after \(outcome.duration.wholeMilliseconds) ms, including the connection setup",
     ]
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }

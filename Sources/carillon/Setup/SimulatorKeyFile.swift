@@ -5,8 +5,8 @@ import Foundation
 /// A list of signing keys for a simulator, in JSON.
 enum SimulatorKeyFile {
   static let hint = #"""
-    a list of keys is such as [{"keyID":"ABC123DEFG","teamID":"DEF123GHIJ","file":"AuthKey_ABC123DEFG.p8",
-    "topics":["com.example.app"],"environment":"sandbox","related":["OTHERKEY01"]}]; the last three may be left out
+    a list of keys looks like: [{"keyID":"ABC123DEFG","teamID":"DEF123GHIJ","file":"AuthKey_ABC123DEFG.p8",
+    "topics":["com.example.app"],"environment":"sandbox","related":["OTHERKEY01"]}]; the last three are optional
     """#
 
   static func load(_ path: String) throws -> [SimulatorConfiguration.Key] {

@@ -49,7 +49,7 @@ def scopes(browser):
     visit.open()
     page.get_by_label("Token").fill("carillon_nobody")
     page.get_by_role("button", name="Sign in").last.click()
-    expect(dialog(page)).to_contain_text("the token is not known")
+    expect(dialog(page)).to_contain_text("the access token is unknown")
     # Without a token, the page only shows that it needs one, and it does not repeat requests.
     page.keyboard.press("Escape")
     expect(page.locator("main")).to_contain_text("carillon admin token NAME --scope view")

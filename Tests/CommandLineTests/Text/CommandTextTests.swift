@@ -49,7 +49,7 @@ struct CommandTextTests {
       (["suppression", "import", "news", "-", "--replace"], "", 65, "has no user"),
       (
         ["suppression", "import", "news", "-", "--replace", "--as-of", "2025-01-01T00:00:00Z"], "a\n", 65,
-        "the times of opt-outs are known for"
+        "Carillon stores the times of opt-outs for only"
       ),
     ]
     for row in rows {

@@ -6,7 +6,7 @@ extension ChannelCommand {
   /// `carillon channel show`.
   struct Show: CarillonCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show if APNs stores the channel's latest message. Exits with 1 if there is no such channel.")
+      abstract: "Show whether APNs stores the channel's latest message. Exits with 1 if there is no such channel.")
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The app, by its name in the configuration.") var app: String
@@ -18,7 +18,7 @@ extension ChannelCommand {
       try StandardOutput.printLine(
         global.json
           ? ChannelText.json(id, stores: stores)
-          : (stores ? "keeps the latest message for up to eight hours" : "keeps no message"))
+          : (stores ? "APNs stores the latest message for up to eight hours" : "APNs stores no message"))
     }
   }
 }

@@ -39,7 +39,7 @@ struct LintCommand: CarillonCommand {
   @Flag(help: "Print the rules, with their sources.") var rules = false
 
   func validate() throws {
-    if rules == (file != nil) { throw ValidationError("Give a FILE, - for standard input, or --rules alone.") }
+    if rules == (file != nil) { throw ValidationError("Give either a FILE, with - for standard input, or --rules.") }
   }
 
   func run() async throws {
@@ -69,7 +69,7 @@ struct LintCommand: CarillonCommand {
     } catch let error as JSONSyntaxError {
       throw CommandError(
         .input, "\(file ?? ""): not valid JSON: \(error)",
-        hint: "give a payload such as {\"aps\":{\"alert\":\"Hello\"}}, or a job")
+        hint: "use a payload such as {\"aps\":{\"alert\":\"Hello\"}}, or a job")
     }
   }
 

@@ -95,7 +95,7 @@ struct SendCommand: CarillonCommand {
       campaign, by: service, of: tools, through: channel, now: now, id: try readID().uuidString.lowercased())
     guard apnsID == nil || push.prepared.headers.contains(where: { $0.name == "apns-id" }) else {
       throw CommandError(
-        .usage, "--apns-id: a push of \(service.title) has no id", hint: "omit it, or choose another --service")
+        .usage, "--apns-id: a push of \(service.title) has no id", hint: "omit --apns-id, or choose another --service")
     }
     return (push, findings)
   }
@@ -108,7 +108,7 @@ struct SendCommand: CarillonCommand {
     guard let name = service ?? (names.count == 1 ? names[0] : nil) else {
       throw CommandError(
         .usage, "app \(app) uses several push services: \(names.joined(separator: ", "))",
-        hint: "name one with --service")
+        hint: "choose one with --service")
     }
     guard let found = known.first(where: { $0.tools.service.name == name }) else {
       throw CommandError(
@@ -138,8 +138,8 @@ struct SendCommand: CarillonCommand {
     // APNs would accept the job as a payload, but the device would show nothing.
     guard !tools.isJob(root) else {
       throw CommandError(
-        .input, "payload: this is a whole job, not a payload alone",
-        hint: "run it: carillon campaign submit FILE; or send its payload alone: "
+        .input, "payload: this is a job, not a payload",
+        hint: "submit it: carillon campaign submit FILE; or send only its payload: "
           + "jq .\(tools.service.name).\(tools.service.payloadField) FILE | carillon send --app \(app) --token … -")
     }
     return bytes
@@ -151,7 +151,8 @@ struct SendCommand: CarillonCommand {
       return try InputFile.contents(payload, limit: CampaignJob.maximumSize)
     } catch {
       throw CommandError(
-        .input, "payload: \(error.path): \(error.reason)", hint: "give JSON that begins with a brace, a file, or -")
+        .input, "payload: \(error.path): \(error.reason)",
+        hint: "use JSON that begins with a brace, the name of a file, or -")
     }
   }
 }

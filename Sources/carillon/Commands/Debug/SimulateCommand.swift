@@ -46,13 +46,13 @@ struct SimulateCommand: LongRunningCommand {
       throw ValidationError("Give either --init DIR or --directory DIR.")
     }
     guard initialise == nil || ports.areFixed else {
-      throw ValidationError("--init writes the ports into the folder: give --port a value from 1 to 65532.")
+      throw ValidationError("--init writes the ports into the folder: --port must be from 1 to 65532.")
     }
     guard let milliseconds = DurationText.milliseconds(latency), milliseconds <= Self.longestLatency else {
       throw ValidationError("--latency must be a duration of at most a minute, such as 20ms.")
     }
     guard (1...64).contains(threads) else { throw ValidationError("--threads must be 1 to 64.") }
-    guard log != nil || !logBodies else { throw ValidationError("--log-bodies goes with --log FILE.") }
+    guard log != nil || !logBodies else { throw ValidationError("--log-bodies needs --log FILE.") }
   }
 
   func run() async throws {
@@ -102,8 +102,8 @@ struct SimulateCommand: LongRunningCommand {
     guard configuration.fcm != nil else {
       guard fcmPort == nil, tokenPort == nil else {
         throw CommandError(
-          .input, "\(directory ?? "") has no \(SimulatorFolder.serviceAccount), so there is no FCM side",
-          hint: "omit --fcm-port and --token-port, or make a new folder with: carillon simulate --init DIR")
+          .input, "\(directory ?? "") has no \(SimulatorFolder.serviceAccount), so the simulator has no FCM side",
+          hint: "omit --fcm-port and --token-port, or create a new folder: carillon simulate --init DIR")
       }
       return
     }
@@ -151,7 +151,7 @@ struct SimulateCommand: LongRunningCommand {
 
   private static func error(_ failure: RequestLogError) -> CommandError {
     CommandError(
-      .failed, "the log \(failure)", hint: "make room or name another file with --log; it is never overwritten")
+      .failed, "the log \(failure)", hint: "free some space, or choose another file: --log never overwrites a file")
   }
 
   private func create(_ folder: SimulatorFolder) throws {
@@ -159,7 +159,8 @@ struct SimulateCommand: LongRunningCommand {
       try folder.create(ports)
     } catch let error as FileError {
       throw CommandError(
-        .failed, "\(error.path): \(error.reason)", hint: "nothing is replaced: choose a folder that does not exist yet")
+        .failed, "\(error.path): \(error.reason)",
+        hint: "choose a folder that does not exist yet; --init replaces no files")
     }
     guard !global.json else { return try StandardOutput.printLine(JSONWriter.object("directory", folder.path)) }
     let path = folder.path

@@ -26,8 +26,8 @@ enum SimulateHelp {
     FCM is on --fcm-port, POST /v1/projects/simulator-project/messages:send, over \
     HTTP/2 and HTTP/1.1. Google's token endpoint is on --token-port, POST /token. A \
     sender uses service-account.json and trusts ca.pem. By default every registration \
-    token is accepted. A connection has 100 streams; one more stream, or a third PING \
-    without a request between, costs the connection.
+    token is accepted. A connection has 100 streams. The simulator closes a connection \
+    with more streams, or with a third PING in a row without a request.
 
     A knob configures each kind of fault. Set knobs with --knob, --knobs or the \
     control API, or over time with --timeline. Shares are from 0 to 1; 0 turns a knob \

@@ -48,7 +48,7 @@ struct SimulatorOptions: ParsableArguments {
   /// Returns the timeline that the simulator plays; `nil` if the option is missing.
   func loadTimeline() throws -> SimulatorTimeline? {
     guard let timeline else { return nil }
-    let hint = #"a timeline is such as [{"at":5,"knobs":{"streamLimit":1}},{"at":10,"action":"goAway"}]"#
+    let hint = #"a timeline looks like: [{"at":5,"knobs":{"streamLimit":1}},{"at":10,"action":"goAway"}]"#
     do {
       return try SimulatorTimeline(json: try InputFile.contents(timeline, limit: 1 << 20))
     } catch let error as FileError {
@@ -63,12 +63,12 @@ struct SimulatorOptions: ParsableArguments {
     do {
       text = try InputFile.contents(file, limit: 1 << 20)
     } catch {
-      throw CommandError(.input, "\(error.path): \(error.reason)", hint: "--knobs takes a file with a JSON object")
+      throw CommandError(.input, "\(error.path): \(error.reason)", hint: "--knobs needs a file with a JSON object")
     }
     do {
       try knobs.apply(json: text)
     } catch {
-      throw CommandError(.input, "\(file): \(error)", hint: "GET /knobs of the control API shows all of them")
+      throw CommandError(.input, "\(file): \(error)", hint: "GET /knobs of the control API lists all knobs")
     }
   }
 }

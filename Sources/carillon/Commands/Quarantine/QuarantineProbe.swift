@@ -38,7 +38,7 @@ extension QuarantineCommand {
     @Flag(help: "Don't ask for confirmation.") var yes = false
 
     func validate() throws {
-      guard Self.counts.contains(count) else { throw ValidationError("--count is 1 to 10.") }
+      guard Self.counts.contains(count) else { throw ValidationError("--count must be from 1 to 10.") }
       if let endpoint, EndpointAddress(url: endpoint) == nil {
         throw ValidationError("--endpoint: not an address such as https://127.0.0.1:2197.")
       }
@@ -51,14 +51,14 @@ extension QuarantineCommand {
       guard let app = candidates.first?.app else {
         throw CommandError(
           .failed, "nothing to probe: no selected token has the reason BadDeviceToken",
-          hint: "list the quarantine: carillon quarantine list; to probe tokens that a guard held back, use --campaign")
+          hint: "list the quarantine: carillon quarantine list; use --campaign for a campaign that the guard paused")
       }
       try configuration.checkApp(app)
       guard let configured = configuration.apps[app] else { throw CommandError(.defect, "no app \(app)") }
       guard let service = configured["apns"], let settings = service.settings as? APNsSettings else {
         throw CommandError(
           .usage, "app \(app) does not use APNs, and no other push service has two environments",
-          hint: "name an app that uses APNs")
+          hint: "choose an app that uses APNs")
       }
       let pushes = try makePushes(
         to: candidates.filter { $0.app == app }, of: configured, service, settings, named: app)

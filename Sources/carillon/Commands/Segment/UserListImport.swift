@@ -42,8 +42,8 @@ struct UserListImport {
           if !options.allowShrink { try await checkSize(of: replacement, in: store, input.path) }
           guard try await store.audiences.putInForce(replacement) else {
             throw CommandError(
-              .conflict, "\(input.path): another import of a newer list finished first; the newer list stays in force",
-              hint: "find the other import, then import this list again if it is right")
+              .conflict, "\(input.path): another import of a newer list finished first, and its list stays in use",
+              hint: "find the other import; if this list is the right one, import it again")
           }
         } else {
           try await store.audiences.discard(replacement)
@@ -78,8 +78,8 @@ struct UserListImport {
     guard users == 0 || users * ReplaceOptions.largestShrink < before else { return }
     throw CommandError(
       .input,
-      "\(path): \(users == 0 ? "has no user" : "has \(users.grouped) \(users == 1 ? "user" : "users")"), the list in force \(before.grouped); "
-        + "nothing was replaced",
+      "\(path): \(users == 0 ? "has no user" : "has \(users.grouped) \(users == 1 ? "user" : "users")"); "
+        + "the list in use has \(before.grouped); nothing was replaced",
       hint: "check that the export is complete; --allow-shrink replaces the list anyway")
   }
 
