@@ -108,7 +108,7 @@ public enum CredentialFinding: Sendable, Equatable {
   /// The credential has no problem.
   case healthy(String)
   /// The credential can be read, but it may be the wrong one.
-  case advice(String, cure: String)
+  case advice(String, hint: String)
   /// The credential does not work, or will soon stop working.
-  case problem(String, cure: String)
+  case problem(String, hint: String)
 }

@@ -48,6 +48,16 @@ struct ActivityDatesTests {
       try payload(activity(#""event":"update","content-state":{"timestamp":"2h"}"#)).contains(#"{"timestamp":"2h"}"#))
   }
 
+  @Test("a stored job keeps its durations, and a campaign without parts gets its dates from its start")
+  func storedJobGetsItsDatesAtTheStart() throws {
+    let job = activity(#""event":"update","content-state":{},"stale-date":"1h""#)
+    for start in [Self.start, Self.start + 7200] {
+      let campaign = try CampaignJob.part(CampaignID("live"), of: job, Self.apps, start: start)
+      let payload = String(decoding: campaign.message.payload, as: UTF8.self)
+      #expect(payload.contains(#""timestamp":\#(start)"#) && payload.contains(#""stale-date":\#(start + 3600)"#))
+    }
+  }
+
   @Test("durations in variants become dates too, in merge patches and in complete payloads")
   func datesOfVariants() throws {
     let differing = activity(

@@ -79,6 +79,50 @@ struct ApprovalTests {
     await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("never", by: "grace") }
   }
 
+  /// Relative times of a campaign that is approved or resumed after its planned start count from then.
+  @Test(arguments: ["", #","stages":[{"share":0.5}]"#], [ControlVerb.approve, .resume])
+  func lateStartMovesRelativeTimes(stages: String, verb: ControlVerb) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    let soon = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
+    try await activate(
+      "late", #","expiration":"2h","sendAt":"\#(soon)""# + stages, verb == .approve ? "it is large" : nil, in: world)
+    if verb == .resume { try await world.store.campaigns.control("late", .pause) }
+    let id = stages.isEmpty ? "late" : "late~1"
+    // The planned start has passed for three hours.
+    let planned = try await world.store.time() / 1000 - 3 * 3_600_000
+    for id in Set(["late", id]) {
+      try await world.command("HSET", world.keys.campaign(id), "sendAt", planned, "expiration", planned / 1000 + 7200)
+    }
+    let before = try await world.store.time() / 1000
+    if verb == .approve {
+      #expect(try await world.store.campaigns.approve("late", by: "bob") == .active)
+    } else {
+      #expect(try await world.store.campaigns.resume("late", unguarded: false, by: "bob") == .active)
+    }
+    let record = try #require(try await world.store.campaigns.find(id))
+    #expect(record.start >= before)
+    #expect(record.delivery.expiration == record.start / 1000 + 7200)
+    // A pause after the start moves nothing.
+    try await world.store.campaigns.control("late", .pause)
+    try await world.command("HSET", world.keys.campaign(id), "start", before - 1)
+    _ = try await world.store.campaigns.resume("late", unguarded: false, by: "bob")
+    #expect(try await world.store.campaigns.find(id)?.start == before - 1)
+  }
+
+  /// A late start changes neither an expiration at an instant nor the local times of devices.
+  @Test func lateStartKeepsAbsoluteTimes() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    let now = try await world.store.time() / 1000
+    let end = Timestamp.format(milliseconds: now + 86_400_000)
+    try await activate("instant", #","expiration":"\#(end)""#, "it is large", in: world)
+    let wall = Timestamp.format(milliseconds: now + 2 * 86_400_000).prefix(19)
+    try await activate("local", #","localTime":true,"sendAt":"\#(wall)","expiration":"2h""#, "it is large", in: world)
+    let before = try await world.store.campaigns.find("local")
+    for id in ["instant", "local"] { _ = try await world.store.campaigns.approve(id, by: "bob") }
+    #expect(try await world.store.campaigns.find("instant")?.delivery.expiration == (now + 86_400_000) / 1000)
+    #expect(try await world.store.campaigns.find("local")?.start == before?.start)
+  }
+
   @Test(arguments: Backend.wholeWay)
   func timelineNamesActorsAndActions(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

@@ -36,7 +36,7 @@ struct CampaignPartsTests {
   /// Checks the gates that are due.
   private func look(_ world: TestStore) async throws -> [GateFinding] {
     var findings: [GateFinding] = []
-    for (id, dueAt) in try await world.store.chores("w").gates {
+    for (id, dueAt) in try await world.store.dueTasks("w").gates {
       findings.append(try await world.store.campaigns.checkGate(of: id, dueAt: dueAt))
     }
     return findings

@@ -193,7 +193,7 @@ struct ClosingTests {
     let key = world.keys.campaign("a")
     try await world.command("PERSIST", key)
     try await world.command("ZADD", world.keys.ended, 1, "a")
-    _ = try await world.store.chores("w")
+    _ = try await world.store.dueTasks("w")
     #expect(try await world.command("TTL", key).integer ?? -1 > 0)
     #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
   }

@@ -333,7 +333,7 @@ struct DamageTests {
     // Each call finds and repairs one list.
     for _ in 0..<2 { _ = try? await worker.slices.reopenLost().opened }
     #expect(try await worker.slices.reopenLost().opened == 2)
-    #expect(try await worker.chores("w").due.isEmpty)
+    #expect(try await worker.dueTasks("w").due.isEmpty)
     #expect(
       try await Set([worker.slices.dequeueSlice(worker: "w"), worker.slices.dequeueSlice(worker: "w")]).count == 2)
   }
@@ -384,7 +384,7 @@ struct DamageTests {
       try await store.command("RPUSH", store.keys.processing(worker: "w"), text + ":a")
       try await store.command("ZADD", store.keys.parked, 1, text + ":a")
     }
-    #expect(try await store.store.chores("w").due.isEmpty)
+    #expect(try await store.store.dueTasks("w").due.isEmpty)
     #expect(try await store.store.slices.processing(of: "w").isEmpty)
     #expect(try await store.command("ZCARD", store.keys.parked).integer == 0)
     #expect(try await store.command("LLEN", store.keys.processing(worker: "w")).integer == 0)

@@ -117,7 +117,7 @@ struct FleetTests {
     func intake() async throws -> FleetSnapshot.Backlog {
       try await world.store.fleet.snapshot(lease: TestStore.patience).queues.intake
     }
-    func keepHouse() async throws { _ = try await world.store.chores("w") }
+    func keepHouse() async throws { _ = try await world.store.dueTasks("w") }
     try await world.command("LPUSH", world.keys.campaigns, "first", "second")
     // No maintenance leader has seen the job yet, and the job itself has no time.
     #expect(try await intake() == FleetSnapshot.Backlog(count: 2))

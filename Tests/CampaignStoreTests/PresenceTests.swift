@@ -15,13 +15,13 @@ struct PresenceTests {
     #expect(try await world.store.slices.park(later, for: 3_600_000, worker: "w"))
     #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    let pulse = try await world.store.chores("w")
+    let pulse = try await world.store.dueTasks("w")
     #expect(pulse.due == [soon])
     // Several workers may unpark slices at the same time.
     for worker in ["w", "v"] { try await world.store.slices.unpark(pulse.due, worker: worker) }
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == soon)
     #expect(try await world.store.slices.dequeueSlice(worker: "v") == nil)
-    #expect(try await world.store.chores("w").due == [])
+    #expect(try await world.store.dueTasks("w").due == [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -30,8 +30,8 @@ struct PresenceTests {
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.park(slice, for: 0, worker: "w"))
     try await world.command("DEL", world.keys.campaign("a"))
-    try await world.store.slices.unpark(try await world.store.chores("w").due, worker: "w")
-    #expect(try await world.store.chores("w").due == [])
+    try await world.store.slices.unpark(try await world.store.dueTasks("w").due, worker: "w")
+    #expect(try await world.store.dueTasks("w").due == [])
   }
 
   /// - Returns: the listener and its messages, with `nil` when the subscription begins.
@@ -59,9 +59,9 @@ struct PresenceTests {
     var received = messages.makeAsyncIterator()
     #expect(await received.next() == .some(nil))
     func keepHouse(_ idleBeat: Int?) async throws {
-      let chores = try await world.store.fleet.housekeep(
+      let dueTasks = try await world.store.fleet.housekeep(
         as: instance, timeout: TestStore.patience, beat: 250, idleBeat: idleBeat)
-      #expect(chores != nil)
+      #expect(dueTasks != nil)
     }
     try await keepHouse(nil)
     try await keepHouse(1000)
@@ -125,12 +125,12 @@ struct PresenceTests {
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await world.store.fleet.heartbeat(worker: "old", timeout: TestStore.patience)
-    let pulse = try await world.store.chores("w")
+    let pulse = try await world.store.dueTasks("w")
     #expect(pulse.dead == [])
     #expect(try await abs(pulse.now - world.store.time() / 1000) < TestStore.patience)
     try await world.command("ZADD", world.keys.workers, pulse.now - 2 * TestStore.patience, "old")
-    #expect(try await world.store.chores("w").dead == ["old"])
-    #expect(try await world.store.chores("w", timeout: 4 * TestStore.patience).dead == [])
+    #expect(try await world.store.dueTasks("w").dead == ["old"])
+    #expect(try await world.store.dueTasks("w", timeout: 4 * TestStore.patience).dead == [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -144,12 +144,12 @@ struct PresenceTests {
     // The worker stays listed as long as one of its slices is listed.
     try await world.command("ZADD", world.keys.workers, 1, "slow")
     try await world.store.fleet.removeWorker("slow")
-    #expect(try await world.store.chores("w").dead == ["slow"])
+    #expect(try await world.store.dueTasks("w").dead == ["slow"])
 
     try await world.endLease("a")
     #expect(try await world.store.slices.takeOver(from: "slow") == [slice])
     try await world.store.fleet.removeWorker("slow")
-    #expect(try await world.store.chores("w").dead == [])
+    #expect(try await world.store.dueTasks("w").dead == [])
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
   }
 
@@ -173,7 +173,7 @@ struct PresenceTests {
     #expect(try await world.store.slices.takeOver(from: "old") == [])
     #expect(try await processing(world, "old") == [])
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    let pulse = try await world.store.chores("w")
+    let pulse = try await world.store.dueTasks("w")
     #expect(pulse.due == [])
     let due = try #require(try await world.command("ZSCORE", world.keys.parked, slice.description).string)
     #expect(abs((Double(due) ?? 0) - Double(pulse.now + TestStore.patience)) < Double(TestStore.patience / 2))
@@ -187,7 +187,7 @@ struct PresenceTests {
     #expect(try await world.store.slices.park(slice, for: 0, worker: "w") == false)
     try await world.store.slices.postpone(slice, for: 0, worker: "w")
     #expect(try await processing(world, "w") == [])
-    #expect(try await world.store.chores("w").due == [slice])
+    #expect(try await world.store.dueTasks("w").due == [slice])
   }
 
   @Test(arguments: Backend.allCases)

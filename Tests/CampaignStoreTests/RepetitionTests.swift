@@ -57,7 +57,7 @@ struct RepetitionTests {
     try await letPass(world)
     let due = try #require(try await world.store.campaigns.find("digest")?.times.sendAt)
     let run = "digest~" + WallTime.format(due / 1000).filter { $0 != "-" && $0 != ":" }.prefix(13)
-    #expect(try await world.store.queue.promote(world.store.chores("w").scheduled) == [run])
+    #expect(try await world.store.queue.promote(world.store.dueTasks("w").scheduled) == [run])
     #expect(try await world.store.queue.promote(["digest"]) == [])
     #expect(try await jobs(world).count == 1)
     let campaign = try await takeIn(world)
@@ -77,7 +77,7 @@ struct RepetitionTests {
     try await activate(world)
     try await world.store.campaigns.control("digest", .cancel)
     try await world.command("ZADD", world.keys.schedule, 1, "digest")
-    #expect(try await world.store.queue.promote(world.store.chores("w").scheduled) == [])
+    #expect(try await world.store.queue.promote(world.store.dueTasks("w").scheduled) == [])
     #expect(try await world.command("ZSCORE", world.keys.schedule, "digest").isNull)
     #expect(try await jobs(world).isEmpty)
   }
@@ -126,7 +126,7 @@ struct RepetitionTests {
       #expect(try await world.store.campaigns.find("digest")?.state == .scheduled)
       _ = try await takeIn(world, again: run == 2)
     }
-    #expect(try await world.store.queue.promote(world.store.chores("w").scheduled) == [])
+    #expect(try await world.store.queue.promote(world.store.dueTasks("w").scheduled) == [])
     #expect(try await world.store.campaigns.find("digest")?.state == .completed)
     #expect(try await world.command("ZCARD", world.keys.schedule).integer == 0)
     #expect(try await world.store.campaigns.find("digest")?.times.finishedAt != nil)

@@ -43,12 +43,12 @@ struct ScheduleTests {
     #expect(record.times.sendAt == sendAt)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
     #expect(try await world.store.campaigns.isIdle())
-    var pulse = try await world.store.chores("w")
+    var pulse = try await world.store.dueTasks("w")
     #expect(pulse.scheduled == [])
     #expect((Self.hour - 60_000...Self.hour).contains(try #require(pulse.nextScheduled)))
     #expect(try await world.store.queue.promote(["a"]) == [])
     try await letPass("a", world)
-    pulse = try await world.store.chores("w")
+    pulse = try await world.store.dueTasks("w")
     #expect(pulse.scheduled == ["a"])
     #expect(pulse.nextScheduled == nil)
     #expect(try await world.store.queue.promote(["a"]) == ["a"])
@@ -81,7 +81,7 @@ struct ScheduleTests {
             let client = try await backend.connect()
             defer { Task { await client.close() } }
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
-            let begun = try await store.queue.promote(store.chores("w").scheduled)
+            let begun = try await store.queue.promote(store.dueTasks("w").scheduled)
             if let (_, job) = try await store.campaigns.findWithJob(id) {
               _ = try await store.audiences.narrow(CampaignJob.parse(job, .any([APNsService()])))
             }
@@ -214,7 +214,7 @@ struct ScheduleTests {
     try await world.command("DEL", world.keys.campaign("gone"))
     #expect(try await world.store.queue.repairSchedule(from: 0) == ([], 0))
     #expect(Set(try await scheduled(world)) == ["lost", "gone", "active"])
-    #expect(try await world.store.queue.promote(try await world.store.chores("w").scheduled) == [])
+    #expect(try await world.store.queue.promote(try await world.store.dueTasks("w").scheduled) == [])
     #expect(try await scheduled(world) == ["lost"])
     #expect(try await lane(world) == ["active"])
   }

@@ -62,7 +62,11 @@ struct TwoServiceTests {
     #expect(try await world.succeed("status").contains("active, fcm paused"))
     try await world.succeed("campaign", "resume", "two", "--service", "fcm")
     #expect(try await world.show("two").texts("pausedServices") == nil)
-    try await world.succeed("campaign", "cancel", "two")
+    let cancelled = try JSONObject(await world.succeed("campaign", "cancel", "two", "--json"))
+    let parts = try #require(cancelled.objects("parts"))
+    #expect(parts.compactMap { $0.text("id") } == ["two~main-apns", "two~main-fcm"])
+    #expect(parts.compactMap { $0.number("targets") }.reduce(0, +) == cancelled.number("targets"))
+    #expect(cancelled.object("outcomes")?.number("accepted") ?? 0 > 0)
     #expect(await worker.terminate() == .status(0))
     await scene.end()
   }

@@ -94,7 +94,7 @@ struct FCMToolsTests {
   func answerIsExplained(row: AnswerRow) {
     let answer = tools.answer(HTTPExchange.Response(status: row.status, headers: [], body: Array(row.body.utf8)))
     #expect(answer.isAccepted == (row.status == 200))
-    #expect(!answer.meaning.isEmpty && !answer.advice.isEmpty)
+    #expect(!answer.meaning.isEmpty && !answer.hint.isEmpty)
     #expect(answer.reason == row.reason.code)
   }
 

@@ -79,7 +79,7 @@ public struct TextTools: PushServiceTools {
     let isAccepted = response.status == 200 && reply.answer.reason == .none
     return ServiceAnswer(
       isAccepted: isAccepted, reason: reply.answer.reason, reasonText: name.isEmpty ? reply.unknownReason : name,
-      meaning: isAccepted ? "it is on its way" : "it is refused", advice: isAccepted ? "wait" : "read the reason")
+      meaning: isAccepted ? "it is on its way" : "it is refused", hint: isAccepted ? "wait" : "read the reason")
   }
 }
 
@@ -111,6 +111,6 @@ public struct TextSettings: PushServiceSettings {
   public func credentialFindings(now: Int64) throws -> [CredentialFinding] {
     secret.utf8.count == 6
       ? [.healthy("the secret has six letters")]
-      : [.advice("the secret has \(secret.utf8.count) letters", cure: "set \(path).account.secret to one of six")]
+      : [.advice("the secret has \(secret.utf8.count) letters", hint: "set \(path).account.secret to one of six")]
   }
 }

@@ -126,7 +126,7 @@ extension APNsSettings {
       let file = token.keyFile.split(separator: "/").last.map(String.init) ?? token.keyFile
       return .advice(
         "the key's file is \(file), but the configured key id is \(token.keyID)",
-        cure: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key with a wrong id")
+        hint: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key with a wrong id")
     }
     return .healthy("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
   }
@@ -134,12 +134,12 @@ extension APNsSettings {
   /// Returns a finding about the end of a certificate.
   private static func finding(_ certificate: PushCertificate, now: Int64) -> CredentialFinding {
     let left = certificate.validity.upperBound - now
-    let cure = "renew it at developer.apple.com and replace the file: workers read a new file within seconds"
+    let hint = "renew it at developer.apple.com and replace the file: workers read a new file within seconds"
     if certificate.validity.lowerBound > now {
-      return .problem("“\(certificate.name)” is not valid yet", cure: "check the clock of this machine, or wait")
+      return .problem("“\(certificate.name)” is not valid yet", hint: "check the clock of this machine, or wait")
     }
-    if left < 0 { return .problem("“\(certificate.name)” has expired", cure: cure) }
+    if left < 0 { return .problem("“\(certificate.name)” has expired", hint: hint) }
     let text = "“\(certificate.name)” is valid for \(left / day) more days"
-    return left < soon * day ? .problem(text, cure: cure) : .healthy(text)
+    return left < soon * day ? .problem(text, hint: hint) : .healthy(text)
   }
 }

@@ -43,7 +43,7 @@ public struct APNsTools: PushServiceTools {
     let guide = ReasonGuide(status: response.status, reason: response.reason)
     return ServiceAnswer(
       isAccepted: response.status == 200, reason: response.reason.code, reasonText: response.reasonText,
-      timestamp: response.timestamp, meaning: guide.meaning, advice: guide.hint)
+      timestamp: response.timestamp, meaning: guide.meaning, hint: guide.hint)
   }
 
   // MARK: Results

@@ -23,7 +23,7 @@ extension Campaigns {
 
   /// Checks the gate at which a campaign waits, and opens it or pauses the campaign.
   ///
-  /// - Parameter dueAt: the time at which the check became due, as in ``Chores``.
+  /// - Parameter dueAt: the time at which the check became due, as in ``DueTasks``.
   public func checkGate(of id: String, dueAt: Int) async throws -> GateFinding {
     guard let (record, job) = try await findWithJob(id), let place = record.staging.current, !record.state.isFinal,
       let campaign = try? await record.read(job, record.apps(in: services)),

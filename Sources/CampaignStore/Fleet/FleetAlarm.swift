@@ -154,7 +154,7 @@ extension FleetSnapshot {
             .credentialFailing, subject,
             "\(Self.names(names)) can't renew the credential of app \(subject), which expires within an hour: "
               + problem,
-            remedy: "fix the cause that the text names; workers try again when a key file is replaced, and when a "
+            hint: "fix the cause that the text names; workers try again when a key file is replaced, and when a "
               + "campaign of the app begins or resumes"))
       }
       if let end = credential.expiresAt, end - at < limits.expiry {

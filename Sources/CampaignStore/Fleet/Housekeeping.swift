@@ -3,7 +3,7 @@ import Redis
 /// Housekeeping tasks for the whole fleet. One worker runs them: the maintenance leader, which has a short lease.
 extension Fleet {
   /// Due work for the maintenance leader.
-  public struct Chores: Sendable {
+  public struct DueTasks: Sendable {
     /// Redis' time in ms since the epoch.
     public var now: Int
     /// Workers that count as dead: their last heartbeat is too long ago.
@@ -39,7 +39,7 @@ extension Fleet {
   /// - Returns: `nil` if another worker is the leader.
   public func housekeep(
     as instance: WorkerInstance, replacing former: WorkerInstance? = nil, timeout: Int, beat: Int, idleBeat: Int?
-  ) async throws -> Chores? {
+  ) async throws -> DueTasks? {
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.housekeep,
@@ -61,7 +61,7 @@ extension Fleet {
     guard reply.count == 10 else { return nil }
     for id in reply[3].compactMap(\.string) { try await store.campaigns.end(id) }
     let gates = reply[9]
-    return Chores(
+    return DueTasks(
       now: reply[0].integer ?? 0, dead: reply[1].compactMap(\.string),
       due: try await store.slices.references(in: reply[2]) { pipeline, text in
         pipeline.append("ZREM", keys.parked, text)

@@ -11,10 +11,11 @@ extension Queue {
   ///   - start: the start of the campaign, in UNIX seconds.
   ///   - approval: the reason why it needs approval; `nil` if it needs none.
   ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
+  ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
   func write(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, request: [UInt8]? = nil, digest: String,
     partitions: [Int], start: Int, worker: String, narrowed: Bool = false, approval: String? = nil,
-    reached: Reached? = nil
+    reached: Reached? = nil, restored: Int? = nil
   ) async throws -> Admission {
     let minified = JSONValue.minified((resolved ?? job)[...])
     // If a worker restores a campaign that Redis has lost, the campaign was taken in before. It then does not matter
@@ -41,7 +42,9 @@ extension Queue {
       arguments.append(partitions.count)
       for partition in partitions { arguments.append(partition) }
       arguments.append(PartitionBitmap(allBut: partitions, of: keys.partitions).bytes)
-      var fields = fields(of: campaign, start: start, narrowed: narrowed) + ownFields(of: campaign)
+      var fields =
+        fields(of: campaign, start: start, restored: restored, narrowed: narrowed)
+        + ownFields(of: campaign)
       if let reached {
         fields.append(("reachedTargets", "\(reached.targets)"))
         if let users = reached.users { fields.append(("reachedUsers", "\(users)")) }
@@ -60,7 +63,9 @@ extension Queue {
         let isFirst = campaign.place(of: part.stage) == 0
         // The partitions and definitions of a later stage are fixed when the stage begins.
         fields =
-          self.fields(of: campaign, start: isFirst ? start : nil, narrowed: narrowed && isFirst, service: part.service)
+          self.fields(
+            of: campaign, start: isFirst ? start : nil, restored: restored, narrowed: narrowed && isFirst,
+            service: part.service)
           + [("of", id.whole)]
         arguments.append(id.description)
         arguments.append(!isFirst ? "gated" : campaign.isReversed(part) ? "reversed" : "sent")
@@ -103,9 +108,10 @@ extension Queue {
   ///
   /// - Parameters:
   ///   - start: the start in UNIX seconds; `nil` if it is not known yet.
+  ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
   ///   - service: the push service of the part; `nil` for the first one of the campaign.
   private func fields(
-    of campaign: Campaign, start: Int?, narrowed: Bool, service: String? = nil
+    of campaign: Campaign, start: Int?, restored: Int? = nil, narrowed: Bool, service: String? = nil
   ) -> [(String, String)] {
     var fields: [(String, String)] = [
       ("app", campaign.app), ("service", service ?? campaign.legs.first?.service ?? services.standard.name),
@@ -114,6 +120,12 @@ extension Queue {
     ]
     if campaign.legs.count > 1 { fields.append(("legs", campaign.legs.map(\.service).joined(separator: " "))) }
     if let sendAt = campaign.delivery.sendAt, start != nil { fields.append(("sendAt", String(sendAt))) }
+    if start != nil, campaign.delivery.timing.localTime != nil {
+      fields.append(("isLocal", "1"))
+    } else if start != nil, case .after(let seconds) = campaign.message.expiration {
+      fields.append(("lifetime", String(seconds)))
+    }
+    if let restored, start != nil { fields.append(("start", String(restored))) }
     if campaign.message.variants != nil { fields.append(("receipts", "\(Results.receiptsByVariant)")) }
     // The partitions of listed users and tokens are known. For any other audience, the partitions are determined when
     // the campaign begins to expand.

@@ -26,6 +26,7 @@ extension Queue {
   ///     dead list.
   ///   - untimely: the error of a job that has become invalid since it was written, for example because its send time
   ///     has passed. A job that is already known is accepted despite this error.
+  ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
   /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
   ///   `full` if Redis has no room for it. `notFound` if the job is no longer in the dead list.
   public func submit(
@@ -120,17 +121,18 @@ extension Queue {
   ///   After a conflict, the job stays on its list.
   public func activate(
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
-    worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil
+    worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil,
+    restored: Int? = nil
   ) async throws -> Admission {
     try await store.pinned().queue.activateHere(
       campaign, job: job, resolved ?? job, request: request, original: original, worker: worker, narrowed: narrowed,
-      approval: approval, reached: reached, untimely: untimely)
+      approval: approval, reached: reached, untimely: untimely, restored: restored)
   }
 
   /// Activates a campaign on one connection, because the listed audience must be on the server that gets the campaign.
   private func activateHere(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, original: [UInt8]?, worker: String,
-    narrowed: Bool, approval: String?, reached: Reached?, untimely: JobError?
+    narrowed: Bool, approval: String?, reached: Reached?, untimely: JobError?, restored: Int?
   ) async throws -> Admission {
     var campaign = campaign
     campaign.recipients.definitions = try await check(campaign)
@@ -163,11 +165,10 @@ extension Queue {
         campaign, job: job, request: request, digest: digest, partitions: [], start: now / 1000, worker: worker)
     }
     let partitions = try await writeAudience(of: campaign)
-    let start = max(now, campaign.delivery.sendAt ?? 0) / 1000
+    let start = (restored ?? max(now, campaign.delivery.sendAt ?? 0)) / 1000
     return try await write(
-      campaign, job: job, dated(resolved, of: campaign, start: start), request: request, digest: digest,
-      partitions: partitions, start: start, worker: worker, narrowed: narrowed, approval: approval,
-      reached: reached)
+      campaign, job: job, resolved, request: request, digest: digest, partitions: partitions, start: start,
+      worker: worker, narrowed: narrowed, approval: approval, reached: reached, restored: restored)
   }
 
   /// Returns the submitter of a job. Only the submitting call records the submitter; a name in the text of a raw job is
@@ -184,18 +185,6 @@ extension Queue {
     }
     guard text.hasPrefix(digest + " ") else { return nil }
     return String(text.dropFirst(digest.utf8.count + 1))
-  }
-
-  /// Returns the job as the campaign stores it. Relative times are replaced by absolute times, so that every push has
-  /// the same values. In a campaign with parts, they are relative to the start of each part
-  /// (``PushCore/CampaignJob/part(_:of:_:start:variant:)``).
-  private func dated(_ job: [UInt8], of campaign: Campaign, start: Int) throws(StoreError) -> [UInt8] {
-    guard campaign.parts.isEmpty else { return job }
-    do throws(JobError) {
-      return try CampaignJob.dated(job, by: services.first(of: campaign), start: start) ?? job
-    } catch {
-      throw StoreError(invalid: error)
-    }
   }
 
   func acknowledge(_ job: [UInt8], worker: String) async throws {

@@ -130,7 +130,7 @@ enum StoreScripts {
   ///   - addsSlices: inserts `absent.lua`.
   ///   - derivesOutcomes: inserts `outcome.lua`.
   ///   - ordersStatements: inserts `marks.lua`.
-  ///   - asksForRecipients: inserts `recipients.lua`.
+  ///   - asksForRecipients: inserts `recipients.lua` after `outcome.lua`, which it calls.
   ///   - readsDepartures: inserts `departures.lua`.
   ///   - notesDepartures: inserts `depart.lua` after `departures.lua`, which it calls.
   ///   - grantsTargets: inserts `grant.lua` after `device.lua`, `pressure.lua` and `outcome.lua`, which it calls.
@@ -150,9 +150,9 @@ enum StoreScripts {
     if editsDevices { parts.append(PackageResources.device_lua) }
     if countsUsers { parts.append(PackageResources.pressure_lua) }
     if addsSlices { parts.append(PackageResources.absent_lua) }
-    if derivesOutcomes { parts.append(PackageResources.outcome_lua) }
-    if ordersStatements { parts.append(PackageResources.marks_lua) }
     if asksForRecipients { parts.append(PackageResources.recipients_lua) }
+    if derivesOutcomes || asksForRecipients { parts.append(PackageResources.outcome_lua) }
+    if ordersStatements { parts.append(PackageResources.marks_lua) }
     for part in parts {
       guard let lineEnd = source.firstIndex(of: "\n") else { break }
       source.insert(contentsOf: String(decoding: part, as: UTF8.self), at: source.index(after: lineEnd))

@@ -75,7 +75,9 @@ enum StoredHash {
     var values: [String: Value] = [
       "state": .word(["scheduled", "waiting", "active", "paused", "cancelled", "completed", "failed"]),
       "lane": .word(Lane.allCases.map(\.rawValue)), "ttl": .number(1...DurationText.maximumSeconds),
-      "expiration": .numberOrNothing(0...Timestamp.range.upperBound / 1000), "round": .number(0...mostCounted),
+      "expiration": .numberOrNothing(0...Timestamp.range.upperBound / 1000),
+      "lifetime": .number(0...Timestamp.range.upperBound / 1000), "isLocal": .number(0...1),
+      "round": .number(0...mostCounted),
       "unguarded": .number(0...1), "pausedItself": .number(0...1), "finished": .number(0...16384),
       "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "narrowed": .number(0...1),
       "receipts": .number(0...2), "awaits": .text(64), "overtook": .number(0...mostCounted),

@@ -5,9 +5,9 @@ enum AccessTokenAnswer: Sendable, Equatable {
   /// No token at the moment, for a reason that may pass. The text describes the problem.
   case later(String)
   /// The endpoint refused the times in the assertion. The clock from which they come is this number of seconds ahead of
-  /// the endpoint's clock; the number is negative if it is behind. The text describes the problem and the remedy.
+  /// the endpoint's clock; the number is negative if it is behind. The text describes the problem with a hint.
   case wrongTime(ahead: Int64, String)
-  /// The endpoint refused the key. The text describes the problem and the remedy.
+  /// The endpoint refused the key. The text describes the problem with a hint.
   case refused(String)
 }
 

@@ -59,7 +59,7 @@ struct AccessTokenPolicy: Sendable {
   /// Reason why the credential is stopped, or will stop when its token expires.
   struct Stop: Sendable, Equatable {
     let reason: ReasonCode
-    /// Problem and remedy, for people.
+    /// Problem with a hint, for people.
     let text: String
   }
 

@@ -1,7 +1,7 @@
 internal import PushCore
 public import TLS
 
-/// Reason why a service account's key can't be used, with a remedy.
+/// Reason why a service account's key can't be used, with a hint.
 public typealias ServiceAccountError = CredentialFileError<ServiceAccountProblem>
 
 /// Problem with a service account's key file. No text of a problem contains a part of the private key.

@@ -42,7 +42,7 @@ struct TokenEndpointReply {
     if error == "invalid_grant", let ahead = Self.ahead(response, time), abs(ahead) > Self.clockTolerance {
       return .wrongTime(ahead: ahead, "\(problem); \(Self.clock(ahead)); set it by NTP, then resume the campaign")
     }
-    return .refused("\(problem); \(Self.remedy(error, description))")
+    return .refused("\(problem); \(Self.hint(error, description))")
   }
 
   private func token(in fields: [JSONValue.Member]) -> AccessTokenAnswer {
@@ -87,7 +87,7 @@ struct TokenEndpointReply {
     return "status \(status), \(Excerpt.bare(error)): \(Excerpt.harmless(String(shown)))"
   }
 
-  private static func remedy(_ error: String, _ description: String?) -> String {
+  private static func hint(_ error: String, _ description: String?) -> String {
     let newKey = "make a new key (Firebase console, Project settings, Service accounts) and replace the file"
     switch (error, description?.lowercased() ?? "") {
     case ("invalid_grant", let text) where text.contains("signature"): return "the key was deleted; \(newKey)"

@@ -249,11 +249,11 @@ struct FCMInspector {
   // MARK: Other platforms
 
   private mutating func checkOtherPlatforms(_ message: [JSONValue.Member]) {
-    for (name, remedy) in [
+    for (name, hint) in [
       ("apns", "write what Apple devices get into the job's object apns"), ("webpush", "remove it"),
     ] where message.hasField(name) {
       report(
-        .otherPlatform, path(name), "does not apply: Carillon sends to Android devices through FCM", hint: remedy)
+        .otherPlatform, path(name), "does not apply: Carillon sends to Android devices through FCM", hint: hint)
     }
     if let apns = message.object("apns") { checkApple(apns, of: message) }
     if let headers = message.object("webpush")?.object("headers"),

@@ -1,15 +1,15 @@
 /// The meaning of an answer from FCM and the next step, for the person who sent a push.
 ///
-/// Source: Firebase, "FCM Error Codes". The advice is Carillon's.
+/// Source: Firebase, "FCM Error Codes". The hints are Carillon's.
 struct AnswerGuide: Sendable, Equatable {
   /// The meaning of the answer, as the end of a sentence that begins with "FCM answered".
   let meaning: String
   /// The next step.
-  let advice: String
+  let hint: String
 
-  init(_ meaning: String, _ advice: String) {
+  init(_ meaning: String, _ hint: String) {
     self.meaning = meaning
-    self.advice = advice
+    self.hint = hint
   }
 
   /// Explains an answer by its reason, or by its status if it has no reason that this version knows.
@@ -38,7 +38,7 @@ struct AnswerGuide: Sendable, Equatable {
 }
 
 extension FCMReason {
-  /// Meaning and advice of a reason; `nil` if only the status can explain the answer.
+  /// Meaning and hint of a reason; `nil` if only the status can explain the answer.
   var guide: AnswerGuide? {
     switch self {
     case .none, .other: nil

@@ -104,7 +104,7 @@ public struct FCMSettings: PushServiceSettings {
     return [
       .advice(
         "\(name) belongs to project \(account.projectID), and \(path).project is \(project)",
-        cure: "give the account the role “Firebase Cloud Messaging API Admin” in \(project), or remove \(path).project")
+        hint: "give the account the role “Firebase Cloud Messaging API Admin” in \(project), or remove \(path).project")
     ]
   }
 

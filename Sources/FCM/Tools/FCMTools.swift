@@ -52,7 +52,7 @@ public struct FCMTools: PushServiceTools {
     let guide = AnswerGuide(status: response.status, reason)
     return ServiceAnswer(
       isAccepted: reply.answer.isAccepted, reason: reply.answer.reason, reasonText: name.isEmpty ? nil : name,
-      meaning: guide.meaning, advice: guide.advice)
+      meaning: guide.meaning, hint: guide.hint)
   }
 
   // MARK: Settings

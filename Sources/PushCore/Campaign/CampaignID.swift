@@ -135,6 +135,9 @@ extension Campaign {
   /// - Parameter place: position of the stage, from 0; the rest follows the stages of the job.
   public func legs(ofStage place: Int) -> [CampaignPart] { parts(ofStage: place).filter(\.isStage) }
 
+  /// Whether this is a part of the first step, or a campaign without parts.
+  public var isFirstStage: Bool { part.map { place(of: $0.stage) == 0 } ?? true }
+
   /// Returns the position of a delivery step, from 0.
   public func place(of stage: CampaignPart.Stage) -> Int {
     switch stage {

@@ -179,14 +179,14 @@ public struct CampaignGuard: Sendable {
     return true
   }
 
-  /// Returns the problem with the shares and its remedy; `nil` if the shares are in bounds. The number of answers may
+  /// Returns the problem with the shares with a hint; `nil` if the shares are in bounds. The number of answers may
   /// be below the minimum.
   public func reasonToPause(on counts: GuardCounts) -> String? {
-    complaint(of: counts).map { $0 + Self.remedy }
+    complaint(of: counts).map { $0 + Self.hint }
   }
 
   /// Advice for the operator when the guard has tripped on all workers.
-  public static let remedy = "; fix the cause and resume, or resume with --unguarded if the answers are right"
+  public static let hint = "; fix the cause and resume, or resume with --unguarded if the answers are right"
 
   private func complaint(of counts: GuardCounts) -> String? {
     guard counts.answers > 0, !isOff else { return nil }

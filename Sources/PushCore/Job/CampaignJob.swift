@@ -160,10 +160,10 @@ public enum CampaignJob {
     return legs
   }
 
-  /// Returns a part of a campaign.
+  /// Returns a part of a campaign, or the campaign itself.
   ///
   /// - Parameters:
-  ///   - id: the id of the part.
+  ///   - id: the id of the part or of the campaign.
   ///   - job: the job of the campaign.
   ///   - apps: the allowed apps.
   ///   - start: actual or planned start of the part in UNIX seconds. Relative times count from this start.
@@ -171,9 +171,9 @@ public enum CampaignJob {
   public static func part(
     _ id: CampaignID, of job: [UInt8], _ apps: JobApps, start: Int, variant: Int? = nil
   ) throws(JobError) -> Campaign {
-    guard let part = id.part else { return try parse(job, apps, as: id.whole) }
     var bytes = job
     if let dated = try dated(parsed(job), job, apps, startingAt: start) { bytes = dated }
+    guard let part = id.part else { return try parse(bytes, apps, as: id.whole) }
     var (campaign, findings) = try examine(bytes, apps, as: id.whole, leg: part.service)
     if let finding = findings.first(where: { $0.rule.severity == .error }) { throw JobError(finding) }
     guard campaign.parts.contains(part) else {
@@ -210,7 +210,8 @@ public enum CampaignJob {
   private static let someStart = 1_800_000_000
 
   /// Returns a job in which absolute times replace relative push times; `nil` if it has no relative time. The start is
-  /// `sendAt`, or now if the job has no `sendAt`. An activated job contains only absolute times.
+  /// `sendAt`, or now if the job has no `sendAt`. A stored job keeps its relative times, because the start may change
+  /// until its campaign begins.
   ///
   /// - Parameter now: UNIX seconds; `nil` uses an arbitrary time.
   /// - Throws: an error if one of these times is invalid on its own.

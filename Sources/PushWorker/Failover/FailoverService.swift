@@ -288,7 +288,8 @@ final class FailoverService: WorkerPart {
             ? context.campaign
             : try await CampaignJob.read(context.facts.job, environment.configuration.jobApps, as: whole)
           _ = try await sharedStore.queue.activate(
-            campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true)
+            campaign, job: context.facts.job, worker: environment.configuration.name, narrowed: true,
+            restored: context.campaign.isFirstStage ? context.schedule.start : nil)
         }
         // A stage that has reached some of its users must continue for all of them.
         try await sharedStore.campaigns.restoreStage(

@@ -58,11 +58,8 @@ struct ApprovalCheck: Sendable {
     // A job that this worker can't read was readable for the worker that took it in, which has decided.
     guard var campaign = try? record.campaign(job, apps), campaign.isSearchedFor else { return nil }
     let age = try await store.time() / 1000 - record.times.createdAt
-    if age < Self.validity, CampaignID(id).part.map({ campaign.place(of: $0.stage) == 0 }) ?? true,
-      campaign.earlier.isEmpty
-    {
-      return nil
-    }
+    let isFirst = CampaignID(id).part.map { campaign.place(of: $0.stage) == 0 } ?? true
+    if age < Self.validity, isFirst, campaign.earlier.isEmpty { return nil }
     do {
       do {
         campaign.recipients.definitions = try await store.queue.check(campaign)

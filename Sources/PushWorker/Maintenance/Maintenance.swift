@@ -60,8 +60,8 @@ final class Maintenance: WorkerPart {
       if slices.taken.isEmpty { housekeeping.noteIdle() }
       var wait = HousekeepingLease.beat
       do {
-        if let chores = try await chores() {
-          wait = try await runTasks(chores)
+        if let dueTasks = try await dueTasks() {
+          wait = try await runTasks(dueTasks)
         } else if housekeeping.untilMissing(EventLoop.now) == 0 {
           wait = HousekeepingLease.look
         } else {
@@ -80,10 +80,10 @@ final class Maintenance: WorkerPart {
   }
 
   /// Returns the due work; `nil` if another worker is the leader.
-  private func chores() async throws -> Fleet.Chores? {
+  private func dueTasks() async throws -> Fleet.DueTasks? {
     let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }
-    if let chores = try await runTasks(replacing: nil) { return chores }
+    if let dueTasks = try await runTasks(replacing: nil) { return dueTasks }
     if housekeeping.isMine {
       housekeeping.end(EventLoop.now)
       return nil
@@ -95,31 +95,31 @@ final class Maintenance: WorkerPart {
     return try await runTasks(replacing: holder)
   }
 
-  private func runTasks(replacing former: WorkerInstance?) async throws -> Fleet.Chores? {
+  private func runTasks(replacing former: WorkerInstance?) async throws -> Fleet.DueTasks? {
     let idleBeat = housekeeping.untilIdleBeat(fleet: environment.fleet)
-    let chores = try await sharedStore.fleet.housekeep(
+    let dueTasks = try await sharedStore.fleet.housekeep(
       as: membership.instance, replacing: former, timeout: environment.configuration.lease,
       beat: HousekeepingLease.beat,
       idleBeat: idleBeat)
-    if chores != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
-    return chores
+    if dueTasks != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
+    return dueTasks
   }
 
   /// - Returns: Time in ms until the next run.
-  private func runTasks(_ chores: Fleet.Chores) async throws -> Int {
+  private func runTasks(_ dueTasks: Fleet.DueTasks) async throws -> Int {
     let now = EventLoop.now
-    if housekeeping.begin(chores.notes) { log.write(.becameHousekeeper) }
+    if housekeeping.begin(dueTasks.notes) { log.write(.becameHousekeeper) }
     await runChore("slices that are due") {
-      try await sharedStore.slices.unpark(chores.due, worker: environment.configuration.name)
+      try await sharedStore.slices.unpark(dueTasks.due, worker: environment.configuration.name)
     }
     do {
-      logStarted(try await sharedStore.queue.promote(chores.scheduled))
+      logStarted(try await sharedStore.queue.promote(dueTasks.scheduled))
     } catch {
       // Continue with the slices of dead workers.
       log.report("could not start a scheduled campaign", error)
       await damage.repair(error)
     }
-    await checkGates(chores.gates)
+    await checkGates(dueTasks.gates)
     if housekeeping.looksAround() {
       if membership.canDetectDeadWorkers(EventLoop.now) {
         for instance in presence.check(try await sharedStore.fleet.presences()) where instance != membership.instance {
@@ -127,16 +127,16 @@ final class Maintenance: WorkerPart {
           try await sharedStore.fleet.removeWorker(instance.name, nonce: instance.nonce)
         }
       }
-      for dead in chores.dead where dead != environment.configuration.name {
+      for dead in dueTasks.dead where dead != environment.configuration.name {
         try await takeover.takeOver(from: dead)
         try await sharedStore.fleet.removeWorker(dead)
       }
     }
-    registrations.apply(chores.events)
+    registrations.apply(dueTasks.events)
     if housekeeping.isSweepDue(now) { try await sweep() }
     // Runs again immediately if more slices may be due. Entries that can't be handled must not delay the others.
-    if chores.isMoreDue { return 0 }
-    return min(HousekeepingLease.beat, chores.nextScheduled ?? .max)
+    if dueTasks.isMoreDue { return 0 }
+    return min(HousekeepingLease.beat, dueTasks.nextScheduled ?? .max)
   }
 
   /// Checks whether stages of campaigns can begin. An error in one campaign delays nothing else.

@@ -134,7 +134,7 @@ final class GuardService: WorkerPart {
       switch answer {
       case .leave where context.guard.isSuspended:
         let reason = context.guard.standDown()
-        declined.decline(id, round: context.facts.round, reason, hint: CampaignGuard.remedy)
+        declined.decline(id, round: context.facts.round, reason, hint: CampaignGuard.hint)
         for session in slices.sessions where session.context === context { carryOut(session) }
       case .leave, .stay: if context.guard.isSuspended { goOn(context) }
       case .outdated: withdrawOutdated(context)

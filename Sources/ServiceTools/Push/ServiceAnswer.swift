@@ -13,13 +13,13 @@ public struct ServiceAnswer: Sendable, Equatable {
   /// Meaning of the answer, as the end of a sentence that begins with the name of the service and "answered".
   public let meaning: String
   /// The next step for the user.
-  public let advice: String
+  public let hint: String
 
   /// Creates an instance with these values.
   public init(
-    isAccepted: Bool, reason: ReasonCode, reasonText: String?, timestamp: UInt64 = 0, meaning: String, advice: String
+    isAccepted: Bool, reason: ReasonCode, reasonText: String?, timestamp: UInt64 = 0, meaning: String, hint: String
   ) {
     (self.isAccepted, self.reason, self.reasonText, self.timestamp) = (isAccepted, reason, reasonText, timestamp)
-    (self.meaning, self.advice) = (meaning, advice)
+    (self.meaning, self.hint) = (meaning, hint)
   }
 }

@@ -51,9 +51,9 @@ extension API {
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
-    let state = try await store.campaigns.approve(id, by: name)
+    let (_, outcome) = try await CampaignActions(store).approve(id, by: name)
     await AuditTrail(store).note(Self.actor(call), "campaign.approve", id)
-    return .json(CampaignVerbOutcome(id: id, state: state).json)
+    return .json(outcome.json)
   }
 
   /// Returns the job of a request, with the name of the request's access token as its submitter.

@@ -96,7 +96,8 @@ enum OpenAPISchemas {
     "Controlled": """
     {"type":"object","required":["id","state","unconfirmed"],"properties":{"id":{"type":"string"},\
     "state":{"type":"string"},"unconfirmed":{"type":"array","items":{"type":"string"}},\
-    "parts":{"type":"array","items":{"type":"object","required":["id","state"]}}}}
+    "targets":{"type":"integer"},"outcomes":{"type":"object","additionalProperties":{"type":"integer"}},\
+    "parts":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}}}}
     """,
     "Nothing": #"{"type":"object","additionalProperties":false}"#,
     "Manifest": """

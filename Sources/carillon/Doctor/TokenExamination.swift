@@ -67,7 +67,7 @@ struct TokenExamination: Sendable {
       return [
         .problem(
           .credential, subject, "\(title) did not answer the check of the access token: \(error.message)",
-          cure: "check the network path to \(endpoint.url), then run carillon doctor again")
+          hint: "check the network path to \(endpoint.url), then run carillon doctor again")
       ]
     }
     let answer = service.tools.answer(response)
@@ -77,8 +77,8 @@ struct TokenExamination: Sendable {
     let text = "\(title) answered \(response.status)\(answer.reasonText.map { " " + $0 } ?? ""): \(answer.meaning)"
     // These answers say nothing about the credential.
     guard response.status < 500, response.status != 429 else {
-      return [.advice(.credential, subject, text, cure: answer.advice)]
+      return [.advice(.credential, subject, text, hint: answer.hint)]
     }
-    return [.problem(.credential, subject, text, cure: answer.advice)]
+    return [.problem(.credential, subject, text, hint: answer.hint)]
   }
 }

@@ -14,27 +14,55 @@ struct CampaignVerbOutcome: JSONReport {
   var unconfirmed: [String] = []
   /// Whether the campaign was still a job in the queue, and the cancel removed this job.
   var wasQueued = false
-  /// The campaign's parts and, for a recurring campaign, its unfinished runs, each with its state.
-  var others: [(id: String, state: CampaignState)] = []
+  /// The counts of the campaign; `nil` if it has none yet.
+  var counts: CampaignCounts?
+  /// The campaign's parts and, for a recurring campaign, its unfinished runs, each with its state and counts.
+  var others: [(id: String, state: CampaignState, counts: CampaignCounts)] = []
 
   func writeMembers(to json: inout JSONWriter) {
     json.member("id", id)
     if let service { json.member("service", service) }
     json.member("state", state.rawValue)
     json.array("unconfirmed", unconfirmed)
+    counts?.write(to: &json)
     if !others.isEmpty {
       json.objects("parts", others) { json, other in
         json.member("id", other.id)
         json.member("state", other.state.rawValue)
+        other.counts.write(to: &json)
       }
     }
   }
 
   /// The result as text.
   var text: String {
-    let others = others.map { "\($0.id) \($0.state.rawValue)" }
-    return "\(service.map { "leg \($0) of " } ?? "")\(id) \(state.rawValue)"
-      + (others.isEmpty ? "" : " (\(others.joined(separator: ", ")))")
+    let lines = others.map { "  \($0.id) \($0.state.rawValue)\($0.counts.text)" }
+    let first = "\(service.map { "leg \($0) of " } ?? "")\(id) \(state.rawValue)\(counts?.text ?? "")"
+    return ([first] + lines).joined(separator: "\n")
+  }
+}
+
+/// The targets of a campaign or part and their outcomes so far.
+struct CampaignCounts {
+  private let counters: SliceCounters
+  private let pending: Int
+
+  init(_ record: CampaignRecord) {
+    (counters, pending) = (record.counters, record.pending)
+  }
+
+  func write(to json: inout JSONWriter) {
+    json.member("targets", counters.targets)
+    json.outcomes(counters.outcomes)
+  }
+
+  /// The counts as text, such as `: 43 accepted, 957 without an outcome`; empty without targets.
+  var text: String {
+    let outcomes = Outcome.allCases.compactMap { outcome in
+      counters.outcomes[outcome].map { "\($0.grouped) \(outcome.name)" }
+    }
+    let all = outcomes + (pending > 0 ? ["\(pending.grouped) without an outcome"] : [])
+    return all.isEmpty ? "" : ": " + all.joined(separator: ", ")
   }
 }
 
@@ -71,7 +99,7 @@ struct CampaignActions {
       (outcome.state, outcome.unconfirmed) = try await store.campaigns.controlEverywhere(
         id, verb, reason: reason, by: person, service: service, lease: lease)
     }
-    outcome.others = try await others(than: id)
+    (outcome.counts, outcome.others) = try await counts(of: id)
     // A recurring campaign may end before its runs.
     let isDone =
       Self.states(wantedBy: verb).contains(outcome.state)
@@ -92,12 +120,13 @@ struct CampaignActions {
   func approve(_ id: String, by person: String) async throws -> ([String], CampaignVerbOutcome) {
     let before = try await store.campaigns.findWithJob(id)
     let audience = before.flatMap { AudienceReport(of: $0.0, job: $0.1) }
-    let state = try await store.campaigns.approve(id, by: person)
+    var outcome = CampaignVerbOutcome(id: id, state: try await store.campaigns.approve(id, by: person))
+    (outcome.counts, outcome.others) = try await counts(of: id)
     let lines = [
       before?.0.approval.estimate.map { "estimate  \($0.text)" }, audience.map { "audience  \($0.text)" },
       audience?.message.map { "text      \($0)" },
     ]
-    return (lines.compactMap(\.self), CampaignVerbOutcome(id: id, state: state))
+    return (lines.compactMap(\.self), outcome)
   }
 
   /// Refuses the id of a part, because these actions change the whole campaign or the legs of one service.
@@ -119,15 +148,17 @@ struct CampaignActions {
       .joined(separator: ": ")
   }
 
-  /// Returns the other campaigns that an action also changes: the parts and, for a recurring campaign, the runs that may
-  /// not have ended.
-  private func others(than id: String) async throws -> [(id: String, state: CampaignState)] {
-    guard let record = try await store.campaigns.find(CampaignID(id).whole) else { return [] }
-    var others = record.parts.map { (id: $0.id, state: $0.state) }
+  /// Returns the counts of a campaign, and the other campaigns that an action also changes: the parts and, for a
+  /// recurring campaign, the runs that may not have ended.
+  private func counts(
+    of id: String
+  ) async throws -> (CampaignCounts?, [(id: String, state: CampaignState, counts: CampaignCounts)]) {
+    guard let record = try await store.campaigns.show(CampaignID(id).whole) else { return (nil, []) }
+    var others = record.parts
     for id in record.repetition?.unfinishedRuns ?? [] {
-      if let run = try await store.campaigns.find(id) { others.append((id, run.state)) }
+      if let run = try await store.campaigns.show(id) { others.append(run) }
     }
-    return others
+    return (CampaignCounts(record), others.map { ($0.id, $0.state, CampaignCounts($0)) })
   }
 
   private static func states(wantedBy verb: ControlVerb) -> Set<CampaignState> {

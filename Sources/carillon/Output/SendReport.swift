@@ -39,7 +39,7 @@ struct SendReport {
     }
     if let since = since(answer) { lines.append("< since \(since)") }
     lines += [
-      "", answer.meaning, "  " + answer.advice,
+      "", answer.meaning, "  " + answer.hint,
       "after \(outcome.duration.wholeMilliseconds) ms, including the connection setup",
     ]
     return lines.map(Excerpt.harmless).joined(separator: "\n")
@@ -84,7 +84,7 @@ struct SendReport {
     json.endObject()
     json.member("accepted", answer.isAccepted)
     json.member("meaning", answer.meaning)
-    json.member("hint", answer.advice)
+    json.member("hint", answer.hint)
     json.member("milliseconds", outcome.duration.wholeMilliseconds)
   }
 

@@ -4,15 +4,15 @@ import TestSupport
 extension CampaignStore {
   /// Sends a heartbeat of a worker and returns its due work as the maintenance leader. A test's store has no other
   /// worker.
-  func chores(_ worker: String, timeout: Int = TestStore.patience) async throws -> Fleet.Chores {
+  func dueTasks(_ worker: String, timeout: Int = TestStore.patience) async throws -> Fleet.DueTasks {
     try await fleet.heartbeat(worker: worker, timeout: timeout)
     guard
-      let chores = try await fleet.housekeep(
+      let dueTasks = try await fleet.housekeep(
         as: WorkerInstance(name: worker, nonce: "0"), timeout: timeout, beat: 250, idleBeat: 1000)
     else {
       throw TestSupportError("another worker is the maintenance leader")
     }
-    return chores
+    return dueTasks
   }
 }
 
@@ -20,15 +20,15 @@ extension TestStore {
   /// Makes a worker the maintenance leader for the rest of the test. A real lease can expire between two steps of a
   /// test, if the machine is busy.
   @discardableResult
-  func lead(as instance: WorkerInstance, idleBeat: Int? = nil) async throws -> Fleet.Chores {
+  func lead(as instance: WorkerInstance, idleBeat: Int? = nil) async throws -> Fleet.DueTasks {
     guard
-      let chores = try await store.fleet.housekeep(
+      let dueTasks = try await store.fleet.housekeep(
         as: instance, timeout: Self.patience, beat: 250, idleBeat: idleBeat)
     else {
       throw TestSupportError("another worker is the maintenance leader")
     }
     try await command("SET", keys.housekeeper, instance.description, "PX", Self.patience)
-    return chores
+    return dueTasks
   }
 
   /// Reports why a campaign waits. The report stays for the rest of the test; a real one expires after ten seconds.

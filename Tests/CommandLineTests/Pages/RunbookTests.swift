@@ -18,7 +18,7 @@ struct RunbookTests {
     ("quarantine release", 0), ("quarantine purge", 0), ("dead retry", 1), ("dead drop", 0), ("campaign cancel", 0),
   ]
   /// Commands that need a person at a terminal, a file, or a long time. `PageCommandTests` parses them.
-  private static let unattended = ["quarantine probe", "send", "store repartition"]
+  private static let unattended = ["lint", "quarantine probe", "send", "store repartition"]
 
   private func commands() throws -> [String] {
     let pages = try ["runbook", "campaigns"].map { try Pages.text(of: "deploy/operations/\($0).md") }

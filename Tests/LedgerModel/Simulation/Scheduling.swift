@@ -182,7 +182,7 @@ extension World {
       guard workers[place].working.isEmpty, !workers[place].isReplaying, workers[place].orphans == 0 else {
         return false
       }
-      guard workers[place].runID == runID, workers[place].chores.allSatisfy({ $0.kind == .reopen }) else {
+      guard workers[place].runID == runID, workers[place].dueTasks.allSatisfy({ $0.kind == .reopen }) else {
         return false
       }
       names.insert(workers[place].name)

@@ -2,7 +2,7 @@
 extension World {
   /// Executes one step that is due. Returns false if none is due.
   mutating func background(_ place: Int) -> Bool {
-    if !workers[place].chores.isEmpty, random.once(in: 2) {
+    if !workers[place].dueTasks.isEmpty, random.once(in: 2) {
       chore(place)
       return true
     }
@@ -24,7 +24,7 @@ extension World {
       dequeue(place, position)
       return true
     }
-    if !workers[place].chores.isEmpty {
+    if !workers[place].dueTasks.isEmpty {
       chore(place)
       return true
     }
@@ -52,15 +52,15 @@ extension World {
     guard call(StoreCall(.heartbeat, name: name)) != nil else { return }
     let control = store.control
     for slice in control.parked where control.due[slice] <= now {
-      workers[place].chores.append(StoreCall(.requeue, slice: slice, name: name))
+      workers[place].dueTasks.append(StoreCall(.requeue, slice: slice, name: name))
     }
     if !rules.breaks(.noTakeover) {
       for dead in control.workers where dead != name && Int(control.seen[dead]) <= now - Rules.lease {
         let list = control.processing[dead]
         for number in 0..<list.count {
-          workers[place].chores.append(StoreCall(.inspect, slice: list[number], name: dead))
+          workers[place].dueTasks.append(StoreCall(.inspect, slice: list[number], name: dead))
         }
-        workers[place].chores.append(StoreCall(.removeWorker, name: dead))
+        workers[place].dueTasks.append(StoreCall(.removeWorker, name: dead))
       }
     }
     var unknown = SmallSet()
@@ -69,15 +69,15 @@ extension World {
     unknown = unknown.subtracting(workers[place].working)
     if !rules.breaks(.noLeftovers) {
       for slice in unknown.intersection(workers[place].leftovers) {
-        workers[place].chores.append(StoreCall(.inspect, slice: slice, name: name))
+        workers[place].dueTasks.append(StoreCall(.inspect, slice: slice, name: name))
       }
     }
     workers[place].leftovers = unknown
-    if !rules.breaks(.noReopen), random.once(in: 2) { workers[place].chores.append(StoreCall(.reopen)) }
+    if !rules.breaks(.noReopen), random.once(in: 2) { workers[place].dueTasks.append(StoreCall(.reopen)) }
   }
 
   private mutating func chore(_ place: Int) {
-    let call = workers[place].chores.removeFirst()
+    let call = workers[place].dueTasks.removeFirst()
     guard let reply = self.call(call), call.kind == .inspect else { return }
     // The slice's lease is still valid for this owner, or for another one, or it has expired.
     if reply.ticks > 0, reply.isOwner { return }
@@ -88,7 +88,7 @@ extension World {
     } else {
       next.kind = reply.state == .absent ? .dismiss : .requeue
     }
-    workers[place].chores.append(next)
+    workers[place].dueTasks.append(next)
   }
 
   /// Reads the campaign's state and applies it.

@@ -20,7 +20,7 @@ struct Worker: Sendable {
   var graceUntil = 0
   var journal: [JournalEntry] = []
   /// Calls of its background loops.
-  var chores: [StoreCall] = []
+  var dueTasks: [StoreCall] = []
   var leftovers = SmallSet()
   var nextHeartbeat = 0
   var nextControl = 0
@@ -44,7 +44,7 @@ struct Worker: Sendable {
     isReplaying = false
     self.graceUntil = graceUntil
     journal.removeAll(keepingCapacity: true)
-    chores.removeAll(keepingCapacity: true)
+    dueTasks.removeAll(keepingCapacity: true)
     leftovers = SmallSet()
     nextHeartbeat = now
     nextControl = now

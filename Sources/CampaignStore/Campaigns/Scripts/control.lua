@@ -11,6 +11,8 @@
 -- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
 -- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
 -- the guard is off until the next resume. Earlier answers to pushes of its app no longer count.
+-- A campaign that begins with a resume or an approval, because it was paused before its start and its send time has
+-- passed, starts now: its relative times count from now. The local times of devices do not change.
 -- While the store is held (by a repartition), a campaign that has not begun waits in the schedule. A recurring campaign
 -- returns to the schedule after a resume. A stage that waited at a gate waits there again after a resume. A campaign
 -- that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a campaign, a
@@ -132,6 +134,16 @@ local function begin_round(base)
   redis.call('HSET', KEYS[base], 'unguarded', ARGV[3] == 'unguarded' and 1 or 0)
 end
 
+-- Sets the start of a campaign or part, and its expiration if it is relative to the start.
+local function set_start(base)
+  local times = redis.call('HMGET', KEYS[base], 'isLocal', 'lifetime')
+  if times[1] then return end
+  redis.call('HSET', KEYS[base], 'start', now)
+  if times[2] then
+    redis.call('HSET', KEYS[base], 'expiration', string.format('%d', math.floor(now / 1000) + times[2]))
+  end
+end
+
 local function put(base, id, state, begun, due, campaign)
   if state == 'scheduled' then
     if not campaign[9] then redis.call('ZADD', KEYS[3], due, id) end
@@ -233,6 +245,9 @@ for place = 11, #ARGV do
     if not campaign[8] then list_approval(base, id, state, due) end
     -- The parts that change begin the same round, even if some of them have ended.
     if resumes and is_changed then begin_round(base) end
+    if resumes and state ~= was and due <= now and not begun and not campaign[7] and not (whole and whole.begun) then
+      set_start(base)
+    end
     if state ~= was then answer[#answer][2] = put(base, id, state, begun, due, campaign) end
     if campaign[8] and not redis.call('HGET', KEYS[base], 'finishedAt') then
       is_over = false

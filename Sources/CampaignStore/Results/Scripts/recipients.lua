@@ -1,4 +1,5 @@
--- Shared by the scripts that find the targets of a user in a slice; the loader puts it in front of them.
+-- Shared by the scripts that find the targets of a user in a slice; the loader puts it in front of them, after
+-- `outcome.lua`, which it calls.
 -- The index of a slice's users is: u8 length and text of the seal to which it belongs, then an entry of 10 bytes for
 -- each target with a user, sorted: u48 hash of the user, u32 index of the target. Swift builds the index
 -- (`RecipientIndex`) when it is first needed.
@@ -37,12 +38,12 @@ local function targets_of(recipients, from, count, hash)
   return found
 end
 
--- Returns whether the push of a target may have been delivered: accepted, unknown, granted without an answer, or
--- waiting after an ambiguous attempt.
+-- Returns whether the push of a target may have been delivered: accepted or unknown, now or if the campaign were
+-- cancelled.
 local function may_be_delivered(ledger, index, granted)
   local record = redis.call('GETRANGE', ledger, index * 12, index * 12 + 5)
-  local state, history = record:byte() or 0, record:byte(6) or 0
-  return state == 16 or state == 24 or state < 16 and (history >= 128 or state == 0 and index < granted)
+  local outcome = outcome_of(record:byte() or 0, record:byte(6) or 0, index < granted, 'cancelled')
+  return outcome == 16 or outcome == 24
 end
 
 -- Returns whether a push of the slice may have been delivered to a user.

@@ -83,24 +83,32 @@ struct LiveActivityRunTests {
     }
   }
 
-  /// The campaign's job is written once. A later intake or a later read gets the same bytes.
+  /// The dates follow from the start of the campaign, which a later intake or a failover does not move.
   @Test func datesAreFixedWhenItBegins() async throws {
     let rig = try await WorkerRig(engine: .native, partitions: 2)
+    let apps = JobApps.known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]])
     let job = Array(self.job("goal", "update", audience: #"{"tokens":["\#(WorkerRig.text(1))"]}"#).utf8)
-    let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
+    let campaign = try CampaignJob.parse(job, apps)
+    func payload() async throws -> String {
+      let (record, job) = try #require(try await rig.store.campaigns.findWithJob("goal"))
+      return String(decoding: try record.campaign(job, apps).message.payload, as: UTF8.self)
+    }
     #expect(try await rig.store.queue.activate(campaign, job: job, worker: "one") == .new)
-    let kept = try #require(try await rig.store.campaigns.findWithJob("goal")).1
-    #expect(
-      try JSONObject(String(decoding: kept, as: UTF8.self)).object("apns")?.object("payload")?.object("aps")?.number(
-        "timestamp") != nil
-    )
+    let start = try #require(try await rig.store.campaigns.find("goal")).start
+    let written = try await payload()
+    #expect(written.contains(#""timestamp":\#(start / 1000)"#))
     // A second worker finds that the job is already written, even at a later time.
     #expect(try await rig.store.queue.activate(campaign, job: job, worker: "two") == .duplicate)
-    #expect(try await rig.store.campaigns.findWithJob("goal")?.1 == kept)
-    // A failover may make a worker take the job in again. The written dates stay.
+    #expect(try await payload() == written)
+    // A worker restores the campaign after a failover. The start stays.
     try await rig.command("DEL", "campaign:goal")
     try await rig.command("DEL", "job:goal")
-    #expect(try await rig.store.queue.activate(campaign, job: kept, worker: "one", narrowed: true) == .new)
-    #expect(try await rig.store.campaigns.findWithJob("goal")?.1 == kept)
+    let early = start - 5_000_000
+    #expect(
+      try await rig.store.queue.activate(campaign, job: job, worker: "one", narrowed: true, restored: early) == .new)
+    #expect(try await rig.store.campaigns.find("goal")?.start == early)
+    let restored = try await payload()
+    #expect(restored.contains(#""timestamp":\#(early / 1000)"#))
+    #expect(restored.contains(#""stale-date":\#(early / 1000 + 7200)"#))
   }
 }
