@@ -109,6 +109,18 @@ struct ApprovalTests {
     #expect(try await world.store.campaigns.find(id)?.start == before - 1)
   }
 
+  /// A resume of a campaign that has begun changes neither its start nor its expiration.
+  @Test func resumeKeepsTheStart() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await activate("begun", #","expiration":"2h""#, nil, in: world)
+    let before = try #require(try await world.store.campaigns.find("begun"))
+    try await world.store.campaigns.control("begun", .pause)
+    try await world.store.campaigns.control("begun", .resume)
+    let after = try #require(try await world.store.campaigns.find("begun"))
+    #expect(after.start == before.start && after.delivery.expiration == before.delivery.expiration)
+    #expect(after.staging.begunAt == nil)
+  }
+
   /// A late start changes neither an expiration at an instant nor the local times of devices.
   @Test func lateStartKeepsAbsoluteTimes() async throws {
     let world = try await TestStore(on: .single, partitions: 1)

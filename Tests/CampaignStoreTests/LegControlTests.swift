@@ -1,4 +1,5 @@
 import APNs
+import Foundation
 import PushCore
 import Redis
 import TestPushService
@@ -27,6 +28,15 @@ struct LegControlTests {
         #"{"id":"a","app":"news","audience":{"segment":"*"},"message":{"body":"Hi"}\#(fields)}"#.utf8)
       let campaign = try CampaignJob.parse(job, .any([TestStore.service, LegControlTests.text]))
       #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
+    }
+
+    /// Moves the planned start of the campaign three hours into the past.
+    func startEarlier() async throws {
+      let planned = try await store.time() / 1000 - 3 * 3_600_000
+      for id in ["a", "a~main-apns", "a~main-text"] {
+        _ = try await world.command(
+          "HSET", world.keys.campaign(id), "sendAt", planned, "expiration", planned / 1000 + 7200)
+      }
     }
 
     /// Returns the states of the campaign and of its parts, in their order.
@@ -68,6 +78,24 @@ struct LegControlTests {
     #expect(try await world.campaigns.control("a~main-apns.widgets", .pause, reason: "refused") == .paused)
     #expect(try await world.states() == [.paused, .paused, .paused, .paused])
     #expect(try await world.campaigns.find("a")?.pausedItself == true)
+  }
+
+  /// Each leg that begins with a resume after its planned start counts its expiration from the resume.
+  @Test func lateLegStartsWithItsResume() async throws {
+    let tomorrow = Timestamp.format(milliseconds: Int(Date.now.timeIntervalSince1970 + 86_400) * 1000)
+    let world = try await World(on: .single, #","expiration":"2h","sendAt":"\#(tomorrow)""#)
+    #expect(try await world.campaigns.control("a", .pause) == .paused)
+    try await world.startEarlier()
+    let before = try await world.store.time() / 1000
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text") == .active)
+    let text = try #require(try await world.campaigns.find("a~main-text"))
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada") == .active)
+    let apns = try #require(try await world.campaigns.find("a~main-apns"))
+    for leg in [text, apns] {
+      #expect(leg.start >= before && leg.delivery.expiration == leg.start / 1000 + 7200, "\(leg.id)")
+    }
+    // The leg that had begun keeps its start.
+    #expect(try await world.campaigns.find("a~main-text")?.start == text.start)
   }
 
   @Test(arguments: Backend.allCases)

@@ -134,10 +134,10 @@ local function begin_round(base)
   redis.call('HSET', KEYS[base], 'unguarded', ARGV[3] == 'unguarded' and 1 or 0)
 end
 
--- Sets the start of a campaign or part, and its expiration if it is relative to the start.
+-- Sets the start of a campaign or part that has none, and its expiration if it is relative to the start.
 local function set_start(base)
-  local times = redis.call('HMGET', KEYS[base], 'isLocal', 'lifetime')
-  if times[1] then return end
+  local times = redis.call('HMGET', KEYS[base], 'isLocal', 'lifetime', 'start')
+  if times[1] or times[3] then return end
   redis.call('HSET', KEYS[base], 'start', now)
   if times[2] then
     redis.call('HSET', KEYS[base], 'expiration', string.format('%d', math.floor(now / 1000) + times[2]))
@@ -245,9 +245,7 @@ for place = 11, #ARGV do
     if not campaign[8] then list_approval(base, id, state, due) end
     -- The parts that change begin the same round, even if some of them have ended.
     if resumes and is_changed then begin_round(base) end
-    if resumes and state ~= was and due <= now and not begun and not campaign[7] and not (whole and whole.begun) then
-      set_start(base)
-    end
+    if resumes and state ~= was and due <= now and not begun and not campaign[7] then set_start(base) end
     if state ~= was then answer[#answer][2] = put(base, id, state, begun, due, campaign) end
     if campaign[8] and not redis.call('HGET', KEYS[base], 'finishedAt') then
       is_over = false
