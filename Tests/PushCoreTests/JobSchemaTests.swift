@@ -111,6 +111,7 @@ struct JobSchemaTests {
     "app: did you mean 'news'?", "app: known: news, shop", "audience.activity: this push type can't use them",
     "audience.channel: is not Base64", "audience.channel: longer than 200", "audience.exclude.segment: column 6",
     "audience.segment: column 7: expected a segment name", "audience.tokens[1]: is not a device token",
+    "audience.users[0].token: is not a device token",
     "audience.users[1]: has vars twice", "audience.where: column 10: this field has no order",
     "audience: names the campaign itself", "collapseId: 66 bytes, which is 2 over the 64",
     "defaultTimezone: did you mean 'Europe/Berlin'?", "expiration: RFC 3339", "expiration: is not after sendAt",
