@@ -25,7 +25,9 @@ extension APNsService {
     case .badDeviceToken, .deviceTokenNotForTopic:
       "probably the wrong environment for app \(app), or the wrong topic"
     case .unregistered, .expiredToken: "probably the wrong devices or environment for app \(app)"
-    default: "probably a wrong setting of app \(app), or wrong content of the job; run carillon lint"
+    // A worker that decides from the answers of others knows no reason.
+    default:
+      "probably the wrong environment for app \(app), a wrong topic, or wrong content of the job; run carillon lint"
     }
   }
 

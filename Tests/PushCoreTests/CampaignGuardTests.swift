@@ -90,6 +90,14 @@ import Testing
     #expect(breaker.isUndecided)
   }
 
+  /// A worker without own answers decides from those of the fleet, and knows no reason of a refusal.
+  @Test func fleetsAnswersNameTheProbableCauseWithoutAReason() {
+    var breaker = CampaignGuard(GuardPolicy(minimum: 10), app: "news", service: Self.service)
+    let isDecided = breaker.judge(GuardCounts(answers: 20, suspects: 20, gone: 0))
+    #expect(isDecided)
+    #expect(breaker.tripReason?.contains("probably the wrong environment for app news") == true)
+  }
+
   /// The service names the probable cause. Its text depends on the reason of most refusals.
   @Test(arguments: [
     (service as any PushService, Outcome.badToken, Reason.badDeviceToken.code, "wrong environment for app news"),

@@ -32,7 +32,7 @@ enum GuardCases {
     var words: String {
       switch self {
       case .otherEnvironment: "probably the wrong environment for app news"
-      case .gone: "answers reported the device as gone, mostly with Unregistered: probably the wrong devices"
+      case .gone: "answers reported the device as gone"
       }
     }
   }
