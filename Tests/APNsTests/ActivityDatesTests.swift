@@ -16,7 +16,8 @@ struct ActivityDatesTests {
   }
 
   private func dated(_ job: [UInt8], start: Int = start) throws -> String? {
-    try CampaignJob.dated(job, by: APNsService(), start: start).map { String(decoding: $0, as: UTF8.self) }
+    let root = try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
+    return try APNsService().dated(root, job, start: start).map { String(decoding: $0, as: UTF8.self) }
   }
 
   private func payload(_ job: [UInt8], now: Int? = start) throws -> String {
@@ -99,7 +100,7 @@ struct ActivityDatesTests {
     #expect(try payload(written, now: Self.start + 3600) == payload(job))
     // Only Live Activities have dates.
     let alert = Array(TestSupport.job(["payload": #"{"aps":{"alert":"a","stale-date":"1h"}}"#]).utf8)
-    #expect(try CampaignJob.dated(alert, by: APNsService(), start: Self.start) == nil)
+    #expect(try dated(alert) == nil)
   }
 
   @Test("languages and templates have dates too, and every language has a timestamp")

@@ -96,6 +96,14 @@ struct LegTests {
     }
   }
 
+  /// Claims a slice for a worker.
+  private func claimed(_ ledger: SliceLedger, by worker: String) async throws -> SliceStanding {
+    guard case .claimed(let standing) = try await ledger.claim(worker: worker) else {
+      throw TestSupportError("the slice is not claimed")
+    }
+    return standing
+  }
+
   @Test(arguments: Backend.allCases)
   func campaignForTwoServicesHasALegForEach(on backend: Backend) async throws {
     let world = try await World(on: backend)
@@ -112,19 +120,15 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 1)
     try await world.register(300)
     let (first, second) = (world.ledger(0, 0), world.ledger(1, 0))
-    guard case .claimed = try await first.claim(worker: "w") else { throw TestSupportError("the slice is not claimed") }
-    guard case .claimed = try await second.claim(worker: "v") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    _ = try await claimed(first, by: "w")
+    _ = try await claimed(second, by: "v")
     let targets = try #require(try await world.expand(first, 0))
     #expect(targets.count == 200)
     let users = try await (world.users(0, 0), world.users(1, 0))
     #expect(users.0.count == 200 && users.1.count == 200)
     // The other worker expands as well. It finds its slice sealed, and its list is dropped.
     #expect(try await world.expand(second, 1) == nil)
-    guard case .claimed(let standing) = try await second.claim(worker: "v") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    let standing = try await claimed(second, by: "v")
     #expect(standing.isSealed && standing.count == 200 && standing.seal == first.claim)
     // The breakdown of the audience is counted once: with the first leg.
     let counts = try await (world.number("users", 0), world.number("users", 1))
@@ -137,12 +141,10 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 1)
     try await world.register(6000)
     let (first, second) = (world.ledger(0, 0), world.ledger(1, 0))
-    guard case .claimed = try await first.claim(worker: "w") else { throw TestSupportError("the slice is not claimed") }
+    _ = try await claimed(first, by: "w")
     let targets = try #require(try await world.expand(first, 0))
     #expect(targets.count == 4000)
-    guard case .claimed(let standing) = try await second.claim(worker: "v") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    let standing = try await claimed(second, by: "v")
     #expect(standing.isSealed && standing.count == 4000)
   }
 
@@ -151,9 +153,7 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 1, audience: #"{"segment":"*","devices":"latest"}"#)
     try await world.register(900)
     let ledger = world.ledger(1, 0)
-    guard case .claimed = try await ledger.claim(worker: "w") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    _ = try await claimed(ledger, by: "w")
     #expect(try await world.expand(ledger, 1) != nil)
     let (apns, text) = (Set(try await world.users(0, 0)), Set(try await world.users(1, 0)))
     #expect(apns.isDisjoint(with: text) && apns.count + text.count == 900)
@@ -166,9 +166,7 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 1, audience: #"{"segment":"*","limit":100}"#)
     try await world.register(900)
     let ledger = world.ledger(0, 0)
-    guard case .claimed = try await ledger.claim(worker: "w") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    _ = try await claimed(ledger, by: "w")
     let quotas = try #require(
       try await world.store.expansion.quotas(for: ledger.slice, of: world.legs[0], filter: world.filter()))
     #expect(quotas[0] == 100)
@@ -185,9 +183,7 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 1, #","control":0.3"#)
     try await world.register(600)
     let ledger = world.ledger(1, 0)
-    guard case .claimed = try await ledger.claim(worker: "w") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    _ = try await claimed(ledger, by: "w")
     #expect(try await world.expand(ledger, 1) != nil)
     let reached = Set(try await world.users(0, 0)).union(try await world.users(1, 0))
     let control = try await (world.number("control", 0), world.number("control", 1))
@@ -212,9 +208,7 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 1)
     try await world.register(300)
     let ledger = world.ledger(0, 0)
-    guard case .claimed = try await ledger.claim(worker: "w") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    _ = try await claimed(ledger, by: "w")
     let targets = try #require(try await world.expand(ledger, 0))
     let before = try await (world.users(0, 0), world.users(1, 0))
     // Redis loses its last writes.
@@ -222,9 +216,7 @@ struct LegTests {
     for leg in world.legs {
       _ = try await world.world.command("DEL", keys.slice(0, of: leg.id), keys.targets(0, leg.id))
     }
-    guard case .claimed(let standing) = try await ledger.claim(worker: "w") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    let standing = try await claimed(ledger, by: "w")
     #expect(!standing.isSealed)
     #expect(try await world.store.expansion.restore(targets, of: ledger))
     let after = try await (world.users(0, 0), world.users(1, 0))
@@ -237,9 +229,7 @@ struct LegTests {
     let world = try await World(on: backend, partitions: 1)
     try await world.register(9)
     let ledger = world.ledger(0, 0)
-    guard case .claimed = try await ledger.claim(worker: "w") else {
-      throw TestSupportError("the slice is not claimed")
-    }
+    _ = try await claimed(ledger, by: "w")
     #expect(try await world.expand(ledger, 0) != nil)
     // User u2 has a device of each service.
     let tokens: [(leg: Int, service: any PushService, bytes: [UInt8])] = [
@@ -264,9 +254,7 @@ struct LegTests {
     try await world.register(9)
     let ledgers = [world.ledger(0, 0), world.ledger(1, 0)]
     for (leg, ledger) in ledgers.enumerated() {
-      guard case .claimed = try await ledger.claim(worker: "w") else {
-        throw TestSupportError("the slice is not claimed")
-      }
+      _ = try await claimed(ledger, by: "w")
       if leg == 0 { #expect(try await world.expand(ledger, 0) != nil) }
       try await ledger.commit(credit: 6)
     }

@@ -163,7 +163,7 @@ extension RepetitionTests {
   }
 
   /// Begins a run with the given time and takes it in; returns its id, or `nil` if it was skipped.
-  private func beginRun(_ time: String, _ world: TestStore) async throws -> String? {
+  private func beginRun(_ time: String, _ world: TestStore, approval: String? = nil) async throws -> String? {
     try await letPass(world)
     let (record, job) = try #require(try await world.store.campaigns.findWithJob("digest"))
     let repetition = try #require(
@@ -172,7 +172,19 @@ extension RepetitionTests {
     guard try await world.store.queue.moveOn(record, to: next, beginning: "digest~" + time, repetition) else {
       return nil
     }
-    return try await takeIn(world).id
+    return try await takeIn(world, approval: approval).id
+  }
+
+  /// An approval of the campaign applies to a run that waits for it, also if a later run needs none.
+  @Test func approvalReachesAnEarlierRun() async throws {
+    let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
+    try await activate(world)
+    let run = try #require(try await beginRun("20261201T1000", world, approval: "it is large"))
+    _ = try await beginRun("20261201T1100", world)
+    #expect(try await world.store.campaigns.find(run)?.state == .paused)
+    #expect(try await world.store.campaigns.approve("digest", by: "grace") == .active)
+    #expect(try await world.store.campaigns.find(run)?.approval.approvedBy == "grace")
+    await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("digest", by: "grace") }
   }
 
   /// A command to a campaign applies to all of its runs that overlap. A run that has ended leaves the list.

@@ -76,9 +76,9 @@ struct APITests {
     #expect(try await api.world.succeed("segment", "export", "vip") == "ada\n")
     #expect(try await api.ask("POST", "/api/v1/segments/vip%20/remove", #"{"users":[" ada"]}"#).status == 200)
     // A segment that is a rule has no users of its own.
-    _ = try await api.world.succeed("segment", "define", "everybody", "*")
+    _ = try await api.world.succeed("segment", "define", "readers", "*")
     for verb in ["add", "remove"] {
-      let refused = try await api.ask("POST", "/api/v1/segments/everybody/\(verb)", #"{"users":["ada"]}"#)
+      let refused = try await api.ask("POST", "/api/v1/segments/readers/\(verb)", #"{"users":["ada"]}"#)
       #expect(refused.status == 422 && refused.text.contains("is defined as"), "\(verb): \(refused)")
     }
     let job = CarillonWorld.job(

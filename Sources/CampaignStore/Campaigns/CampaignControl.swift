@@ -130,7 +130,7 @@ extension Campaigns {
   }
 
   /// Approves a campaign that waits for approval. The campaign begins or is scheduled, or its next stage begins. For a
-  /// recurring campaign, this approves the last run.
+  /// recurring campaign, this approves the latest run that waits for approval.
   ///
   /// - Parameter person: the approver.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs no approval or the person has submitted
@@ -138,8 +138,11 @@ extension Campaigns {
   public func approve(_ id: String, by person: String) async throws -> CampaignState {
     let whole = CampaignID(id).whole
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
-    if !record.approval.isNeeded, let run = record.repetition?.lastRun, try await find(run)?.approval.isNeeded == true {
-      return try await approve(run, by: person)
+    if !record.approval.isNeeded {
+      for run in record.repetition?.unfinishedRuns.reversed() ?? [] where try await find(run)?.waitsForApproval == true
+      {
+        return try await approve(run, by: person)
+      }
     }
     guard record.approval.isNeeded, record.state == .paused else {
       throw StoreError(

@@ -26,7 +26,6 @@ extension Queue {
   ///     dead list.
   ///   - untimely: the error of a job that has become invalid since it was written, for example because its send time
   ///     has passed. A job that is already known is accepted despite this error.
-  ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
   /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
   ///   `full` if Redis has no room for it. `notFound` if the job is no longer in the dead list.
   public func submit(
@@ -117,6 +116,7 @@ extension Queue {
   ///   - untimely: the error of a job that has become invalid since it was written, for example because its send time
   ///     has passed. A job from the command line or the API was checked when it was submitted, so it is known and
   ///     accepted. A job that a producer pushed on the list is new, and is refused.
+  ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
   /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
   ///   After a conflict, the job stays on its list.
   public func activate(

@@ -228,14 +228,6 @@ public enum CampaignJob {
   }
 
   /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
-  /// `nil` if it has no relative time.
-  public static func dated(
-    _ job: [UInt8], by service: any PushService, start: Int
-  ) throws(JobError) -> [UInt8]? {
-    try service.dated(parsed(job), job, start: start)
-  }
-
-  /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
   /// `nil` if the job has no relative time, or does not address valid services.
   private static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int

@@ -23,7 +23,7 @@ struct ApprovalCheck: Sendable {
   /// other job during the count, so the count is bounded.
   private static let mostCounted = 1_000_000
   /// Time in ms after its intake in which a campaign is not counted again. Most campaigns begin within this time.
-  private static let validity = 60_000
+  static let validity = 60_000
 
   let store: CampaignStore
   let apps: JobApps
@@ -47,6 +47,18 @@ struct ApprovalCheck: Sendable {
     return try await need(of: known, job, channel, above: most)
   }
 
+  /// Returns whether the audience of a campaign may have grown since its intake. If not, the decision at the intake is
+  /// still valid.
+  ///
+  /// - Parameters:
+  ///   - campaign: the campaign, or the part that is about to be expanded.
+  ///   - createdAt: the time of the intake, in ms since the epoch.
+  ///   - now: ms since the epoch.
+  static func mayHaveGrown(_ campaign: Campaign, createdAt: Int, now: Int) -> Bool {
+    guard campaign.isSearchedFor else { return false }
+    return now - createdAt >= validity || !campaign.isFirstStage || !campaign.earlier.isEmpty
+  }
+
   /// Returns why a campaign that is about to be expanded needs approval; `nil` if it needs none or has been approved.
   ///
   /// - Parameter id: the id of the campaign or of a part of it.
@@ -56,10 +68,7 @@ struct ApprovalCheck: Sendable {
       let channel = channels[record.app], let most = channel.approvalAbove
     else { return nil }
     // A job that this worker can't read was readable for the worker that took it in, which has decided.
-    guard var campaign = try? record.campaign(job, apps), campaign.isSearchedFor else { return nil }
-    let age = try await store.time() / 1000 - record.times.createdAt
-    let isFirst = CampaignID(id).part.map { campaign.place(of: $0.stage) == 0 } ?? true
-    if age < Self.validity, isFirst, campaign.earlier.isEmpty { return nil }
+    guard var campaign = try? await record.read(job, apps) else { return nil }
     do {
       do {
         campaign.recipients.definitions = try await store.queue.check(campaign)

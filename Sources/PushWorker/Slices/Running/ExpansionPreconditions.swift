@@ -4,7 +4,8 @@ import PushCore
 
 /// Checks the preconditions for the expansion of a campaign's slices. The campaigns that its audience refers to must
 /// have ended. The segments that it names must exist. A campaign with too many pushes must be approved. Redis must have
-/// enough memory for the rest of the campaign. Slices whose targets are sealed are not affected. The worker publishes the reason why a campaign is blocked.
+/// enough memory for the rest of the campaign. Slices whose targets are sealed are not affected. The worker publishes
+/// the reason why a campaign is blocked.
 final class ExpansionPreconditions: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
@@ -21,9 +22,9 @@ final class ExpansionPreconditions: WorkerPart {
 
   /// Time in ns during which the worker takes no further slice of a blocked campaign.
   private static let patience: UInt64 = 1_000_000_000
-  /// Time in ns for which two positive results stay valid: all earlier campaigns have ended and still exist; all named
-  /// segments exist.
-  private static let earlierMemory: UInt64 = 10_000_000_000
+  /// Time in ns for which three positive results stay valid: all earlier campaigns have ended and still exist; all named
+  /// segments exist; the campaign needs no approval.
+  private static let resultMemory: UInt64 = 10_000_000_000
 
   /// Returns whether slices of a campaign can be expanded now. If not, records the reason, which the worker publishes.
   func canExpand(_ context: CampaignContext) async throws -> Bool {
@@ -59,8 +60,10 @@ final class ExpansionPreconditions: WorkerPart {
   /// over in the meantime.
   private func isApproved(_ context: CampaignContext) -> Bool {
     let (id, now) = (context.campaign.id, EventLoop.now)
-    guard environment.configuration.apps[context.campaign.app]?.approvalAbove != nil else { return true }
-    if let approvedAt = context.progress.expansion.approvedAt, now - approvedAt < Self.earlierMemory { return true }
+    guard environment.configuration.apps[context.campaign.app]?.approvalAbove != nil,
+      ApprovalCheck.mayHaveGrown(context.campaign, createdAt: context.facts.createdAt, now: Int(self.now))
+    else { return true }
+    if let approvedAt = context.progress.expansion.approvedAt, now - approvedAt < Self.resultMemory { return true }
     context.progress.expansion.obstacle = .init(
       reason: "approval: a worker counts its targets", since: context.progress.expansion.obstacle?.since ?? now,
       seenAt: now)
@@ -130,7 +133,7 @@ final class ExpansionPreconditions: WorkerPart {
   /// Also pauses the campaign, because a missing segment under `exclude` would exclude no user.
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
-    if let seenAt = context.progress.expansion.segmentsSeenAt, now - seenAt < Self.earlierMemory { return nil }
+    if let seenAt = context.progress.expansion.segmentsSeenAt, now - seenAt < Self.resultMemory { return nil }
     guard let name = try await sharedStore.audiences.missingSegment(of: context.campaign) else {
       context.progress.expansion.segmentsSeenAt = now
       return nil
@@ -147,7 +150,7 @@ final class ExpansionPreconditions: WorkerPart {
   private func unfinishedEarlier(of context: CampaignContext) async throws -> String? {
     guard !context.campaign.earlier.isEmpty else { return nil }
     let now = EventLoop.now
-    if let endedAt = context.progress.expansion.earlierEndedAt, now - endedAt < Self.earlierMemory { return nil }
+    if let endedAt = context.progress.expansion.earlierEndedAt, now - endedAt < Self.resultMemory { return nil }
     do {
       if let id = try await sharedStore.audiences.unfinishedEarlier(of: context.campaign) {
         return "audience: campaign \(id), which it refers to, has not ended"

@@ -12,8 +12,7 @@ extension CampaignCommand {
         "Cancel a campaign. Unsent targets are recorded as cancelled. This can't be undone.",
       discussion: """
         Returns when every worker has stopped sending the campaign, or after 12 s with the names of the workers that \
-        have not confirmed this. All parts of the campaign end. The latest run of a recurring campaign \
-        ends. Users whose devices workers have not read yet get no push. A scheduled campaign never starts. If the job \
+        have not confirmed this. All parts of the campaign end, and all runs of a recurring campaign. Users whose devices workers have not read yet get no push. A scheduled campaign never starts. If the job \
         is still in the queue, the command removes it, and the id can be used again.
         """)
 
