@@ -59,9 +59,11 @@ public enum AlertCases {
     let scene = try await AlertScene(stage) {
       $0.settings = settings
       $0.redis = ["--maxmemory", "1gb", "--maxmemory-policy", "noeviction"]
+      // The guard must permit a campaign of which half the messages are refused, but none whose tokens are all bad.
+      $0.environment["CARILLON_GUARD_THRESHOLD"] = "0.8"
     }
     let simulator = scene.world.simulator
-    // An unknown reason: the push is rejected without further consequences.
+    // An unknown reason: the push is rejected.
     try await simulator.set(#"{"failures":[{"share":0.5,"status":400,"reason":"Strange"}]}"#)
     try await scene.send(FaultCampaign("strange"))
     try await simulator.set(#"{"failures":[]}"#)

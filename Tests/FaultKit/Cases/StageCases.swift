@@ -33,6 +33,8 @@ enum StageCases {
         $0.devices = devices
         $0.simulator = ["--latency", "200ms", "--log-bodies"]
         $0.redis = redis
+        // The gate judges the refused messages of a stage, not the guard.
+        $0.environment["CARILLON_GUARD_THRESHOLD"] = "1"
       }
       let folder = try ScratchFolder("stages")
       let values = (0..<devices).map { #"{"user":"u\#($0)","vars":{"price":"\#($0) €"}}"# }
