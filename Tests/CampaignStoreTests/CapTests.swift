@@ -270,6 +270,54 @@ struct CapTests {
     #expect(next.count { $0.badge == 1 } == 517)
   }
 
+  // MARK: Late acceptances
+
+  /// A target that turns out to be accepted counts again if its outcome had given its count back, and keeps its count
+  /// otherwise.
+  @Test(arguments: Outcome.allCases.filter { $0 != .accepted })
+  func targetAcceptedLateCountsOnce(outcome: Outcome) async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    try await world.store.registry.register(
+      (0..<2).map { DeviceRegistration(user: "u", device: TestStore.device($0)) })
+    let rules = GrantRules(
+      app: "news", caps: [FrequencyCap(most: 1, seconds: Self.day)], memory: Self.day, badgeStep: 1)
+    let ledger = try await sealed("a", in: world, rules)
+    #expect(try await grant(ledger, 2).map(\.badge) == [1, 1])
+    for index in 0...1 { try await ledger.commit([index: .terminal(outcome)]) }
+    for index in 0...1 {
+      // A repeated report changes nothing.
+      for _ in 0..<2 { try await ledger.commit([index: .terminal(.accepted)]) }
+      let app = try #require(try await world.pressure(of: "u")?.apps["news"])
+      let holders = outcome == .unknown ? 2 : index + 1
+      #expect(app.times.map(\.holders) == [holders] && app.badge == 1, "after target \(index)")
+    }
+    #expect(try await grant(sealed("b", in: world, rules), 2).map(\.withheld) == [.capped, .capped])
+  }
+
+  /// Targets that were skipped without a grant, or that a cap withheld, were not counted. They count if they turn out
+  /// to be accepted.
+  @Test(arguments: Backend.wholeWay)
+  func uncountedTargetAcceptedLateCounts(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, users: 0..<2)
+    let ledger = try await sealed("a", in: world)
+    try await ledger.commit([0: .terminal(.expired), 1: .terminal(.expired)])
+    #expect(try await world.command("HLEN", world.keys.pressure(0)).integer == 0)
+    try await ledger.commit([0: .terminal(.accepted)])
+    let users = try await ledger.targets(from: 0, count: 2)
+    let (counted, other) = (
+      String(decoding: users.user(0), as: UTF8.self), String(decoding: users.user(1), as: UTF8.self)
+    )
+    #expect(try await times(counted, in: world) == [NameDigest.bytes("a")])
+    #expect(try await times(other, in: world) == [])
+    let next = try await sealed("b", in: world)
+    let decisions = try await grant(next, 2)
+    let place = try #require(decisions.firstIndex { $0.withheld == .capped })
+    try await next.commit([place: .terminal(.capped)])
+    try await next.commit([place: .terminal(.accepted)])
+    let app = try #require(try await world.pressure(of: counted)?.apps["news"])
+    #expect(app.times.map(\.campaign) == ["a", "b"].map(NameDigest.bytes) && app.capped.isEmpty)
+  }
+
   // MARK: Random schedules
 
   /// Expected decisions and counts, written independently of the scripts.
@@ -309,6 +357,17 @@ struct CapTests {
       times[user]?.removeAll { $0.campaign == campaign }
       badges[user] = max(0, badges[user, default: 0] - rules.badgeStep)
     }
+
+    /// Counts a target that ended unsent and turns out to be accepted.
+    mutating func acceptLate(_ index: Int, _ user: String, _ campaign: String, _ rules: GrantRules) {
+      if holders[campaign]?[user] == nil {
+        capped[campaign]?.remove(user)
+        times[user, default: []].append((campaign, rules.category, !rules.caps.isEmpty))
+        badges[user, default: 0] += rules.badgeStep
+        shown[campaign, default: [:]][user] = badges[user]
+      }
+      holders[campaign, default: [:]][user, default: []].insert(index)
+    }
   }
 
   /// A campaign in the only partition, and the state that its owner knows.
@@ -322,10 +381,12 @@ struct CapTests {
     var open: Set<Int> = []
     /// Targets that are withheld and have no outcome.
     var withheld: Set<Int> = []
+    /// Targets that were granted and ended unsent.
+    var unsent: Set<Int> = []
   }
 
-  /// Random sizes of grants, random outcomes, workers that die, and apps that set badges. Each user is counted once for
-  /// each campaign that was or may have been delivered to the user.
+  /// Random sizes of grants, random outcomes, late acceptances, workers that die, and apps that set badges. Each user
+  /// is counted once for each campaign that was or may have been delivered to the user.
   @Test(arguments: Backend.allCases, 0..<4)
   func countsAreExactUnderRandomFaults(on backend: Backend, part: Int) async throws {
     var seed = Seed("countsAreExactUnderRandomFaults \(backend) \(part)")
@@ -359,7 +420,7 @@ struct CapTests {
       let place = Int.random(in: 0..<runs.count, using: &seed)
       var run = runs[place]
       defer { runs[place] = run }
-      switch Int.random(in: 0..<9, using: &seed) {
+      switch Int.random(in: 0..<10, using: &seed) {
       case 0..<4:
         let answer = try await run.ledger.commit(credit: Int.random(in: 1...60, using: &seed))
         for (index, decision) in zip(run.granted..., answer.firstDecisions) {
@@ -374,7 +435,10 @@ struct CapTests {
           let kinds: [Outcome] = [.accepted, .unknown, .expired, .rejected, .badToken]
           let outcome = kinds.randomElement(using: &seed) ?? .accepted
           records[index] = .terminal(outcome)
-          if outcome != .accepted, outcome != .unknown { model.endUnsent(index, run.users[index], run.id, run.rules) }
+          if outcome != .accepted, outcome != .unknown {
+            model.endUnsent(index, run.users[index], run.id, run.rules)
+            run.unsent.insert(index)
+          }
         }
         for index in run.withheld { records[index] = .terminal(.capped) }
         try await run.ledger.commit(records)
@@ -398,6 +462,12 @@ struct CapTests {
           RegistrationEvent(.badge(user: user, app: "news", value: value), at: step + 1)
         ])
         model.badges[user] = value
+      case 8:
+        // The push service had accepted some of the unsent targets, and the acceptance was reported late.
+        let late = run.unsent.sorted().filter { _ in Bool.random(using: &seed) }
+        for index in late { model.acceptLate(index, run.users[index], run.id, run.rules) }
+        try await run.ledger.commit(Dictionary(uniqueKeysWithValues: late.map { ($0, .terminal(.accepted)) }))
+        run.unsent.subtract(late)
       default: continue
       }
     }

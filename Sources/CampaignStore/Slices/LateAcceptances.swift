@@ -28,9 +28,13 @@ extension SliceLedger {
       arguments.append((entry.index, record, text, keepsLine ? line.text : []))
     }
     guard !arguments.isEmpty else { return }
-    let keys = [commitKeys[0], commitKeys[1], commitKeys[3], commitKeys[4]]
+    let keys = [
+      commitKeys[0], commitKeys[1], commitKeys[3], commitKeys[4], commitKeys[13], commitKeys[11], commitKeys[6],
+    ]
     pipeline.script(StoreScripts.acceptLate, keys: keys) {
       $0.append(seal)
+      $0.append(rules.app)
+      $0.append(rules.counting)
       for argument in arguments {
         $0.append(argument.index)
         $0.append(argument.record)

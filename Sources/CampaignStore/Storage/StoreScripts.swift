@@ -90,7 +90,9 @@ enum StoreScripts {
   static let regrant = script(
     "regrant", PackageResources.regrant_lua, editsDevices: true, countsUsers: true, derivesOutcomes: true,
     readsDepartures: true, grantsTargets: true)
-  static let acceptLate = script("acceptlate", PackageResources.acceptlate_lua)
+  static let acceptLate = script(
+    "acceptlate", PackageResources.acceptlate_lua, editsDevices: true, countsUsers: true, derivesOutcomes: true,
+    grantsTargets: true)
   static let bisect = script("bisect", PackageResources.bisect_lua)
   static let unclaim = script("unclaim", PackageResources.unclaim_lua)
   static let close = script(

@@ -10,7 +10,8 @@
 -- badge since then, the badge rises again.
 -- If a target ends with an outcome other than accepted and unknown, `commit` or `close` lowers the number of targets in
 -- the same step. If the number becomes 0, the campaign is removed from the record. The badge is then lowered again,
--- unless the app has reported a badge since then.
+-- unless the app has reported a badge since then. If such a target turns out to be accepted, `acceptlate` counts it
+-- again.
 local nothing_reported = ('\0'):rep(10)
 local campaign_size = 21
 

@@ -46,8 +46,9 @@ local function withheld_of(devices, from_list, to_list, app, users, tokens)
   return outcomes
 end
 
--- Returns the functions that count targets in their users' frequency caps and badges: `users_of`, `read_rules`, `take`
--- and `give_back`. They are created only if the campaign has rules, because each call of a script creates them again.
+-- Returns the functions that count targets in their users' frequency caps and badges: `users_of`, `read_rules`, `take`,
+-- `give_back` and `count_sent`. They are created only if the campaign has rules, because each call of a script creates
+-- them again.
 local function counting()
   -- Sealed targets by page.
   local target_pages, targets_of_page = {}, 128
@@ -233,7 +234,23 @@ local function counting()
     write_counted(pressure, app, counted, known)
   end
 
-  return {users_of = users_of, read_rules = read_rules, take = take, give_back = give_back}
+  -- Counts at most 512 targets that were sent, although they were not counted or are no longer counted. No cap applies.
+  local function count_sent(pressure, listed, rules, app, now, names)
+    local counted, known = read_counted(pressure, listed, rules, app, now, names)
+    for i = 1, #names do
+      local user = counted[names[i]]
+      if user and user.place and user.holders > 0 then
+        note_campaign(user, rules, user.when, math.min(user.holders + 1, 255), user.shown)
+      elseif user then
+        if user.place then table.remove(user.kept, user.place) end
+        user.place = nil
+        note_campaign(user, rules, now, 1, raise_badge(user, rules))
+      end
+    end
+    write_counted(pressure, app, counted, known)
+  end
+
+  return {users_of = users_of, read_rules = read_rules, take = take, give_back = give_back, count_sent = count_sent}
 end
 
 -- Marks a target as withheld: writes the outcome into its ledger record.
