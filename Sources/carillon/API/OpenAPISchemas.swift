@@ -72,6 +72,12 @@ enum OpenAPISchemas {
     "winner":{"type":"object","required":["variant","by","minimum"]},\
     "backend":{"type":"object","required":["share","since","reason"]},\
     "parts":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}},\
+    "repeat":{"type":"object","required":["cron","runs","leftOut"],"properties":{"cron":{"type":"string"},\
+    "next":{"type":["string","null"]},"runs":{"type":"integer"},"leftOut":{"type":"integer","description":"skipped runs"},\
+    "last":{"type":["string","null"]},"open":{"type":"array","description":"runs that have not ended, oldest first",\
+    "items":{"type":"object","required":["id","state"],"properties":{"id":{"type":"string"},"state":{"type":"string"},\
+    "reason":{"type":["string","null"]},"targets":{"type":"integer"},\
+    "outcomes":{"type":"object","additionalProperties":{"type":"integer"}}}}}}},\
     "gate":{"type":"object","required":["stage","opensAt"]},\
     "waiting":{"type":"object"},"createdAt":{"type":["string","null"]},"sendAt":{"type":["string","null"]},\
     "startedAt":{"type":["string","null"]},"finishedAt":{"type":["string","null"]}}}

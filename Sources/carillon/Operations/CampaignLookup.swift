@@ -98,11 +98,12 @@ struct CampaignLookup {
     return (campaign.message.variants, campaign.delivery.stages)
   }
 
-  /// Adds the details that only the report of a single campaign contains: audience, receipts and variants.
+  /// Adds the details that only the report of a single campaign contains: audience, receipts, open runs and variants.
   func fill(_ report: inout CampaignReport) async throws {
     guard let (record, job) = try await store.campaigns.findWithJob(report.record.id) else { return }
     report.audience = AudienceReport(of: record, job: job)
     report.receipts = try await store.results.receipts(of: report.record)
+    report.openRuns = try await openRuns(of: report.record)
     guard let campaign = try? record.campaign(job, record.apps(in: .known)) else { return }
     report.gate = CampaignReport.Gate(report.record, campaign.delivery.stages)
     guard let variants = campaign.message.variants else { return }
@@ -110,5 +111,17 @@ struct CampaignLookup {
       variants: variants, winner: campaign.delivery.stages?.all.compactMap(\.winner).first,
       counts: try await store.campaigns.variantCounts(of: report.record, variants),
       decision: try await store.campaigns.decision(of: campaign.whole))
+  }
+
+  /// Returns the runs of a recurring campaign that have not ended, the oldest first; `nil` for another campaign.
+  private func openRuns(of record: CampaignRecord) async throws -> [OpenRun]? {
+    guard let repetition = record.repetition else { return nil }
+    var runs: [OpenRun] = []
+    for id in repetition.unfinishedRuns {
+      let run = try await store.campaigns.show(id)
+      let isOpen = run.map { $0.times.finishedAt == nil } ?? (repetition.isPending && id == repetition.lastRun)
+      if isOpen { runs.append(OpenRun(id: id, record: run)) }
+    }
+    return runs
   }
 }

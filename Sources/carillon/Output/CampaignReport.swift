@@ -14,6 +14,8 @@ struct CampaignReport: JSONReport {
   var variants: VariantsReport?
   /// The gate before the next stage; `nil` if there is none, or if it was not read.
   var gate: Gate?
+  /// The runs of a recurring campaign that have not ended, the oldest first; `nil` if they were not read.
+  var openRuns: [OpenRun]?
   /// The status of the app's backend if it is unhealthy and throttles the campaign; `nil` otherwise.
   var backend: BackendStanding?
   /// The time of the report, in ms since 1970.
@@ -109,6 +111,7 @@ struct CampaignReport: JSONReport {
         json.member("runs", repetition.runs)
         json.member("leftOut", repetition.leftOut)
         json.member("last", repetition.lastRun)
+        if let openRuns { json.objects("open", openRuns) { json, run in run.write(to: &json) } }
       }
     }
     json.member("pruned", record.counters.pruned)
@@ -120,13 +123,7 @@ struct CampaignReport: JSONReport {
       json.objects("parts", record.parts) { json, part in
         json.member("id", part.id)
         json.member("service", CampaignID(part.id).part?.service)
-        json.member("state", part.state.rawValue)
-        json.member("reason", part.reason)
-        json.member("targets", part.counters.targets)
-        json.outcomes(part.counters.outcomes)
-        part.waiting?.write(to: &json)
-        json.member("startedAt", part.times.startedAt.map(Timestamp.format(milliseconds:)))
-        json.member("finishedAt", part.times.finishedAt.map(Timestamp.format(milliseconds:)))
+        CampaignReport(part).writeProgress(to: &json)
       }
     }
     if let gate {
@@ -149,6 +146,17 @@ struct CampaignReport: JSONReport {
     record.waiting?.write(to: &json)
     json.member("createdAt", Timestamp.format(milliseconds: record.times.createdAt))
     json.member("sendAt", record.times.sendAt.map(Timestamp.format(milliseconds:)))
+    json.member("startedAt", record.times.startedAt.map(Timestamp.format(milliseconds:)))
+    json.member("finishedAt", record.times.finishedAt.map(Timestamp.format(milliseconds:)))
+  }
+
+  /// Writes the state, the counts and the times of a part or run as members of its JSON object.
+  func writeProgress(to json: inout JSONWriter) {
+    json.member("state", record.state.rawValue)
+    json.member("reason", record.reason)
+    json.member("targets", record.counters.targets)
+    json.outcomes(record.counters.outcomes)
+    record.waiting?.write(to: &json)
     json.member("startedAt", record.times.startedAt.map(Timestamp.format(milliseconds:)))
     json.member("finishedAt", record.times.finishedAt.map(Timestamp.format(milliseconds:)))
   }
@@ -191,6 +199,7 @@ struct CampaignReport: JSONReport {
       rows.append(("repeated", repetition.schedule))
       rows.append(("runs", repetition.runs.grouped + (repetition.lastRun.map { ", the latest is " + $0 } ?? "")))
       if repetition.leftOut > 0 { rows.append(("skipped runs", repetition.leftOut.grouped)) }
+      rows += (openRuns ?? []).map { ("open run", $0.text) }
     }
     for (name, count) in [
       ("pruned", counters.pruned), ("quarantined", counters.quarantined), ("resent", counters.resent),
@@ -223,8 +232,8 @@ struct CampaignReport: JSONReport {
     return "stage"
   }
 
-  /// The state and the progress of a part of a campaign.
-  private var partText: String {
+  /// The state and the progress of a part or run of a campaign.
+  var partText: String {
     var text = record.id + " " + record.state.rawValue
     if !record.staging.isGated { text += ": " + ([progress] + outcomeTexts).joined(separator: ", ") }
     if let reason = record.reason { text += "; \(reason)" }
