@@ -195,6 +195,17 @@ struct CampaignPartsTests {
     }
   }
 
+  /// Four users have two devices each, and one of the users opened the push.
+  @Test(arguments: Backend.wholeWay)
+  func shareOfOpensIsOneOfUsers(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1)
+    try await world.activate("a", #","stages":[{"share":0.1,"minOpened":0.25}]"#)
+    try await world.command("HSET", world.keys.campaign("a~1"), "users", 4, "receipts", 1)
+    try await world.command("SADD", world.keys.receipts(0, .opened, "a~1"), "u1")
+    try await end("a~1", outcomes: [.accepted: 8], world)
+    #expect(try await look(world) == [.opened(stage: "rest", winner: nil)])
+  }
+
   @Test(arguments: Backend.wholeWay)
   func resumeOverridesOnlyThePresentVerdict(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

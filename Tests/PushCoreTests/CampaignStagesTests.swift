@@ -273,6 +273,20 @@ struct CampaignStagesTests {
     #expect(try verdict(stage, overridden) == .open(winner: nil))
   }
 
+  /// A user with two devices who opens the push once counts as one of the reached users.
+  @Test func gateCountsUsersWhoOpenedAmongUsers() throws {
+    let stage = #"{"share":0.1,"minOpened":0.25}"#
+    var finding = StageGate.Finding(finishedAt: 1, legs: [("", [.accepted: 8])], users: 4, opened: 1)
+    #expect(try verdict(stage, finding) == .open(winner: nil))
+    // At most as many users were reached as pushes were accepted.
+    finding.users = 20
+    guard case .pause(let reason, _) = try verdict(stage, finding) else {
+      Issue.record("the gate opened")
+      return
+    }
+    #expect(reason.hasPrefix("stage 1: 1 of 8 users have opened it, less than 25 %"))
+  }
+
   @Test func gateChoosesTheWinner() throws {
     let stage = #"{"share":0.1,"winner":{"minimum":10}}"#
     func finding(_ counted: [Int], winner: Int? = nil, isOverridden: Bool = false) -> StageGate.Finding {

@@ -81,6 +81,9 @@ extension Campaigns {
     }
     guard !legs.isEmpty else { return finding }
     finding.finishedAt = finishedAt
+    // The count of users is that of all legs together, so it is complete when all of them have ended.
+    let users = legs.reduce(0) { $0 + $1.counters.audience.users }
+    if users > 0, legs.count == campaign.legs(ofStage: place).count { finding.users = users }
     if stage.leastOpened != nil { finding.opened = try await store.results.receipts(ofLegs: legs)[.opened] ?? 0 }
     if let winner = stage.winner, let variants = campaign.message.variants {
       var counts = variants.all.map { _ in VariantCounts() }

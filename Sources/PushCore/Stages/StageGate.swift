@@ -6,6 +6,8 @@ public struct StageGate: Sendable {
     public var finishedAt: Int?
     /// Outcomes of the pushes of each leg, with the name of its push service.
     public var legs: [(name: String, outcomes: [Outcome: Int])]
+    /// Number of users with at least one target; `nil` if unknown.
+    public var users: Int?
     /// Number of users who opened the push.
     public var opened: Int
     /// Number of measured events and number of pushes of each variant, in all stages so far.
@@ -17,11 +19,12 @@ public struct StageGate: Sendable {
 
     /// Creates an instance with these values.
     public init(
-      finishedAt: Int?, legs: [(name: String, outcomes: [Outcome: Int])] = [], opened: Int = 0,
+      finishedAt: Int?, legs: [(name: String, outcomes: [Outcome: Int])] = [], users: Int? = nil, opened: Int = 0,
       variants: (counted: [Int], of: [Int]) = ([], []), winner: Int? = nil, isOverridden: Bool = false
     ) {
       self.finishedAt = finishedAt
       self.legs = legs
+      self.users = users
       self.opened = opened
       self.variants = variants
       self.winner = winner
@@ -29,8 +32,9 @@ public struct StageGate: Sendable {
     }
 
     public static func == (left: Finding, right: Finding) -> Bool {
-      left.finishedAt == right.finishedAt && left.legs.elementsEqual(right.legs, by: ==) && left.opened == right.opened
-        && left.variants == right.variants && left.winner == right.winner && left.isOverridden == right.isOverridden
+      left.finishedAt == right.finishedAt && left.legs.elementsEqual(right.legs, by: ==)
+        && left.users == right.users && left.opened == right.opened && left.variants == right.variants
+        && left.winner == right.winner && left.isOverridden == right.isOverridden
     }
   }
 
@@ -112,7 +116,9 @@ public struct StageGate: Sendable {
 
   private func opens(_ finding: Finding) -> String? {
     guard let least = stage.leastOpened else { return nil }
-    let reached = finding.legs.reduce(0) { $0 + Self.answers($1.outcomes).reached }
+    let accepted = finding.legs.reduce(0) { $0 + Self.answers($1.outcomes).reached }
+    // A user with several devices gets several pushes, and counts once.
+    let reached = min(accepted, finding.users ?? accepted)
     guard reached > 0 else { return "no push of the stage was accepted, so no user can have opened it" }
     guard Double(finding.opened) < least * Double(reached) else { return nil }
     return "\(finding.opened) of \(reached) users have opened it, less than \(Self.percent(least))"
