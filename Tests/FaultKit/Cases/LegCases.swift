@@ -6,7 +6,7 @@ import TestSupport
 /// a device of each kind. Neither leg loses a target, and the leg of APNs does not wait for FCM.
 enum LegCases {
   static let all = [
-    killed, credential, tokenEndpoint, tokensExpired, unavailable, projectQuota, goAway, streamReset,
+    killed, controlled, credential, tokenEndpoint, tokensExpired, unavailable, projectQuota, goAway, streamReset,
   ]
 
   private static let window = 50
@@ -71,6 +71,56 @@ enum LegCases {
     stage.expect(leg.pruned == gone && leg.quarantined == bad, "\(leg.pruned) pruned, \(leg.quarantined) quarantined")
     let apple = try await world.leg("apns", of: campaign).counters.outcomes.filter { $0.value > 0 }
     stage.expect(apple == [.accepted: world.tokens.count], "leg apns has \(apple)")
+  }
+
+  /// Workers die around a pause, a resume and a cancel. Each command reaches both legs.
+  static let controlled = FaultCase(
+    "legs-and-control", faults: ["SIGKILL around commands to a campaign with legs"],
+    invariant: "a command reaches both legs; nothing is sent during the pause and after the cancel",
+    bound: "window × kills"
+  ) { stage in
+    let world = try await world(stage)
+    let fleet = try await Fleet(stage, world, size: workers)
+    var campaign = campaign("controlled", rate: stage.times(short: 60, full: 200))
+    campaign.end = "cancelled"
+    func kill() async throws {
+      if try await fleet.killOne() {
+        stage.fired("SIGKILL around commands to a campaign with legs", duplicates: window)
+      }
+    }
+    func command(_ verb: String, leaves state: CampaignState) async throws {
+      try await kill()
+      try await world.succeed("campaign", verb, campaign.id)
+      try await kill()
+      let record = try await world.store.campaigns.find(campaign.id)
+      let states = [record?.state] + (record?.parts.map(\.state) ?? [])
+      stage.require(states == [state, state, state], "after the \(verb) the campaign and its legs are \(states)")
+    }
+    func expectSilence(_ when: String) async throws {
+      // Pushes in flight take 100 ms.
+      await stage.elapse(milliseconds: 500...700)
+      let sent = try world.simulatorLog().requests.count
+      await stage.elapse(milliseconds: 1500...2000)
+      let more = try world.simulatorLog().requests.count - sent
+      stage.require(more == 0, "\(more) pushes were sent \(when)")
+    }
+    campaign = try await world.submit(campaign, reaching: 20)
+    try await command("pause", leaves: .paused)
+    try await expectSilence("after the pause")
+    let recorded = try await world.recorded(of: campaign)
+    try await command("resume", leaves: .active)
+    for service in ["apns", "fcm"] {
+      try await world.reached(20, of: campaign, leg: service)
+    }
+    try await world.reached(recorded + 20, of: campaign)
+    try await command("cancel", leaves: .cancelled)
+    try await world.ended(campaign)
+    try await expectSilence("after the cancel")
+    for service in ["apns", "fcm"] {
+      let counters = try await world.leg(service, of: campaign).counters
+      stage.require(counters.outcomes[.cancelled] ?? 0 > 0, "leg \(service) has \(counters.outcomes)")
+    }
+    try await stage.check(world)
   }
 
   // MARK: Credentials
