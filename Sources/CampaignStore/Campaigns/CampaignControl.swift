@@ -105,16 +105,30 @@ extension Campaigns {
   ///   - unguarded: whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - person: the person; empty if unknown.
   ///   - service: the push service whose legs continue; `nil` for the whole campaign.
-  /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval.
+  /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval. For a recurring campaign that
+  ///   is not paused itself, this applies if all of its paused runs need approval.
   public func resume(
     _ id: String, unguarded: Bool, by person: String, service: String? = nil
   ) async throws -> CampaignState {
-    if let record = try await find(CampaignID(id).whole), record.approval.isNeeded, record.state == .paused {
+    if let record = try await find(CampaignID(id).whole), let waiting = try await onlyApprovalResumes(record) {
       throw StoreError(
-        .unapproved, "campaign \(id) needs approval before it continues",
-        hint: "the approver must not be the submitter: carillon campaign approve \(id) --by NAME")
+        .unapproved, "campaign \(waiting.id) needs approval before it continues",
+        hint: "the approver must not be the submitter: carillon campaign approve \(waiting.id) --by NAME")
     }
     return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person, service: service).0
+  }
+
+  /// Returns the campaign that waits for approval, or the run of a recurring campaign that does, if a resume would
+  /// change nothing else; `nil` otherwise.
+  private func onlyApprovalResumes(_ record: CampaignRecord) async throws -> CampaignRecord? {
+    if record.state == .paused { return record.waitsForApproval ? record : nil }
+    var waiting: CampaignRecord?
+    for id in record.repetition?.unfinishedRuns ?? [] {
+      guard let run = try await find(id), run.state == .paused || !run.pausedLegs.isEmpty else { continue }
+      guard run.waitsForApproval else { return nil }
+      waiting = run
+    }
+    return waiting
   }
 
   /// Stores the counted users and pushes of a campaign for its approver.
