@@ -182,6 +182,7 @@ extension RepetitionTests {
     let run = try #require(try await beginRun("20261201T1000", world, approval: "it is large"))
     _ = try await beginRun("20261201T1100", world)
     #expect(try await world.store.campaigns.find(run)?.state == .paused)
+    #expect(try await world.store.campaigns.approvable("digest").id == run)
     #expect(try await world.store.campaigns.approve("digest", by: "grace") == .active)
     #expect(try await world.store.campaigns.find(run)?.approval.approvedBy == "grace")
     await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("digest", by: "grace") }

@@ -67,7 +67,7 @@ struct ManifestTests {
     let status = try await world.run("status")
     #expect(status.exit == .status(1) && status.standardOutput.contains("campaign goal waits for approval"))
     let approved = try await world.run("campaign", "approve", "goal", "--by", "grace")
-    #expect(approved.standardOutput == "goal active\n")
+    #expect(approved.standardOutput == "goal active\n  goal~main active\n  goal~main.widgets active\n")
     #expect(approved.standardError == "estimate  20 users, 35 pushes\naudience  *\ntext      hi\n")
   }
 

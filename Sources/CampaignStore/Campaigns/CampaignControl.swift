@@ -150,14 +150,7 @@ extension Campaigns {
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs no approval or the person has submitted
   ///   it.
   public func approve(_ id: String, by person: String) async throws -> CampaignState {
-    let whole = CampaignID(id).whole
-    guard let record = try await find(whole) else { throw noSuchCampaign(id) }
-    if !record.approval.isNeeded {
-      for run in record.repetition?.unfinishedRuns.reversed() ?? [] where try await find(run)?.waitsForApproval == true
-      {
-        return try await approve(run, by: person)
-      }
-    }
+    let record = try await approvable(id)
     guard record.approval.isNeeded, record.state == .paused else {
       throw StoreError(
         .unapproved, "campaign \(id) needs no approval: it is \(record.state.rawValue)",
@@ -168,7 +161,21 @@ extension Campaigns {
         .unapproved, "\(Excerpt.quoted(person)) submitted campaign \(id) and can't approve it",
         hint: "ask another person to approve it")
     }
-    return try await raise(whole, .approve, "", unguarded: false, isByPerson: true, person).0
+    return try await raise(record.id, .approve, "", unguarded: false, isByPerson: true, person).0
+  }
+
+  /// Returns the campaign that an approval concerns: the campaign itself, or the latest run that waits for approval if
+  /// the campaign is recurring.
+  ///
+  /// - Parameter id: the id of the campaign, or of a part of it.
+  /// - Throws: ``StoreError`` `notFound`.
+  public func approvable(_ id: String) async throws -> CampaignRecord {
+    guard let record = try await find(CampaignID(id).whole) else { throw noSuchCampaign(id) }
+    guard !record.approval.isNeeded else { return record }
+    for run in record.repetition?.unfinishedRuns.reversed() ?? [] {
+      if let run = try await find(run), run.waitsForApproval { return run }
+    }
+    return record
   }
 
   /// Returns the timeline of a campaign, oldest first: at most the last 200 entries.

@@ -118,7 +118,7 @@ struct CampaignActions {
   ///
   /// - Returns: lines with the estimate, the audience and the text of the campaign, and the result.
   func approve(_ id: String, by person: String) async throws -> ([String], CampaignVerbOutcome) {
-    let before = try await store.campaigns.findWithJob(id)
+    let before = try await store.campaigns.findWithJob(store.campaigns.approvable(id).id)
     let audience = before.flatMap { AudienceReport(of: $0.0, job: $0.1) }
     var outcome = CampaignVerbOutcome(id: id, state: try await store.campaigns.approve(id, by: person))
     (outcome.counts, outcome.others) = try await counts(of: id)

@@ -28,7 +28,7 @@ extension CampaignCommand {
       let (shown, outcome) = try await CampaignActions(store).approve(id, by: by)
       await AuditTrail(store).note(.commandLine, "campaign.approve", id, detail: by)
       if !global.json { for line in shown { StandardError.write(Excerpt.harmless(line) + "\n") } }
-      try StandardOutput.printLine(global.json ? outcome.json : "\(id) \(outcome.state.rawValue)")
+      try StandardOutput.printLine(global.json ? outcome.json : outcome.text)
     }
   }
 }
