@@ -11,14 +11,15 @@ import TestSupport
 /// A case for each alert of `deploy/monitoring`, with its real cause. Real workers and a real admin server run, their
 /// metrics are scraped, and Prometheus' own code evaluates the rules over the samples.
 public enum AlertCases {
-  static let all = [pushService, quota, fleet, redis]
+  static let all = [pushService, quota, renewal, fleet, redis]
 
   /// Alerts whose cause is too slow for the short form.
   private static let slow = ["CarillonBreakerFlapping", "CarillonPoisonTarget"]
 
   /// The alerts that the cases fire.
-  public static let alerts = ofPushService + [ofQuota] + ofFleet + ofRedis + slow
+  public static let alerts = ofPushService + [ofQuota, ofRenewal] + ofFleet + ofRedis + slow
   private static let ofQuota = "CarillonQuotaExceeded"
+  private static let ofRenewal = "CarillonCredentialFailing"
   private static let ofPushService = [
     "CarillonFailuresBurn", "CarillonBreakerOpen", "CarillonGuardTripped", "CarillonCredentialStopped",
     "CarillonCredentialEnds", "CarillonBackendUnhealthy",
@@ -150,6 +151,28 @@ public enum AlertCases {
     try await scene.fires(ofQuota, after: 7)
     try await simulator.set(#"{"fcm":{"failures":[]}}"#)
     try await scene.world.ended(refused)
+    try await scene.finish()
+  }
+
+  // MARK: The renewal of an access token
+
+  /// The key file is replaced by one with a key that Google does not know. Later, the correct file is back.
+  static let renewal = FaultCase(
+    "alerts-renewal", faults: [fault(ofRenewal)], invariant: "the alert fires by its trouble, and ends with it",
+    bound: "0: no worker died"
+  ) { stage in
+    let scene = try await AlertScene(stage) {
+      $0.androidDevices = $0.devices
+    } well: { campaign, _ in
+      campaign.content = #""message":{"body":"hi"}"#
+    }
+    let (world, metric) = (scene.world, "carillon_credential_renewal_failing")
+    let key = try world.serviceAccountKey()
+    try world.replaceServiceAccount(keyID: String(key.reversed()))
+    try await scene.awaitMetric(metric, "is 1") { $0 == 1 }
+    try await scene.fires(ofRenewal, after: 4)
+    try world.replaceServiceAccount(keyID: key)
+    try await scene.awaitMetric(metric, "is 0", byAll: true) { $0 == 0 }
     try await scene.finish()
   }
 

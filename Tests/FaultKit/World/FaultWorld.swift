@@ -167,6 +167,12 @@ public final class FaultWorld: Sendable {
     try Self.write(text.replacing("{", with: #"{"note":"replaced","#, maxReplacements: 1), to: serviceAccount)
   }
 
+  /// Replaces the key file of the service account by one with the same private key and another id.
+  func replaceServiceAccount(keyID: String) throws {
+    let text = try String(contentsOf: serviceAccount, encoding: .utf8)
+    try Self.write(text.replacing(try serviceAccountKey(), with: keyID), to: serviceAccount)
+  }
+
   private static func write(_ account: String, to file: URL) throws {
     try Data(account.utf8).write(to: file, options: .atomic)
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
