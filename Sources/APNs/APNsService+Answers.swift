@@ -41,7 +41,9 @@ extension APNsService {
 
   /// Returns whether the answer means that the service is unavailable. A 503 with the reason `Shutdown` concerns one
   /// server that stops. A 503 with `ServiceUnavailable`, or without a reason, concerns the whole service.
-  public func isUnavailable(_ answer: PushAnswer) -> Bool { Reason(answer.reason) != .shutdown }
+  public func isUnavailable(_ answer: PushAnswer) -> Bool {
+    answer.status == 503 && Reason(answer.reason) != .shutdown
+  }
 
   /// Returns whether the token causes the error. A 410 does not count, because it has no effect on the connection
   /// (reference 5.4).

@@ -277,7 +277,7 @@ struct FleetAlarmTests {
       }
     ),
     (
-      .pushService, "https://e", "https://e is answering almost everything with 503 for 2 workers (w …)",
+      .pushService, "https://e", "https://e is answering almost everything with server errors for 2 workers (w …)",
       { fleet in
         let pool = WorkerReport.Pool(
           endpoint: "https://e", open: 0, inFlight: 0, backlog: 0, failures: 1, health: .breakerOpen)

@@ -136,6 +136,11 @@ struct AnswerTests {
         == .refused(FCMReason.serviceDisabled.code, generation: 3))
   }
 
+  @Test(arguments: [(500, false), (501, false), (502, true), (503, true), (504, true), (505, false), (429, false)])
+  func gatewayErrorsAndUnavailabilityAreOutages(status: Int, isOutage: Bool) {
+    #expect(service.isUnavailable(PushAnswer(kind: .answered, status: UInt16(status))) == isOutage)
+  }
+
   @Test func unknownWordIsKeptInPrintableForm() {
     let reply = reply(418, AnswerTable.error(418, "TEAPOT", "", AnswerTable.fcm("Tea\u{1b}é" + longText)).utf8)
     #expect(reply.answer.reason == .other)

@@ -1,3 +1,4 @@
+import PushCore
 import TestSupport
 import Testing
 
@@ -51,6 +52,18 @@ struct CircuitBreakerTests {
     feed(&breaker, .silent, 1000)
     #expect(breaker.state == .closed)
     #expect(breaker.openings == 0)
+  }
+
+  @Test(
+    "the service decides which server errors count as 503",
+    arguments: [
+      (503, Reason.none, CircuitBreaker.Signal.unavailable), (503, .serviceUnavailable, .unavailable),
+      (503, .shutdown, .failed), (500, .internalServerError, .failed), (502, .none, .failed), (504, .none, .failed),
+      (429, .tooManyRequests, .answered),
+    ])
+  func signals(status: Int, reason: Reason, signal: CircuitBreaker.Signal) {
+    let answer = PushAnswer(kind: .answered, status: UInt16(status), reason: reason.code)
+    #expect(CircuitBreaker.Signal(answer, of: APNsService()) == signal)
   }
 
   @Test("while it is open, answers to earlier pushes change nothing")

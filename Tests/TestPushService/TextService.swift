@@ -171,7 +171,7 @@ public struct TextService: PushService {
 
   public func event(of goAway: GoAwayFacts) -> CredentialEvent? { nil }
 
-  public func isUnavailable(_ answer: PushAnswer) -> Bool { true }
+  public func isUnavailable(_ answer: PushAnswer) -> Bool { answer.status == 503 }
 
   public func disposition(
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool

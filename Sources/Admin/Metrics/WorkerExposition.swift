@@ -125,7 +125,7 @@ struct WorkerExposition {
     }
     value(
       "carillon_breaker_open", .gauge,
-      "Whether the circuit breaker is open: the push service answers nearly everything with 503."
+      "Whether the circuit breaker is open: the push service answers nearly everything with server errors."
     ) {
       $0.breaker == .closed ? 0 : 1
     }

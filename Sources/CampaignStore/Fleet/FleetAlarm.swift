@@ -308,7 +308,7 @@ extension FleetSnapshot {
 
   private static func words(_ health: String) -> String {
     switch WorkerReport.Pool.Health(rawValue: health) {
-    case .breakerOpen: "answering almost everything with 503"
+    case .breakerOpen: "answering almost everything with server errors"
     case .unresponsive: "not answering"
     default: health
     }

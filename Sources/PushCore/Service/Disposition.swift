@@ -67,8 +67,8 @@ public struct Disposition: Sendable, Equatable {
   ///   - policy: the configured delays and number of attempts; the service's bounds are applied to them.
   ///   - ambiguity: the campaign's choice if it is unknown whether the service accepted the push.
   ///   - jitter: random, 0 to 1; spreads retries.
-  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with 503. A
-  ///     quick retry would then fail.
+  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with server
+  ///     errors. A quick retry would then fail.
   public static func decide(
     _ answer: PushAnswer, attempt: Int, of service: any PushService, policy: RetryPolicy, ambiguity: Ambiguity,
     jitter: Double, isBreakerOpen: Bool = false

@@ -146,8 +146,8 @@ public protocol PushService: Sendable {
   /// Returns the event for the credential that follows from the end of a connection; `nil` for none.
   func event(of goAway: GoAwayFacts) -> CredentialEvent?
 
-  /// Returns whether an answer with status 503 means that the whole service accepts no more pushes, not only one
-  /// server.
+  /// Returns whether a server error (5xx) means that the whole service accepts no more pushes, and not only that one
+  /// server stops or that the push caused the error.
   func isUnavailable(_ answer: PushAnswer) -> Bool
 
   /// Returns the consequences of an answer that refuses a push.
@@ -157,8 +157,8 @@ public protocol PushService: Sendable {
   ///   - attempt: its number, from 1. This function does not check whether another attempt is left.
   ///   - policy: delays.
   ///   - jitter: a random number from 0 to 1, which spreads retries.
-  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with 503. A
-  ///     quick retry would then fail.
+  ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with server
+  ///     errors. A quick retry would then fail.
   func disposition(
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition

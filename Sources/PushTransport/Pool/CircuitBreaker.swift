@@ -8,9 +8,8 @@ internal import PushCore
 ///       └───────────answered with anything but 5xx────┼──────────────────────────────────────────┘ │
 ///                                                     └─────5xx: twice the wait; no answer: the same┘
 ///
-/// Only 503 `ServiceUnavailable` and 503 without a reason count (reference 5.3: back off globally if their rate rises).
-/// A 429 concerns one device, and the push may be the cause of a 500. A single server that stops answers with 503
-/// `Shutdown`, and its connection is replaced.
+/// The service decides which server errors count as 503 (``PushCore/PushService/isUnavailable(_:)``). A 429 never counts,
+/// because it concerns one device or a quota.
 public struct CircuitBreaker: Sendable, Equatable {
   /// State of the breaker.
   public enum State: Sendable, Equatable {
@@ -51,7 +50,7 @@ public struct CircuitBreaker: Sendable, Equatable {
   public enum Signal: Sendable, Equatable {
     /// An answer other than 5xx.
     case answered
-    /// A 503 which means that the whole service accepts no more pushes.
+    /// A 503, or another 5xx which means that the whole service accepts no more pushes.
     case unavailable
     /// Any other 5xx.
     case failed
@@ -64,7 +63,7 @@ public struct CircuitBreaker: Sendable, Equatable {
         return
       }
       switch answer.status {
-      case 503 where service.isUnavailable(answer): self = .unavailable
+      case 500..<600 where service.isUnavailable(answer): self = .unavailable
       case 500..<600: self = .failed
       default: self = .answered
       }

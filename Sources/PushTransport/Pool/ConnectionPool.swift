@@ -7,7 +7,8 @@ internal import Synchronization
 /// Batches wait here by lane, and connections take pushes when they have room. The caller can take back pushes that no
 /// connection has taken. Connections take pushes only as long as the caller may send (``mayTake(until:)``). Unproven
 /// batches have a separate connection if the service's policy asks for one, see ``PushBatch/isUnproven``. While the
-/// service answers almost everything with 503, connections take only occasional trial pushes, see ``CircuitBreaker``.
+/// service answers almost everything with server errors, connections take only occasional trial pushes, see
+/// ``CircuitBreaker``.
 ///
 /// Every submitted push either completes exactly once or is returned by ``cancelBacklog(where:)`` or
 /// ``drain(deadline:)``. The pool may be used from any thread. Call ``drain(deadline:)`` at the end: until then, the
@@ -222,8 +223,8 @@ public final class ConnectionPool: Sendable {
     }
   }
 
-  /// Whether the circuit breaker is open or half-open. The service then answers almost every push with 503, and the
-  /// pool sends only trial pushes.
+  /// Whether the circuit breaker is open or half-open. The service then answers almost every push with server errors,
+  /// and the pool sends only trial pushes.
   public var isBreakerOpen: Bool { state.withLock { $0.breaker.state != .closed } }
 
   /// Present state of the pool.

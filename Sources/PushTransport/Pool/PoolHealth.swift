@@ -13,7 +13,7 @@ public enum PoolHealth: Sendable, Equatable {
   case unreachable(since: UInt64, reason: String)
   /// Connections are open and have pushes in flight, but no answer has arrived since this time.
   case unresponsive(since: UInt64)
-  /// The service answers almost every push with 503. Trial pushes detect the end of this state.
+  /// The service answers almost every push with server errors. Trial pushes detect the end of this state.
   case breakerOpen(since: UInt64)
   /// The service refuses the credential, or the credential has expired.
   case credentialStopped(ReasonCode)

@@ -61,7 +61,7 @@ final class PushRoute {
     case .unreachable(let since, let reason): ("push service unreachable at \(endpoint.url): \(reason)", since)
     case .unresponsive(let since): ("push service not answering at \(endpoint.url)", since)
     case .breakerOpen(let since):
-      ("push service unavailable at \(endpoint.url): it answers almost everything with 503", since)
+      ("push service unavailable at \(endpoint.url): it answers almost everything with server errors", since)
     case .credentialDelayed(let since, let reason): ("no authorization for \(endpoint.url): \(reason)", since)
     case .ready, .connecting, .credentialStopped: nil
     }

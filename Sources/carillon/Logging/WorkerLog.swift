@@ -133,7 +133,7 @@ final class WorkerLog: Sendable {
     case .breakerOpened(let service, let endpoint):
       log(
         .error, .connections, "breakerOpened",
-        "\(service) answers nearly everything with 503; the worker sends only trial pushes",
+        "\(service) answers nearly everything with server errors; the worker sends only trial pushes",
         ["endpoint": "\(endpoint)"])
     case .breakerClosed(let service, let endpoint):
       log(
