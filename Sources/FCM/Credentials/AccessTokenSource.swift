@@ -101,10 +101,21 @@ public final class AccessTokenSource: PushCredential {
     switch event {
     case .tokenExpired(let generation): handle(.tokenRefused(generation: generation))
     case .refused(let reason, let words, let generation):
-      let text = (words.map { "FCM says “\($0)”; " } ?? "") + "fix the service account, its roles or the project"
-      handle(.credentialRefused(reason, text, generation: generation))
+      handle(.credentialRefused(reason, Self.text(of: reason, words), generation: generation))
     case .accepted, .tooManyTokens, .certificateRefused, .turnedAway: break
     }
+  }
+
+  /// Returns the problem of a refusal with a hint, for people.
+  ///
+  /// - Parameter words: the text of a reason that this version does not know.
+  private static func text(of reason: ReasonCode, _ words: String?) -> String {
+    let reason = FCMReason(reason)
+    guard let guide = reason.guide else {
+      return "FCM answers with \(words ?? "no reason"); check the service account, its roles, the project and the "
+        + "endpoint"
+    }
+    return "\(guide.meaning) (\(reason.name)); \(guide.hint)"
   }
 
   public var stopped: ReasonCode? { state.withLock { $0.policy.stopped(clock.now())?.reason } }
