@@ -10,6 +10,9 @@ struct QuotaWatch {
   /// Average number of pushes that were sent from one refused push to the next.
   private var gap = QuotaWatch.largestGap
   private var sentBefore = 0
+  private var refusedAt: UInt64?
+  /// `EventLoop.now` since which the service has refused almost every push.
+  private var refusingSince: UInt64?
   private var reportedAt: UInt64?
   private var loggedAt: UInt64?
 
@@ -19,8 +22,10 @@ struct QuotaWatch {
   static let logInterval: UInt64 = 60_000_000_000
   /// Largest average at which refused pushes are reported.
   static let mostGap = 4.0
-  /// Value of ``gap`` while no push is refused.
+  /// Value of ``gap`` while no push is refused. As many pushes without a refusal show that the service accepts pushes.
   private static let largestGap = 64.0
+  /// Time in ns after which a refusal says nothing about the present. A refused push is sent again after about a minute.
+  private static let memory: UInt64 = 90_000_000_000
   /// Weight of the latest gap in the average: about twenty refused pushes in a row cause a report.
   private static let weight = 0.125
 
@@ -34,10 +39,20 @@ struct QuotaWatch {
   mutating func note(limit: Int?, sent: Int, now: UInt64) -> QuotaReport? {
     exceeded += 1
     gap += (min(max(1, Double(sent - sentBefore)), Self.largestGap) - gap) * Self.weight
-    sentBefore = sent
+    (sentBefore, refusedAt) = (sent, now)
+    refusingSince = gap <= Self.mostGap ? refusingSince ?? now : nil
     guard gap <= Self.mostGap, reportedAt.map({ now >= $0 + Self.interval }) ?? true else { return nil }
     reportedAt = now
     return QuotaReport(perMinute: limit)
+  }
+
+  /// Returns the time since which the service has refused almost every push; `nil` if it accepts pushes, or if this is
+  /// not known.
+  ///
+  /// - Parameter sent: number of pushes that the worker sent under the quota since its start.
+  func refusal(sent: Int, now: UInt64) -> UInt64? {
+    guard let refusedAt, now < refusedAt + Self.memory, Double(sent - sentBefore) < Self.largestGap else { return nil }
+    return refusingSince
   }
 
   /// Returns whether a report is logged: the first one in a minute.

@@ -88,6 +88,16 @@ final class RateLimit {
     return wanted < ahead && !isShort
   }
 
+  /// The reason for a wait, for operators, and since when, if the service refuses almost every push because of the
+  /// quota; `nil` if it does not.
+  func refusal(now: UInt64) -> (reason: String, since: UInt64)? {
+    guard case .quota(let quota) = subject, let since = watch.refusal(sent: lease.total, now: now) else { return nil }
+    return (
+      "quota: the push service refuses almost every push, because the quota \(quota.name) is used up; the worker sends "
+        + "these pushes again", since
+    )
+  }
+
   /// Number of targets that the worker needs to hold: as many as the whole fleet may send while further slices are
   /// prepared.
   var ahead: Int { max(2, Int((2 * perSecond).rounded(.up))) }

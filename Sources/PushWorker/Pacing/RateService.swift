@@ -168,8 +168,14 @@ final class RateService: WorkerPart {
     return true
   }
 
-  /// Returns the reason, and since when, if only its rate delays a campaign.
+  /// Returns the reason, and since when, if only its rate delays a campaign, or if the service refuses its pushes because
+  /// of a quota.
   func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
+    if !context.progress.isPaused, let refusal = context.facts.limits.lazy.compactMap({ $0.refusal(now: now) }).first,
+      now - refusal.since >= Self.shortestWait
+    {
+      return refusal
+    }
     guard let obstacle = context.facts.limits.obstacle, now - obstacle.since >= Self.shortestWait,
       slices.sessions.contains(where: { $0.context === context && wanted(by: $0, now) > 0 })
     else { return nil }

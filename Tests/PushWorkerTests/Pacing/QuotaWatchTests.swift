@@ -48,6 +48,22 @@ import Testing
     #expect(refuse(60, every: 20, &watch, sent: &sent, now: 70 * second).isEmpty)
   }
 
+  /// A campaign waits for the quota while almost every push is refused, also between two retries.
+  @Test func refusalEndsWithAcceptedPushesOrWithTime() {
+    var (watch, sent) = (QuotaWatch(), 0)
+    #expect(watch.refusal(sent: 0, now: second) == nil)
+    _ = refuse(15, every: 1, &watch, sent: &sent, now: second)
+    #expect(watch.refusal(sent: sent, now: second) == nil, "fifteen refusals may be chance")
+    _ = refuse(15, every: 1, &watch, sent: &sent, now: 2 * second)
+    _ = refuse(15, every: 1, &watch, sent: &sent, now: 60 * second)
+    #expect(watch.refusal(sent: sent, now: 149 * second) == 2 * second)
+    #expect(watch.refusal(sent: sent, now: 150 * second) == nil)
+    #expect(watch.refusal(sent: sent + 63, now: 61 * second) == 2 * second)
+    #expect(watch.refusal(sent: sent + 64, now: 61 * second) == nil)
+    _ = refuse(30, every: 20, &watch, sent: &sent, now: 62 * second)
+    #expect(watch.refusal(sent: sent, now: 62 * second) == nil)
+  }
+
   @Test func oneReportInAMinuteIsLogged() {
     var watch = QuotaWatch()
     #expect([1, 60, 61].map { watch.shouldLog($0 * second) } == [true, false, true])
