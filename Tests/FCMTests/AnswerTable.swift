@@ -158,10 +158,10 @@ enum AnswerTable {
     AnswerRow(
       "401 of APNs", 401,
       error(401, "UNAUTHENTICATED", "Auth error from APNS or Web Push Service", fcm("THIRD_PARTY_AUTH_ERROR"), apns),
-      .thirdPartyAuthError, .finish(.failed)),
+      .thirdPartyAuthError, .finish(.rejected)),
     AnswerRow(
       "401 of APNs, old word", 401, error(401, "UNAUTHENTICATED", "", fcm("APNS_AUTH_ERROR")), .thirdPartyAuthError,
-      .finish(.failed)),
+      .finish(.rejected)),
 
     AnswerRow(
       "403 sender", 403, error(403, "PERMISSION_DENIED", "SenderId mismatch", fcm("SENDER_ID_MISMATCH")),
@@ -241,7 +241,8 @@ enum AnswerTable {
       after(120)),
     AnswerRow(
       "no more is known", 400, error(400, "UNKNOWN", "", fcm("UNSPECIFIED_ERROR")), .unspecifiedError, after(10)),
-    AnswerRow("another 4xx", 418, error(418, "TEAPOT", "", fcm("TEA")), .other, .finish(.failed)),
+    AnswerRow("another 4xx", 418, error(418, "TEAPOT", "", fcm("TEA")), .other, .finish(.rejected)),
+    AnswerRow("another 4xx, page", 405, page, .none, .finish(.rejected)),
     AnswerRow(
       "a server in between", 302, page, .none, after(2), effect: .leaveCampaign(.none), countsAttempt: false),
   ]

@@ -30,6 +30,10 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
     public enum Kind: String, Codable, CaseIterable, Sendable {
       case unregistered, malformedToken, invalidArgument, senderMismatch, thirdPartyAuth, permissionDenied
       case accessTokenExpired, accessTokenInvalid, projectQuota, deviceQuota
+      /// 404 without an error code of FCM.
+      case unknownProject
+      /// 409 with an error code that the reference does not list.
+      case unlisted
       /// 500 with the error code INTERNAL.
       case `internal`
       /// 502 with HTML.

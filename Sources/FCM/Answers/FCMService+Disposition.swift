@@ -36,6 +36,9 @@ extension FCMService {
     case .unregistered: "probably the wrong devices for app \(app)"
     case .invalidArgument: "probably a wrong message or a wrong restricted_package_name; run carillon lint"
     case .messageTooLarge: "probably a message of more than 4,096 bytes; run carillon lint"
+    case .thirdPartyAuthError:
+      "probably tokens of Apple devices or browsers, for which the Firebase project of app \(app) has no valid APNs key "
+        + "or web push certificate; add the key in the Firebase console, or remove these tokens"
     default: "probably a wrong project for app \(app), or a wrong message; run carillon lint"
     }
   }
@@ -52,8 +55,9 @@ extension FCMService {
     // The message may be wrong for this device only, because of its package name or its personal content. The guard
     // decides whether it is wrong for the whole campaign.
     case (400, _): return Disposition(.finish(.rejected))
-    // The cause is the key for APNs or web push in the Firebase project. Android devices are not affected.
-    case (401, .thirdPartyAuthError): return Disposition(.finish(.failed))
+    // The cause is the key for APNs or web push in the Firebase project. All Apple devices or browsers of the project
+    // get this answer, and Android devices don't. The guard decides whether they are too many.
+    case (401, .thirdPartyAuthError): return Disposition(.finish(.rejected))
     // The credential requests a new access token, and stops if FCM refuses the new one too. Until then, the pushes
     // wait.
     case (401, _): return Disposition(.resendNow, countsAttempt: false)
@@ -67,7 +71,8 @@ extension FCMService {
       decided.countsAttempt = false
       decided.effect = answer.exceededQuota
       return decided
-    default: return Disposition(.finish(.failed))
+    // FCM does not document this answer, so the cause may affect every push. The guard decides.
+    default: return Disposition(.finish(.rejected))
     }
   }
 

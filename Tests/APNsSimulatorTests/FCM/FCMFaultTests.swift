@@ -87,7 +87,8 @@ import Testing
       .accessTokenExpired: (401, "ACCESS_TOKEN_EXPIRED"), .accessTokenInvalid: (401, "invalid authentication"),
       .projectQuota: (429, "RATE_LIMIT_EXCEEDED"), .deviceQuota: (429, "QUOTA_EXCEEDED"),
       .internal: (500, "Internal error encountered."), .badGateway: (502, "Error 502 (Server Error)!!1"),
-      .unavailable: (503, "The service is currently unavailable."),
+      .unavailable: (503, "The service is currently unavailable."), .unlisted: (409, "ABORTED"),
+      .unknownProject: (404, "Requested entity was not found."),
     ]
     try await run { (scene, client, access) async throws in
       for kind in FCMKnobs.Failure.Kind.allCases {

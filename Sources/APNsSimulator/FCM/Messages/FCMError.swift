@@ -228,6 +228,8 @@ struct FCMError: Equatable {
 
   // MARK: Faults
 
+  static let unlisted = FCMError(
+    code: 409, status: "ABORTED", message: "The operation was aborted.", details: [detail("ABORTED")], word: "ABORTED")
   static let `internal` = FCMError(
     code: 500, status: "INTERNAL", message: "Internal error encountered.", details: [detail("INTERNAL")],
     word: "INTERNAL")
@@ -250,6 +252,8 @@ struct FCMError: Equatable {
       case .accessTokenInvalid: accessTokenInvalid
       case .projectQuota: projectQuota(project, limit: knobs.messagesPerMinute, retryAfterSeconds: 0)
       case .deviceQuota: deviceQuota
+      case .unknownProject: unknownProject
+      case .unlisted: unlisted
       case .internal: `internal`
       case .badGateway: badGateway
       case .unavailable: unavailable

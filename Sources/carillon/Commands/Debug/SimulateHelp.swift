@@ -79,9 +79,9 @@ enum SimulateHelp {
                           unregistered, malformedToken, invalidArgument,
                           senderMismatch, thirdPartyAuth, permissionDenied,
                           accessTokenExpired, accessTokenInvalid, projectQuota,
-                          deviceQuota, internal, badGateway, unavailable; also
-                          "tokenPrefix", "delivers", "retryAfterSeconds",
-                          "retryAfterIsDate"
+                          deviceQuota, unknownProject, unlisted, internal,
+                          badGateway, unavailable; also "tokenPrefix", "delivers",
+                          "retryAfterSeconds", "retryAfterIsDate"
       fcm.unknownTokens   accept, unregistered or malformed
       fcm.messagesPerMinute (of the project), quotaSeconds, quotaRetryAfterSeconds,
       deviceMessagesPerMinute, deviceMessagesPerHour, messageBytes, isDisabled
