@@ -119,9 +119,9 @@ struct FCMRunTests {
   @Test(arguments: PushEngineKind.one(for: "exceededProjectQuotaFailsNoTarget"))
   func exceededProjectQuotaFailsNoTarget(engine: PushEngineKind) async throws {
     let fcm = try await FCMRig(
-      engine: engine, users: 960,
+      engine: engine, users: 360,
       knobs: FCMKnobs {
-        ($0.messagesPerMinute, $0.quotaSeconds, $0.quotaRetryAfterSeconds) = (900, 10, 1)
+        ($0.messagesPerMinute, $0.quotaSeconds, $0.quotaRetryAfterSeconds) = (300, 10, 1)
       })
     try await fcm.rig.submit("android", #","services":["fcm"]"#, content: #""message":{"title":"Hi"}"#)
     let log = EventLog()
@@ -134,13 +134,13 @@ struct FCMRunTests {
       try await group.waitForAll()
     }
     let record = try #require(try await fcm.rig.store.campaigns.show("android"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 960], "\(log.all)")
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 360], "\(log.all)")
     let refused = await fcm.rig.simulator.counters().fcm.errors["RATE_LIMIT_EXCEEDED"] ?? 0
     #expect(refused >= 60)
     // The fleet uses the limit that the answers report.
     let quota = try #require(FCMService(project: FCMRig.project).quota)
     let next = try await fcm.rig.store.limits.lease(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
-    #expect(next.perSecond <= 900.0 / 60, "\(next)")
+    #expect(next.perSecond <= 300.0 / 60, "\(next)")
     let events = log.all.map { "\($0)" }
     #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
     await fcm.rig.simulator.stop()
