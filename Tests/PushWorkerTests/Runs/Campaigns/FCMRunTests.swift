@@ -64,6 +64,27 @@ struct FCMRunTests {
     await fcm.rig.simulator.stop()
   }
 
+  /// FCM gives no time with `UNREGISTERED`. A device that registers after its push was granted has a token that works
+  /// again, so it is kept. Here, the push waits for an access token while the device registers.
+  @Test(arguments: PushEngineKind.one(for: "deviceThatRegistersAfterTheGrantIsKept"))
+  func deviceThatRegistersAfterTheGrantIsKept(engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: 1, partitions: 1) { _ in .unregistered }
+    await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = true }
+    try await fcm.rig.submit("gone", #","services":["fcm"]"#, content: #""message":{"title":"Hi"}"#)
+    async let running: Void = fcm.rig.worker("w").run()
+    try await fcm.rig.until { try await fcm.rig.store.campaigns.show("gone")?.counters.inDoubt == 1 }
+    var device = DeviceRecord(token: Array(FCMRig.token(0).utf8), service: "fcm")
+    device.app = "news"
+    device.registeredAt = UInt64(try await fcm.rig.store.time() / 1000)
+    try await fcm.rig.store.registry.register([DeviceRegistration(user: "u0", device: device)])
+    await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = false }
+    try await running
+    let counters = try #require(try await fcm.rig.store.campaigns.show("gone")).counters
+    #expect(counters.outcomes == [.unregistered: 1] && counters.pruned == 0, "\(counters)")
+    #expect(try await fcm.rig.store.registry.user("u0")?.devices.count == 1)
+    await fcm.rig.simulator.stop()
+  }
+
   /// FCM refuses the message for every device. The guard pauses the leg of FCM only, and no target is lost.
   @Test(arguments: PushEngineKind.one(for: "refusedMessagePausesTheLegOfFCM"))
   func refusedMessagePausesTheLegOfFCM(engine: PushEngineKind) async throws {
