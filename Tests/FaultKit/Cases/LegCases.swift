@@ -46,10 +46,10 @@ enum LegCases {
   // MARK: Workers
 
   static let killed = FaultCase(
-    "legs-and-kill", faults: ["SIGKILL while both legs are sent"],
+    "legs-and-kill", faults: ["SIGKILL while both legs are sent", "GOAWAY of FCM after every few requests"],
     invariant: "every target of both legs has the outcome of its device", bound: "window × kills"
   ) { stage in
-    let world = try await world(stage)
+    let world = try await world(stage, ["fcm.goAwayAfterRequests=\(stage.times(short: 40, full: 200))"])
     let lines = world.androidTokens.enumerated().map { number, token in
       token + (number % 50 == 7 ? ",unregistered" : number % 100 == 11 ? ",malformed" : ",registered")
     }
@@ -69,6 +69,8 @@ enum LegCases {
     let expected: [Outcome: Int] = [.accepted: count - gone - bad, .unregistered: gone, .badToken: bad]
     stage.expect(leg.outcomes.filter { $0.value > 0 } == expected, "leg fcm has \(leg.outcomes), not \(expected)")
     stage.expect(leg.pruned == gone && leg.quarantined == bad, "\(leg.pruned) pruned, \(leg.quarantined) quarantined")
+    stage.firedByRate(
+      "GOAWAY of FCM after every few requests", times: try await world.simulator.fcmCount("", "goAways"))
     let apple = try await world.leg("apns", of: campaign).counters.outcomes.filter { $0.value > 0 }
     stage.expect(apple == [.accepted: world.tokens.count], "leg apns has \(apple)")
   }
@@ -156,7 +158,7 @@ enum LegCases {
     stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
   }
 
-  /// The access token ends while the endpoint is down, so pushes to FCM wait unsent.
+  /// The access token ends while the endpoint is down, so pushes to FCM wait unsent, and an alarm names the cause.
   static let tokenEndpoint = FaultCase(
     "fcm-token-endpoint-down", faults: ["token endpoint down for longer than a token lives"],
     invariant: "the leg of APNs ends during this time; the leg of FCM continues without help", bound: "0"
@@ -166,6 +168,11 @@ enum LegCases {
     let campaign = try await world.submit(campaign("endpoint", rate: stage.times(short: 100, full: 400)))
     try await world.reached(20, of: campaign, leg: "fcm")
     try await world.simulator.set(#"{"fcm":{"tokenEndpointIsDown":true}}"#)
+    try await until("an alarm names the token endpoint") {
+      try await world.store.fleet.snapshot(lease: 6000).alarms().contains {
+        $0.kind == .credentialStopped && $0.text.contains("can't be reached")
+      }
+    }
     try await world.ended(campaign, leg: "apns")
     let leg = try await world.leg("fcm", of: campaign)
     stage.expect(leg.state == .active, "the leg of FCM is \(leg.state)")
