@@ -16,11 +16,17 @@ struct MetricsTests {
     return WorkerMetrics(
       apps: [
         .init(
-          app: #"ne"ws\"#, lane: .urgent, submitted: 3, outcomes: [.accepted: 2], refusals: ["BadDeviceToken": 1],
-          unanswered: 0, retries: 0, prunes: 0, quarantines: 1)
+          app: #"ne"ws\"#, service: "apns", lane: .urgent, submitted: 3, outcomes: [.accepted: 2],
+          refusals: ["BadDeviceToken": 1], unanswered: 0, retries: 0, prunes: 0, quarantines: 1)
       ],
-      pools: [.init(apps: ["news", "weather", "sport"], state: state)],
-      credentials: [.init(apps: ["news"], stopped: "refused", expiresAt: 1_800_000_000_000)],
+      pools: [
+        .init(apps: ["news", "weather", "sport"], service: "apns", state: state),
+        .init(apps: ["news"], service: "fcm", state: state),
+      ],
+      credentials: [
+        .init(service: "apns", state: .init(apps: ["news"], expiresAt: 1_800_000_000_000)),
+        .init(service: "fcm", state: .init(apps: ["news"], stopped: "refused")),
+      ],
       quotas: [.init(name: "fcm:p", perSecond: 9900, exceeded: 4)], totals: WorkerTotals(),
       events: WorkerEventCounts(), window: 1000, windowUsed: 7, slicesInHand: 2, isStopping: false,
       isListed: true, isStoreLocked: false, silence: 1, heartbeatError: nil)
@@ -39,20 +45,31 @@ struct MetricsTests {
   @Test func samplesAreWrittenAsPrometheusReadsThem() {
     let lines = Self.text.split(separator: "\n")
     for line in [
-      #"carillon_pushes_total{app="ne\"ws\\",lane="urgent"} 3"#,
-      #"carillon_outcomes_total{app="ne\"ws\\",lane="urgent",outcome="accepted"} 2"#,
-      #"carillon_refusals_total{app="ne\"ws\\",lane="urgent",reason="BadDeviceToken"} 1"#,
-      #"carillon_stream_limit{app="news+2"} 40"#,
-      #"carillon_connections{app="news+2",state="established"} 1"#,
-      #"carillon_credential_stopped{app="news"} 1"#, #"carillon_credential_renewal_failing{app="news"} 0"#,
+      #"carillon_pushes_total{app="ne\"ws\\",service="apns",lane="urgent"} 3"#,
+      #"carillon_outcomes_total{app="ne\"ws\\",service="apns",lane="urgent",outcome="accepted"} 2"#,
+      #"carillon_refusals_total{app="ne\"ws\\",service="apns",lane="urgent",reason="BadDeviceToken"} 1"#,
+      #"carillon_stream_limit{app="news+2",service="apns"} 40"#,
+      #"carillon_connections{app="news+2",service="apns",state="established"} 1"#,
+      #"carillon_credential_stopped{app="news",service="apns"} 0"#,
+      #"carillon_credential_stopped{app="news",service="fcm"} 1"#,
+      #"carillon_credential_renewal_failing{app="news",service="fcm"} 0"#,
       #"carillon_quota_exceeded_total{quota="fcm:p"} 4"#,
       #"carillon_quota_pushes_per_second{quota="fcm:p"} 9900.0"#,
-      #"carillon_certificate_expiry_timestamp_seconds{app="news"} 1800000000"#, "carillon_window_used_targets 7",
-      #"carillon_answer_duration_seconds_bucket{app="news+2",engine="native",le="+Inf"} 0"#,
+      #"carillon_certificate_expiry_timestamp_seconds{app="news",service="apns"} 1800000000"#,
+      "carillon_window_used_targets 7",
+      #"carillon_answer_duration_seconds_bucket{app="news+2",service="apns",engine="native",le="+Inf"} 0"#,
     ] {
       #expect(lines.contains(Substring(line)), "\(line)")
     }
     #expect(lines.contains { $0.hasPrefix("process_resident_memory_bytes ") && !$0.hasSuffix(" 0") })
+  }
+
+  /// Prometheus keeps only the first sample of a series in a scrape. An app with several push services has a pool and a
+  /// credential for each.
+  @Test func everySeriesHasOneSample() {
+    let series = Self.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { $0.prefix { $0 != " " } }
+    let repeated = Dictionary(grouping: series) { $0 }.filter { $0.value.count > 1 }.keys
+    #expect(repeated.isEmpty, "\(repeated)")
   }
 
   @Test("the page lists exactly the metrics that a worker exposes, with types and labels")

@@ -10,7 +10,8 @@ struct WorkerHealthTests {
   ) -> WorkerMetrics {
     WorkerMetrics(
       apps: [], pools: [],
-      credentials: stopped.enumerated().map { .init(apps: ["app\($0)"], stopped: $1) }, quotas: [],
+      credentials: stopped.enumerated().map { .init(service: "apns", state: .init(apps: ["app\($0)"], stopped: $1)) },
+      quotas: [],
       totals: WorkerTotals(),
       events: WorkerEventCounts(), window: 1, windowUsed: 0, slicesInHand: 0, isStopping: isStopping,
       isListed: isListed, isStoreLocked: isStoreLocked, silence: silence,

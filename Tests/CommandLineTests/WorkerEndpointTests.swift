@@ -22,11 +22,12 @@ struct WorkerEndpointTests {
     let shown = try await world.show("a")
     for (outcome, count) in shown.object("outcomes")?.numbers ?? [:] {
       #expect(
-        metrics.contains("carillon_outcomes_total{app=\"news\",lane=\"normal\",outcome=\"\(outcome)\"} \(count)\n"))
+        metrics.contains(
+          "carillon_outcomes_total{app=\"news\",service=\"apns\",lane=\"normal\",outcome=\"\(outcome)\"} \(count)\n"))
     }
     for line in [
       "carillon_worker_info{worker=\"w\",version=", "carillon_worker_ready 1\n",
-      "carillon_answer_duration_seconds_count{app=\"news\",engine=\"\(engine.rawValue)\"} 30\n",
+      "carillon_answer_duration_seconds_count{app=\"news\",service=\"apns\",engine=\"\(engine.rawValue)\"} 30\n",
       "carillon_window_used_targets 0\n", "carillon_redis_round_trips_total{node=\"",
     ] {
       #expect(metrics.contains(line), "\(line) is not in \(metrics)")

@@ -50,8 +50,8 @@ public struct WorkerHealth: Sendable, Equatable {
         isFatal: false),
     ]
     // The worker can send while at least one credential works. The metrics report stopped credentials.
-    let isUseless = worker.credentials.allSatisfy { $0.stopped != nil }
-    for credential in worker.credentials {
+    let isUseless = worker.credentials.allSatisfy { $0.state.stopped != nil }
+    for credential in worker.credentials.map(\.state) {
       checks.append(
         Check(
           name: "credential \(credential.apps.joined(separator: ", "))", reason: credential.stopped,

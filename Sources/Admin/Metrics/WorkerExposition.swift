@@ -41,43 +41,51 @@ struct WorkerExposition {
       "carillon_credential_stopped", .gauge,
       "Whether the push service refuses the credential of an app, so the app sends nothing.")
     for credential in worker.credentials {
-      metrics.sample(credential.stopped == nil ? 0 : 1, ("app", Self.label(credential.apps)))
+      metrics.sample(credential.state.stopped == nil ? 0 : 1, Self.app(credential), ("service", credential.service))
     }
     metrics.family(
       "carillon_credential_renewal_failing", .gauge,
       "Whether the credential of an app can't be renewed. Its pushes are sent until the present access token expires.")
     for credential in worker.credentials {
-      metrics.sample(credential.renewalProblem == nil ? 0 : 1, ("app", Self.label(credential.apps)))
+      metrics.sample(
+        credential.state.renewalProblem == nil ? 0 : 1, Self.app(credential), ("service", credential.service))
     }
     metrics.family(
       "carillon_certificate_expiry_timestamp_seconds", .gauge,
       "Expiry of the certificate of an app, in seconds since 1970.")
     for credential in worker.credentials {
-      if let end = credential.expiresAt { metrics.sample(end / 1000, ("app", Self.label(credential.apps))) }
+      guard let end = credential.state.expiresAt else { continue }
+      metrics.sample(end / 1000, Self.app(credential), ("service", credential.service))
     }
     writeWorker(worker, to: &metrics)
   }
 
   private func writePushes(_ apps: [WorkerMetrics.App], to metrics: inout Exposition) {
     metrics.family("carillon_pushes_total", .counter, "Pushes handed to connections, including retries.")
-    for app in apps { metrics.sample(app.submitted, ("app", app.app), ("lane", app.lane.rawValue)) }
+    for app in apps {
+      metrics.sample(app.submitted, ("app", app.app), ("service", app.service), ("lane", app.lane.rawValue))
+    }
     metrics.family("carillon_outcomes_total", .counter, "Targets whose outcome this worker recorded.")
     for app in apps {
       for outcome in Outcome.allCases {
         metrics.sample(
-          app.outcomes[outcome] ?? 0, ("app", app.app), ("lane", app.lane.rawValue), ("outcome", outcome.name))
+          app.outcomes[outcome] ?? 0, ("app", app.app), ("service", app.service), ("lane", app.lane.rawValue),
+          ("outcome", outcome.name))
       }
     }
     metrics.family(
       "carillon_refusals_total", .counter, "Refused pushes, by the reason of the push service.")
     for app in apps {
       for (reason, count) in app.refusals.sorted(by: { $0.key < $1.key }) {
-        metrics.sample(count, ("app", app.app), ("lane", app.lane.rawValue), ("reason", reason))
+        metrics.sample(
+          count, ("app", app.app), ("service", app.service), ("lane", app.lane.rawValue), ("reason", reason))
       }
     }
     func count(_ name: String, _ meaning: String, _ value: (WorkerMetrics.App) -> Int) {
       metrics.family(name, .counter, meaning)
-      for app in apps { metrics.sample(value(app), ("app", app.app), ("lane", app.lane.rawValue)) }
+      for app in apps {
+        metrics.sample(value(app), ("app", app.app), ("service", app.service), ("lane", app.lane.rawValue))
+      }
     }
     count("carillon_pushes_unanswered_total", "Pushes that ended without an answer.") { $0.unanswered }
     count("carillon_pushes_postponed_total", "Pushes that are sent again later.") { $0.retries }
@@ -96,13 +104,13 @@ struct WorkerExposition {
       metrics.histogram(
         bounds: AnswerTimes.bounds.map { Double($0) / Self.nanoseconds }, counts: pool.state.times.counts,
         sum: Double(pool.state.times.sum) / Self.nanoseconds, ("app", Self.label(pool.apps)),
-        ("engine", identity.engine))
+        ("service", pool.service), ("engine", identity.engine))
     }
     func value(
       _ name: String, _ kind: Exposition.Kind, _ meaning: String, _ value: (PoolState) -> Int
     ) {
       metrics.family(name, kind, meaning)
-      for pool in pools { metrics.sample(value(pool.state), ("app", Self.label(pool.apps))) }
+      for pool in pools { metrics.sample(value(pool.state), ("app", Self.label(pool.apps)), ("service", pool.service)) }
     }
     value("carillon_pushes_in_flight", .gauge, "Pushes that were sent and have no answer yet.") { $0.inFlight }
     value("carillon_stream_limit", .gauge, "Largest number of pushes in flight on the open connections.") {
@@ -116,7 +124,8 @@ struct WorkerExposition {
         ("closed", ConnectionState.Phase.closed), ("opening", .opening), ("established", .established),
       ] {
         metrics.sample(
-          pool.state.connections.count { $0.phase == phase }, ("app", Self.label(pool.apps)), ("state", name))
+          pool.state.connections.count { $0.phase == phase }, ("app", Self.label(pool.apps)),
+          ("service", pool.service), ("state", name))
       }
     }
     value("carillon_connections_opened_total", .counter, "Attempts to open a connection.") { $0.openings }
@@ -202,6 +211,10 @@ struct WorkerExposition {
     for total in totals { metrics.sample(total.roundTrips, ("node", total.node)) }
     metrics.family("carillon_redis_commands_total", .counter, "Commands sent to a Redis server.")
     for total in totals { metrics.sample(total.commands, ("node", total.node)) }
+  }
+
+  private static func app(_ credential: WorkerMetrics.Credential) -> (String, String) {
+    ("app", label(credential.state.apps))
   }
 
   /// Returns the app label of a pool. If several apps share the connections, the label has the first app and the number

@@ -48,7 +48,7 @@ final class WorkerReporter: WorkerPart {
         return .init(
           apps: names.isEmpty
             ? users.filter { $0.channel.broadcasting.endpoint == route.endpoint }.map(\.name) : names,
-          state: route.pool.published)
+          service: users.first?.channel.service.name ?? route.service, state: route.pool.published)
       },
       credentials: credentials(), quotas: rates.quotas,
       totals: figures.totals, events: log.counts, window: credit.budget.window, windowUsed: credit.budget.assigned,
@@ -78,25 +78,28 @@ final class WorkerReporter: WorkerPart {
         endpoint: route.endpoint.url, open: state.open, inFlight: state.inFlight, backlog: state.backlog,
         failures: state.failures, health: .init(route.pool.health(now: now)))
     }
-    report.credentials = credentials()
+    report.credentials = credentials().map(\.state)
     return report
   }
 
   /// Returns each credential one time, with the apps that use it.
-  private func credentials() -> [WorkerReport.Credential] {
+  private func credentials() -> [WorkerMetrics.Credential] {
     var order: [any PushCredential] = []
-    var known: [ObjectIdentifier: WorkerReport.Credential] = [:]
-    for (name, credential) in environment.configuration.apps.sorted(by: { $0.key < $1.key })
-      .flatMap({ name, app in app.services.map { (name, $0.credential) } })
+    var known: [ObjectIdentifier: WorkerMetrics.Credential] = [:]
+    for (name, channel) in environment.configuration.apps.sorted(by: { $0.key < $1.key })
+      .flatMap({ name, app in app.services.map { (name, $0) } })
     {
+      let credential = channel.credential
       if known[ObjectIdentifier(credential)] == nil {
         order.append(credential)
-        known[ObjectIdentifier(credential)] = WorkerReport.Credential(
-          apps: [], stopped: credential.problem, renewalProblem: credential.renewalProblem,
-          expiresAt: credential.expiry.map { Int($0) * 1000 },
-          clockError: credential.clockError == 0 ? nil : Int(credential.clockError))
+        known[ObjectIdentifier(credential)] = WorkerMetrics.Credential(
+          service: channel.service.name,
+          state: WorkerReport.Credential(
+            apps: [], stopped: credential.problem, renewalProblem: credential.renewalProblem,
+            expiresAt: credential.expiry.map { Int($0) * 1000 },
+            clockError: credential.clockError == 0 ? nil : Int(credential.clockError)))
       }
-      known[ObjectIdentifier(credential)]?.apps.append(name)
+      known[ObjectIdentifier(credential)]?.state.apps.append(name)
     }
     return order.compactMap { known[ObjectIdentifier($0)] }
   }

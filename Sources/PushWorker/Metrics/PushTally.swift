@@ -1,6 +1,6 @@
 import PushCore
 
-/// Counters of the pushes of an app in a lane, since the worker's start. They are plain numbers confined to the
+/// Counters of the pushes of an app to a push service in a lane, since the worker's start. They are plain numbers confined to the
 /// worker's loop, so that a push costs one addition. Readers get a copy.
 final class PushTally {
   let app: String
@@ -48,7 +48,7 @@ final class PushTally {
       refusals[text, default: 0] += count
     }
     return WorkerMetrics.App(
-      app: app, lane: lane, submitted: submitted, outcomes: outcomes, refusals: refusals, unanswered: unanswered,
-      retries: retries, prunes: prunes, quarantines: quarantines)
+      app: app, service: service.name, lane: lane, submitted: submitted, outcomes: outcomes, refusals: refusals,
+      unanswered: unanswered, retries: retries, prunes: prunes, quarantines: quarantines)
   }
 }

@@ -4,15 +4,16 @@ import PushCore
 final class WorkerFigures {
   /// The totals so far.
   var totals = WorkerTotals()
-  /// The counters of pushes, by app and lane.
+  /// The counters of pushes, by app, push service and lane.
   private(set) var tallies: [PushTally] = []
 
-  /// Returns the counters of an app's pushes in a lane.
+  /// Returns the counters of an app's pushes to a push service in a lane.
   func tally(of campaign: Campaign, _ service: any PushService) -> PushTally {
-    if let known = tallies.first(where: { $0.app == campaign.app && $0.lane == campaign.delivery.lane }) {
+    let (app, lane) = (campaign.app, campaign.delivery.lane)
+    if let known = tallies.first(where: { $0.app == app && $0.lane == lane && $0.service.name == service.name }) {
       return known
     }
-    let tally = PushTally(app: campaign.app, lane: campaign.delivery.lane, service: service)
+    let tally = PushTally(app: app, lane: lane, service: service)
     tallies.append(tally)
     return tally
   }

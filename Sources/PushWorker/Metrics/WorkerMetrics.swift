@@ -4,9 +4,11 @@ public import PushTransport
 
 /// The state and the totals of a worker at one moment, for health checks and metrics.
 public struct WorkerMetrics: Sendable {
-  /// Pushes of an app in a lane.
+  /// Pushes of an app to a push service in a lane.
   public struct App: Sendable {
     public var app: String
+    /// Name of the push service, such as `fcm`.
+    public var service: String
     public var lane: Lane
     /// Pushes passed to connections.
     public var submitted: Int
@@ -26,7 +28,16 @@ public struct WorkerMetrics: Sendable {
   public struct Pool: Sendable {
     /// The apps that share the pool, sorted.
     public var apps: [String]
+    /// Name of the push service, such as `fcm`.
+    public var service: String
     public var state: PoolState
+  }
+
+  /// A credential for a push service.
+  public struct Credential: Sendable {
+    /// Name of the push service, such as `fcm`.
+    public var service: String
+    public var state: WorkerReport.Credential
   }
 
   /// A quota of a push service, which apps can share.
@@ -41,7 +52,7 @@ public struct WorkerMetrics: Sendable {
   public var apps: [App]
   public var pools: [Pool]
   /// The credentials, each one time.
-  public var credentials: [WorkerReport.Credential]
+  public var credentials: [Credential]
   /// The quotas that the worker has used since its start.
   public var quotas: [Quota]
   public var totals: WorkerTotals

@@ -10,14 +10,17 @@ struct MetricsTape {
 
   /// Appends a scrape to the tape.
   ///
+  /// - Throws: if a scrape has two samples of a series. Prometheus would drop the second one.
   /// - Parameters:
   ///   - scrapes: the metrics of each process by its name, without processes that no longer answer.
   ///   - count: minutes for which the scrape is repeated.
   mutating func record(_ scrapes: [String: String], minutes count: Int) throws {
     for (instance, text) in scrapes {
+      var seen: Set<String> = []
       for line in text.split(separator: "\n") where !line.hasPrefix("#") {
         guard let space = line.lastIndex(of: " ") else { throw TestSupportError("no sample: \(line)") }
         let name = Self.series(line[..<space], of: instance)
+        guard seen.insert(name).inserted else { throw TestSupportError("two samples of \(name)") }
         for minute in minutes..<(minutes + count) {
           series[name, default: [:]][minute] = String(line[line.index(after: space)...])
         }
