@@ -24,6 +24,8 @@ public struct CampaignStore: Sendable {
   /// Maximum number of devices of a user. A further device evicts the oldest one.
   let devicesPerUser: Int
   let redis: RedisClient
+  /// The rules by which receipts of recent campaigns count.
+  let receiptRules = ReceiptRuleCache()
   /// Maximum number of members in one command, so that no command blocks Redis for long.
   static let batch = 500
   /// Connections that the store may use; `nil` for any.

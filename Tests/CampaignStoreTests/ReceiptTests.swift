@@ -95,6 +95,33 @@ struct ReceiptTests {
     #expect(try await world.command("SCARD", world.keys.receipts(0, .opened, "a")).integer == last.count)
   }
 
+  /// A later campaign under the same id has its own stages and variants.
+  @Test func campaignWithAnIdOfAnEarlierOneHasItsOwnRules() async throws {
+    let world = try await TestStore(on: .single, partitions: 1)
+    func stage(of user: String) async throws -> [String] {
+      try await world.store.results.rules(of: ["a"])["a"]?.parts(of: user).map { "\($0)" } ?? []
+    }
+    try await world.activate("a", #","stages":[{"users":["u1"]}]"#)
+    #expect(try await stage(of: "u1") == ["1"])
+    #expect(try await stage(of: "u2") == ["rest"])
+    try await world.command(
+      "HSET", world.keys.campaign("a"), "createdAt", 1, "job",
+      TestStore.job("a", audience: #"{"segment":"*"}"#, #","stages":[{"users":["u2"]}]"#))
+    #expect(try await stage(of: "u1") == ["rest"])
+    #expect(try await stage(of: "u2") == ["1"])
+  }
+
+  @Test func cacheOfRulesIsBounded() {
+    let cache = ReceiptRuleCache()
+    for number in 0...ReceiptRuleCache.most {
+      cache.add(ReceiptRules(nil, variants: nil), of: "c\(number)", createdAt: number)
+    }
+    #expect(cache.rules(of: "c0", createdAt: 0) == nil)
+    let last = ReceiptRuleCache.most
+    #expect(cache.rules(of: "c\(last)", createdAt: last) != nil)
+    #expect(cache.rules(of: "c\(last)", createdAt: 0) == nil)
+  }
+
   @Test func receiptsAreReadOrRejectedWithAReason() throws {
     func receipt(_ text: String) throws -> ReceiptEvent {
       try ReceiptEvent(parsing: Array(text.utf8), now: 1_800_000_000_000)

@@ -11,14 +11,15 @@ extension Results {
   ///
   /// - Parameter receipts: at most a few thousand.
   public func apply(_ receipts: [ReceiptEvent]) async throws {
-    let receipts = try await byPart(receipts)
+    let rules = try await rules(of: Set(receipts.map { CampaignID($0.campaign).whole }))
+    let receipts = byPart(receipts, rules)
     let ids = Array(Set(receipts.map(\.campaign)))
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HMGET", keys.campaign(id), "partitions", "ttl", "receipts") }
     // A campaign keeps the number of partitions that the store had at its start.
     var partitions: [String: Int] = [:]
     var seconds: [String: Int] = [:]
-    var withVariants: [String] = []
+    var variants: [String: CampaignVariants] = [:]
     let replies = try await run(pipeline)
     pipeline.removeAll()
     for (id, reply) in zip(ids, replies) {
@@ -27,9 +28,8 @@ extension Results {
       // The worker that ends the campaign sets the expiry of its receipts. If it has done so before these receipts are
       // written, they need an expiry here.
       if reply[2].isNull { pipeline.script(StoreScripts.noteReceipts, keys: [keys.campaign(id)]) { _ in } }
-      if reply[2].integer == Self.receiptsByVariant { withVariants.append(id) }
+      if reply[2].integer == Self.receiptsByVariant { variants[id] = rules[CampaignID(id).whole]?.variants }
     }
-    let variants = try await variants(of: withVariants)
     let winners = try await winners(of: Array(variants.keys))
     var groups: [ReceiptGroup: [String]] = [:]
     for receipt in Set(receipts) {
@@ -57,27 +57,42 @@ extension Results {
 
   private static let mostTries = 3
 
+  /// Returns the rules of campaigns that have parts or variants, by id. Reads a campaign's job only if no receipt came
+  /// for the campaign lately.
+  func rules(of ids: Set<String>) async throws -> [String: ReceiptRules] {
+    let ids = Array(ids)
+    var pipeline = RedisPipeline()
+    for id in ids { pipeline.append("HMGET", keys.campaign(id), "createdAt", "parts", "receipts") }
+    var all: [String: ReceiptRules] = [:]
+    for (id, fields) in zip(ids, try await run(pipeline)) {
+      let hasParts = !fields[1].isNull
+      guard let createdAt = fields[0].integer, hasParts || fields[2].integer == Self.receiptsByVariant else { continue }
+      if let known = store.receiptRules.rules(of: id, createdAt: createdAt) {
+        all[id] = known
+        continue
+      }
+      guard let (record, job) = try await store.campaigns.findWithJob(id) else { continue }
+      let apps = record.apps(in: services)
+      let rules = await LargeJobThread.read(job.count) {
+        ReceiptRules(
+          hasParts ? (try? record.campaign(job, apps)) : nil, variants: CampaignJob.variants(of: job, campaign: id))
+      }
+      store.receiptRules.add(rules, of: id, createdAt: record.times.createdAt)
+      all[id] = rules
+    }
+    return all
+  }
+
   /// Returns receipts with the ids of parts, for campaigns with parts. If a campaign has several legs, each of them may
   /// have the user. Such a receipt is returned once for each leg. It counts for the legs that have the user as a
   /// target.
-  private func byPart(_ receipts: [ReceiptEvent]) async throws -> [ReceiptEvent] {
-    let ids = Array(Set(receipts.map { CampaignID($0.campaign).whole }))
-    var pipeline = RedisPipeline()
-    for id in ids { pipeline.append("HGET", keys.campaign(id), "parts") }
-    let withParts = zip(ids, try await run(pipeline)).filter { !$1.isNull }.map(\.0)
-    var campaigns: [String: Campaign] = [:]
-    for id in withParts {
-      guard let (record, job) = try await store.campaigns.findWithJob(id) else { continue }
-      campaigns[id] = try? await record.read(job, record.apps(in: services))
-    }
-    return receipts.flatMap { receipt in
+  private func byPart(_ receipts: [ReceiptEvent], _ rules: [String: ReceiptRules]) -> [ReceiptEvent] {
+    receipts.flatMap { receipt in
       var receipt = receipt
       receipt.campaign = CampaignID(receipt.campaign).whole
-      guard let campaign = campaigns[receipt.campaign] else { return [receipt] }
-      let place = campaign.delivery.stages.map { stages in
-        Array(receipt.user.utf8).withUnsafeBytes(stages.draw.place)
-      }
-      return campaign.legs(ofStage: place ?? 0).map { part in
+      let parts = rules[receipt.campaign]?.parts(of: receipt.user) ?? []
+      guard !parts.isEmpty else { return [receipt] }
+      return parts.map { part in
         var ofLeg = receipt
         ofLeg.campaign = CampaignID(whole: receipt.campaign, part: part).description
         return ofLeg
@@ -135,24 +150,6 @@ extension Results {
 
   /// Value of the campaign's field `receipts` if its receipts are counted by variant.
   static let receiptsByVariant = 2
-
-  /// Returns the variants of campaigns by id.
-  private func variants(of ids: [String]) async throws -> [String: CampaignVariants] {
-    guard !ids.isEmpty else { return [:] }
-    var pipeline = RedisPipeline()
-    for id in ids { pipeline.append("HGET", keys.campaign(CampaignID(id).whole), "job") }
-    // The parts of a campaign share its job.
-    var (read, variants): ([String: CampaignVariants?], [String: CampaignVariants]) = ([:], [:])
-    for (id, reply) in zip(ids, try await run(pipeline)) {
-      let whole = CampaignID(id).whole
-      if read[whole] == nil {
-        let job = reply.bytes.map(Array.init) ?? []
-        read[whole] = .some(await LargeJobThread.read(job.count) { CampaignJob.variants(of: job, campaign: whole) })
-      }
-      variants[id] = read[whole] ?? nil
-    }
-    return variants
-  }
 
   /// Returns the place of the winning variant for each part whose users all get it.
   private func winners(of ids: [String]) async throws -> [String: Int] {
