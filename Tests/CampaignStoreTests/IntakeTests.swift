@@ -93,7 +93,7 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     try await world.command("LPUSH", world.keys.intake(worker: "dead"), job)
-    let forms = try world.store.queue.forms(of: job)
+    let forms = try await world.store.queue.forms(of: job)
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.reserve, keys: [world.keys.job("a"), world.keys.campaign("a")]) {
       $0.append(forms.meaning)

@@ -22,21 +22,24 @@ extension Audiences {
     pipeline.append("HGETALL", keys.definitions)
     let replies = try await run(pipeline)
     let lists = replies[0].compactMap(\.string).filter(Self.isSegment).sorted()
-    var (all, changes): ([String: SegmentDefinition], String) = ([:], "0")
-    var unreadable: Set<String> = []
+    var (rules, changes): ([(name: String, json: [UInt8])], String) = ([], "0")
     for index in stride(from: 0, to: replies[1].count - 1, by: 2) {
       let (name, value) = (replies[1][index].string ?? "", replies[1][index + 1])
       if name.isEmpty {
         changes = value.string ?? "0"
-        continue
-      }
-      if let definition = SegmentDefinition(Array(value.bytes ?? [])) {
-        all[name] = definition
       } else {
-        unreadable.insert(name)
+        rules.append((name, Array(value.bytes ?? [])))
       }
     }
-    return (lists, SegmentDefinitions(all, unreadable: unreadable), changes)
+    let size = rules.reduce(0) { $0 + $1.json.count }
+    let definitions = await LargeJobThread.read(size) { [rules] in
+      var (all, unreadable): ([String: SegmentDefinition], Set<String>) = ([:], [])
+      for (name, json) in rules {
+        if let definition = SegmentDefinition(json) { all[name] = definition } else { unreadable.insert(name) }
+      }
+      return SegmentDefinitions(all, unreadable: unreadable)
+    }
+    return (lists, definitions, changes)
   }
 
   /// Stores a segment that is a rule, and replaces a rule of the same name.

@@ -64,8 +64,8 @@ public struct Campaigns: StoreRoom {
     pipeline.append("HGET", keys.campaign(id), "definitions")
     let replies = try await run(pipeline)
     guard var record = try record(id, replies[0]) else { return nil }
-    if let json = replies[2].bytes {
-      guard let definitions = SegmentDefinitions(Array(json)) else {
+    if let json = replies[2].bytes.map(Array.init) {
+      guard let definitions = await LargeJobThread.read(json.count, { SegmentDefinitions(json) }) else {
         throw StoreError(
           .campaign(id), "the field definitions of the key \(keys.campaign(id)) should be definitions of segments")
       }

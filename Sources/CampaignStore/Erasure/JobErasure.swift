@@ -62,7 +62,7 @@ extension Erasure {
   public func withoutErased(_ job: [UInt8]) async throws -> [UInt8] {
     var pipeline = RedisPipeline()
     pipeline.append("HLEN", keys.erasing)
-    guard try await run(pipeline)[0].integer ?? 0 > 0, let id = JobOutline(job)?.id else { return job }
+    guard try await run(pipeline)[0].integer ?? 0 > 0, let id = await JobOutline.read(job)?.id else { return job }
     pipeline.removeAll()
     pipeline.append("HGETALL", keys.erasing)
     let pairs = try await run(pipeline)[0]

@@ -99,7 +99,9 @@ public struct Fleet: StoreRoom {
     var backlog = FleetSnapshot.Backlog(count: oldest[0].integer ?? 0, since: oldest[1].integer)
     // A command that submits a job stores the job's id with a fixed expiry, so the remaining time gives the time of
     // submission.
-    guard backlog.count > 0, let id = JobOutline(oldest[2].bytes.map(Array.init) ?? [])?.id else { return backlog }
+    guard backlog.count > 0, let id = await JobOutline.read(oldest[2].bytes.map(Array.init) ?? [])?.id else {
+      return backlog
+    }
     var pipeline = RedisPipeline()
     pipeline.append("PTTL", keys.job(id))
     pipeline.append("TIME")

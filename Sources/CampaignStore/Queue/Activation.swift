@@ -17,7 +17,8 @@ extension Queue {
     partitions: [Int], start: Int, worker: String, narrowed: Bool = false, approval: String? = nil,
     reached: Reached? = nil, restored: Int? = nil
   ) async throws -> Admission {
-    let minified = JSONValue.minified((resolved ?? job)[...])
+    let source = resolved ?? job
+    let minified = await LargeJobThread.read(source.count) { JSONValue.minified(source[...]) }
     // If a worker restores a campaign that Redis has lost, the campaign was taken in before. It then does not matter
     // which run its recurring campaign lists now.
     let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id

@@ -62,9 +62,9 @@ extension Queue {
   public func deadLetter(
     _ job: [UInt8], reason: String, hint: String, worker: String, user: String = ""
   ) async throws -> String {
-    let id = JobOutline(job)?.id
+    let id = await JobOutline.read(job)?.id
     // A job without an id has no id to release.
-    let forms = try id == nil ? JobForms.none : forms(of: job)
+    let forms = try await id == nil ? JobForms.none : forms(of: job)
     var pipeline = RedisPipeline(reserving: job.count + forms.count + 512)
     pipeline.script(
       StoreScripts.deadLetter,

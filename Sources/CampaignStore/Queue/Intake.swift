@@ -36,7 +36,7 @@ extension Queue {
     campaign.recipients.definitions = try await check(campaign)
     try await checkStages(of: campaign)
     try await store.limits.checkRoom(for: campaign)
-    let forms = try forms(of: job)
+    let forms = try await forms(of: job)
     var pipeline = RedisPipeline(reserving: job.count + forms.count + 256)
     var names = [keys.job(campaign.id), keys.campaign(campaign.id), keys.campaigns]
     if key != nil { names.append(keys.dead) }
@@ -137,7 +137,7 @@ extension Queue {
     var campaign = campaign
     campaign.recipients.definitions = try await check(campaign)
     if !narrowed { try await checkStages(of: campaign) }
-    let forms = try forms(of: original ?? job)
+    let forms = try await forms(of: original ?? job)
     var pipeline = RedisPipeline(reserving: forms.count + 256)
     pipeline.script(StoreScripts.reserve, keys: [keys.job(campaign.id), keys.campaign(campaign.id)]) {
       $0.append(forms.meaning)

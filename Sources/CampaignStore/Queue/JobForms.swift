@@ -19,9 +19,14 @@ extension Queue {
   /// Returns the forms of a job.
   ///
   /// - Throws: an error if the job is not valid JSON.
-  func forms(of job: [UInt8]) throws(JSONSyntaxError) -> JobForms {
-    let meaning = try CampaignJob.meaning(of: job) { services.services(ofApp: $0) }
-    let written = try CampaignJob.canonical(job)
-    return JobForms(meaning: meaning, written: written == meaning ? [] : written)
+  func forms(of job: [UInt8]) async throws(JSONSyntaxError) -> JobForms {
+    let services = services
+    return try await LargeJobThread.read(job.count) {
+      Result { () throws(JSONSyntaxError) in
+        let meaning = try CampaignJob.meaning(of: job) { services.services(ofApp: $0) }
+        let written = try CampaignJob.canonical(job)
+        return JobForms(meaning: meaning, written: written == meaning ? [] : written)
+      }
+    }.get()
   }
 }

@@ -1,7 +1,7 @@
 import EventLoop
 public import PushCore
 
-/// The thread of this process that reads the large jobs of campaigns, one at a time.
+/// The thread of this process that reads the large jobs of campaigns and the definitions of segments, one at a time.
 ///
 /// Reading a large job takes a fraction of a second. It would delay pushes if it ran on an event loop, and it would block
 /// one of the few threads of Swift's executor, which has one thread per core. New jobs are checked elsewhere, with a time
@@ -17,9 +17,9 @@ public enum LargeJobThread {
     @TaskLocal static var beforeReading: (@Sendable (Int) -> Void)?
   #endif
 
-  /// Returns the result of `body`, which reads a job. For a large job, `body` runs on the thread.
+  /// Returns the result of `body`, which reads jobs or definitions. If they are large, `body` runs on the thread.
   ///
-  /// - Parameter bytes: the size of the job, or the total size of several jobs.
+  /// - Parameter bytes: the total size of the texts.
   public static func read<Value: Sendable>(_ bytes: Int, _ body: @escaping @Sendable () -> Value) async -> Value {
     guard bytes >= size else { return body() }
     #if DEBUG
@@ -36,6 +36,13 @@ extension CampaignRecord {
   public func read(_ job: [UInt8], _ apps: JobApps) async throws(JobError) -> Campaign {
     let result = await LargeJobThread.read(job.count) { Result { () throws(JobError) in try campaign(job, apps) } }
     return try result.get()
+  }
+}
+
+extension JobOutline {
+  /// Reads a job like ``init(_:)``, and a large job outside the caller's event loop.
+  public static func read(_ job: [UInt8]) async -> JobOutline? {
+    await LargeJobThread.read(job.count) { JobOutline(job) }
   }
 }
 

@@ -101,7 +101,7 @@ public struct Queue: StoreRoom {
   /// - Returns: the number of removed copies.
   private func unqueue(_ job: [UInt8], _ id: String) async throws -> Int {
     if let run = RunRequest.id(job) { return try await unqueue(run: run, request: job) }
-    let forms = try forms(of: job)
+    let forms = try await forms(of: job)
     var pipeline = RedisPipeline(reserving: job.count + forms.count + 256)
     pipeline.script(StoreScripts.unqueue, keys: [keys.campaigns, keys.job(id)]) {
       $0.append(job)
@@ -197,7 +197,8 @@ public struct Queue: StoreRoom {
         let job = page[index].bytes.map(Array.init) ?? []
         let place: QueuedJob.Place =
           worker.map { .intake(worker: $0) } ?? .queue(position: length - (first + index - 1), length: length)
-        let outline = RunRequest.id(job).map { JobOutline(id: $0) } ?? JobOutline(job)
+        var outline = RunRequest.id(job).map { JobOutline(id: $0) }
+        if outline == nil { outline = await JobOutline.read(job) }
         await body(Waiting(job: job, queued: outline.map { QueuedJob(outline: $0, place: place, list: list) }))
       }
       first += page.count - 1

@@ -56,7 +56,7 @@ extension Queue {
       return nil
     }
     let now = try await store.time() / 1000
-    guard let campaign = try? record.campaign(job, record.apps(in: services)),
+    guard let campaign = try? await record.read(job, record.apps(in: services)),
       let repetition = campaign.delivery.timing.repetition
     else { return nil }
     let local = campaign.delivery.timing.localTime
@@ -76,7 +76,7 @@ extension Queue {
     guard record.repetition != nil, record.state == .paused, let due = record.times.sendAt else { return }
     let now = try await store.time() / 1000
     guard due <= now, let (_, job) = try await store.campaigns.findWithJob(record.id),
-      let campaign = try? record.campaign(job, record.apps(in: services)),
+      let campaign = try? await record.read(job, record.apps(in: services)),
       let repetition = campaign.delivery.timing.repetition
     else { return }
     let next = repetition.next(after: now / 1000, campaign.delivery.timing.localTime, in: try rules(of: repetition))
@@ -161,8 +161,12 @@ extension Queue {
     guard let (parent, wall) = Repetition.run(id), let (record, job) = try await store.campaigns.findWithJob(parent),
       record.repetition?.lastRun == id, record.repetition?.isPending == true
     else { return nil }
-    let isLocal = CampaignJob.timing(of: job)?.timing.localTime != nil
-    return try CampaignJob.run(of: job, localTime: isLocal ? wall : nil)
+    return try await LargeJobThread.read(job.count) {
+      Result { () throws(JSONSyntaxError) in
+        let isLocal = CampaignJob.timing(of: job)?.timing.localTime != nil
+        return try CampaignJob.run(of: job, localTime: isLocal ? wall : nil)
+      }
+    }.get()
   }
 
   /// Marks the last run of a recurring campaign as taken in.
