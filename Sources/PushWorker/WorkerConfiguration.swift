@@ -34,6 +34,9 @@ public struct WorkerConfiguration: Sendable {
   /// Maximum time for the check of one job. The largest job takes a fraction of a second; ten seconds are enough even
   /// on a busy machine.
   public var jobCheckLimit = Duration.seconds(10)
+  /// Number of targets above which an audience is large. The worker takes in other jobs while it counts a large
+  /// audience for its approval, because the count takes seconds.
+  public var largeAudience = 1_000_000
   /// The apps that jobs may name.
   public var apps: [String: AppChannel]
   /// Apps for which a user has only one device: the device of the latest login.

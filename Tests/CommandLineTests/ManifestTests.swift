@@ -55,6 +55,8 @@ struct ManifestTests {
     let estimate = try JSONObject(
       await world.succeed("campaign", "submit", "-", "--estimate", "--json", input: job))
     #expect(estimate.number("targets") == 35 && estimate.number("users") == 20)
+    let estimateText = try await world.succeed("campaign", "submit", "-", "--estimate", input: job)
+    #expect(estimateText.hasPrefix("20 users, 35 pushes, some"))
     try await world.succeed("campaign", "submit", "-", "--by", "ada", input: job)
     // Without the refresh of widgets the campaign stays below the limit, although the users have 35 tokens.
     try await world.submit("plain")
@@ -63,7 +65,7 @@ struct ManifestTests {
     #expect(show.bool("needsApproval") == true && show.number("estimate") == 35 && show.text("text") == "hi")
     #expect(try await world.show("plain").text("state") == "completed")
     let text = try await world.succeed("campaign", "show", "goal")
-    #expect(text.contains("20 users, 35 pushes"))
+    #expect(text.contains("20 users, 35 pushes") && text.contains("needs approval: 35 targets when counted"))
     let status = try await world.run("status")
     #expect(status.exit == .status(1) && status.standardOutput.contains("campaign goal waits for approval"))
     let approved = try await world.run("campaign", "approve", "goal", "--by", "grace")
@@ -87,6 +89,20 @@ struct ManifestTests {
     #expect(show.bool("needsApproval") == true && show.number("estimate") == 40)
   }
 
+  /// At a gate, the pushes of the next stage are not counted. The targets of the first stage are not their number.
+  @Test func gateShowsNoEstimateOfAnEarlierStage() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    _ = try await world.startSimulator()
+    _ = try await world.importDevices(20)
+    try await world.submit("staged", more: #","stages":[{"users":["u1","u2"],"approval":true}]"#)
+    let worker = try await world.start("worker", "--name", "w")
+    try await world.until("staged") { $0.bool("needsApproval") == true }
+    let show = try await world.show("staged")
+    #expect(show.number("targets") == 2 && show.number("estimate") == nil, "\(show)")
+    #expect(try await !world.succeed("campaign", "show", "staged").contains("estimate"))
+    #expect(await worker.terminate() == .status(0))
+  }
+
   @Test func largeCampaignIsSentAfterApprovalByAnotherPerson() async throws {
     var world = try await CarillonWorld(engine: "native")
     world.environment["CARILLON_APPS_NEWS_APPROVAL_ABOVE"] = "30"
@@ -100,7 +116,7 @@ struct ManifestTests {
     var show = try await world.show("big")
     #expect(show.text("state") == "paused" && show.bool("needsApproval") == true && show.text("submittedBy") == "ada")
     #expect(
-      show.text("reason")?.hasPrefix("needs approval: about 40 targets, and app news requires approval above 30")
+      show.text("reason")?.hasPrefix("needs approval: 40 targets when counted, and app news requires approval above 30")
         == true)
     #expect(show.number("estimate") == 40 && show.text("text") == "hi")
     let own = try await world.run("campaign", "approve", "big", "--by", "ada")

@@ -18,13 +18,17 @@ extension Audiences {
   /// Counts the users and pushes of a campaign and its companions as if they began now. `submit --estimate`, the API
   /// and the approval of large campaigns use this number.
   ///
-  /// - Parameter campaigns: the campaign with the filter of all its legs, followed by its companions
-  ///   (``PushCore/CampaignJob/companions(of:_:_:)``) with their filters.
+  /// - Parameters:
+  ///   - campaigns: the campaign with the filter of all its legs, followed by its companions
+  ///     (``PushCore/CampaignJob/companions(of:_:_:)``) with their filters.
+  ///   - proceed: called before each partition. It throws to end the count.
   /// - Returns: the users of the campaign without its companions, and the pushes of all of them.
-  public func count(_ campaigns: [(campaign: Campaign, filter: DeviceFilter)]) async throws -> Reached {
+  public func count(
+    _ campaigns: [(campaign: Campaign, filter: DeviceFilter)], _ proceed: @Sendable () throws -> Void = {}
+  ) async throws -> Reached {
     var reached = Reached(users: 0, targets: 0)
     for (place, (campaign, filter)) in campaigns.enumerated() {
-      let each = try await count(campaign, filter: filter)
+      let each = try await count(campaign, filter: filter, proceed)
       if place == 0 { reached = each } else { reached.targets += each.targets }
     }
     return reached
@@ -38,8 +42,11 @@ extension Audiences {
   /// - Parameters:
   ///   - campaign: a campaign, submitted or not.
   ///   - filter: the campaign's filter for devices.
+  ///   - proceed: called before each partition. It throws to end the count.
   /// - Throws: ``StoreError`` `invalid` if ``check(_:)`` refuses the campaign, or an earlier campaign has not ended.
-  public func count(_ campaign: Campaign, filter: DeviceFilter) async throws -> Reached {
+  public func count(
+    _ campaign: Campaign, filter: DeviceFilter, _ proceed: @Sendable () throws -> Void = {}
+  ) async throws -> Reached {
     var campaign = campaign
     campaign.recipients.definitions = try await store.queue.check(campaign)
     if let id = try await unfinishedEarlier(of: campaign) {
@@ -51,7 +58,8 @@ extension Audiences {
     switch campaign.recipients.audience {
     case .tokens(let tokens): return Reached(users: nil, targets: tokens.count)
     case .channel: return Reached(users: nil, targets: 1)
-    case .segment, .campaign, .activity: return try await count(campaign, filter, in: Array(0..<keys.partitions))
+    case .segment, .campaign, .activity:
+      return try await count(campaign, filter, in: Array(0..<keys.partitions), proceed)
     case .users:
       // No campaign can have this id.
       var listed = campaign
@@ -65,7 +73,7 @@ extension Audiences {
       _ = try await run(pipeline)
       let result: Result<Reached, any Error>
       do {
-        result = .success(try await count(listed, filter, in: partitions))
+        result = .success(try await count(listed, filter, in: partitions, proceed))
       } catch {
         result = .failure(error)
       }
@@ -76,17 +84,20 @@ extension Audiences {
     }
   }
 
-  private func count(_ campaign: Campaign, _ filter: DeviceFilter, in partitions: [Int]) async throws -> Reached {
+  private func count(
+    _ campaign: Campaign, _ filter: DeviceFilter, in partitions: [Int], _ proceed: @Sendable () throws -> Void
+  ) async throws -> Reached {
     guard let search = AudienceSearch(campaign, start: filter.start) else { return Reached(users: nil, targets: 0) }
-    guard let limit = campaign.recipients.limit else { return try await count(search, filter, in: partitions) }
-    return try await count(campaign, search, filter, limit, in: partitions)
+    guard let limit = campaign.recipients.limit else { return try await count(search, filter, in: partitions, proceed) }
+    return try await count(campaign, search, filter, limit, in: partitions, proceed)
   }
 
   private func count(
-    _ search: AudienceSearch, _ filter: DeviceFilter, in partitions: [Int]
+    _ search: AudienceSearch, _ filter: DeviceFilter, in partitions: [Int], _ proceed: @Sendable () throws -> Void
   ) async throws -> Reached {
     var (users, targets, control) = (0, 0, 0)
     for partition in partitions {
+      try proceed()
       try await store.expansion.forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
         page.forEachUser { user, record, json, _ in
           if filter.isControl(user) {
@@ -104,17 +115,20 @@ extension Audiences {
 
   /// Counts in the same two passes as the slices: first a histogram by last seen, then the quota of each partition.
   private func count(
-    _ campaign: Campaign, _ search: AudienceSearch, _ filter: DeviceFilter, _ limit: Int, in partitions: [Int]
+    _ campaign: Campaign, _ search: AudienceSearch, _ filter: DeviceFilter, _ limit: Int, in partitions: [Int],
+    _ proceed: @Sendable () throws -> Void
   ) async throws -> Reached {
     var quotas = RecencyQuotas(limit: limit)
     var histograms: [RecencyHistogram] = []
     for partition in partitions {
+      try proceed()
       histograms.append(try await store.expansion.histogram(of: campaign, filter, in: partition))
       quotas.count(histograms[histograms.count - 1])
     }
     quotas.settle()
     var (users, targets, control) = (0, 0, 0)
     for (partition, histogram) in zip(partitions, histograms) {
+      try proceed()
       var best = BestUsers(quota: quotas.quota(of: histogram), campaign: campaign.id)
       try await store.expansion.forEachUser(of: search, in: partition, reading: filter.asksToChoose) { page in
         page.forEachUser { user, record, json, _ in

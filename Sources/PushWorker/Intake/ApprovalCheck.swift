@@ -11,7 +11,7 @@ struct ApprovalCheck: Sendable {
   struct Need: Sendable, Equatable {
     /// For the approver.
     var reason: String
-    /// Users and pushes; `nil` if they were not counted.
+    /// Users and pushes; `nil` if they can't be counted.
     var reached: Reached?
   }
 
@@ -19,9 +19,8 @@ struct ApprovalCheck: Sendable {
   /// bound comes from samples and from the devices of an average user, but the users of one audience may have more
   /// devices. Counting every job would cost a job for a single user four round trips.
   private static let estimateMargin = 10
-  /// Maximum number of targets, by the sizes of the sets, that a worker counts user by user. The worker takes in no
-  /// other job during the count, so the count is bounded.
-  private static let mostCounted = 1_000_000
+  /// The same divisor for a large audience, whose samples are accurate. A count delays its campaign by seconds.
+  private static let largeMargin = 2
   /// Time in ms after its intake in which a campaign is not counted again. Most campaigns begin within this time.
   static let validity = 60_000
 
@@ -29,12 +28,17 @@ struct ApprovalCheck: Sendable {
   let apps: JobApps
   /// The apps by name, with their limits for approval.
   let channels: [String: AppChannel]
+  /// Number of targets, by the sizes of the sets, above which an audience is large (``WorkerConfiguration``).
+  let largeAudience: Int
+  /// Whether the check may count a large audience, which takes seconds. If not, it throws ``JobIntake/TakesLong``.
+  var mayTakeLong = true
+  /// Called before each partition of a count. It throws to end the count.
+  var proceed: @Sendable () throws -> Void = {}
 
   /// Returns why a campaign needs approval; `nil` for a campaign that needs none.
   ///
-  /// The sizes of the sets give a bound, which comes from samples. If the bound is more than a tenth of the limit, the
-  /// worker counts user by user, as `submit --estimate` does. For an audience above ``mostCounted``, the bound decides
-  /// without a count.
+  /// The sizes of the sets give a bound, which comes from samples. If the campaign may need approval by this bound, the
+  /// worker counts user by user, as `submit --estimate` does. The count decides.
   ///
   /// - Parameters:
   ///   - campaign: the whole campaign.
@@ -77,9 +81,7 @@ struct ApprovalCheck: Sendable {
       }
       return try await need(of: campaign, job, channel, above: most)
     } catch let error as StoreError where !error.affectsAllCampaigns {
-      return Need(
-        reason: "needs approval: its targets can't be counted, because \(error.message): "
-          + "carillon campaign approve \(whole) --by NAME")
+      return Self.uncounted(error, of: whole)
     }
   }
 
@@ -89,29 +91,44 @@ struct ApprovalCheck: Sendable {
     let sizes = try await store.limits.estimate(of: campaign).targets
     // Each companion may reach every user again.
     let bound = sizes * (1 + campaign.companions.count)
-    guard bound > most / Self.estimateMargin else { return nil }
-    let reached = sizes <= Self.mostCounted ? try await count(campaign, job, channel) : nil
-    let targets = reached?.targets ?? bound
-    guard targets > most else { return nil }
+    let isLarge = sizes > largeAudience
+    guard bound > most / (isLarge ? Self.largeMargin : Self.estimateMargin) else { return nil }
+    guard mayTakeLong || !isLarge else { throw JobIntake.TakesLong() }
+    let reached: Reached
+    do {
+      reached = try await count(campaign, job, channel)
+    } catch let error as StoreError where error.code == .invalid {
+      // The recipients of an earlier campaign are not final. The worker counts before the campaign begins.
+      guard bound > most else { return nil }
+      return Self.uncounted(error, of: campaign.id)
+    }
+    guard reached.targets > most else { return nil }
     return Need(
-      reason: "needs approval: \(reached == nil ? "at most" : "about") \(targets) targets, and app \(campaign.app) "
+      reason: "needs approval: \(reached.targets) targets when counted, and app \(campaign.app) "
         + "requires approval above \(most): carillon campaign approve \(campaign.id) --by NAME",
       reached: reached)
   }
 
-  /// Counts the pushes of a campaign and its companions; `nil` if its audience refers to a campaign that has not ended,
-  /// or to a segment that no longer exists.
-  private func count(_ campaign: Campaign, _ job: [UInt8], _ channel: AppChannel) async throws -> Reached? {
+  private static func uncounted(_ error: StoreError, of id: String) -> Need {
+    Need(
+      reason: "needs approval: its targets can't be counted, because \(error.message): "
+        + "carillon campaign approve \(id) --by NAME")
+  }
+
+  /// Counts the pushes of a campaign and its companions.
+  ///
+  /// - Throws: ``StoreError`` `invalid` if its audience refers to a campaign that has not ended, or to a segment that
+  ///   no longer exists.
+  private func count(_ campaign: Campaign, _ job: [UInt8], _ channel: AppChannel) async throws -> Reached {
     let start = try await store.time() / 1000
-    do {
-      let filters = try CampaignJob.legs(of: campaign, job, apps).map { try channel.filter(of: $0, start: start) }
-      var of = try CampaignJob.companions(of: campaign, job, apps).map {
-        (campaign: $0, filter: try channel.filter(of: $0, start: start))
+    let (legs, companions) = try await LargeJobThread.read(job.count) { [apps] in
+      Result { () throws(JobError) in
+        (try CampaignJob.legs(of: campaign, job, apps), try CampaignJob.companions(of: campaign, job, apps))
       }
-      of.insert((campaign, DeviceFilter(joining: filters[0], Array(filters.dropFirst()))), at: 0)
-      return try await store.audiences.count(of)
-    } catch let error as StoreError where error.code == .invalid {
-      return nil
-    }
+    }.get()
+    let filters = try legs.map { try channel.filter(of: $0, start: start) }
+    let whole = (campaign: campaign, filter: DeviceFilter(joining: filters[0], Array(filters.dropFirst())))
+    return try await store.audiences.count(
+      [whole] + companions.map { (campaign: $0, filter: try channel.filter(of: $0, start: start)) }, proceed)
   }
 }

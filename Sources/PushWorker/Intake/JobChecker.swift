@@ -49,6 +49,11 @@ final class JobChecker: Sendable {
     interrupt?()
   }
 
+  /// Throws ``Stopped`` if the checker is stopped.
+  func checkStopped() throws(Stopped) {
+    if state.withLock(\.isStopped) { throw Stopped() }
+  }
+
   /// Runs a check. The time before the check starts does not count. Only one caller at a time may call this function.
   ///
   /// - Throws: ``TooExpensive``, ``Stopped``, or what the check throws.

@@ -9,7 +9,12 @@ struct JobIntake: Sendable {
     case deadLettered(key: String, campaign: String?, reason: String)
     /// The job was known already, was withdrawn, or is no longer on the worker's list.
     case unchanged
+    /// The job stays on the worker's list, because it takes long to take in and must not (``mayTakeLong``).
+    case takesLong
   }
+
+  /// The error of a job that takes long to take in and must not (``mayTakeLong``).
+  struct TakesLong: Error {}
 
   /// A job during its intake.
   private struct Arrival {
@@ -36,6 +41,11 @@ struct JobIntake: Sendable {
   /// The apps by name, with their limits for approval.
   let channels: [String: AppChannel]
   let checker: JobChecker
+  /// Number of targets above which an audience is large (``WorkerConfiguration``).
+  let largeAudience: Int
+  /// Whether the intake may read a large job or count a large audience. If not, its result is ``Result/takesLong``. An
+  /// entry of a few bytes may stand for a large job: a run of a recurring campaign, or a job with a template.
+  let mayTakeLong: Bool
   /// Called with each job that is checked; `nil` except in tests.
   let hook: (@Sendable ([UInt8]) -> Void)?
 
@@ -56,6 +66,9 @@ struct JobIntake: Sendable {
       // The worker stops as planned, so this attempt does not count against the job.
       try await store.queue.forget(attempts)
       throw error
+    } catch is TakesLong {
+      try await store.queue.forget(attempts)
+      return .takesLong
     } catch  where Self.isOfTheJob(error) {
       guard try await store.queue.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
       let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "fix the job")
@@ -77,6 +90,7 @@ struct JobIntake: Sendable {
         try await store.queue.dismissRun(arrival.entry, worker: instance.name)
         return .unchanged
       }
+      try checkSize(job.count)
       (arrival.job, arrival.resolved) = (job, job)
     } else {
       arrival.job = try await store.erasure.withoutErased(arrival.entry)
@@ -88,6 +102,11 @@ struct JobIntake: Sendable {
     }
   }
 
+  /// Throws ``TakesLong`` if a job of this size must not be read.
+  private func checkSize(_ bytes: Int) throws(TakesLong) {
+    if !mayTakeLong, bytes >= LargeJobThread.size { throw TakesLong() }
+  }
+
   /// Parses the job and checks it against the rules, within the time limit.
   private func check(_ arrival: inout Arrival) async throws -> IntakeDecision {
     do {
@@ -97,9 +116,11 @@ struct JobIntake: Sendable {
         return try CampaignJob.templates(of: job)
       }
       let templates = try await store.campaigns.templates(references)
+      try checkSize(job.count + templates.values.reduce(0) { $0 + $1.content.count })
       let now = try await store.time() / 1_000_000
-      let (resolved, next) = try await checker.run { [apps, run = arrival.run] in
+      let (resolved, next) = try await checker.run { [apps, hook, run = arrival.run] in
         let resolved = references.isEmpty ? job : try CampaignJob.resolve(job, templates)
+        if !references.isEmpty { hook?(resolved) }
         return (resolved, IntakeDecision(resolved, apps, as: run, now: now))
       }
       arrival.resolved = resolved
@@ -120,8 +141,10 @@ struct JobIntake: Sendable {
     _ campaign: Campaign, _ arrival: Arrival, _ untimely: JobError?
   ) async throws -> Result {
     do {
-      let approval = try await ApprovalCheck(store: store, apps: apps, channels: channels)
-        .need(of: campaign, job: arrival.resolved)
+      let check = ApprovalCheck(
+        store: store, apps: apps, channels: channels, largeAudience: largeAudience, mayTakeLong: mayTakeLong,
+        proceed: { [checker] in try checker.checkStopped() })
+      let approval = try await check.need(of: campaign, job: arrival.resolved)
       let admission = try await store.queue.activate(
         campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.entry,
         original: arrival.run == nil ? arrival.entry : nil, worker: instance.name,
@@ -145,6 +168,7 @@ struct JobIntake: Sendable {
       } else {
         try await store.queue.deadLetter(arrival.entry, reason: reason, hint: hint, worker: instance.name)
       }
-    return .deadLettered(key: key, campaign: arrival.run ?? JobOutline(arrival.job)?.id, reason: reason)
+    let id: String? = if let run = arrival.run { run } else { await JobOutline.read(arrival.job)?.id }
+    return .deadLettered(key: key, campaign: id, reason: reason)
   }
 }

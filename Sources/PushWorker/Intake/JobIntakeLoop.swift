@@ -12,7 +12,7 @@ final class JobIntakeLoop: WorkerPart {
   /// Redis' id of the connection that waits for jobs, with which the worker ends a wait; `nil` before the first wait
   /// and after the intake has ended.
   private var connection: Int?
-  /// Held jobs that take long to check.
+  /// Held jobs that take long to take in.
   private var largeJobs = LargeJobs()
   /// The checkers of jobs: small jobs never wait for large ones.
   private let (smallJobChecks, largeJobChecks): (JobChecker, JobChecker)
@@ -111,11 +111,11 @@ final class JobIntakeLoop: WorkerPart {
           mayHaveLeftover = job != nil
           continue
         }
-        if LargeJobs.isLarge(job) {
+        var takesLong = LargeJobs.isLarge(job)
+        if !takesLong { takesLong = try await !take(in: job, mayTakeLong: false) }
+        if takesLong {
           largeJobs.add(job)
           signals.largeJobs.ring()
-        } else {
-          try await take(in: job, smallJobChecks)
         }
       } catch {
         mayHaveLeftover = true
@@ -138,7 +138,7 @@ final class JobIntakeLoop: WorkerPart {
         continue
       }
       do {
-        try await take(in: job, largeJobChecks)
+        _ = try await take(in: job, mayTakeLong: true)
         largeJobs.removeFirst()
         // There is room for another large job.
         signals.intake.ring()
@@ -176,10 +176,15 @@ final class JobIntakeLoop: WorkerPart {
       worker: environment.configuration.name, seconds: Self.intakeWait, now: Int(now))
   }
 
-  private func take(in entry: [UInt8], _ checker: JobChecker) async throws {
+  /// Takes in a job.
+  ///
+  /// - Parameter mayTakeLong: Whether the intake may read a large job or count a large audience.
+  /// - Returns: `false` if the intake takes long and must not. The job then stays on the worker's list.
+  private func take(in entry: [UInt8], mayTakeLong: Bool) async throws -> Bool {
     let intake = JobIntake(
       store: sharedStore, instance: membership.instance, apps: environment.configuration.jobApps,
-      channels: environment.configuration.apps, checker: checker, hook: jobHook)
+      channels: environment.configuration.apps, checker: mayTakeLong ? largeJobChecks : smallJobChecks,
+      largeAudience: environment.configuration.largeAudience, mayTakeLong: mayTakeLong, hook: jobHook)
     switch try await intake.take(in: entry) {
     case .activated(let id, let isTransactional):
       crashPoint(.activated)
@@ -188,6 +193,8 @@ final class JobIntakeLoop: WorkerPart {
     case .deadLettered(let key, let id, let reason):
       log.write(.deadLettered(key: key, campaign: id, reason: reason))
     case .unchanged: break
+    case .takesLong: return false
     }
+    return true
   }
 }

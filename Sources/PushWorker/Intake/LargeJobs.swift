@@ -1,7 +1,7 @@
 import CampaignStore
 
-/// The large jobs that a worker holds, in the order of their arrival. They are taken in one after the other, at the
-/// same time as small jobs. Pure.
+/// The jobs that a worker holds because they take long to take in, in the order of their arrival. They are taken in one
+/// after the other, at the same time as small jobs. Pure.
 struct LargeJobs {
   /// Maximum number of large jobs that a worker holds, so that small jobs behind them in the queue need not wait. Each
   /// has at most 1 MiB (`CampaignJob.maximumSize`).

@@ -91,7 +91,7 @@ struct CampaignReport: JSONReport {
       }
     }
     json.member("targets", record.counters.targets)
-    json.member("estimate", record.waitsForApproval ? record.approval.estimate?.targets ?? total?.count : total?.count)
+    json.member("estimate", record.waitsForApproval ? record.approval.estimate?.targets : total?.count)
     json.object("outcomes") { json in
       for outcome in outcomes { json.member(outcome.name, outcome.count) }
     }

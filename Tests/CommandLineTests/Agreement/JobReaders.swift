@@ -45,7 +45,8 @@ struct JobReaders {
     var random = SystemRandomNumberGenerator()
     intake = JobIntake(
       store: store, instance: WorkerInstance(name: "w", using: &random), apps: configuration.jobApps(), channels: [:],
-      checker: JobChecker(priority: .normal, limit: .seconds(60)), hook: nil)
+      checker: JobChecker(priority: .normal, limit: .seconds(60)), largeAudience: 1_000_000, mayTakeLong: true,
+      hook: nil)
     (list, server) = ("{\(world.namespace)}:campaigns", world.server)
     try await fill()
   }

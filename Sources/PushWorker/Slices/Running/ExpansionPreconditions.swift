@@ -74,7 +74,8 @@ final class ExpansionPreconditions: WorkerPart {
 
   private func count(_ id: String, _ context: CampaignContext) async {
     let check = ApprovalCheck(
-      store: sharedStore, apps: environment.configuration.jobApps, channels: environment.configuration.apps)
+      store: sharedStore, apps: environment.configuration.jobApps, channels: environment.configuration.apps,
+      largeAudience: environment.configuration.largeAudience)
     do {
       if let need = try await check.needBeforeExpansion(of: id) {
         try await sharedStore.campaigns.note(need.reached, of: id)
@@ -84,8 +85,8 @@ final class ExpansionPreconditions: WorkerPart {
         context.progress.expansion.obstacle = nil
       }
     } catch {
-      // The worker counts again when it next meets the campaign.
-      log.report("could not count the targets of campaign \(id)", error)
+      // The worker counts again when it next meets the campaign. A worker that stops ends the count.
+      if !life.isStopping { log.report("could not count the targets of campaign \(id)", error) }
     }
     counted.remove(id)
     wakeClaims()

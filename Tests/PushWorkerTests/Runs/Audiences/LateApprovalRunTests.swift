@@ -2,9 +2,12 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushTransport
-import PushWorker
+import Redis
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import PushWorker
 
 /// An audience grows between the intake of a job and the start of its campaign. The campaign needs approval by the
 /// number of its pushes at the start.
@@ -21,7 +24,7 @@ struct LateApprovalRunTests {
   private func expectApproval(of id: String, sent: Int, _ rig: WorkerRig) async throws {
     try await rig.until { try await rig.store.campaigns.find(id)?.approval.isNeeded == true }
     let record = try #require(try await rig.store.campaigns.find(id))
-    #expect(record.state == .paused && record.reason?.contains("about 60 targets") == true, "\(record)")
+    #expect(record.state == .paused && record.reason?.contains("60 targets when counted") == true, "\(record)")
     #expect(record.approval.estimate?.users == Self.users && record.approval.estimate?.targets == Self.users)
     #expect(await rig.simulator.counters().received == sent)
     await #expect(throws: StoreError.self) {
@@ -82,5 +85,78 @@ struct LateApprovalRunTests {
     try await approve("news", rig)
     await worker.stop()
     try await running
+  }
+
+  private func check(_ rig: WorkerRig, largeAudience: Int = 1_000_000) -> ApprovalCheck {
+    let service = rig.channel.services[0].service
+    return ApprovalCheck(
+      store: rig.store, apps: .known(["news": [service]]), channels: ["news": rig.channel],
+      largeAudience: largeAudience)
+  }
+
+  private func job(_ audience: String, _ rig: WorkerRig) throws -> (campaign: Campaign, job: [UInt8]) {
+    let job = Array(#"{"id":"c","app":"news","audience":\#(audience),"message":{"body":"hi"}}"#.utf8)
+    return (try CampaignJob.parse(job, .known(["news": [rig.channel.services[0].service]])), job)
+  }
+
+  /// The approver of a campaign with a large audience sees the number of the estimate, and not the sum of the segments.
+  @Test(arguments: [10, 1000])
+  func largeAudienceIsCountedLikeASmallOne(largeAudience: Int) async throws {
+    let rig = try await rig(engine: .native)
+    for segment in ["fans", "readers"] {
+      try await rig.store.audiences.add((0..<Self.users).map { "u\($0)" }, to: segment)
+    }
+    let (campaign, job) = try job(#"{"segment":"fans | readers"}"#, rig)
+    #expect(try await rig.store.limits.estimate(of: campaign).targets == 2 * Self.users)
+    let filter = try rig.channel.filter(of: campaign, start: 0)
+    let estimate = try await rig.store.audiences.count(campaign, filter: filter)
+    #expect(estimate.targets == Self.users)
+    let need = try await check(rig, largeAudience: largeAudience).need(of: campaign, job: job)
+    #expect(need?.reached == estimate)
+    #expect(need?.reason.hasPrefix("needs approval: 60 targets when counted, and app news requires") == true)
+    // A count decides, even if the sum of the segments is above the limit.
+    var channel = rig.channel
+    channel.approvalAbove = Self.users
+    let service = rig.channel.services[0].service
+    let other = ApprovalCheck(
+      store: rig.store, apps: .known(["news": [service]]), channels: ["news": channel], largeAudience: largeAudience)
+    #expect(try await other.need(of: campaign, job: job) == nil)
+  }
+
+  /// The recipients of a campaign that has not ended can't be counted, so the approver sees no number.
+  @Test func audienceThatCannotBeCountedHasNoNumber() async throws {
+    let rig = try await rig(engine: .native)
+    let story = Array(#"{"id":"story","app":"news","audience":{"segment":"*"},"message":{"body":"hi"}}"#.utf8)
+    let apps = JobApps.known(["news": [rig.channel.services[0].service]])
+    _ = try await rig.store.queue.activate(
+      CampaignJob.parse(story, apps), job: story, worker: "other", narrowed: true)
+    // A page of the targets that are found so far.
+    let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
+    _ = try await client.command("RPUSH", "{\(rig.keys.namespace):0}:targets:story", "x").get()
+    await client.close()
+    let (campaign, job) = try job(#"{"campaign":"story"}"#, rig)
+    let need = try #require(try await check(rig).need(of: campaign, job: job))
+    #expect(need.reached == nil)
+    #expect(
+      need.reason.hasPrefix(
+        "needs approval: its targets can't be counted, because the audience refers to campaign story, which has not"),
+      "\(need.reason)")
+  }
+
+  /// A worker that stops ends a count before its next partition.
+  @Test func countEndsWithItsWorker() async throws {
+    let rig = try await rig(engine: .native)
+    let (campaign, job) = try job(#"{"segment":"*"}"#, rig)
+    let calls = Mutex(0)
+    var check = check(rig)
+    check.proceed = {
+      let count = calls.withLock { calls in
+        calls += 1
+        return calls
+      }
+      if count == 2 { throw JobChecker.Stopped() }
+    }
+    await #expect(throws: JobChecker.Stopped.self) { try await check.need(of: campaign, job: job) }
+    #expect(calls.withLock { $0 } == 2)
   }
 }

@@ -187,6 +187,67 @@ struct JobIntakeRunTests {
     #expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
   }
 
+  /// A large job that a small entry of the list stands for delays no other job.
+  enum SmallEntry: CaseIterable {
+    /// A run of a recurring campaign. The entry names the run.
+    case run
+    /// A job with a large template.
+    case template
+    /// A job with a large audience, which must be counted for its approval, behind a large job.
+    case audience
+  }
+
+  @Test(arguments: SmallEntry.allCases)
+  func largeJobBehindASmallEntryDelaysNoOther(entry: SmallEntry) async throws {
+    var rig = try await rig()
+    let users = (0..<3000).map { "\"u\($0)\"" }.joined(separator: ",")
+    let large = Self.job("large", #""audience":{"users":[\#(users)]},"repeat":{"cron":"0 * * * *"}"#)
+    switch entry {
+    case .run:
+      let campaign = try CampaignJob.parse(Array(large.utf8), .any([APNsService()]))
+      _ = try await rig.store.queue.activate(campaign, job: Array(large.utf8), worker: "other")
+      try await rig.reschedule("large", to: 3_600_000)
+    case .template:
+      let text = String(repeating: "x", count: 20_000)
+      _ = try await rig.store.campaigns.put(Array(#"{"message":{"body":"\#(text)"}}"#.utf8), asTemplate: "long")
+      try await rig.push(raw: Self.job("large", #""template":"long","audience":{"users":["u1"]}"#))
+    case .audience:
+      rig.channel.approvalAbove = 3
+      try await rig.push(raw: large)
+      try await rig.push(raw: Self.job("counted", #""audience":{"segment":"vip"}"#))
+    }
+    let end = DispatchSemaphore(value: 0)
+    let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+    var configuration = WorkerConfiguration(name: "w", drains: false, apps: ["news": rig.channel])
+    configuration.jobCheckLimit = .seconds(3600)
+    configuration.largeAudience = 2
+    configuration.faults.checksJob = { job in
+      guard job.count > 16_384 else { return }
+      begin.finish()
+      end.wait()
+      end.signal()
+    }
+    let log = EventLog()
+    let worker = PushWorker(
+      configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
+      observer: log.append)
+    async let running: Void = worker.run()
+    // A failing test must not wait for the worker without end.
+    defer { end.signal() }
+    for await _ in begun {}
+    try await rig.push(raw: Self.good)
+    try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
+    if entry == .audience { #expect(try await rig.store.campaigns.find("counted") == nil) }
+    end.signal()
+    if entry == .audience {
+      try await rig.until { try await rig.store.campaigns.find("counted") != nil }
+      let record = try #require(try await rig.store.campaigns.find("counted"))
+      #expect(record.approval.estimate?.targets == 5 && record.state == .paused, "\(record)")
+    }
+    await worker.stop()
+    try await running
+  }
+
   /// Endless checks keep their threads, and the jobs after them get new ones.
   @Test func severalEndlessChecksDoNotStopTheIntake() async throws {
     let rig = try await rig()
