@@ -183,7 +183,7 @@ let package = Package(
       "CommandLineTests",
       [
         "carillon", "Admin", "HTTPServer", "CommandSupport", "CampaignStore", "PushTransport", "ServiceTools", "APNs",
-        "APNsSimulator", "PushCore", "PushWorker", "Redis", "TLS", "EventLoop", "TestPushService", "TestSupport",
+        "FCM", "APNsSimulator", "PushCore", "PushWorker", "Redis", "TLS", "EventLoop", "TestPushService", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], exclude: ["Browser", "Clients"]),
     // The measured programs must be in the folder of the benchmark.

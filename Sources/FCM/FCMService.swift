@@ -20,9 +20,10 @@ public struct FCMService: PushService {
     "a registration token (with a colon) or a Firebase installation ID (22 characters, the first of c d e f)"
   }
 
-  /// Reads a registration token or a Firebase installation ID.
+  /// Reads a registration token or a Firebase installation ID. Ignores white space at both ends.
   public func token(_ text: String) -> DeviceToken? {
-    TokenForm(text.utf8) == nil ? nil : DeviceToken(bytes: text.utf8)
+    let text = Identifier.trimmed(text)
+    return TokenForm(text.utf8) == nil ? nil : DeviceToken(bytes: text.utf8)
   }
 
   /// Writes the token unchanged: its bytes are its text.

@@ -158,6 +158,7 @@ struct AnswerTests {
   @Test(arguments: ["fK3dQ0bLQ0mB1x2y3z4A5b:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx", "cOfs8TqJQ0-B1x2y3z4A5_"])
   func tokenIsItsOwnText(text: String) {
     #expect(service.token(text).map { service.text(of: $0) } == text)
-    #expect(service.token(" " + text) == nil)
+    #expect(service.token(" \(text)\n") == service.token(text))
+    #expect(service.token("\(text) \(text)") == nil)
   }
 }

@@ -1,5 +1,6 @@
 import APNs
 import CommandSupport
+import FCM
 import Foundation
 import PushCore
 import TLS
@@ -27,6 +28,31 @@ struct PastedTextTests {
       let read = try? reader.user(text: text)
       // Swift's `==` treats canonically equivalent strings as equal. Redis compares bytes.
       #expect(read.map { Array($0.utf8) } == id.map { Array($0.utf8) }, "\(Array(text.unicodeScalars))")
+    }
+  }
+
+  @Test("all readers read a device token in the same way")
+  func tokens() throws {
+    let apple = String(repeating: "0a1F", count: 16)
+    let android = "fK3dQ0bLQ0mB1x2y3z4A5b:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx"
+    let installation = "cOfs8TqJQ0-B1x2y3z4A5_"
+    for service in [APNsService() as any PushService, FCMService()] {
+      let tokens = service.name == "fcm" ? [android, installation] : [apple]
+      for token in tokens {
+        let stored = service.name == "fcm" ? token : token.lowercased()
+        let rows: [(text: String, token: String?)] = [
+          (token, stored), (" " + token, stored), (token + " ", stored), ("\t" + token + "\r\n", stored),
+          (token + "\n", stored), (token + "\u{200B}", nil), ("\u{FEFF}" + token, nil), ("\u{A0}" + token, nil),
+          ("\"" + token + "\"", nil), (token + "," + token, nil), (token + "=", nil), (token + "\u{301}", nil),
+          ("token:" + token + "!", nil), (String(repeating: token, count: 100), nil),
+        ]
+        for (text, expected) in rows {
+          for (reader, read) in TokenReader.all {
+            let found = (try? read(text, service)).map { service.text(of: $0) }
+            #expect(found == expected, "\(reader) \(service.name) \(Array(text.unicodeScalars))")
+          }
+        }
+      }
     }
   }
 
