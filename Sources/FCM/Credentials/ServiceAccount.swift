@@ -42,7 +42,7 @@ public struct ServiceAccount: Sendable {
   /// - Parameter file: the file name in errors.
   public init(json: [UInt8], file: String = "the service account's key") throws(ServiceAccountError) {
     do throws(ServiceAccountProblem) {
-      try self.init(fields: Self.fields(of: json))
+      try self.init(fields: Self.fields(of: Self.plain(json)))
     } catch {
       throw ServiceAccountError(file: file, problem: error)
     }
@@ -69,6 +69,15 @@ public struct ServiceAccount: Sendable {
   }
 
   // MARK: Fields
+
+  /// Returns the bytes of a key file without a second Base64 encoding, which a secret store or a variable may add.
+  private static func plain(_ bytes: [UInt8]) -> [UInt8] {
+    let letters = bytes.filter { !isBlank($0) }
+    guard letters.first != UInt8(ascii: "{"), let decoded = Base64.decodeLeniently(letters),
+      decoded.first(where: { !isBlank($0) }) == UInt8(ascii: "{")
+    else { return bytes }
+    return decoded
+  }
 
   private static func fields(of json: [UInt8]) throws(ServiceAccountProblem) -> [JSONValue.Member] {
     let value: JSONValue

@@ -29,6 +29,19 @@ import Testing
     }
   }
 
+  /// A secret store or a variable may add a second Base64 encoding, with line breaks or without padding.
+  @Test func keyFileWithASecondBase64EncodingIsRead() throws {
+    let text = Data(AccountKit.json()).base64EncodedString()
+    let lines = Data(AccountKit.json()).base64EncodedString(options: .lineLength76Characters)
+    for form in [text, lines, text + "\n", String(text.prefix { $0 != "=" })] {
+      #expect(try ServiceAccount(json: Array(form.utf8)).projectID == "demo-project")
+    }
+    // The decoded text must be a key file too.
+    let other = Data("{\"project_info\":{}}".utf8).base64EncodedString()
+    let error = #expect(throws: ServiceAccountError.self) { try ServiceAccount(json: Array(other.utf8)) }
+    #expect(error?.description.contains("google-services.json") == true)
+  }
+
   /// Each row: the fault, and parts of the error message.
   @Test func errorsNameTheFieldAndTheRemedy() throws {
     let ec = try ECPrivateKey.generate().pem
