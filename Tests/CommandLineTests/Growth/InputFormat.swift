@@ -1,5 +1,6 @@
 import APNs
 @testable import CommandSupport
+import FCM
 import PushCore
 import ServiceTools
 import Testing
@@ -10,6 +11,8 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
   case job, payload, event, receipt, expression, predicate, cron, definition
   case csv, ndjson, foreignCSV = "CSV of another system", segmentLines = "segment file", eventLines = "NDJSON of events"
   case requestBody = "request body", configuration, times = "time and duration"
+  case fcmJob = "job for FCM", fcmMessage = "message of FCM", twoServiceJob = "job for both services"
+  case fcmAnswer = "answer of FCM", serviceAccount = "service account"
 
   var testDescription: String { rawValue }
 
@@ -32,6 +35,14 @@ enum InputFormat: String, CaseIterable, CustomTestStringConvertible {
       _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any([APNsService()]), now: nil)
     case .payload:
       _ = try? APNsTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any([APNsService()]), now: nil)
+    case .fcmJob:
+      _ = try? CampaignJob.examine(bytes, .any([FCMService()]))
+      _ = try? FCMTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
+    case .fcmMessage:
+      _ = try? FCMTools().lint(bytes, resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
+    case .twoServiceJob: _ = try? CampaignJob.examine(bytes, .any([APNsService(), FCMService()]))
+    case .fcmAnswer: bytes.withUnsafeBytes { _ = FCMService().reply(status: 400, body: $0, retryAfter: 0) }
+    case .serviceAccount: _ = try? ServiceAccount(json: bytes)
     case .event: _ = try? RegistrationEvent(parsing: bytes, vocabulary)
     case .receipt: _ = try? ReceiptEvent(parsing: bytes, now: vocabulary.now)
     case .expression: _ = try? AudienceExpression(parsing: text())

@@ -141,6 +141,33 @@ struct InputShape: Sendable, CustomTestStringConvertible {
         + shapes(format, texts, in: "alert", #"{"aps":{"alert":""#, "\"}}")
         + shapes(format, elements, in: "custom", #"{"aps":{"alert":"a"},"a":["#, "]}")
         + shapes(format, lines, in: "file", "", "")
+    case .fcmJob: return fcmJob(format)
+    case .fcmMessage:
+      return shapes(format, members, in: "message", #"{"message":{"notification":{"body":"a"},"#, "}}")
+        + shapes(format, members, in: "data", #"{"message":{"data":{"#, "}}}")
+        + shapes(format, members, in: "android", #"{"message":{"android":{"notification":{"#, "}}}}")
+        + shapes(format, texts, in: "body", #"{"message":{"notification":{"body":""#, "\"}}}")
+        + shapes(format, lines, in: "file", "", "")
+    case .twoServiceJob:
+      let both = job + audience + #","message":{"body":"a"},"#
+      return shapes(format, members, in: "data", job + audience + #","message":{"body":"a","data":{"#, "}}}")
+        + shapes(format, members, in: "localized", both + #""localized":{"#, "}}")
+        + shapes(format, elements, in: "variants", both + #""variants":["#, "]}")
+        + shapes(format, texts, in: "body", job + audience + #","message":{"body":""#, "\"}}")
+    case .fcmAnswer:
+      let details = #"{"error":{"code":400,"status":"INVALID_ARGUMENT","details":["#
+      return shapes(format, elements, in: "details", details, "]}}")
+        + shapes(format, members, in: "error", #"{"error":{"#, "}}")
+        + shapes(format, texts, in: "message", #"{"error":{"message":""#, "\"}}")
+        + shapes(
+          format, elements, in: "violations",
+          details + #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":["#, "]}]}}")
+    case .serviceAccount:
+      return shapes(format, members, in: "account", #"{"type":"service_account","project_id":"a","#, "}")
+        + shapes(
+          format, texts, in: "private_key",
+          #"{"type":"service_account","project_id":"a","client_email":"b","private_key_id":"c","private_key":""#, "\"}")
+        + shapes(format, texts, in: "file", "", "") + shapes(format, lines, in: "file", "", "")
     case .event:
       return shapes(format, members, in: "event", #"{"op":"attribute","user":"u","#, "}")
         + shapes(format, members, in: "attributes", #"{"op":"attribute","user":"u","attributes":{"#, "}}")
@@ -161,6 +188,20 @@ struct InputShape: Sendable, CustomTestStringConvertible {
         + shapes(format, texts, in: "reason", #"{"reason":""#, "\"}")
     case .configuration: return shapes(format, yaml, in: "file", "", "")
     }
+  }
+
+  private static func fcmJob(_ format: InputFormat) -> [InputShape] {
+    let job = #"{"id":"a","app":"news","audience":{"segment":"*"},"#
+    return shapes(format, members, in: "fcm.message", job + #""fcm":{"message":{"data":{"a":"b"},"#, "}}}")
+      + shapes(format, members, in: "fcm.message.data", job + #""fcm":{"message":{"data":{"#, "}}}}")
+      + shapes(
+        format, members, in: "fcm.message.android", job + #""fcm":{"message":{"android":{"notification":{"#, "}}}}}")
+      + shapes(
+        format, members, in: "localized", job + #""fcm":{"message":{"notification":{"body":"a"}}},"localized":{"#, "}}")
+      + shapes(format, texts, in: "body", job + #""fcm":{"message":{"notification":{"body":""#, "\"}}}}")
+      + shapes(
+        format, elements, in: "tokens",
+        #"{"id":"a","app":"news","fcm":{"message":{"data":{"a":"b"}}},"audience":{"tokens":["#, "]}}")
   }
 
   private static func csv(_ format: InputFormat, header: String) -> [InputShape] {
