@@ -92,6 +92,36 @@ import Testing
     #expect(text(source.authorization()) == "ya29.token-1")
   }
 
+  /// An answer without end: its beginning, and the bytes that repeat.
+  private enum Endless: CaseIterable {
+    case body, chunks, headers, interimAnswers
+
+    var answer: TokenServer.Answer {
+      let kilobyte = String(repeating: "x", count: 1024)
+      return switch self {
+      case .body: .endless("HTTP/1.1 200 OK\r\n\r\n", bytes: kilobyte)
+      case .chunks:
+        .endless("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", bytes: "400\r\n\(kilobyte)\r\n")
+      case .headers: .endless("HTTP/1.1 200 OK\r\n", bytes: "x-a: \(kilobyte)\r\n")
+      case .interimAnswers: .endless("", bytes: "HTTP/1.1 100 Continue\r\n\r\n")
+      }
+    }
+  }
+
+  /// A token endpoint that sends data without end keeps no thread, and proves nothing about the key.
+  @Test(arguments: Endless.allCases)
+  private func answerWithoutEndIsADelay(endless: Endless) async throws {
+    let server = try server(endless.answer)
+    let mint = ServiceAccountMint(try AccountKit.account(port: server.port), trustRoots: nil, proxy: nil)
+    let began = ContinuousClock.now
+    guard case .later = await mint.token(at: clock.wall) else {
+      Issue.record("an endless answer is no answer")
+      return
+    }
+    // The time limit of the exchange is 20 s.
+    #expect(ContinuousClock.now - began < .seconds(15))
+  }
+
   @Test func closedPortIsADelayToo() async throws {
     let account = try AccountKit.account(port: FreePort.find())
     let mint = ServiceAccountMint(account, trustRoots: nil, proxy: nil)

@@ -14,6 +14,8 @@ final class TokenServer: Sendable {
     case token(seconds: Int)
     /// Answer with this status, these header lines and this body.
     case fixed(Int, headers: String = "", body: String)
+    /// Answer with this beginning, and then send the same bytes without end.
+    case endless(String, bytes: String)
     /// Close the connection without an answer.
     case silence
   }
@@ -61,6 +63,9 @@ final class TokenServer: Sendable {
     }
     switch answer {
     case .silence: return
+    case .endless(let start, let bytes):
+      guard RawServer.write(start, to: client) else { return }
+      while RawServer.write(bytes, to: client) {}
     case .fixed(let status, let headers, let text): write(status, headers, text, to: client)
     case .token(let seconds):
       if head.hasPrefix("GET") { return issue(seconds, "metadata-flavor: Google\r\n", to: client) }
