@@ -128,11 +128,28 @@ struct LegTests {
     #expect(users.0.count == 200 && users.1.count == 200)
     // The other worker expands as well. It finds its slice sealed, and its list is dropped.
     #expect(try await world.expand(second, 1) == nil)
+    #expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
     let standing = try await claimed(second, by: "v")
     #expect(standing.isSealed && standing.count == 200 && standing.seal == first.claim)
     // The breakdown of the audience is counted once: with the first leg.
     let counts = try await (world.number("users", 0), world.number("users", 1))
     #expect(counts == (300, nil))
+  }
+
+  /// A worker that lost its claim before or during the expansion leaves no list with users and tokens.
+  @Test(arguments: Backend.allCases, [20, 3000])
+  func expansionWithoutAClaimLeavesNoList(on backend: Backend, users: Int) async throws {
+    let world = try await World(on: backend, partitions: 1)
+    try await world.register(users)
+    let (stale, owner) = (world.ledger(0, 0), world.ledger(0, 0))
+    _ = try await claimed(stale, by: "w")
+    try await world.world.endLease(world.legs[0].id)
+    _ = try await claimed(owner, by: "v")
+    #expect(try await world.expand(stale, 0) == nil)
+    let lists = try await world.world.keyNames("*\(world.world.keys.namespace)*building*")
+    #expect(lists == [world.world.building(owner)])
+    #expect(try await world.expand(owner, 0)?.count == users * 2 / 3)
+    #expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
   }
 
   /// A partition of several pages: the first round trip creates the other leg's list, which does not exist yet.

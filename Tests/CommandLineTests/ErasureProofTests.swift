@@ -11,14 +11,6 @@ struct ErasureProofTests {
   private static let user = "victim-zoë"
   private static let value = "Zanzibar-7007"
 
-  /// Returns all data in Redis, uncompressed: a snapshot of the whole server.
-  private func snapshot(of server: RedisServer) async throws -> Data {
-    try await server.command("config", "set", "rdbcompression", "no")
-    try await server.command("save")
-    let folder = try await server.command("config", "get", "dir").split(separator: "\n").last.map(String.init)
-    return try Data(contentsOf: URL(filePath: #require(folder)).appending(path: "dump.rdb"))
-  }
-
   private func found(in snapshot: Data) throws -> Set<String> {
     let text = CarillonWorld.token(Self.number)
     let bytes = stride(from: 0, to: text.utf8.count, by: 2).map { index in
@@ -28,7 +20,7 @@ struct ErasureProofTests {
       "id": Data(Self.user.utf8), "token as text": Data(text.utf8), "token": Data(bytes),
       "value": Data(Self.value.utf8),
     ]
-    return Set(needles.filter { snapshot.range(of: $0.value) != nil }.keys)
+    return RedisSnapshot.found(needles, in: snapshot)
   }
 
   /// Numbers of pipelines: the test kills the command before each of these pipelines. The last run completes. `make
@@ -67,7 +59,7 @@ struct ErasureProofTests {
     #expect(try await world.show("during").text("state") == "active")
     victim.send(signal: SIGKILL)
     #expect(await victim.waitForExit() == .signal(SIGKILL))
-    #expect(try found(in: await snapshot(of: server)) == ["id", "token as text", "token", "value"])
+    #expect(try found(in: await RedisSnapshot.of(server)) == ["id", "token as text", "token", "value"])
     var killed = 0
     for step in Self.kills {
       let command = try await world.start(
@@ -83,7 +75,7 @@ struct ErasureProofTests {
       return try await server.command("hlen", "{\(world.namespace)}:erasing") == "0"
     }
 
-    #expect(try found(in: await snapshot(of: server)) == [])
+    #expect(try found(in: await RedisSnapshot.of(server)) == [])
     for (id, targets) in [("during", Self.users), ("ended", 3)] {
       let campaign = try await world.show(id)
       #expect(campaign.number("targets") == targets)

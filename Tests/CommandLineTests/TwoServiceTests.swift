@@ -5,44 +5,9 @@ import Testing
 
 /// Commands for the app `shop` of the simulator's configuration, which has Apple and Android devices.
 struct TwoServiceTests {
-  private static let android = "cAAAAAAAAAAAAAAAAAAAAA:APA91b_"
-
-  /// A configuration and a simulator. The options of `simulate` set the ports of both.
-  private struct World {
-    var world: CarillonWorld
-    let options: [String]
-    private let simulator: ChildProcess
-
-    init(engine: PushEngineKind? = nil) async throws {
-      world = try await CarillonWorld(engine: engine?.rawValue)
-      let directory = world.folder.path("sim")
-      options = try ["--port", "--control-port", "--fcm-port", "--token-port"].flatMap {
-        [$0, "\(try FreePort.find())"]
-      }
-      let made = try await CarillonCommand.run(["simulate", "--init", directory] + options)
-      made.expect(exit: 0)
-      #expect(made.standardOutput.contains("simulate --directory \(directory) --port \(options[1])"))
-      world.environment["CARILLON_CONFIG"] = directory + "/carillon.yaml"
-      let fault = ["--knob", "fcm.latencyMilliseconds=1"]
-      simulator = try await ChildProcess.start(
-        CarillonCommand.path, ["simulate", "--directory", directory] + options + fault)
-      _ = try #require(await simulator.line(containing: "listening"))
-    }
-
-    func importDevices(_ count: Int) async throws {
-      let rows = (0..<count).map { number in
-        "u\(number),\(CarillonWorld.token(number)),shop,apns\nu\(number),\(TwoServiceTests.android)\(number),shop,fcm\n"
-      }
-      let file = try world.folder.write("both.csv", "user,token,app,service\n" + rows.joined())
-      try await world.succeed("devices", "import", file)
-    }
-
-    func end() async { _ = await simulator.terminate() }
-  }
-
   @Test(arguments: PushEngineKind.one(for: "pausedLegIsShownByEveryCommand"))
   func pausedLegIsShownByEveryCommand(engine: PushEngineKind) async throws {
-    let scene = try await World(engine: engine)
+    let scene = try await TwoServiceWorld(engine: engine)
     let world = scene.world
     try await scene.importDevices(20)
     let worker = try await world.start("worker", "--name", "w")
@@ -72,8 +37,9 @@ struct TwoServiceTests {
   }
 
   @Test func dataAloneNamesTheOptionForItsPushType() async throws {
-    let scene = try await World()
-    let send = ["send", "--app", "shop", "--service", "fcm", "--token", Self.android + "0", #"{"data":{"k":"v"}}"#]
+    let scene = try await TwoServiceWorld()
+    let token = TwoServiceWorld.android + "0"
+    let send = ["send", "--app", "shop", "--service", "fcm", "--token", token, #"{"data":{"k":"v"}}"#]
     let alert = try await CarillonCommand.run(send, environment: scene.world.environment)
     alert.expect(exit: 65, saying: "has no notification", "set --push-type to background")
     #expect(!alert.standardError.contains("fcm.pushType"))
@@ -115,8 +81,8 @@ struct TwoServiceTests {
   }
 
   @Test func deviceOfAServiceThatItsAppDoesNotUseIsRefused() async throws {
-    let scene = try await World()
-    let token = Self.android + "0"
+    let scene = try await TwoServiceWorld()
+    let token = TwoServiceWorld.android + "0"
     let file = try scene.world.folder.write("bad.csv", "user,token,app,service\nu,\(token),news,fcm\nv,00,news,apns\n")
     try await scene.world.run("devices", "import", file).expect(
       exit: 65, saying: ":2: service: app news does not use fcm; it uses apns")

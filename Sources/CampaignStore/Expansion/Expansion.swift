@@ -44,7 +44,12 @@ public struct Expansion: StoreRoom {
       if case .tokens = source { builder.add(tokens: page.members) } else { builder.add(page, filter: filter) }
       builder.flush(to: &pipeline)
     }
-    guard var rest else { return nil }
+    guard var rest else {
+      var pipeline = RedisPipeline()
+      builder.removeLists(to: &pipeline)
+      _ = try await run(pipeline)
+      return nil
+    }
     builder.seal(to: &rest)
     return try await run(rest).last?.integer == 1 ? builder.targets : nil
   }

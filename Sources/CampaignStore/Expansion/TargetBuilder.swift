@@ -327,6 +327,12 @@ struct TargetBuilder {
     legs.changeEach { $0.endPage() }
   }
 
+  /// Removes the unsealed lists of all legs, because the claim was lost. They contain users and tokens, and no erasure
+  /// searches them.
+  func removeLists(to pipeline: inout RedisPipeline) {
+    for leg in legs { leg.ledger.removeLists(to: &pipeline) }
+  }
+
   /// Writes the remaining pages and the seal.
   mutating func seal(to pipeline: inout RedisPipeline) {
     endPage()

@@ -164,6 +164,12 @@ public struct SliceLedger: Sendable {
     pipeline.append("EXPIRE", building, Self.buildingLifetime)
   }
 
+  /// Removes the unsealed lists of this claim.
+  func removeLists(to pipeline: inout RedisPipeline) {
+    pipeline.append("UNLINK", building)
+    pipeline.append("UNLINK", controls.building)
+  }
+
   /// Writes the seal, which ends the expansion of this slice and of the slices of other legs.
   ///
   /// - Parameters:

@@ -24,10 +24,20 @@
 --        by reason (`AudienceCount`)
 -- Returns 1; -1 if the claim is stale or a list is not as its builder expects; -2 if the expansion of another leg has
 --      sealed the slice
+-- Lists that can't be sealed any more are removed. They contain users and tokens, and no erasure searches them.
+local function remove_lists()
+  for base = 1, #KEYS, 5 do redis.call('UNLINK', KEYS[base + 1], KEYS[base + 3]) end
+end
 local slice = redis.call('HMGET', KEYS[1], 'claim', 'phase', 'count', 'seal')
-if slice[1] ~= ARGV[1] then return -1 end
+if slice[1] ~= ARGV[1] then
+  remove_lists()
+  return -1
+end
 if slice[2] == 'sealed' then
-  if slice[4] ~= ARGV[1] then return -2 end
+  if slice[4] ~= ARGV[1] then
+    remove_lists()
+    return -2
+  end
   return tonumber(slice[3]) == tonumber(ARGV[5]) and 1 or -1
 end
 local legs, at = {}, 5
