@@ -201,6 +201,36 @@ import Testing
     await company.server.kill(SIGKILL)
   }
 
+  /// The roles have the rights for the keys that only campaigns to Android devices use, such as the project's quota.
+  @Test func rolesHaveTheRightsForAndroid() async throws {
+    let company = try await Company()
+    let scene = try await TwoServiceWorld(engine: .native, server: company.server)
+    func succeed(_ role: String, _ arguments: String..., input: String = "") async throws {
+      var environment = scene.world.environment
+      environment["CARILLON_REDIS_NAMESPACE"] = "carillon"
+      environment["CARILLON_REDIS_USER"] = "carillon-" + role
+      environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path(role)
+      let output = try await CarillonCommand.run(arguments, environment: environment, input: input)
+      #expect(output.exit == .status(0), "\(role): \(arguments): \(output.standardError)")
+    }
+    let rows = (0..<20).map { "u\($0),\(TwoServiceWorld.android)\($0),shop,fcm\n" }.joined()
+    let file = try scene.world.folder.write("android.csv", "user,token,app,service\n" + rows)
+    try await succeed("admin", "devices", "import", file)
+    try await scene.control("/fcm/devices", "--data-binary", "\(TwoServiceWorld.android)3,unregistered")
+    try await succeed(
+      "producer", "campaign", "submit", "-",
+      input: CarillonWorld.job("two", app: "shop", content: #""message":{"body":"B"}"#, more: #","results":"all""#))
+    try await succeed("worker", "worker", "--drain", "--name", "w1")
+    try await succeed("reader", "campaign", "show", "two")
+    try await succeed("reader", "results", "show", "two", "--token", "\(TwoServiceWorld.android)1")
+    try await succeed("reader", "campaign", "list")
+    try await succeed("maintainer", "store", "check", "--repair")
+    #expect(try await company.operate("exists", "{carillon}:quota:fcm:simulator-project") == "1")
+    #expect(try await company.operate("acl", "log") == "")
+    await scene.end()
+    await company.server.kill(SIGKILL)
+  }
+
   @Test func producerWaitsForReplicas() async throws {
     let company = try await Company()
     let job = CarillonWorld.job("a")
