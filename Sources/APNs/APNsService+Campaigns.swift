@@ -1,5 +1,6 @@
 public import PushCore
 internal import PushTransport
+internal import ServiceTools
 
 extension APNsService {
   public func problem(ofChannel id: String) -> String? { ChannelID.problem(id) }
@@ -31,7 +32,7 @@ extension APNsService {
   }
 
   public func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding] {
-    PushInspector.findings(ofJob: job, in: bytes, app: app, now: now)
+    APNsInspector.findings(ofJob: job, in: bytes, app: app, now: now)
   }
 
   public func composer(for campaign: Campaign, expiration: Int?) -> any PushComposer {

@@ -1,5 +1,6 @@
 public import PushCore
 internal import PushTransport
+internal import ServiceTools
 
 extension FCMService {
   public func problem(ofChannel id: String) -> String? {

@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import ServiceTools
 import TestSupport
 import Testing
 

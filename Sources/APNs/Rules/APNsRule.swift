@@ -1,13 +1,11 @@
-public import PushCore
-internal import ServiceTools
+internal import PushCore
+public import ServiceTools
 
 /// The rules for pushes to APNs: one table for `submit`, the workers, `send` and `lint`.
 ///
-/// The raw value is the rule's id in messages and in JSON: never rename one. A push that breaks an error rule is
-/// refused. A warning marks a push that is only doubtful, or concerns only some apps. Only `lint` reports warnings. A
-/// rule is an error if Apple documents the error. A rule that was only observed or inferred is a warning, unless the
+/// A rule is an error if Apple documents the error. A rule that was only observed or inferred is a warning, unless the
 /// push certainly can't work.
-public enum APNsRule: String, CaseIterable, Sendable {
+public enum APNsRule: String, LintRule {
   // Headers.
   case backgroundPriority = "background-priority"
   case deliveryHabit = "delivery-habit"
@@ -76,16 +74,7 @@ public enum APNsRule: String, CaseIterable, Sendable {
 }
 
 extension APNsRule {
-  /// Severity of a violation.
-  public var severity: PushRule.Severity { entry.severity }
-  /// The rule in one sentence.
-  public var summary: String { entry.summary }
-  /// Source of the rule.
-  public var source: String { entry.source }
-
-  private typealias Entry = (severity: PushRule.Severity, summary: String, source: String)
-
-  private var entry: Entry { headers ?? payload ?? activity ?? keys }
+  public var entry: Entry { headers ?? payload ?? activity ?? keys }
 
   private var headers: Entry? {
     switch self {
@@ -185,9 +174,6 @@ extension APNsRule {
     }
   }
 
-  /// A rule for the files of every service.
-  private static func entry(_ rule: PushRule) -> Entry { (rule.severity, rule.summary, rule.source) }
-
   /// Pages of Apple.
   private enum Source {
     static let sending = "Apple, “Sending notification requests to APNs”"
@@ -206,18 +192,5 @@ extension APNsRule {
       "Apple, “Adding a Web Service to Update Passes”; (archive) “Configuring Safari Push Notifications”"
     static let management = "Apple, “Sending notification requests to APNs”; MDM protocol, “Sending push notifications”"
     static let legacy = "Apple (archive), “Binary Provider API”; Apple's notice of its end"
-  }
-}
-
-extension PushRule {
-  /// Creates the form of the rule that other modules use.
-  public init(_ rule: APNsRule) {
-    self.init(id: rule.rawValue, severity: rule.severity, summary: rule.summary, source: rule.source)
-  }
-}
-
-extension Finding {
-  init(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil, position: TextPosition? = nil) {
-    self.init(PushRule(rule), path, message, hint: hint, position: position)
   }
 }

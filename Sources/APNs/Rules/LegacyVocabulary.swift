@@ -1,4 +1,5 @@
 internal import PushCore
+internal import ServiceTools
 
 /// Finds remains of settings for APNs' binary interface in any text, and the replacement for each.
 ///
@@ -73,7 +74,7 @@ enum LegacyVocabulary {
         var position = TextPosition(of: 0, in: [])
         position.line = index + 1
         position.column = line.utf8.distance(from: line.startIndex, to: place) + 1
-        return Finding(.legacy, "", message, hint: hint, position: position)
+        return Finding(PushRule(APNsRule.legacy), "", message, hint: hint, position: position)
       }
       for trace in traces {
         if let word = trace.unless, line.contains(word) { continue }

@@ -1,4 +1,5 @@
 internal import PushCore
+internal import ServiceTools
 
 /// Rules for single fields and their values.
 extension FCMInspector {

@@ -2,84 +2,26 @@ internal import PushCore
 internal import ServiceTools
 
 /// Checks one push against the rules. Pure.
-struct FCMInspector {
-  let draft: FCMDraft
-  /// Current time in seconds since 1970; `nil` omits rules that depend on the time.
-  let now: Int?
-  private(set) var findings: [Finding] = []
-  private var errors = 0
-  private var warnings = 0
+struct FCMInspector: PushInspector {
+  typealias Rule = FCMRule
 
-  private init(_ draft: FCMDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
+  let draft: FCMDraft
+  let now: Int?
+  var violations = Violations()
+
+  init(_ draft: FCMDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
   /// Returns every rule that one push of a job, or the combination of its pushes, breaks.
   ///
   /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(ofJob root: JSONValue, in bytes: [UInt8], _ service: FCMService, now: Int?) -> [Finding] {
-    findings(in: FCMDraft.all(job: root, in: bytes, service), now: now) + repeatedVariants(root, bytes)
+    findings(in: FCMDraft.all(job: root, in: bytes, service), now: now)
+      + repeatedVariants(root, bytes, for: FCMService())
   }
-
-  /// Returns every rule that a job's push breaks in any of its languages and variants. If the payload without changes
-  /// also has a finding, the finding is returned only once.
-  static func findings(in drafts: [FCMDraft], now: Int?) -> [Finding] {
-    guard let first = drafts.first else { return [] }
-    /// Rule of a finding and its place below the payload.
-    struct Key: Hashable {
-      var rule: String
-      var place: [UInt8]
-
-      init(_ finding: Finding, in draft: FCMDraft) {
-        rule = finding.rule.id
-        place = Array(finding.path.utf8.dropFirst(draft.path.utf8.count))
-      }
-    }
-    var inspector = FCMInspector(first, now: now)
-    inspector.checkJob()
-    inspector.checkMessage()
-    let own = Set(inspector.findings.map { Key($0, in: first) })
-    var all = inspector.findings.map { placed($0, first) }
-    for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.mostFindings {
-      var inspector = FCMInspector(draft, now: now)
-      inspector.checkMessage()
-      all += inspector.findings.filter { !own.contains(Key($0, in: draft)) }.map { placed($0, draft) }
-    }
-    return PushLint.bounded(all)
-  }
-
-  /// Returns a finding with its path in the job.
-  private static func placed(_ finding: Finding, _ draft: FCMDraft) -> Finding {
-    var finding = finding
-    finding.path = draft.place(finding.path)
-    return finding
-  }
-
-  /// Finds variants with equal content, because a comparison of such variants gives no information.
-  static func repeatedVariants(_ root: JSONValue, _ bytes: [UInt8]) -> [Finding] {
-    guard case .object(let members) = root.kind, members.value("variants") != nil,
-      let repeated = try? PayloadForm.repeated(in: members, bytes, for: FCMService())
-    else { return [] }
-    return repeated.map { path, name in
-      Finding(
-        PushRule(.variantSame), path, "has the same content as variant \(Excerpt.quoted(name))",
-        hint: "change its message, or remove it")
-    }
-  }
-
-  /// Whether the limit of reported errors is reached. If so, the rest of the push is not checked.
-  var isFull: Bool { errors >= PushLint.mostFindings }
-
-  mutating func report(_ rule: FCMRule, _ path: String, _ message: String, hint: String? = nil) {
-    let finding = Finding(PushRule(rule), path, message, hint: hint)
-    if finding.isError { errors += 1 } else { warnings += 1 }
-    if (finding.isError ? errors : warnings) <= PushLint.mostFindings { findings.append(finding) }
-  }
-
-  /// Returns the path of a place in the payload.
-  func path(_ place: String) -> String { draft.path.isEmpty ? place : "\(draft.path).\(place)" }
 
   // MARK: The job
 
-  private mutating func checkJob() {
+  mutating func checkFields() {
     if draft.pushType == .background, draft.priority == 10 {
       report(
         .backgroundPriority, draft.priorityPath,
@@ -90,26 +32,14 @@ struct FCMInspector {
         .dataKey, field, "\(Excerpt.quoted(name)) is a name that FCM reserves",
         hint: "choose another name, such as app_\(Excerpt.bare(name))")
     }
-    let seconds: Int? =
-      switch draft.expiration {
-      case .after(let seconds): seconds
-      case .at(let instant): now.map { instant - $0 }
-      case .immediate, .unset: nil
-      }
-    if case .at = draft.expiration, let seconds, seconds <= 0 {
-      report(
-        .expirationPast, "expiration", "has passed: nothing would be sent", hint: "a duration counts from the start")
-    }
-    if let seconds, seconds > MessageAdditions.maximumLifetime {
-      report(.expirationLong, "expiration", "beyond the 28 days that FCM stores a message", hint: "use 28d")
-    }
+    checkExpiration(storedBy: "FCM", days: MessageAdditions.maximumLifetime / 86400)
   }
 
   // MARK: The message
 
-  private mutating func checkMessage() {
-    guard case .object(let message) = draft.payload.kind else {
-      report(.wrongType, draft.path, "must be a JSON object, not \(draft.payload.kindName)")
+  mutating func checkPayload() {
+    guard case .object(let message) = draft.payload.value.kind else {
+      report(.wrongType, draft.path, "must be a JSON object, not \(draft.payload.value.kindName)")
       return
     }
     guard !checkForm(message) else { return }
@@ -117,7 +47,9 @@ struct FCMInspector {
     check(message, as: .message, path: draft.path)
     checkAndroid(message)
     checkContent(message)
-    checkSize()
+    checkSize(
+      of: " of keys, values and texts", allowedBy: "FCM allows",
+      hint: "shorten it, or send an id, and let the app fetch the rest")
     checkOtherPlatforms(message)
   }
 
@@ -228,24 +160,6 @@ struct FCMInspector {
     }
   }
 
-  private mutating func checkSize() {
-    let limit = MessageSize.maximum
-    if draft.size <= limit, let longest = draft.longestSize, longest > limit {
-      report(
-        .payloadRoom, draft.path,
-        "up to \(longest) bytes if attributes are as long as they can be: there is room for \(limit - draft.fixedSize) "
-          + "bytes of values, and users with more get nothing",
-        hint: "name a text that may be shortened, such as \"trim\": \"message.body\"")
-    }
-    guard draft.size > limit else { return }
-    report(
-      .payloadSize, draft.path,
-      "\(draft.size) bytes of keys, values and texts"
-        + "\(draft.largestFor.map { " for user " + Excerpt.quoted($0) } ?? ""), which is "
-        + "\(draft.size - limit) over the \(limit) that FCM allows",
-      hint: "shorten it, or send an id, and let the app fetch the rest")
-  }
-
   // MARK: Other platforms
 
   private mutating func checkOtherPlatforms(_ message: [JSONValue.Member]) {
@@ -285,9 +199,4 @@ struct FCMInspector {
       .appleData, path("apns.headers"), "a message that shows nothing on Apple devices needs apns-priority 5",
       hint: #"add "apns-priority": "5""#)
   }
-}
-
-extension Finding {
-  /// Whether the finding makes a job invalid.
-  var isError: Bool { rule.severity == .error }
 }

@@ -18,52 +18,14 @@ struct FCMLint {
   init(
     _ bytes: [UInt8], resolved: [UInt8]?, as pushType: FCMPushType?, apps: JobApps, now: Int?
   ) throws(JSONSyntaxError) {
-    let root = try JSONValue(parsing: bytes, maximumDepth: CampaignJob.maximumNesting, allowsRepeats: true)
-    let isTemplate = FCMService().isTemplate(root, services: apps.allServices.map(\.name))
-    let kind: PushLint.Kind = FCMService().isJob(root) ? .job : isTemplate ? .template : .payload
-    result = PushLint(kind: kind)
-    let job = resolved ?? bytes
-    // Duplicate members are not possible here: the text was generated from a parsed job.
-    let whole = resolved == nil ? root : try JSONValue(parsing: job, maximumDepth: CampaignJob.maximumNesting)
-    var drafts =
-      kind == .payload
-      ? [FCMDraft(payload: root, in: bytes, as: pushType)] : FCMDraft.all(job: whole, in: job, FCMService())
-    switch kind {
-    case .job: checkJob(whole, job, apps, now: now)
-    case .template:
-      if !FCMService().namesPushType(root) {
-        let type = pushType ?? drafts.first.map { FCMDraft.inferred($0.payload) } ?? .alert
-        for index in drafts.indices {
-          (drafts[index].pushType, drafts[index].priority) = (type, type.defaultPriority)
-        }
-      }
-      do throws(JobError) {
-        _ = try JobTemplate.content(bytes, for: apps.allServices)
-      } catch {
-        result.findings += PushLint.findings(for: error, in: root, apps)
-      }
-    case .payload, .legacy: break
-    }
-    if let draft = drafts.first {
-      result.findings += FCMInspector.findings(in: drafts, now: now)
-      result.pushType = draft.pushType.rawValue
-      result.isInferred = kind != .job && pushType == nil && !FCMService().namesPushType(root)
-      let size = drafts.map(\.sentSize).max() ?? 0
-      result.sizes = [PushLint.Size(name: draft.pushType.rawValue, bytes: size, limit: MessageSize.maximum)]
-    }
-    result.place(in: root, bytes)
-  }
-
-  private mutating func checkJob(_ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?) {
-    do throws(JobError) {
-      try CampaignJob.checkSize(bytes)
-      let (campaign, service) = try CampaignJob.read(root, in: bytes, apps, leg: FCMService().name)
-      try CampaignJob.checkParts(of: campaign, bytes, apps, service, now: now)
-      result.findings += FCMInspector.repeatedVariants(root, bytes)
-      result.variants = campaign.message.variants
-    } catch {
-      result.findings += PushLint.findings(for: error, in: root, apps)
-    }
+    let root = try JSONValue(parsing: bytes, maximumDepth: LintFile.maximumNesting, allowsRepeats: true)
+    let service = FCMService()
+    let file = try LintFile(root, bytes, resolved: resolved, for: service, isJob: service.isJob(root), apps: apps)
+    let drafts =
+      file.kind == .payload
+      ? [FCMDraft(payload: root, in: bytes, as: pushType ?? FCMDraft.inferred(root))]
+      : FCMDraft.all(job: file.content, in: file.contentBytes, service)
+    result = PushLint(file, drafts, by: FCMInspector.self, for: service, as: pushType, apps: apps, now: now)
   }
 
   // MARK: Kind of file

@@ -1,13 +1,11 @@
-public import PushCore
-internal import ServiceTools
+internal import PushCore
+public import ServiceTools
 
 /// The rules for pushes to FCM: one table for `submit`, the workers, `send` and `lint`.
 ///
-/// The raw value is the rule's id in messages and in JSON: never rename one. A push that breaks an error rule is
-/// refused. A warning marks a push that is only doubtful, or concerns only some apps. Only `lint` reports warnings. A
-/// rule is an error if FCM answers such a message with 400, or if the message certainly can't have the effect that the
-/// job describes.
-public enum FCMRule: String, CaseIterable, Sendable {
+/// A rule is an error if FCM answers such a message with 400, or if the message certainly can't have the effect that
+/// the job describes.
+public enum FCMRule: String, LintRule {
   // Fields of the job.
   case expirationPast = "expiration-past"
   case expirationLong = "expiration-long"
@@ -56,16 +54,7 @@ public enum FCMRule: String, CaseIterable, Sendable {
 }
 
 extension FCMRule {
-  /// Severity of a violation.
-  public var severity: PushRule.Severity { entry.severity }
-  /// The rule in one sentence.
-  public var summary: String { entry.summary }
-  /// Source of the rule.
-  public var source: String { entry.source }
-
-  private typealias Entry = (severity: PushRule.Severity, summary: String, source: String)
-
-  private var entry: Entry { message ?? fields }
+  public var entry: Entry { message ?? fields }
 
   private var message: Entry? {
     switch self {
@@ -121,21 +110,11 @@ extension FCMRule {
     }
   }
 
-  /// A rule for the files of every service.
-  private static func entry(_ rule: PushRule) -> Entry { (rule.severity, rule.summary, rule.source) }
-
   /// Pages of Google.
   private enum Source {
     static let message = "Firebase, REST resource projects.messages (FCM HTTP v1)"
     static let kinds = "Firebase, “About FCM messages”"
     static let lifetime = "Firebase, “Set the lifespan of a message”"
     static let priority = "Firebase, “Set and manage Android message priority”"
-  }
-}
-
-extension PushRule {
-  /// Creates the form of the rule that other modules use.
-  public init(_ rule: FCMRule) {
-    self.init(id: rule.rawValue, severity: rule.severity, summary: rule.summary, source: rule.source)
   }
 }

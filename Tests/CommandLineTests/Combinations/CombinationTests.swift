@@ -2,6 +2,7 @@ import APNs
 import APNsSimulator
 import PushCore
 import TLS
+import ServiceTools
 import TestSupport
 import Testing
 

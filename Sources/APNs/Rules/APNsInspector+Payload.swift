@@ -1,11 +1,13 @@
 internal import PushCore
+internal import ServiceTools
 
 /// Rules for the payload as a whole, and the requirements of each push type.
-extension PushInspector {
+extension APNsInspector {
   mutating func checkPayload() {
-    checkSize()
-    guard case .object(let members) = draft.payload.kind else {
-      report(.apsType, draft.path, "must be a JSON object, not \(draft.payload.kindName)")
+    let what = draft.destination == .channel ? "a broadcast" : "push type \(draft.pushType.rawValue)"
+    checkSize(allowedBy: "APNs allows for \(what)", hint: "shorten it, or send a reference that the app fetches")
+    guard case .object(let members) = draft.payload.value.kind else {
+      report(.apsType, draft.path, "must be a JSON object, not \(draft.payload.value.kindName)")
       return
     }
     checkOutside(members)
@@ -38,27 +40,6 @@ extension PushInspector {
       checkType([], beside: members)
       checkShowsSomething([])
     }
-  }
-
-  /// Returns the path of a place in the payload.
-  func path(_ place: String) -> String { draft.path.isEmpty ? place : "\(draft.path).\(place)" }
-
-  private mutating func checkSize() {
-    let limit = draft.maximumSize
-    if draft.size <= limit, let longest = draft.longestSize, longest > limit {
-      report(
-        .payloadRoom, draft.path,
-        "up to \(longest) bytes with the longest possible values: only \(limit - draft.fixedSize) bytes are left for "
-          + "values, and users with longer values get no push",
-        hint: "name a text that Carillon may shorten, such as \"trim\": \"message.body\"")
-    }
-    guard draft.size > limit else { return }
-    let what = draft.destination == .channel ? "a broadcast" : "push type \(draft.pushType.rawValue)"
-    report(
-      .payloadSize, draft.path,
-      "\(draft.size) bytes\(draft.largestFor.map { " for user " + Excerpt.quoted($0) } ?? ""), which is "
-        + "\(draft.size - limit) over the \(limit) that APNs allows for \(what)",
-      hint: "shorten it, or send a reference that the app fetches")
   }
 
   // MARK: Push types

@@ -2,74 +2,32 @@ internal import PushCore
 internal import ServiceTools
 
 /// Checks one push against the rules. Pure.
-struct PushInspector {
-  let draft: PushDraft
-  /// Current time in seconds since 1970; `nil` omits rules that depend on the time.
+struct APNsInspector: PushInspector {
+  typealias Rule = APNsRule
+
+  let draft: APNsDraft
   let now: Int?
-  private(set) var findings: [Finding] = []
-  private var errors = 0
-  private var warnings = 0
+  var violations = Violations()
 
-  private init(_ draft: PushDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
+  init(_ draft: APNsDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
-  /// Returns every rule that the push breaks, in this order: rules for headers, for the payload as a whole, and for its
-  /// keys.
+  /// Returns every rule that one push of a job, or the combination of its pushes, breaks.
   ///
   /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
-  static func findings(in draft: PushDraft, now: Int? = nil) -> [Finding] {
-    var inspector = PushInspector(draft, now: now)
-    inspector.checkHeaders()
-    inspector.checkTopic()
-    inspector.checkPayload()
-    return inspector.findings
-  }
-
-  /// Returns every rule that a job's push breaks in any of its languages. If the payload without changes also has a
-  /// finding, the finding is returned only once.
-  static func findings(in drafts: [PushDraft], now: Int? = nil) -> [Finding] {
-    guard let first = drafts.first else { return [] }
-    /// Rule of a finding and its place below the payload.
-    struct Key: Hashable {
-      var rule: String
-      var place: [UInt8]
-
-      init(_ finding: Finding, in draft: PushDraft) {
-        rule = finding.rule.id
-        place = Array(finding.path.utf8.dropFirst(draft.path.utf8.count))
-      }
-    }
-    let base = findings(in: first, now: now)
-    let own = Set(base.map { Key($0, in: first) })
-    var all = base.map { placed($0, first) }
-    for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.mostFindings {
-      var inspector = PushInspector(draft, now: now)
-      inspector.checkPayload()
-      all = PushLint.bounded(
-        all + inspector.findings.filter { !own.contains(Key($0, in: draft)) }.map { placed($0, draft) })
-    }
-    return PushLint.bounded(all)
-  }
-
-  /// Returns a finding with its path in the job.
-  private static func placed(_ finding: Finding, _ draft: PushDraft) -> Finding {
-    var finding = finding
-    finding.path = draft.place(finding.path)
-    return finding
-  }
-
-  /// Whether the limit of reported errors is reached. If so, the rest of the push is not checked.
-  var isFull: Bool { errors >= PushLint.mostFindings }
-
-  mutating func report(_ rule: APNsRule, _ path: String, _ message: String, hint: String? = nil) {
-    let finding = Finding(rule, path, message, hint: hint)
-    if finding.isError { errors += 1 } else { warnings += 1 }
-    if (finding.isError ? errors : warnings) <= PushLint.mostFindings { findings.append(finding) }
+  static func findings(ofJob root: JSONValue, in bytes: [UInt8], app: AppTraits?, now: Int?) -> [Finding] {
+    findings(in: APNsDraft.all(job: root, in: bytes, app: app), now: now)
+      + repeatedVariants(root, bytes, for: APNsService())
   }
 
   /// Path of the push type in messages.
   private var typePath: String { draft.path.isEmpty ? "pushType" : "apns.pushType" }
 
   // MARK: Headers
+
+  mutating func checkFields() {
+    checkHeaders()
+    checkTopic()
+  }
 
   private mutating func checkHeaders() {
     let type = draft.pushType
@@ -109,31 +67,15 @@ struct PushInspector {
     }
   }
 
-  /// The longest time for which APNs stores a push, in seconds.
-  private static let storedSeconds = 30 * 86400
+  /// The longest time for which APNs stores a push, in days.
+  private static let storedDays = 30
   /// Maximum number of seconds that counts as "a few seconds" for a call.
   private static let callSeconds = 60
 
   private mutating func checkExpiration() {
-    let seconds: Int? =
-      switch draft.expiration {
-      case .after(let seconds): seconds
-      case .at(let instant): now.map { instant - $0 }
-      case .immediate: 0
-      case .unset: nil
-      }
-    if case .at = draft.expiration, let seconds, seconds <= 0 {
-      report(
-        .expirationPast, "expiration", "has passed: no push would be sent",
-        hint: "use a later time, or a duration, which counts from the campaign's start")
-    }
-    if let seconds, seconds > Self.storedSeconds {
-      report(
-        .expirationLong, "expiration", "is more than 30 days ahead, the maximum time for which APNs stores a push",
-        hint: "use 30d, which has the same effect")
-    }
+    checkExpiration(storedBy: "APNs", days: Self.storedDays)
     switch draft.pushType {
-    case .voip where seconds.map { $0 > Self.callSeconds } ?? (draft.expiration == .unset):
+    case .voip where lifetime.map { $0 > Self.callSeconds } ?? (draft.expiration == .unset):
       report(.deliveryHabit, "expiration", "a late call is worse than no call", hint: "use 0 or a few seconds")
     case .pushtotalk:
       if draft.expiration != .immediate {
@@ -213,9 +155,4 @@ struct PushInspector {
         hint: "configure the bundle id as the app's topic: Carillon adds the suffix of the push type")
     }
   }
-}
-
-extension Finding {
-  /// Whether the finding makes a job invalid.
-  var isError: Bool { rule.severity == .error }
 }

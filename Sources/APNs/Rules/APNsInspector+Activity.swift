@@ -1,7 +1,8 @@
 internal import PushCore
+internal import ServiceTools
 
 /// Rules for Live Activities, sent to a device or to a channel.
-extension PushInspector {
+extension APNsInspector {
   mutating func checkActivity(_ aps: [JSONValue.Member]) {
     if aps.value("timestamp") == nil {
       report(

@@ -1,7 +1,8 @@
 internal import PushCore
+internal import ServiceTools
 
 /// Rules for every key that Apple defines: its type, its range, and whether it is still in use.
-extension PushInspector {
+extension APNsInspector {
   mutating func checkKeys(_ aps: [JSONValue.Member]) {
     for member in aps where !isFull {
       let place = path("aps.\(Excerpt.bare(member.name))")
