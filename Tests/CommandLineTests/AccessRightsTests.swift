@@ -308,7 +308,7 @@ import Testing
     ],
     "maintainer": [
       "keys *", "flushall", "config get dir", "get {other}:x", "lpush {carillon}:campaigns x",
-      "xadd {carillon}:dead * a b", "client list", #"eval "return 0" 0"#, "acl list",
+      "xadd {other}:dead * a b", "client list", #"eval "return 0" 0"#, "acl list",
     ],
   ]
 

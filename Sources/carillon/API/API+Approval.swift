@@ -10,6 +10,7 @@ extension API {
     [
       APIOperation(
         name: "approveCampaign", method: "POST", path: "/campaigns/{id}/approve", scope: .operate,
+        effect: .changes([.campaignApprove]),
         summary: "Approve a campaign that needs approval. The token must not be the one that submitted it",
         body: .init(schema: OpenAPI.ref("Nothing"), limit: Self.smallLimit, isRequired: false),
         answers: [.init(status: 200, meaning: "The campaign's new state", schema: OpenAPI.ref("Controlled"))],
@@ -52,7 +53,7 @@ extension API {
     let (id, store) = (call.parameter("id"), try await stores.reading())
     guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
     let (_, outcome) = try await CampaignActions(store).approve(id, by: name)
-    await AuditTrail(store).note(Self.actor(call), "campaign.approve", id)
+    await AuditTrail(store).note(Self.actor(call), .campaignApprove, id)
     return .json(outcome.json)
   }
 

@@ -29,6 +29,7 @@ extension API {
         ], run: list),
       APIOperation(
         name: "submitCampaign", method: "POST", path: "/campaigns", scope: .submit,
+        effect: .changes([.campaignSubmit]),
         summary: "Submit a job. The same job again changes nothing; another job with a used id is a conflict",
         body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
         answers: [
@@ -104,6 +105,7 @@ extension API {
       verb(.cancel, "Cancel a campaign, or remove its job from the queue. This can't be undone"),
       APIOperation(
         name: "decideCampaign", method: "POST", path: "/campaigns/{id}/decide", scope: .operate,
+        effect: .changes([.campaignDecide]),
         summary: "Choose the winning variant. This can't be changed later",
         body: .init(schema: OpenAPI.ref("Decide"), limit: Self.smallLimit),
         answers: [.init(status: 200, meaning: "The decision", schema: OpenAPI.ref("Decided"))]
@@ -112,7 +114,7 @@ extension API {
         guard let name = try fields.string("variant") else { throw Problem(400, "usage", "variant: is missing") }
         let (id, store) = (call.parameter("id"), try await stores.reading())
         let (decision, state) = try await store.campaigns.decide(id, variant: name, by: call.holder?.name ?? "")
-        await AuditTrail(store).note(Self.actor(call), "campaign.decide", id, detail: name)
+        await AuditTrail(store).note(Self.actor(call), .campaignDecide, id, detail: name)
         return .json(DecisionReport(id: id, variant: name, state: state, decision: decision).json)
       },
       APIOperation(
@@ -174,7 +176,7 @@ extension API {
     let isResume = verb == .resume
     return APIOperation(
       name: verb.rawValue + "Campaign", method: "POST", path: "/campaigns/{id}/\(verb.rawValue)", scope: .operate,
-      summary: summary,
+      effect: .changes([AuditAction(verb)].compactMap(\.self)), summary: summary,
       body: .init(
         schema: OpenAPI.ref(isResume ? "Resume" : verb == .pause ? "Pause" : "Reason"), limit: Self.smallLimit,
         isRequired: false),
@@ -189,8 +191,8 @@ extension API {
       let outcome = try await CampaignActions(store).carryOut(
         verb, on: id, reason: reason, unguarded: unguarded, service: service, by: call.holder?.name ?? "")
       await AuditTrail(store).note(
-        Self.actor(call), "campaign.\(verb.rawValue)", id,
-        detail: CampaignActions.detail(reason, unguarded: unguarded, service: service))
+        verb, on: id, detail: CampaignActions.detail(reason, unguarded: unguarded, service: service),
+        by: Self.actor(call))
       return .json(outcome.json)
     }
   }

@@ -39,19 +39,22 @@ extension API {
           json.member("next", page.next)
         }
       },
-      change("release", "Release devices from quarantine") { try await $0.results.release($1) },
-      change("purge", "Remove devices and add their tokens to the feedback list. This can't be undone") {
+      change("release", .quarantineRelease, "Release devices from quarantine") { try await $0.results.release($1) },
+      change(
+        "purge", .quarantinePurge, "Remove devices and add their tokens to the feedback list. This can't be undone"
+      ) {
         try await $0.results.purge($1)
       },
     ]
   }
 
   private func change(
-    _ verb: String, _ summary: String,
+    _ verb: String, _ action: AuditAction, _ summary: String,
     _ body: @escaping @Sendable (CampaignStore, [QuarantinedDevice]) async throws -> [Bool]
   ) -> APIOperation {
     APIOperation(
-      name: verb + "Quarantined", method: "POST", path: "/quarantine/\(verb)", scope: .operate, summary: summary,
+      name: verb + "Quarantined", method: "POST", path: "/quarantine/\(verb)", scope: .operate,
+      effect: .changes([action]), summary: summary,
       body: .init(schema: OpenAPI.ref("Selection"), limit: Self.listLimit),
       answers: [.init(status: 200, meaning: "The number of changed devices", schema: OpenAPI.ref("Changed"))]
     ) { call in
@@ -77,7 +80,7 @@ extension API {
         }
       }
       await AuditTrail(store).note(
-        quarantine: verb, app: app, campaign: campaign, isAll: isAll, count, by: Self.actor(call))
+        action, app: app, campaign: campaign, isAll: isAll, count, by: Self.actor(call))
       return .object { $0.member("devices", count) }
     }
   }
@@ -106,19 +109,22 @@ extension API {
       ) { call in .json(DeadJobReport(try await stores.reading().queue.deadJob(call.parameter("key"))).json) },
       APIOperation(
         name: "retryOneDead", method: "POST", path: "/dead/{key}/retry", scope: .operate,
+        effect: .changes([.deadRetry]),
         summary: "Move a job from the dead list back to the queue. A job that would fail again stays on the list",
         body: .init(schema: #"{"type":"object"}"#, limit: Self.smallLimit, isRequired: false),
         answers: [.init(status: 200, meaning: "The job is in the queue", schema: OpenAPI.ref("Key"))]
-      ) { call in try await one(call, "retry") { try await retry($1, in: $0, for: call) } },
+      ) { call in try await one(call, .deadRetry) { try await retry($1, in: $0, for: call) } },
       APIOperation(
         name: "dropOneDead", method: "DELETE", path: "/dead/{key}", scope: .operate,
+        effect: .changes([.deadDrop]),
         summary: "Delete a job from the dead list. This can't be undone",
         answers: [.init(status: 200, meaning: "The job is deleted", schema: OpenAPI.ref("Key"))]
-      ) { call in try await one(call, "drop") { try await $0.queue.dropDeadJob($1) } },
-      many("retry", "Move jobs from the dead list back to the queue. Jobs that would fail again stay on the list") {
-        try await retry($1, in: $0, for: $2)
-      },
-      many("drop", "Delete jobs from the dead list. This can't be undone") { store, key, _ in
+      ) { call in try await one(call, .deadDrop) { try await $0.queue.dropDeadJob($1) } },
+      many(
+        "retry", .deadRetry,
+        "Move jobs from the dead list back to the queue. Jobs that would fail again stay on the list"
+      ) { try await retry($1, in: $0, for: $2) },
+      many("drop", .deadDrop, "Delete jobs from the dead list. This can't be undone") { store, key, _ in
         try await store.queue.dropDeadJob(key)
       },
     ]
@@ -129,20 +135,21 @@ extension API {
   }
 
   private func one(
-    _ call: RouteCall, _ verb: String, _ body: (CampaignStore, String) async throws -> Void
+    _ call: RouteCall, _ action: AuditAction, _ body: (CampaignStore, String) async throws -> Void
   ) async throws -> HTTPResponse {
     let (key, store) = (call.parameter("key"), try await stores.reading())
     try await body(store, key)
-    await AuditTrail(store).note(dead: [key], verb, by: Self.actor(call))
+    await AuditTrail(store).note(action, dead: [key], by: Self.actor(call))
     return .object { $0.member("key", key) }
   }
 
   private func many(
-    _ verb: String, _ summary: String,
+    _ verb: String, _ action: AuditAction, _ summary: String,
     _ body: @escaping @Sendable (CampaignStore, String, RouteCall) async throws -> Void
   ) -> APIOperation {
     APIOperation(
-      name: verb + "Dead", method: "POST", path: "/dead/\(verb)", scope: .operate, summary: summary,
+      name: verb + "Dead", method: "POST", path: "/dead/\(verb)", scope: .operate, effect: .changes([action]),
+      summary: summary,
       body: .init(schema: OpenAPI.ref("Keys"), limit: Self.smallLimit),
       answers: [
         .init(
@@ -165,7 +172,7 @@ extension API {
           failed.append((key, error))
         }
       }
-      await AuditTrail(store).note(dead: done, verb, by: Self.actor(call))
+      await AuditTrail(store).note(action, dead: done, by: Self.actor(call))
       return .object { json in
         json.array("done", done) { $0.value($1) }
         json.objects("failed", failed) { json, failure in

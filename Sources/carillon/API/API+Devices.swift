@@ -11,6 +11,7 @@ extension API {
     [
       APIOperation(
         name: "registerDevice", method: "POST", path: "/devices", scope: .submit,
+        effect: .unrecorded,
         summary:
           "Register a device, or move it to another user. Members that are not columns are attributes of the user",
         body: .init(schema: OpenAPI.ref("Device"), limit: DeviceRowReader.maximumRecord),
@@ -22,6 +23,7 @@ extension API {
         ], run: register),
       APIOperation(
         name: "unregisterDevice", method: "DELETE", path: "/devices/{token}", scope: .submit,
+        effect: .unrecorded,
         summary: "Remove a device, whatever its user",
         parameters: [
           .init(name: "service", schema: #"{"type":"string"}"#, meaning: "The push service (default: apns)")
@@ -34,6 +36,7 @@ extension API {
       ) { call in .json(try await UserReport(user(call), in: stores.reading()).json) },
       APIOperation(
         name: "eraseUser", method: "DELETE", path: "/users/{user}", scope: .admin,
+        effect: .changes([.userErase]),
         summary: "Erase all data of a user. This can't be undone; repeating it is safe",
         answers: [.init(status: 200, meaning: "The erased data", schema: OpenAPI.ref("Erasure"))]
       ) { call in

@@ -56,6 +56,7 @@ extension API {
       },
       APIOperation(
         name: "addToSegment", method: "POST", path: "/segments/{name}/add", scope: .submit,
+        effect: .changes([.segmentAdd]),
         summary: "Add users to a segment. Creates the segment if needed",
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
         answers: [.init(status: 200, meaning: "The users are in the segment", schema: OpenAPI.ref("Segment"))]
@@ -70,6 +71,7 @@ extension API {
       },
       APIOperation(
         name: "removeFromSegment", method: "POST", path: "/segments/{name}/remove", scope: .submit,
+        effect: .changes([.segmentRemove]),
         summary: "Remove users from a segment. The segment stays, even if it is empty",
         body: .init(schema: OpenAPI.ref("Users"), limit: Self.listLimit),
         answers: [.init(status: 200, meaning: "The number of removed users", schema: OpenAPI.ref("Segment"))]

@@ -56,6 +56,7 @@ struct APIOperation: Sendable {
   /// The path below `/api/v1`.
   var path: String
   var scope: Scope?
+  var effect = Effect.reads
   var summary: String
   var parameters: [Parameter] = []
   var body: Body?

@@ -24,13 +24,13 @@ struct AuditTrail {
   }
 
   /// Records a change that was made. A failure is logged and not thrown, because the change can't be undone.
-  func note(_ actor: Actor, _ action: String, _ subject: String, detail: String = "") async {
+  func note(_ actor: Actor, _ action: AuditAction, _ subject: String, detail: String = "") async {
     do {
-      try await store.results.audit(actor.name, action, subject, detail: detail)
+      try await store.results.audit(actor.name, action.rawValue, subject, detail: detail)
     } catch {
       Logger(label: "audit").warning(
         "could not record a change in the audit log: \(CommandError(error).message)",
-        metadata: [LineLogHandler.eventKey: "auditFailed", "actor": "\(actor.name)", "action": "\(action)"])
+        metadata: [LineLogHandler.eventKey: "auditFailed", "actor": "\(actor.name)", "action": "\(action.rawValue)"])
     }
   }
 
@@ -39,30 +39,42 @@ struct AuditTrail {
   func note(submitted campaign: Campaign, by actor: Actor) async {
     // Without this check, Redis would list each refused command in ACL LOG.
     if let missing = try? await store.fleet.missingRights(of: .admin), !missing.isEmpty { return }
-    await note(actor, "campaign.submit", campaign.id, detail: campaign.app)
+    await note(actor, .campaignSubmit, campaign.id, detail: campaign.app)
+  }
+
+  /// Records a pause, a resume or a cancel of a campaign.
+  func note(_ verb: ControlVerb, on id: String, detail: String, by actor: Actor) async {
+    guard let action = AuditAction(verb) else { return }
+    await note(actor, action, id, detail: detail)
   }
 
   /// Records a change of entries of the dead list.
-  ///
-  /// - Parameter verb: `retry` or `drop`.
-  func note(dead keys: [String], _ verb: String, by actor: Actor) async {
+  func note(_ action: AuditAction, dead keys: [String], by actor: Actor) async {
     guard let first = keys.first else { return }
-    await note(actor, "dead.\(verb)", first, detail: keys.count == 1 ? "" : "\(keys.count) jobs")
+    await note(actor, action, first, detail: keys.count == 1 ? "" : "\(keys.count) jobs")
   }
 
   /// Records a change of devices in quarantine.
-  ///
-  /// - Parameter verb: `release` or `purge`.
   func note(
-    quarantine verb: String, app: String?, campaign: String?, isAll: Bool, _ devices: Int, by actor: Actor
+    _ action: AuditAction, app: String?, campaign: String?, isAll: Bool, _ devices: Int, by actor: Actor
   ) async {
     await note(
-      actor, "quarantine.\(verb)", campaign ?? app ?? (isAll ? "all" : ""), detail: "\(devices) devices")
+      actor, action, campaign ?? app ?? (isAll ? "all" : ""), detail: "\(devices) devices")
   }
 
   /// Records the erasure of a user, with the number of erased devices but without the user's id.
   func note(erased: ErasureSummary, by actor: Actor) async {
     await note(
-      actor, "user.erase", "", detail: erased.isNothing ? "the user had no data" : "\(erased.devices) devices")
+      actor, .userErase, "", detail: erased.isNothing ? "the user had no data" : "\(erased.devices) devices")
   }
+
+  /// Records changes of devices. Like every entry, it contains neither a user's id nor a token.
+  func note(_ action: AuditAction, devices: Int, of app: String?, by actor: Actor) async {
+    await note(actor, action, app ?? "", detail: devices == 1 ? "1 device" : "\(devices) devices")
+  }
+}
+
+extension AuditAction {
+  /// Creates the action of a control verb; `nil` for the start of a stage: only workers start stages.
+  init?(_ verb: ControlVerb) { self.init(rawValue: "campaign.\(verb.rawValue)") }
 }

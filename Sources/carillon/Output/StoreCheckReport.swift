@@ -6,7 +6,7 @@ import PushCore
 struct StoreCheckReport: JSONReport {
   var tally = StoreCheckTally()
   private var found = 0
-  private var repaired = 0
+  private(set) var repaired = 0
 
   /// Findings that were not repaired.
   var left: Int { found - repaired }

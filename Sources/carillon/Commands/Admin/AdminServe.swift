@@ -9,7 +9,7 @@ import Logging
 import PushCore
 
 /// `carillon admin`.
-struct AdminServe: LongRunningCommand {
+struct AdminServe: LongRunningCommand, AuditedCommand {
   static let signals = ProcessSignals.stops + [SIGHUP]
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Serve the API, the dashboard and the fleet's metrics until SIGTERM.",
@@ -28,6 +28,8 @@ struct AdminServe: LongRunningCommand {
   /// Number of seconds after the first signal to stop at which a server that hangs is ended. A normal stop takes at most
   /// 15 s: 5 s for requests in progress, and 10 s more for their tasks to end.
   private static let longestStop = 20
+
+  static let effect = Effect.unrecorded
 
   @OptionGroup var global: GlobalOptions
   @OptionGroup var endpoint: ListenOption

@@ -6,7 +6,7 @@ import Glibc
 import PushCore
 
 /// `carillon admin token`.
-struct AdminToken: CarillonCommand {
+struct AdminToken: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",
     abstract: "Create an access token, print it once and append its hash to admin.tokenFile.",
@@ -18,6 +18,8 @@ struct AdminToken: CarillonCommand {
         carillon admin token backend --scope submit
         carillon admin token on-call --scope view,operate
       """)
+
+  static let effect = Effect.unrecorded
 
   @OptionGroup var global: GlobalOptions
   @Argument(help: "The token's owner, as shown in the audit log.") var name: String

@@ -6,7 +6,7 @@ import PushWorker
 
 extension CampaignCommand {
   /// `carillon campaign approve`.
-  struct Approve: CarillonCommand {
+  struct Approve: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Approve a campaign that needs approval. The approver must not be the submitter.",
       discussion: """
@@ -17,6 +17,8 @@ extension CampaignCommand {
           carillon campaign approve spring-sale-2026 --by grace
         """)
 
+    static let effect = Effect.changes([.campaignApprove])
+
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "The approver's name.") var by: String
@@ -26,7 +28,7 @@ extension CampaignCommand {
     func run() async throws {
       let store = try await global.openStore()
       let (shown, outcome) = try await CampaignActions(store).approve(id, by: by)
-      await AuditTrail(store).note(.commandLine, "campaign.approve", id, detail: by)
+      await AuditTrail(store).note(.commandLine, .campaignApprove, id, detail: by)
       if !global.json { for line in shown { StandardError.write(Excerpt.harmless(line) + "\n") } }
       try StandardOutput.printLine(global.json ? outcome.json : outcome.text)
     }

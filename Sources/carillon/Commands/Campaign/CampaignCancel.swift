@@ -6,7 +6,7 @@ import PushWorker
 
 extension CampaignCommand {
   /// `carillon campaign cancel`.
-  struct Cancel: CarillonCommand {
+  struct Cancel: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract:
         "Cancel a campaign. Unsent targets are recorded as cancelled. This can't be undone.",
@@ -15,6 +15,8 @@ extension CampaignCommand {
         have not confirmed this. All parts of the campaign end, and all runs of a recurring campaign. Users whose devices workers have not read yet get no push. A scheduled campaign never starts. If the job \
         is still in the queue, the command removes it, and the id can be used again.
         """)
+
+    static let effect = Effect.changes([.campaignCancel])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

@@ -5,7 +5,7 @@ import PushCore
 
 extension CampaignCommand {
   /// `carillon campaign decide`.
-  struct Decide: CarillonCommand {
+  struct Decide: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Choose the winning variant. This can't be changed later.",
       discussion: """
@@ -17,6 +17,8 @@ extension CampaignCommand {
           carillon campaign decide spring-sale-2026 b --by grace
         """)
 
+    static let effect = Effect.changes([.campaignDecide])
+
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Argument(help: "The variant's name.") var variant: String
@@ -25,7 +27,7 @@ extension CampaignCommand {
     func run() async throws {
       let store = try await global.openStore()
       let (decision, state) = try await store.campaigns.decide(id, variant: variant, by: who.by ?? "")
-      await AuditTrail(store).note(.commandLine, "campaign.decide", id, detail: variant)
+      await AuditTrail(store).note(.commandLine, .campaignDecide, id, detail: variant)
       let report = DecisionReport(id: id, variant: variant, state: state, decision: decision)
       try StandardOutput.printLine(global.json ? report.json : "\(id) \(state.rawValue): later stages get \(variant)")
     }

@@ -6,7 +6,7 @@ import PushWorker
 
 extension CampaignCommand {
   /// `carillon campaign list`.
-  struct List: CarillonCommand {
+  struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "List campaigns, newest first. The column done counts finished slices.",
       discussion: """
@@ -15,6 +15,8 @@ extension CampaignCommand {
 
     @Option(help: "Only campaigns in this state; queued: only jobs that no worker has taken yet.")
     var state: ListedState?
+    static let effect = Effect.reads
+
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {

@@ -5,7 +5,7 @@ import PushCore
 
 extension CampaignCommand {
   /// `carillon campaign manifest`.
-  struct Manifest: CarillonCommand {
+  struct Manifest: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the record of a campaign: audience, content, times and operators' actions.",
       discussion: """
@@ -23,6 +23,8 @@ extension CampaignCommand {
     /// Maximum size of an accepted copy, in bytes. A manifest with a timeline, settings and a thousand time intervals
     /// is much smaller.
     private static let readLimit = 8 << 20
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

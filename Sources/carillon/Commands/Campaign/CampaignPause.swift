@@ -6,7 +6,7 @@ import PushWorker
 
 extension CampaignCommand {
   /// `carillon campaign pause`.
-  struct Pause: CarillonCommand {
+  struct Pause: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Pause a campaign on all workers.",
       discussion: """
@@ -18,6 +18,8 @@ extension CampaignCommand {
           carillon campaign pause spring-sale --reason "wrong price"
           carillon campaign pause spring-sale --service fcm
         """)
+
+    static let effect = Effect.changes([.campaignPause])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

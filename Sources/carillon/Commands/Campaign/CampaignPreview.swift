@@ -6,7 +6,7 @@ import PushCore
 
 extension CampaignCommand {
   /// `carillon campaign preview`.
-  struct Preview: CarillonCommand {
+  struct Preview: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Print the push of a campaign for each device of a user.",
       discussion: """
@@ -19,6 +19,8 @@ extension CampaignCommand {
           carillon campaign preview job.json --user ada
           carillon campaign preview spring-sale-2026 --user ada --json | jq '.pushes[].payload'
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(

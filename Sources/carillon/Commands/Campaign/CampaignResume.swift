@@ -6,7 +6,7 @@ import PushWorker
 
 extension CampaignCommand {
   /// `carillon campaign resume`.
-  struct Resume: CarillonCommand {
+  struct Resume: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Resume a paused campaign. If its start time is in the future, schedule it again.",
       discussion: """
@@ -22,6 +22,8 @@ extension CampaignCommand {
           carillon campaign show spring-sale
           carillon campaign resume spring-sale
         """)
+
+    static let effect = Effect.changes([.campaignResume])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

@@ -4,7 +4,7 @@ import CommandSupport
 
 extension CampaignCommand {
   /// `carillon campaign show`.
-  struct Show: CarillonCommand {
+  struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show a campaign's state and counts. Exits with 1 if there is no such campaign.",
       discussion: """
@@ -16,6 +16,8 @@ extension CampaignCommand {
           carillon campaign show spring-sale-2026
           carillon campaign show spring-sale-2026 --json | jq .outcomes
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

@@ -28,8 +28,7 @@ extension CarillonCommand {
     let outcome = try await CampaignActions(store).carryOut(
       verb, on: id, reason: reason, unguarded: unguarded, service: service, by: who.by ?? "")
     await AuditTrail(store).note(
-      .commandLine, "campaign.\(verb.rawValue)", id,
-      detail: CampaignActions.detail(reason, unguarded: unguarded, service: service))
+      verb, on: id, detail: CampaignActions.detail(reason, unguarded: unguarded, service: service), by: .commandLine)
     if outcome.wasQueued, !global.json {
       StandardError.write("the job was still in the queue and was removed; its id is free again\n")
     }

@@ -6,7 +6,7 @@ import PushCore
 
 extension CampaignCommand {
   /// `carillon campaign submit`.
-  struct Submit: CarillonCommand {
+  struct Submit: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Submit a job. Prints the campaign id.",
       discussion: """
@@ -26,6 +26,8 @@ extension CampaignCommand {
     /// Maximum number of bytes to read. It is larger than the size limit of a job, so that the error for a job that is
     /// too large can contain its size.
     private static let readLimit = 64 * CampaignJob.maximumSize
+
+    static let effect = Effect.changes([.campaignSubmit])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The job in JSON; - is standard input.", completion: .file(extensions: ["json"]))

@@ -5,7 +5,7 @@ import PushCore
 
 extension CampaignCommand {
   /// `carillon campaign vars`.
-  struct Vars: CarillonCommand {
+  struct Vars: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Upload per-user values for a job before you submit it.",
       discussion: """
@@ -17,6 +17,8 @@ extension CampaignCommand {
           carillon campaign vars spring-sale values.ndjson
           carillon campaign submit spring-sale.json
         """)
+
+    static let effect = Effect.changes([.campaignValues])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
@@ -30,6 +32,7 @@ extension CampaignCommand {
       let store = try await global.openStore(creating: true)
       var report = ImportReport()
       try await read(input, into: store, &report)
+      await AuditTrail(store).note(.commandLine, .campaignValues, id, detail: "\(report.imported) users")
       try StandardOutput.printLine(global.json ? report.json : report.text(of: input.path))
       if report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
     }

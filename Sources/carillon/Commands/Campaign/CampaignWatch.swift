@@ -7,7 +7,7 @@ import Redis
 
 extension CampaignCommand {
   /// `carillon campaign watch`.
-  struct Watch: CarillonCommand {
+  struct Watch: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show a campaign's progress until it ends or Carillon pauses it. Exits with 1 if it did not complete.",
       discussion: """
@@ -28,6 +28,8 @@ extension CampaignCommand {
     private static let lineInterval = Duration.seconds(1)
     /// Longest time without Redis after which the command ends. Workers, in contrast, wait without limit.
     private static let patience = Duration.seconds(60)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

@@ -31,6 +31,14 @@ enum ChannelText {
     return id
   }
 
+  /// Records a change in the audit log. Everything else about a channel needs no Redis, so a failure only logs a warning.
+  static func note(
+    _ action: AuditAction, _ app: String, channel id: String, _ configuration: CarillonConfiguration
+  ) async {
+    guard let connection = try? StoreConnection(configuration.redis) else { return }
+    await AuditTrail(connection.store(for: "carillon")).note(.commandLine, action, app, detail: id)
+  }
+
   static func json(_ id: String, stores: Bool) -> String {
     var json = JSONWriter()
     json.beginObject()

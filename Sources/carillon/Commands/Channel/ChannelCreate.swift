@@ -4,8 +4,10 @@ import PushCore
 
 extension ChannelCommand {
   /// `carillon channel create`.
-  struct Create: CarillonCommand {
+  struct Create: AuditedCommand {
     static let configuration = CommandConfiguration(abstract: "Create a channel. Prints its id.")
+
+    static let effect = Effect.changes([.channelCreate])
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The app, by its name in the configuration.") var app: String
@@ -17,8 +19,10 @@ extension ChannelCommand {
     var store = false
 
     func run() async throws {
-      let service = try ChannelService(app: app, global.loadConfiguration())
+      let configuration = try global.loadConfiguration()
+      let service = try ChannelService(app: app, configuration)
       guard case .created(let id) = try await service.perform(.create(stores: store)) else { return }
+      await ChannelText.note(.channelCreate, app, channel: id, configuration)
       try StandardOutput.printLine(global.json ? ChannelText.json(id, stores: store) : Excerpt.harmless(id))
     }
   }

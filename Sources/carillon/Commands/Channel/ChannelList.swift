@@ -4,8 +4,10 @@ import PushCore
 
 extension ChannelCommand {
   /// `carillon channel list`.
-  struct List: CarillonCommand {
+  struct List: AuditedCommand {
     static let configuration = CommandConfiguration(abstract: "List the ids of an app's channels, one per line.")
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The app, by its name in the configuration.") var app: String

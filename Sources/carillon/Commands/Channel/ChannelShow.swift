@@ -4,9 +4,11 @@ import PushCore
 
 extension ChannelCommand {
   /// `carillon channel show`.
-  struct Show: CarillonCommand {
+  struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show whether APNs stores the channel's latest message. Exits with 1 if there is no such channel.")
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The app, by its name in the configuration.") var app: String

@@ -4,7 +4,7 @@ import CommandSupport
 
 extension DeadCommand {
   /// `carillon dead drop`.
-  struct Drop: CarillonCommand {
+  struct Drop: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Delete jobs from the dead list. This can't be undone.",
       discussion: """
@@ -14,6 +14,8 @@ extension DeadCommand {
           carillon dead drop 1763719200000-0 1763719200000-1
           carillon dead drop --all
         """)
+
+    static let effect = Effect.changes([.deadDrop])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
@@ -27,7 +29,7 @@ extension DeadCommand {
           yes, for: "this drops \(keys.count == 1 ? "1 job" : "\(keys.count.grouped) jobs") for good",
           refusal: "nothing was dropped")
       }
-      try await DeadCommand.forEach(keys, in: store, verb: ("drop", "dropped"), json: global.json) { key in
+      try await DeadCommand.forEach(keys, in: store, .deadDrop, past: "dropped", json: global.json) { key in
         try await store.queue.dropDeadJob(key)
         return "dropped"
       }
@@ -51,7 +53,7 @@ extension DeadCommand {
   /// - Throws: the failure if there is only one job; otherwise the number of failures, after a report of each. Both
   ///   errors have the same exit status.
   static func forEach(
-    _ keys: [String], in store: CampaignStore, verb: (imperative: String, past: String), json isJSON: Bool,
+    _ keys: [String], in store: CampaignStore, _ action: AuditAction, past: String, json isJSON: Bool,
     _ body: (String) async throws -> String
   ) async throws {
     var done: [String] = []
@@ -69,8 +71,8 @@ extension DeadCommand {
         if keys.count > 1 { StandardError.write(error.report(json: isJSON)) }
       }
     }
-    await AuditTrail(store).note(dead: done, verb.imperative, by: .commandLine)
-    if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: verb.past)) }
+    await AuditTrail(store).note(action, dead: done, by: .commandLine)
+    if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: past)) }
     if keys.count == 1, var failure = failures.first {
       // The arguments are right, but the job is wrong, so the exit status is that of a failed action.
       if failure.code.exitStatus != CommandError.Code.failed.exitStatus { failure.code = .failed }
@@ -78,7 +80,7 @@ extension DeadCommand {
     }
     guard failures.isEmpty else {
       throw CommandError(
-        .failed, "\(failures.count) of \(keys.count) jobs were not \(verb.past)",
+        .failed, "\(failures.count) of \(keys.count) jobs were not \(past)",
         hint: "the errors above name each of them")
     }
     if keys.isEmpty, !isJSON { StandardError.write("the dead list is empty\n") }

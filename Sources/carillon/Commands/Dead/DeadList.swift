@@ -5,7 +5,7 @@ import PushCore
 
 extension DeadCommand {
   /// `carillon dead list`.
-  struct List: CarillonCommand {
+  struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "List the jobs and events that workers could not read or run, newest first, with the reasons.",
       discussion: """
@@ -16,6 +16,8 @@ extension DeadCommand {
 
     /// Longest excerpt of a job in the list, in bytes.
     private static let excerpt = 1024
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
 

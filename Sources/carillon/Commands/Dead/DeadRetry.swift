@@ -5,7 +5,7 @@ import PushCore
 
 extension DeadCommand {
   /// `carillon dead retry`.
-  struct Retry: CarillonCommand {
+  struct Retry: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Move jobs from the dead list back to the queue.",
       discussion: """
@@ -18,6 +18,8 @@ extension DeadCommand {
           carillon dead retry --all
         """)
 
+    static let effect = Effect.changes([.deadRetry])
+
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
 
@@ -29,7 +31,7 @@ extension DeadCommand {
         creating: false)
       let apps = configuration.jobApps()
       let keys = try await selection.selectedKeys(in: store)
-      try await DeadCommand.forEach(keys, in: store, verb: ("retry", "retried"), json: global.json) { key in
+      try await DeadCommand.forEach(keys, in: store, .deadRetry, past: "retried", json: global.json) { key in
         try await DeadJobRetry(store: store, apps: apps).retry(key)
       }
     }

@@ -5,13 +5,15 @@ import PushCore
 
 extension DeadCommand {
   /// `carillon dead show`.
-  struct Show: CarillonCommand {
+  struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show a job on the dead list with its complete text. Exits with 1 if there is no such job.",
       discussion: """
         Example: get a job to fix it and submit it again
           carillon dead show 1763719200000-0 --json | jq -r .job > job.json
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The job's key, from `carillon dead list`.") var key: String

@@ -6,7 +6,7 @@ import PushCore
 import ServiceTools
 
 /// `carillon lint`.
-struct LintCommand: CarillonCommand {
+struct LintCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "lint",
     abstract: "Check a payload or a job before it is sent.",
@@ -30,6 +30,8 @@ struct LintCommand: CarillonCommand {
   /// Maximum number of bytes to read. It is larger than the size limit of a job, so that the error for a job that is
   /// too large can contain its size.
   private static let readLimit = 64 * CampaignJob.maximumSize
+
+  static let effect = Effect.reads
 
   @OptionGroup var global: GlobalOptions
   @Argument(help: "A payload or a job in JSON; - is standard input.", completion: .file(extensions: ["json"]))

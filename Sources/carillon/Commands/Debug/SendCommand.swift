@@ -7,7 +7,7 @@ import PushWorker
 import ServiceTools
 
 /// `carillon send`.
-struct SendCommand: CarillonCommand {
+struct SendCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",
     abstract: "Send one push and show the request and the answer.",
@@ -23,6 +23,8 @@ struct SendCommand: CarillonCommand {
         carillon send --app news --token 0f2c… --push-type background --dry-run payload.json
         carillon send --app android --token dQw4…:APA91b… '{"notification":{"title":"Hello"}}'
       """)
+
+  static let effect = Effect.unrecorded
 
   @OptionGroup var global: GlobalOptions
   @Option(help: "The app, by its name in the configuration.") var app: String

@@ -6,7 +6,7 @@ import Glibc
 import PushCore
 
 /// `carillon simulate`.
-struct SimulateCommand: LongRunningCommand {
+struct SimulateCommand: LongRunningCommand, AuditedCommand {
   static let signals = ProcessSignals.stops
   static let configuration = CommandConfiguration(
     commandName: "simulate",
@@ -21,6 +21,8 @@ struct SimulateCommand: LongRunningCommand {
   /// Number of seconds after the first signal to stop at which a simulator that hangs is ended. A normal stop takes about
   /// a second.
   private static let longestStop = 5
+
+  static let effect = Effect.unrecorded
 
   @OptionGroup var global: GlobalOptions
   @Option(name: .customLong("init"), help: "Create a folder for a simulator, and exit.", completion: .directory)

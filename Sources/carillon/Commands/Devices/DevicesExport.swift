@@ -5,7 +5,7 @@ import PushCore
 
 extension DevicesCommand {
   /// `carillon devices export`.
-  struct Export: CarillonCommand {
+  struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write all devices to standard output, in the format of devices import.",
       discussion: """
@@ -15,6 +15,8 @@ extension DevicesCommand {
           carillon devices export > devices.csv
           carillon devices export --format ndjson | gzip > devices.ndjson.gz
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "csv or ndjson (default: csv).")

@@ -1,11 +1,12 @@
 import ArgumentParser
+import CampaignStore
 import CommandSupport
 import Foundation
 import PushCore
 
 extension DevicesCommand {
   /// `carillon devices import`.
-  struct Import: CarillonCommand {
+  struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Import devices from CSV or NDJSON.",
       discussion: """
@@ -46,6 +47,8 @@ extension DevicesCommand {
           zcat devices.csv.gz | carillon devices import - --format csv
           carillon devices import users.csv --from onesignal --app news --dry-run
         """)
+
+    static let effect = Effect.changes([.deviceImport])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "A CSV or NDJSON file; - is standard input.", completion: .file(extensions: ["csv", "ndjson"]))
@@ -108,14 +111,20 @@ extension DevicesCommand {
         // If the file is refused before its first row, the import has not reached a position at which it could
         // continue.
         guard run.report.rows > 0 else { throw failure }
+        if failure.code != .unreachable { await note(run.report.imported, store) }
         let next = run.isResumable ? "continue with: \(resumption)" : "importing again is safe"
         // Rows that were in flight when the import failed are not counted, although Redis may have stored them.
         failure.hint =
           (failure.hint.map { $0 + "; " } ?? "") + "\(run.report.imported.grouped) rows are imported; \(next)"
         throw failure
       }
+      await note(run.report.imported, store)
       try StandardOutput.printLine(global.json ? run.report.json : run.report.text(of: input.path))
       if !run.report.isClean { throw ExitCode(CommandError.Code.input.exitStatus) }
+    }
+
+    private func note(_ devices: Int, _ store: CampaignStore) async {
+      await AuditTrail(store).note(.deviceImport, devices: devices, of: app, by: .commandLine)
     }
 
     /// The command that continues this import.

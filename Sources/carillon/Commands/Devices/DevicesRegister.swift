@@ -6,7 +6,7 @@ import PushCore
 
 extension DevicesCommand {
   /// `carillon devices register`.
-  struct Register: CarillonCommand {
+  struct Register: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Register a device, or move it to another user.",
       discussion: """
@@ -16,6 +16,8 @@ extension DevicesCommand {
         Example:
           carillon devices register --user 4711 --token 0f2c… --locale de --attribute name=Ada
         """)
+
+    static let effect = Effect.changes([.deviceRegister])
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The user's id.") var user: String
@@ -51,6 +53,7 @@ extension DevicesCommand {
           .failed, "the token has a newer registration, for \(Excerpt.quoted(owner))",
           hint: "omit --registered-at to register the device as of now")
       }
+      await AuditTrail(store).note(.deviceRegister, devices: 1, of: row.app, by: .commandLine)
       guard global.json else {
         try StandardOutput.printLine("registered \(token) for \(Excerpt.harmless(row.user))")
         return try reportRefusal(of: row)

@@ -5,13 +5,15 @@ import PushCore
 
 extension DevicesCommand {
   /// `carillon devices show`.
-  struct Show: CarillonCommand {
+  struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Show a user with attributes, segments and devices. Exits with 1 if there is no such user.",
       discussion: """
         Example:
           carillon devices show 4711 --json
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The user's id.") var user: String

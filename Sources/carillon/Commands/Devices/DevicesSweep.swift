@@ -7,7 +7,7 @@ import ServiceTools
 
 extension DevicesCommand {
   /// `carillon devices sweep`.
-  struct Sweep: CarillonCommand {
+  struct Sweep: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract:
         "Find and remove devices without the app. Sends a silent push to all devices of the app at a low rate.",
@@ -21,6 +21,8 @@ extension DevicesCommand {
           carillon devices sweep news
           carillon devices sweep news --rate 200 --id sweep-autumn
         """)
+
+    static let effect = Effect.changes([.campaignSubmit])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The app.") var app: String
@@ -45,6 +47,7 @@ extension DevicesCommand {
       let store = try await StoreConnection(configuration.redis).open(creating: false)
       let admission = try await store.queue.submit(job, as: campaign, by: by)
       if admission == .conflict { throw CommandError.conflict(id) }
+      if admission != .duplicate { await AuditTrail(store).note(submitted: campaign, by: .commandLine) }
       guard global.json else {
         if admission == .duplicate { StandardError.write("this sweep was already submitted: nothing changed\n") }
         return try StandardOutput.printLine(id)

@@ -5,13 +5,15 @@ import PushCore
 
 extension DevicesCommand {
   /// `carillon devices unregister`.
-  struct Unregister: CarillonCommand {
+  struct Unregister: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove a device. Exits with 1 if there is no such device.",
       discussion: """
         Example:
           carillon devices unregister --token 0f2c…
         """)
+
+    static let effect = Effect.changes([.deviceUnregister])
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "The device token, in the form of its push service.") var token: String
@@ -25,6 +27,7 @@ extension DevicesCommand {
       guard try await store.registry.unregister([token], of: service, at: store.time() / 1000) == [true] else {
         throw CommandError(.notFound, "no device has the token \(text)", hint: "it may have been pruned already")
       }
+      await AuditTrail(store).note(.deviceUnregister, devices: 1, of: nil, by: .commandLine)
       guard global.json else { return try StandardOutput.printLine("unregistered \(text)") }
       var json = JSONWriter()
       json.beginObject()

@@ -48,10 +48,9 @@ struct QuarantineCommand: AsyncParsableCommand {
 
     /// Changes the selected devices, one page at a time, and records the change in the audit log.
     ///
-    /// - Parameter verb: the action, `release` or `purge`.
     /// - Returns: the number of changed devices.
     func change(
-      _ verb: String, _ store: CampaignStore, _ configuration: CarillonConfiguration,
+      _ action: AuditAction, _ store: CampaignStore, _ configuration: CarillonConfiguration,
       _ body: ([QuarantinedDevice]) async throws -> [Bool]
     ) async throws -> Int {
       var count = 0
@@ -60,7 +59,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         return true
       }
       await AuditTrail(store).note(
-        quarantine: verb, app: app, campaign: campaign, isAll: all, count, by: .commandLine)
+        action, app: app, campaign: campaign, isAll: all, count, by: .commandLine)
       return count
     }
   }

@@ -5,7 +5,7 @@ import PushCore
 
 extension QuarantineCommand {
   /// `carillon quarantine list`.
-  struct List: CarillonCommand {
+  struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "List the devices in quarantine, in any order. Campaigns skip these devices.",
       discussion: """
@@ -17,6 +17,8 @@ extension QuarantineCommand {
           carillon quarantine list --campaign spring-sale
           carillon quarantine list --json | jq -r '.[].reason' | sort | uniq -c
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Option(help: "Only devices that got a push of this app.") var app: String?

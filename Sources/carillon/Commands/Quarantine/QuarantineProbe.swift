@@ -10,7 +10,7 @@ import ServiceTools
 
 extension QuarantineCommand {
   /// `carillon quarantine probe`.
-  struct Probe: CarillonCommand {
+  struct Probe: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Send a test push to a few bad tokens, to check if they are tokens of APNs' other environment.",
       discussion: """
@@ -29,6 +29,8 @@ extension QuarantineCommand {
 
     /// Allowed numbers of pushes. More pushes would give no further information.
     static let counts = 1...10
+
+    static let effect = Effect.unrecorded
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection

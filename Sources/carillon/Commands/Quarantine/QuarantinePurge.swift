@@ -4,7 +4,7 @@ import CommandSupport
 
 extension QuarantineCommand {
   /// `carillon quarantine purge`.
-  struct Purge: CarillonCommand {
+  struct Purge: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove devices in quarantine and add their tokens to the feedback list. This can't be undone.",
       discussion: """
@@ -16,6 +16,8 @@ extension QuarantineCommand {
           carillon quarantine purge --all
         """)
 
+    static let effect = Effect.changes([.quarantinePurge])
+
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
     @Flag(help: "Don't ask for confirmation.") var yes = false
@@ -24,7 +26,9 @@ extension QuarantineCommand {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
       if selection.all { try await confirm(store, configuration) }
-      let count = try await selection.change("purge", store, configuration) { try await store.results.purge($0) }
+      let count = try await selection.change(.quarantinePurge, store, configuration) {
+        try await store.results.purge($0)
+      }
       try QuarantineCommand.printCount(count, "purged", json: global.json)
     }
 

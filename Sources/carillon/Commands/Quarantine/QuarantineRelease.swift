@@ -4,7 +4,7 @@ import CommandSupport
 
 extension QuarantineCommand {
   /// `carillon quarantine release`.
-  struct Release: CarillonCommand {
+  struct Release: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Release devices from quarantine, for example after you fixed a wrong environment or topic.",
       discussion: """
@@ -13,13 +13,17 @@ extension QuarantineCommand {
           carillon quarantine release --app news
         """)
 
+    static let effect = Effect.changes([.quarantineRelease])
+
     @OptionGroup var global: GlobalOptions
     @OptionGroup var selection: Selection
 
     func run() async throws {
       let configuration = try global.loadConfiguration()
       let store = try await StoreConnection(configuration.redis).open(creating: false, changing: true)
-      let count = try await selection.change("release", store, configuration) { try await store.results.release($0) }
+      let count = try await selection.change(.quarantineRelease, store, configuration) {
+        try await store.results.release($0)
+      }
       try QuarantineCommand.printCount(count, "released", json: global.json)
     }
   }

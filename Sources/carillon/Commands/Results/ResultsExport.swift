@@ -5,7 +5,7 @@ import PushCore
 
 extension ResultsCommand {
   /// `carillon results export`.
-  struct Export: CarillonCommand {
+  struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write one line per token to standard output.",
       discussion: """
@@ -18,6 +18,8 @@ extension ResultsCommand {
           carillon results export spring-sale-2026 --format csv --only unregistered
           carillon results export spring-sale-2026 --control > control.txt
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

@@ -5,7 +5,7 @@ import PushCore
 
 extension ResultsCommand {
   /// `carillon results show`.
-  struct Show: CarillonCommand {
+  struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract:
         "Show the outcome of a token or of all tokens of a user. Exits with 1 if the campaign has no such target.",
@@ -16,6 +16,8 @@ extension ResultsCommand {
           carillon results show spring-sale-2026 --token 0f2c…
           carillon results show spring-sale-2026 --user 4711
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String

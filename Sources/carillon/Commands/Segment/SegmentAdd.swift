@@ -5,13 +5,15 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment add`.
-  struct Add: CarillonCommand {
+  struct Add: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add users to a segment. Creates the segment if needed.",
       discussion: """
         Example:
           carillon segment add optedout ada ben
         """)
+
+    static let effect = Effect.changes([.segmentAdd])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String

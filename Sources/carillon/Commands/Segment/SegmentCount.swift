@@ -5,7 +5,7 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment count`.
-  struct Count: CarillonCommand {
+  struct Count: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Count the users and devices that match an expression.",
       discussion: """
@@ -18,6 +18,8 @@ extension SegmentCommand {
           carillon segment count 'vip & (sports | news) & !churned'
           carillon segment count '*' --where "locale = 'en' & appVersion >= '5.2' & lastSeen < 30d"
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The expression.") var expression: String

@@ -5,7 +5,7 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment define`.
-  struct Define: CarillonCommand {
+  struct Define: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Define a segment by an expression and an optional condition.",
       discussion: """
@@ -19,6 +19,8 @@ extension SegmentCommand {
           carillon segment define newcomers '*' --where "registeredAt < 7d"
           carillon segment define sleepers 'fans & !newcomers' --where 'lastSeen > 30d'
         """)
+
+    static let effect = Effect.changes([.segmentDefine])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String

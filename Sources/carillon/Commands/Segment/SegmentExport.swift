@@ -5,13 +5,15 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment export`.
-  struct Export: CarillonCommand {
+  struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write the users that match an expression to standard output, one per line.",
       discussion: """
         Example:
           carillon segment export 'vip & !churned' > users.txt
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The expression.") var expression: String

@@ -5,7 +5,7 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment import`.
-  struct Import: CarillonCommand {
+  struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add users to a segment from a file with one user id per line.",
       discussion: """
@@ -24,6 +24,8 @@ extension SegmentCommand {
           carillon segment import optedout optedout.csv --replace
           psql -Atc 'select id from users where churned' | carillon segment import churned -
         """)
+
+    static let effect = Effect.changes([.segmentImport, .segmentReplace])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String

@@ -5,9 +5,11 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment list`.
-  struct List: CarillonCommand {
+  struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "List segments with their number of users (also users without devices) or their definition.")
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
 

@@ -5,12 +5,14 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment remove`.
-  struct Remove: CarillonCommand {
+  struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove a segment. Its users and devices are not removed. Exits with 1 if there is no such segment.",
       discussion: """
         The command fails if a queued job, a campaign that has not ended, or another definition uses the segment.
         """)
+
+    static let effect = Effect.changes([.segmentDelete])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment.") var name: String

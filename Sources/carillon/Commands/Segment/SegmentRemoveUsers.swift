@@ -5,7 +5,7 @@ import PushCore
 
 extension SegmentCommand {
   /// `carillon segment remove-users`.
-  struct RemoveUsers: CarillonCommand {
+  struct RemoveUsers: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove-users",
       abstract: "Remove users from a segment. Exits with 1 if none of them was in the segment.",
@@ -13,6 +13,8 @@ extension SegmentCommand {
         Example:
           carillon segment remove-users optedout ada
         """)
+
+    static let effect = Effect.changes([.segmentRemove])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The segment.") var name: String

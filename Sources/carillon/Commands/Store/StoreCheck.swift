@@ -4,7 +4,7 @@ import CommandSupport
 
 extension StoreCommand {
   /// `carillon store check`.
-  struct Check: CarillonCommand {
+  struct Check: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Check the consistency of all keys in Redis. Exits with 1 if a problem remains.",
       discussion: """
@@ -20,6 +20,8 @@ extension StoreCommand {
           carillon store check --repair
           carillon store check --json | jq -r 'select(.kind) | .kind' | sort | uniq -c
         """)
+
+    static let effect = Effect.changes([.storeRepair])
 
     @OptionGroup var global: GlobalOptions
     @Flag(help: "Repair the problems that can be repaired safely. Correct data is not changed.") var repair = false
@@ -37,6 +39,9 @@ extension StoreCommand {
         }
         // Flush after each page of findings, so that the operator sees the progress.
         if !findings.isEmpty { try output.flush() }
+      }
+      if repair {
+        await AuditTrail(store).note(.commandLine, .storeRepair, "", detail: "\(report.repaired) problems repaired")
       }
       try output.writeLine(global.json ? report.json : report.text)
       try output.flush()

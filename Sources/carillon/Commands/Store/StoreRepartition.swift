@@ -6,7 +6,7 @@ import PushWorker
 
 extension StoreCommand {
   /// `carillon store repartition`.
-  struct Repartition: CarillonCommand {
+  struct Repartition: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Change the number of partitions of the store.",
       discussion: """
@@ -29,6 +29,8 @@ extension StoreCommand {
     private static let interval = Duration.milliseconds(500)
     /// Time to wait after the lock. Registrations and import batches that started before the lock end within this time.
     private static let gracePeriod = Duration.seconds(5)
+
+    static let effect = Effect.changes([.storeRepartition])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The new number of partitions, up to 16384. It can't be lower than now.") var count: Int
@@ -63,6 +65,7 @@ extension StoreCommand {
         if pass == 1 { bar.update(done: done) }
       }
       bar.finish()
+      await AuditTrail(store).note(.commandLine, .storeRepartition, "", detail: "\(now) to \(count) partitions")
       try printResult(tally, was: now)
     }
 

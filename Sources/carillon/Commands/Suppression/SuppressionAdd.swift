@@ -5,13 +5,15 @@ import PushCore
 
 extension SuppressionCommand {
   /// `carillon suppression add`.
-  struct Add: CarillonCommand {
+  struct Add: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add users to a suppression list.",
       discussion: """
         Example:
           carillon suppression add news ada ben --category offers
         """)
+
+    static let effect = Effect.changes([.suppressionAdd])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SuppressionOptions

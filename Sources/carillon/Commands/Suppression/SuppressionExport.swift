@@ -5,13 +5,15 @@ import PushCore
 
 extension SuppressionCommand {
   /// `carillon suppression export`.
-  struct Export: CarillonCommand {
+  struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Write the users on a suppression list to standard output, one per line.",
       discussion: """
         Example:
           carillon suppression export news --category offers > no-offers.txt
         """)
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SuppressionOptions

@@ -5,7 +5,7 @@ import PushCore
 
 extension SuppressionCommand {
   /// `carillon suppression import`.
-  struct Import: CarillonCommand {
+  struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Add users to a suppression list from a file with one user id per line.",
       discussion: """
@@ -19,6 +19,8 @@ extension SuppressionCommand {
           carillon suppression import news optedout.csv --replace
           carillon suppression import news no-offers.txt --category offers
         """)
+
+    static let effect = Effect.changes([.suppressionImport, .suppressionReplace])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SuppressionOptions

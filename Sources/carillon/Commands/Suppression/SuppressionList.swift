@@ -5,8 +5,10 @@ import PushCore
 
 extension SuppressionCommand {
   /// `carillon suppression list`.
-  struct List: CarillonCommand {
+  struct List: AuditedCommand {
     static let configuration = CommandConfiguration(abstract: "List the suppression lists with their numbers of users.")
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
 

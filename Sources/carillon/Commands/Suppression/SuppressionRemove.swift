@@ -5,13 +5,15 @@ import PushCore
 
 extension SuppressionCommand {
   /// `carillon suppression remove`.
-  struct Remove: CarillonCommand {
+  struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove users from a suppression list. Exits with 1 if none of them was on the list.",
       discussion: """
         Example:
           carillon suppression remove news ada
         """)
+
+    static let effect = Effect.changes([.suppressionRemove])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SuppressionOptions

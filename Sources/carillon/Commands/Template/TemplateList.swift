@@ -5,8 +5,10 @@ import PushCore
 
 extension TemplateCommand {
   /// `carillon template list`.
-  struct List: CarillonCommand {
+  struct List: AuditedCommand {
     static let configuration = CommandConfiguration(abstract: "List templates with their newest versions.")
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
 

@@ -6,10 +6,12 @@ import ServiceTools
 
 extension TemplateCommand {
   /// `carillon template put`.
-  struct Put: CarillonCommand {
+  struct Put: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract:
         "Store a new version of a template and print NAME@VERSION. Storing the same content again changes nothing.")
+
+    static let effect = Effect.changes([.templatePut])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The template's name.") var name: String
@@ -25,6 +27,7 @@ extension TemplateCommand {
         InputFile.contents(file, limit: 2 * JobTemplate.maximumSize), for: KnownServices.all.tools.map(\.service))
       let store = try await StoreConnection(global.loadConfiguration().redis).open(creating: true)
       let version = try await store.campaigns.put(content, asTemplate: name)
+      await AuditTrail(store).note(.commandLine, .templatePut, "\(name)@\(version)")
       guard global.json else { return try StandardOutput.printLine("\(name)@\(version)") }
       try StandardOutput.printLine(TemplateCommand.json { TemplateCommand.write(name, version, to: &$0) })
     }

@@ -5,17 +5,21 @@ import PushCore
 
 extension TemplateCommand {
   /// `carillon template remove`.
-  struct Remove: CarillonCommand {
+  struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Remove a template with all its versions. Existing campaigns keep their content.")
+
+    static let effect = Effect.changes([.templateRemove])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The template's name.") var name: String
 
     func run() async throws {
-      guard try await global.openStore().campaigns.removeTemplate(name) else {
+      let store = try await global.openStore()
+      guard try await store.campaigns.removeTemplate(name) else {
         throw CommandError(.failed, "there is no template \(Excerpt.quoted(name))", hint: "see carillon template list")
       }
+      await AuditTrail(store).note(.commandLine, .templateRemove, name)
       guard global.json else { return try StandardOutput.printLine("\(name) removed") }
       try StandardOutput.printLine(TemplateCommand.json { $0.member("name", name) })
     }

@@ -5,8 +5,10 @@ import PushCore
 
 extension TemplateCommand {
   /// `carillon template show`.
-  struct Show: CarillonCommand {
+  struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(abstract: "Print a template as JSON.")
+
+    static let effect = Effect.reads
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "NAME for the newest version, or NAME@VERSION.") var template: String

@@ -5,7 +5,7 @@ import PushCore
 
 extension UsersCommand {
   /// `carillon users erase`.
-  struct Erase: CarillonCommand {
+  struct Erase: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract: "Erase all data of a user. Exits with 1 if the user has no data.",
       discussion: """
@@ -18,6 +18,8 @@ extension UsersCommand {
         Example:
           carillon users erase 4711 --yes
         """)
+
+    static let effect = Effect.changes([.userErase])
 
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The user's id.") var user: String

@@ -8,7 +8,7 @@ import PushWorker
 import ServiceTools
 
 /// `carillon doctor`.
-struct DoctorCommand: CarillonCommand {
+struct DoctorCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
     abstract: "Check the configuration, Redis, credentials and push services, and print how to fix problems.",
@@ -21,6 +21,8 @@ struct DoctorCommand: CarillonCommand {
         carillon doctor
         carillon doctor --role producer --json | jq -r '.findings[] | select(.level == "problem") | .hint'
       """)
+
+  static let effect = Effect.reads
 
   @OptionGroup var global: GlobalOptions
   @Option(help: "Check the rights of the Redis user for this role: worker, admin, reader or producer.")

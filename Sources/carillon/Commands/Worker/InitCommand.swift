@@ -6,7 +6,7 @@ import PushCore
 import ServiceTools
 
 /// `carillon init`.
-struct InitCommand: CarillonCommand {
+struct InitCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",
     abstract: "Write a configuration file from options or from answers to questions, then check it.",
@@ -22,6 +22,8 @@ struct InitCommand: CarillonCommand {
         carillon init --app news --topic com.example.news --certificate push.p12 --passphrase-file push.pass
         carillon init --app news --service fcm --service-account-file service-account.json
       """)
+
+  static let effect = Effect.unrecorded
 
   @OptionGroup var global: GlobalOptions
   @Option(

@@ -4,7 +4,7 @@ import CommandSupport
 import PushWorker
 
 /// `carillon status`.
-struct StatusCommand: CarillonCommand {
+struct StatusCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",
     abstract: "Show the state of the fleet: workers, queues, campaigns and open alarms.",
@@ -17,6 +17,8 @@ struct StatusCommand: CarillonCommand {
         carillon status
         carillon status --json | jq '.alarms[].text'
       """)
+
+  static let effect = Effect.reads
 
   @OptionGroup var global: GlobalOptions
 

@@ -5,7 +5,7 @@ import PushWorker
 import Redis
 
 /// `carillon top`.
-struct TopCommand: CarillonCommand {
+struct TopCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
     abstract: "Show the output of `carillon status` live. Press q to quit.",
@@ -19,6 +19,8 @@ struct TopCommand: CarillonCommand {
 
   /// Allowed refresh intervals, in seconds. A refresh costs Redis a few dozen commands.
   private static let intervals = 0.2...3600
+
+  static let effect = Effect.reads
 
   @OptionGroup var global: GlobalOptions
   @Option(help: ArgumentHelp("The refresh interval in seconds.", valueName: "seconds")) var interval = 1.0

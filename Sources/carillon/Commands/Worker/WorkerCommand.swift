@@ -11,7 +11,7 @@ import PushWorker
 import Synchronization
 
 /// `carillon worker`.
-struct WorkerCommand: LongRunningCommand {
+struct WorkerCommand: LongRunningCommand, AuditedCommand {
   static let signals = ProcessSignals.stops + [SIGHUP]
   static let configuration = CommandConfiguration(
     commandName: "worker",
@@ -35,6 +35,8 @@ struct WorkerCommand: LongRunningCommand {
   /// Number of seconds after `worker.deadline` at which a worker that hangs is ended. A normal stop takes at most 2 s
   /// longer than the deadline: 1 s for an engine that hangs, and 1 s for a late timer.
   private static let grace = 5
+
+  static let effect = Effect.unrecorded
 
   @OptionGroup var global: GlobalOptions
 
