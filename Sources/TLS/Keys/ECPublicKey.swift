@@ -1,54 +1,26 @@
 internal import COpenSSL
 
 /// P-256 public key that verifies ES256 signatures (RFC 7518 section 3.4).
-///
-/// `@unchecked Sendable` is sound because the key never changes after `init`, and OpenSSL allows the use of an
-/// unchanging `EVP_PKEY` from any number of threads (openssl-threads(7)).
-public final class ECPublicKey: @unchecked Sendable {
-  private let handle: OpaquePointer
+public struct ECPublicKey: Sendable {
+  private let key: OpenSSLKey
 
   /// - Parameter pem: a public key (`BEGIN PUBLIC KEY`), or a private key (such as a `.p8`) whose public key is used.
   /// - Throws: ``TLSError`` if the text contains no key, or one that is not on P-256.
   public init(pem: String) throws {
-    let isPrivate = pem.contains("PRIVATE KEY")
-    handle =
-      try isPrivate
-      ? PEM.privateKey(in: pem)
-      : PEM.reading(pem) { bio in
-        guard let key = PEM_read_bio_PUBKEY(bio, nil, refusePassphrase, nil) else {
-          throw TLSError.last("read public key")
-        }
-        return key
-      }
-    var name = [CChar](repeating: 0, count: 32)
-    var length = 0
-    // EVP_PKEY_get_group_name(3) fails for a key without a group, such as RSA, and writes a zero within the given
-    // length.
-    guard EVP_PKEY_get_group_name(handle, &name, name.count, &length) == 1,
-      name.prefix(length).elementsEqual("prime256v1".utf8.map(CChar.init(bitPattern:)))
-    else {
-      ERR_clear_error()
+    key = try OpenSSLKey(pem: pem)
+    guard key.group == ECPrivateKey.group else {
       throw TLSError(operation: "read public key", reason: "not an elliptic-curve key on P-256")
     }
   }
 
-  deinit { EVP_PKEY_free(handle) }
-
   /// Returns whether `signature` is the raw 64 bytes r‖s of ES256 over `data`.
   public func verify(rawSignature signature: [UInt8], of data: [UInt8]) -> Bool {
-    guard signature.count == 64, let der = Self.der(fromRaw: signature) else { return false }
+    guard signature.count == ECPrivateKey.signatureLength, let der = Self.der(fromRaw: signature) else { return false }
     return verify(derSignature: der, of: data)
   }
 
   /// Returns whether `signature` is a DER `ECDSA-Sig-Value` (RFC 3279 section 2.2.3) of ES256 over `data`.
-  public func verify(derSignature signature: [UInt8], of data: [UInt8]) -> Bool {
-    guard let context = EVP_MD_CTX_new() else { return false }
-    defer { EVP_MD_CTX_free(context) }
-    defer { ERR_clear_error() }
-    // EVP_DigestVerify(3) returns 1 for a valid signature, 0 for a wrong one, and negative values for malformed ones.
-    guard EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, handle) == 1 else { return false }
-    return EVP_DigestVerify(context, signature, signature.count, data, data.count) == 1
-  }
+  public func verify(derSignature signature: [UInt8], of data: [UInt8]) -> Bool { key.verify(signature, of: data) }
 
   private static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
     raw.withUnsafeBufferPointer { bytes -> [UInt8]? in
