@@ -91,10 +91,7 @@ extension CampaignPlace {
   fileprivate init(cursor: String) throws(StoreError) {
     let parts = cursor.split(separator: "-", maxSplits: 1).map(String.init)
     guard parts.count == 2, let createdAt = Int(parts[0]), CampaignID.isValid(CampaignID(parts[1]).whole)
-    else {
-      throw StoreError(
-        .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
-    }
+    else { throw .invalidCursor }
     self.init(createdAt: createdAt, id: parts[1])
   }
 }

@@ -1,19 +1,10 @@
-import Redis
-
 /// Pages of the dead list.
 extension Queue {
   /// Returns jobs and events that could not be run, newest first.
   ///
   /// - Parameter cursor: the cursor of the previous page; `nil` for the first page.
   public func deadJobs(from cursor: String?, count: Int) async throws -> StorePage<DeadJob> {
-    if let cursor, !Self.isStreamKey(cursor) {
-      throw StoreError(
-        .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
-    }
-    var pipeline = RedisPipeline()
-    pipeline.append("XREVRANGE", keys.dead, cursor.map { "(" + $0 } ?? "+", "-", "COUNT", count)
-    let jobs = try await run(pipeline)[0].map(DeadJob.init)
-    return StorePage(elements: jobs, next: jobs.count == count ? jobs.last?.key : nil)
+    try await store.newest(in: keys.dead, from: cursor, count: count, DeadJob.init, key: \.key)
   }
 
   /// Returns whether a text has the form of a stream's key: two numbers of 64 bits. Redis refuses any other text.

@@ -79,15 +79,10 @@ extension Registry {
   /// Calls `body` with all users with devices, in no order. A user may appear twice if records change during the call.
   public func forEachUser(_ body: ([UserRecord]) async throws -> Void) async throws {
     for partition in 0..<keys.partitions {
-      var cursor = "0"
-      repeat {
+      try await store.forEachPage {
+        $1.append("HSCAN", keys.devices(partition), $0, "COUNT", CampaignStore.batch)
+      } _: { pairs in
         var pipeline = RedisPipeline()
-        pipeline.append("HSCAN", keys.devices(partition), cursor, "COUNT", CampaignStore.batch)
-        let reply = try await run(pipeline)[0]
-        cursor = reply[0].string ?? "0"
-        let pairs = reply[1]
-        guard !pairs.isEmpty else { continue }
-        pipeline.removeAll()
         pipeline.command("HMGET") { arguments in
           arguments.append(keys.attributes(partition))
           for index in stride(from: 0, to: pairs.count - 1, by: 2) { arguments.append(pairs[index]) }
@@ -99,7 +94,8 @@ extension Registry {
               user: pairs[index].string ?? "", devices: pairs[index + 1].withBytes(DeviceRecord.all),
               stored: attributes[index / 2])
           })
-      } while cursor != "0"
+        return true
+      }
     }
   }
 

@@ -331,14 +331,7 @@ extension Registry {
       let names = parts.map { _ in RegistrationNote.newName() }
       for (part, name) in zip(parts, names) {
         let partition = part.partition
-        pipeline.script(
-          StoreScripts.upsert,
-          keys: [
-            keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
-            keys.removals(partition), keys.erased(partition), keys.retained(partition), keys.departures(partition),
-            keys.moving(partition),
-          ]
-        ) { arguments in
+        pipeline.script(StoreScripts.upsert, keys: keys.ofRegistration(partition)) { arguments in
           arguments.append(store.devicesPerUser)
           arguments.append(!writing ? 2 : bound.isExclusive ? 1 : 0)
           arguments.append(name)

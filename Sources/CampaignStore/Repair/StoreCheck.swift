@@ -113,15 +113,13 @@ struct StoreCheck {
     with home: String? = nil, _ read: (String, inout RedisPipeline) -> Void,
     _ body: (RedisReply) async throws -> Void
   ) async throws {
-    var cursor = "0"
-    repeat {
-      var pipeline = RedisPipeline()
+    try await store.forEachPage { cursor, pipeline in
       if let home { pipeline.append("EXISTS", home) }
       read(cursor, &pipeline)
-      let reply = try await store.run(pipeline)[pipeline.count - 1]
-      cursor = reply[0].string ?? "0"
-      if !reply[1].isEmpty { try await body(reply[1]) }
-    } while cursor != "0"
+    } _: { page in
+      try await body(page)
+      return true
+    }
   }
 
   /// Calls `body` with the fields and values of a hash, a page at a time.

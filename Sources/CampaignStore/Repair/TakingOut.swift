@@ -74,15 +74,13 @@ extension Repair {
 
   /// Returns the parts of a campaign from the list of all campaigns, because its own record can't be read.
   private func listedParts(of whole: String) async throws -> [String] {
-    var (parts, cursor): ([String], String) = ([], "0")
-    repeat {
-      var pipeline = RedisPipeline()
-      pipeline.append(
-        "ZSCAN", keys.all, cursor, "MATCH", "\(whole)\(CampaignID.separator)*", "COUNT", CampaignStore.batch)
-      let reply = try await run(pipeline)[0]
-      cursor = reply[0].string ?? "0"
-      parts += stride(from: 0, to: reply[1].count - 1, by: 2).compactMap { reply[1][$0].string }
-    } while cursor != "0"
+    var parts: [String] = []
+    try await store.forEachPage {
+      $1.append("ZSCAN", keys.all, $0, "MATCH", "\(whole)\(CampaignID.separator)*", "COUNT", CampaignStore.batch)
+    } _: { pairs in
+      parts += stride(from: 0, to: pairs.count - 1, by: 2).compactMap { pairs[$0].string }
+      return true
+    }
     return parts.filter { CampaignID($0).whole == whole && CampaignID($0).part != nil }
   }
 

@@ -93,14 +93,7 @@ extension RepartitionMove {
       let parts = Array(waiting)
       var pipeline = RedisPipeline()
       for (partition, rows) in parts {
-        pipeline.script(
-          StoreScripts.upsert,
-          keys: [
-            keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.quarantine(partition),
-            keys.removals(partition), keys.erased(partition), keys.retained(partition), keys.departures(partition),
-            keys.moving(partition),
-          ]
-        ) {
+        pipeline.script(StoreScripts.upsert, keys: keys.ofRegistration(partition)) {
           $0.append(Self.devicesPerUser)
           $0.append(0)
           $0.append("")

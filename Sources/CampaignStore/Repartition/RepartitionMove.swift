@@ -67,19 +67,14 @@ struct RepartitionMove {
   mutating func forEachPage(
     _ command: StaticString, _ key: String, _ body: (inout RepartitionMove, RedisReply) async throws -> Void
   ) async throws {
-    var cursor = "0"
-    repeat {
-      var pipeline = RedisPipeline()
-      pipeline.command(command) {
-        $0.append(key)
-        $0.append(cursor)
-        $0.append("COUNT")
-        $0.append(Self.page)
-      }
-      let reply = try await here.run(pipeline)[0]
-      cursor = reply[0].string ?? "0"
-      if !reply[1].isEmpty { try await body(&self, reply[1]) }
-    } while cursor != "0"
+    // A copy, because `body` changes this value.
+    let here = here
+    try await here.forEachPage { cursor, pipeline in
+      pipeline.append(command, key, cursor, "COUNT", Self.page)
+    } _: { page in
+      try await body(&self, page)
+      return true
+    }
   }
 
   static func pairs(_ reply: RedisReply) -> [(token: [UInt8], text: [UInt8])] {

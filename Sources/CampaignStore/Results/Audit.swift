@@ -58,13 +58,6 @@ extension Results {
   ///
   /// - Parameter cursor: cursor of the previous page; `nil` for the first page.
   public func auditLog(from cursor: String?, count: Int) async throws -> StorePage<AuditEntry> {
-    if let cursor, !Queue.isStreamKey(cursor) {
-      throw StoreError(
-        .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
-    }
-    var pipeline = RedisPipeline()
-    pipeline.append("XREVRANGE", keys.audit, cursor.map { "(" + $0 } ?? "+", "-", "COUNT", count)
-    let entries = try await run(pipeline)[0].map(AuditEntry.init)
-    return StorePage(elements: entries, next: entries.count == count ? entries.last?.key : nil)
+    try await store.newest(in: keys.audit, from: cursor, count: count, AuditEntry.init, key: \.key)
   }
 }

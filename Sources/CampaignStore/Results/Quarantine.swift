@@ -39,20 +39,19 @@ extension Results {
   /// - Parameter body: returns false to stop.
   public func forEachQuarantined(_ body: ([QuarantinedDevice]) async throws -> Bool) async throws {
     for partition in 0..<keys.partitions {
-      var cursor = "0"
-      repeat {
-        var pipeline = RedisPipeline()
-        pipeline.append("HSCAN", keys.quarantine(partition), cursor, "COUNT", CampaignStore.batch)
-        let reply = try await run(pipeline)[0]
-        cursor = reply[0].string ?? "0"
-        let pairs = reply[1]
+      var continues = true
+      try await store.forEachPage {
+        $1.append("HSCAN", keys.quarantine(partition), $0, "COUNT", CampaignStore.batch)
+      } _: { pairs in
         let page = stride(from: 1, to: pairs.count, by: 2).compactMap { index in
           pairs[index - 1].bytes.flatMap { DeviceToken(bytes: $0) }.flatMap {
             QuarantinedDevice(token: $0, note: pairs[index], services)
           }
         }
-        if !page.isEmpty, try await !body(page) { return }
-      } while cursor != "0"
+        if !page.isEmpty { continues = try await body(page) }
+        return continues
+      }
+      guard continues else { return }
     }
   }
 

@@ -15,10 +15,7 @@ extension Results {
       let parts = cursor.split(separator: "-").map(String.init)
       guard parts.count == 2, let number = Int(parts[0]), (0..<keys.partitions).contains(number),
         UInt64(parts[1]) != nil
-      else {
-        throw StoreError(
-          .invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
-      }
+      else { throw StoreError.invalidCursor }
       (partition, position) = (number, parts[1])
     }
     var page = StorePage<QuarantinedDevice>(elements: [], next: nil)

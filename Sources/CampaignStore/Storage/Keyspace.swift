@@ -233,4 +233,12 @@ public struct Keyspace: Sendable {
   public func results(_ partition: Int, _ id: String) -> String { slice(partition, "results:" + id) }
   /// List: notices about devices that must be delivered to other slots, see `DeviceNotice`.
   func outbox(_ partition: Int) -> String { slice(partition, "outbox") }
+
+  /// The keys of `upsert.lua`.
+  func ofRegistration(_ partition: Int) -> [String] {
+    [
+      devices(partition), users(partition), attributes(partition), quarantine(partition), removals(partition),
+      erased(partition), retained(partition), departures(partition), moving(partition),
+    ]
+  }
 }
