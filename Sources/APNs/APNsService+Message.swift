@@ -62,7 +62,8 @@ extension APNsService {
       guard member.name == "aps" || isTaken else { continue }
       throw JobError(
         field: "message.data." + member.name,
-        message: member.name == "aps" ? "is APNs' own key" : "is the key of message.\(member.name) in the payload",
+        message: member.name == "aps"
+          ? "is reserved for APNs" : "has the key that the payload uses for message.\(member.name)",
         hint: "choose another name")
     }
     let one = json.number(1)

@@ -70,7 +70,7 @@ extension FCMService {
     var data = message.data
     for member in data where member.name == "link" && message.link != nil {
       throw JobError(
-        field: "message.data." + member.name, message: "is the key of message.link in the data of FCM",
+        field: "message.data." + member.name, message: "has the key that FCM's data uses for message.link",
         hint: "choose another name")
     }
     if let link = message.link { data.append(json.member("link", link)) }

@@ -63,10 +63,10 @@ struct CommonMessageTests {
     (["message": "{}"], "message", "is empty"),
     (["message": #"{"badge":-1}"#], "message.badge", "must be a whole number or a step"),
     (["message": #"{"body":"B","data":{"n":1}}"#], "message.data.n", "must be a string, not a number"),
-    (["message": #"{"body":"B","data":{"aps":"x"}}"#], "message.data.aps", "is APNs' own key"),
+    (["message": #"{"body":"B","data":{"aps":"x"}}"#], "message.data.aps", "is reserved for APNs"),
     (
       ["message": #"{"body":"B","link":"app:l","data":{"link":"x"}}"#], "message.data.link",
-      "is the key of message.link"
+      "has the key that the payload uses for message.link"
     ),
     (["message": #"{"body":"B","link":"not a url"}"#], "message.link", "'not a url' is not a URL"),
     (["message": #"{"body":"B","link":"shop.example.com/sale"}"#], "message.link", "write https://"),

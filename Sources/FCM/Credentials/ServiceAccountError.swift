@@ -63,7 +63,7 @@ public enum ServiceAccountProblem: CredentialFileProblem {
       .malformed:
       "use the unchanged JSON file that Google generates: \(Self.place)"
     case .key: "copy the JSON file as a whole; private_key must keep its \\n: \(Self.place)"
-    case .otherUniverse: "use an account of Google Cloud; FCM has no other cloud"
+    case .otherUniverse: "use a service account of Google Cloud (googleapis.com)"
     }
   }
 

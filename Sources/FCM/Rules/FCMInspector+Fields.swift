@@ -49,7 +49,7 @@ extension FCMInspector {
       report(.wrongType, path, "\(Excerpt.bare(digits)) is not a whole number of 32 bits")
     case (.share, .number(let digits)):
       guard let number = Double(digits), !(0...1).contains(number) else { break }
-      report(.unknownValue, path, "\(Excerpt.bare(digits)) is not from 0 to 1")
+      report(.unknownValue, path, "\(Excerpt.bare(digits)) is not a number from 0 to 1")
     // Carillon replaces a step such as `"+1"` by the badge count of each user.
     case (.int32, .string(let text)) where path.hasSuffix("notification_count") && BadgeStep.read(text) != nil: break
     case (.choice(let words), .string(let text)):
@@ -69,7 +69,7 @@ extension FCMInspector {
     case .lifetime:
       guard let seconds = Self.seconds(text), seconds <= Double(MessageAdditions.maximumLifetime) else {
         return report(
-          .lifetime, path, "\(quoted) is not 0s to \(MessageAdditions.maximumLifetime)s",
+          .lifetime, path, "\(quoted) is not a duration from 0s to \(MessageAdditions.maximumLifetime)s",
           hint: "write seconds with s, such as 3600s; or omit it, and set the job's expiration")
       }
     case .time:
@@ -82,7 +82,8 @@ extension FCMInspector {
     case .label:
       guard !Self.isLabel(text) else { break }
       report(
-        .analyticsLabel, path, "\(quoted) is not 1 to \(MessageAdditions.maximumLabel) of a-z A-Z 0-9 - _ . ~ %",
+        .analyticsLabel, path,
+        "\(quoted) is not a label: 1 to \(MessageAdditions.maximumLabel) of a-z A-Z 0-9 - _ . ~ %",
         hint: "omit it: the default is the campaign's id")
     case .image:
       guard !text.hasPrefix("https://"), !text.hasPrefix("http://"), !text.hasPrefix("{{") else { break }

@@ -25,7 +25,8 @@ struct FCMInspector: PushInspector {
     if draft.pushType == .background, draft.priority == 10 {
       report(
         .backgroundPriority, draft.priorityPath,
-        "is high for a push that shows nothing: Android lowers the priority of such apps", hint: "use normal")
+        "is high, but the push shows no notification: Android lowers the priority of apps that do this",
+        hint: "use normal")
     }
     for (field, name) in draft.keys where Self.isReserved(name) {
       report(
@@ -57,19 +58,19 @@ struct FCMInspector: PushInspector {
   private mutating func checkForm(_ message: [JSONValue.Member]) -> Bool {
     if message.value("aps") != nil {
       report(
-        .wrongForm, path("aps"), "makes the payload one of APNs",
+        .wrongForm, path("aps"), "belongs to a payload for APNs",
         hint: #"for FCM write {"notification": {"title": …, "body": …}, "data": {…}}"#)
       return true
     }
     if message.object("message") != nil {
       report(
-        .wrongForm, path("message"), "makes the payload a whole request of FCM",
+        .wrongForm, path("message"), "makes the payload a complete request to FCM",
         hint: "send only the content of message, without its token")
       return true
     }
     for name in ["registration_ids", "to"] where message.value(name) != nil {
       report(
-        .wrongForm, path(name), "makes the payload a request of the old FCM API, which ended in 2024",
+        .wrongForm, path(name), "belongs to the legacy FCM API, which Google shut down in 2024",
         hint: #"write {"notification": {"title": …, "body": …}, "data": {…}}"#)
       return true
     }

@@ -62,7 +62,8 @@ extension FCMRule {
     case .expirationLong: (.warning, "FCM stores a message for 28 days at most.", Source.lifetime)
     case .backgroundPriority:
       (.warning, "A message with high priority shows something to the user.", Source.priority)
-    case .wrongForm: (.error, "A payload is FCM's message, not that of another service.", Source.message)
+    case .wrongForm:
+      (.error, "A payload is a message of FCM, not a request or a payload of another service.", Source.message)
     case .targetInside:
       (.error, "The payload has no token, fid, topic or condition: Carillon adds the target.", Source.message)
     case .outputOnly: (.error, "The payload has no name: FCM chooses it.", Source.message)
@@ -81,12 +82,12 @@ extension FCMRule {
 
   private var fields: Entry {
     switch self {
-    case .unknownField: (.error, "The fields are those that FCM knows.", Source.message)
+    case .unknownField: (.error, "FCM documents all fields of the message.", Source.message)
     case .wrongType: (.error, "A field has the documented type.", Source.message)
     case .unknownValue: (.error, "A field has one of its documented values.", Source.message)
     case .dataValue: (.error, "The values of data are strings.", Source.message)
     case .dataKey:
-      (.error, "A key of data is not from, message_type, and begins neither with google nor with gcm.", Source.message)
+      (.error, "The keys from and message_type, and keys that begin with google or gcm, are reserved.", Source.message)
     case .lifetime: (.error, "A ttl is 0s to 2419200s.", Source.message)
     case .duration: (.error, "A duration is a number of seconds with s, such as 3.5s.", Source.message)
     case .color: (.error, "A colour is #rrggbb.", Source.message)
@@ -97,7 +98,7 @@ extension FCMRule {
     case .analyticsLabel: (.error, "An analytics label is 1 to 50 of a-z A-Z 0-9 - _ . ~ %.", Source.message)
     case .image: (.warning, "An image is the URL of a picture that devices can load.", Source.message)
     case .null: (.warning, "null is not a value: omit a field that has no value.", Source.message)
-    case .variantSame: (.warning, "Variants say different things.", "Carillon: deploy/guide/staged-delivery.md")
+    case .variantSame: (.warning, "Variants have different content.", "Carillon: deploy/guide/staged-delivery.md")
     case .otherPlatform:
       (.warning, "A message is for Android devices.", "Carillon: deploy/guide/android.md")
     case .appleData:

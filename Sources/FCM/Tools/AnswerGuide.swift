@@ -65,11 +65,11 @@ extension FCMReason {
     case .internalError, .unspecifiedError: AnswerGuide("FCM had an internal error", "try again in a minute")
     case .thirdPartyAuthError:
       AnswerGuide(
-        "the token is one of an Apple device or a browser, and the project has no valid key for it",
+        "the token belongs to an Apple device or a browser, and the project has no valid key for it",
         "check the APNs key and the web push certificate in the Firebase console")
     case .accessTokenExpired: AnswerGuide("the access token has expired", "send again; check this machine's clock")
     case .credentialsMissing:
-      AnswerGuide("FCM saw no access token", "check for a proxy that removes headers")
+      AnswerGuide("the request had no access token", "check for a proxy that removes headers")
     case .accessTokenTypeUnsupported, .unauthenticated:
       AnswerGuide("FCM does not accept the access token", "check serviceAccountFile and endpoint")
     case .permissionDenied, .iamPermissionDenied:
@@ -84,7 +84,7 @@ extension FCMReason {
     case .keyRefused:
       AnswerGuide("Google refuses the key of the service account", "make a new key, and check this machine's clock")
     case .tokenRefused:
-      AnswerGuide("FCM refuses a new access token too", "check the service account, its roles and the project")
+      AnswerGuide("FCM refuses even a new access token", "check the service account, its roles and the project")
     }
   }
 }
