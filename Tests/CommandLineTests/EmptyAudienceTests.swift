@@ -33,7 +33,7 @@ struct EmptyAudienceTests {
     #expect(text.contains("no recipients") && text.contains("2 in the audience, 0 get a push"))
     #expect(text.contains("excluded") && text.contains("1 without a device") && !text.contains("registration events"))
     // Simulates a campaign that began before events were applied that had been queued before it.
-    try await world.server.command("hset", "{\(world.namespace)}:campaign:nobody", "overtook", "3")
+    try await world.server.command("hset", "{\(world.namespace)}:campaign:nobody", "eventsNotApplied", "3")
     #expect(try await world.show("nobody").object("reach")?.number("eventsNotApplied") == 3)
     let late = try await world.succeed("campaign", "show", "nobody")
     let row = late.split(separator: "\n").first { $0.hasPrefix("events ") }

@@ -194,7 +194,7 @@ public struct CampaignRecord: Sendable {
       "spread",
       "finishBy", "repeat", "runs", "leftOut", "lastRun", "openRuns", "pending", "of", "run", "parts", "gated", "stage",
       "verdict",
-      "overridden", "winner", "variant", "start", "overtook", "reachedTargets", "reachedUsers",
+      "overridden", "winner", "variant", "start", "eventsNotApplied", "reachedTargets", "reachedUsers",
     ] + SliceCounters.totalsFields
 
   /// Reads a record.
@@ -255,7 +255,7 @@ public struct CampaignRecord: Sendable {
     staging.winner = try values.number("winner")
     staging.variant = try values.number("variant")
     staging.begunAt = try values.number("start")
-    placement.eventsNotApplied = try values.number("overtook") ?? 0
+    placement.eventsNotApplied = try values.number("eventsNotApplied") ?? 0
     times.startedAt = try values.number("startedAt")
     times.finishedAt = try values.number("finishedAt")
     if state == .failed { reason = reason ?? whyFailed }

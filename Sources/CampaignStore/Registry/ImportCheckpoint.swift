@@ -34,10 +34,10 @@ public struct ImportCheckpoint: Equatable, Sendable {
     self.withoutZone = withoutZone
   }
 
-  /// The fields in Redis. The field of `evicted` has an older name.
+  /// The fields in Redis.
   private static let fields: [(String, any WritableKeyPath<ImportCheckpoint, Int> & Sendable)] = [
     ("offset", \.offset), ("line", \.line), ("rows", \.rows), ("skipped", \.skipped), ("imported", \.imported),
-    ("outdated", \.outdated), ("crowdedOut", \.evicted),
+    ("outdated", \.outdated), ("evicted", \.evicted),
   ]
   /// The field of `withoutZone`. The field is missing if the number is 0, and in checkpoints of
   /// earlier versions.

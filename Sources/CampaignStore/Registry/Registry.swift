@@ -8,9 +8,9 @@
 ///
 /// **Waiting campaigns.** Before a worker gets the first slice of a campaign to users (`dequeue`), the campaign waits.
 /// The wait ends when the events that were on `registrations` at that time are applied. This includes scheduled
-/// campaigns, stages and runs. After `EventWait.longest` (5 s) the campaign begins. Its field `overtook` then has the
-/// number of remaining events, and the worker logs `eventsNotApplied`. If the list is empty, this costs one `LLEN` for
-/// each campaign.
+/// campaigns, stages and runs. After `EventWait.longest` (5 s) the campaign begins. Its field `eventsNotApplied` then
+/// has the number of remaining events, and the worker logs `eventsNotApplied`. If the list is empty, this costs one
+/// `LLEN` for each campaign.
 ///
 /// **Order.** An event, an import row or a command makes *statements* about users, such as "this user has this device".
 /// Every statement has a time, and the newest one wins, in whatever order they arrive. The script that writes the data

@@ -80,7 +80,7 @@ enum StoredHash {
       "round": .number(0...mostCounted),
       "unguarded": .number(0...1), "pausedItself": .number(0...1), "finished": .number(0...16384),
       "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "narrowed": .number(0...1),
-      "receipts": .number(0...2), "awaits": .text(64), "overtook": .number(0...mostCounted),
+      "receipts": .number(0...2), "awaits": .text(64), "eventsNotApplied": .number(0...mostCounted),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
       "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),

@@ -7,7 +7,7 @@
 -- active campaign. The field `awaits` of the campaign is 'registrations' at first. While the campaign waits, the field
 -- has the text 'MARK DEADLINE'. `takeoff` counts the events that leave the list.
 -- The campaign begins when this count reaches MARK. After DEADLINE it begins without the remaining events, and the
--- field `overtook` has their number.
+-- field `eventsNotApplied` has their number.
 -- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers, 6 registrations, 7 housekeeping,
 --      8 wake channel
 -- ARGV 1 id, 2 worker, 3 partitions of the store, 4 maximum number of slices (limit 500), 5 ms to wait for events
@@ -41,7 +41,7 @@ local function wait_for_events(awaits)
       if now < deadline then return string.format('waits %.0f', deadline - now) end
       local left = string.format('%.0f', math.min(mark - taken, queued))
       redis.call('HDEL', KEYS[2], 'awaits')
-      redis.call('HSET', KEYS[2], 'overtook', left)
+      redis.call('HSET', KEYS[2], 'eventsNotApplied', left)
       return 'overtakes ' .. left
     end
   end
