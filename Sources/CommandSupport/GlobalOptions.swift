@@ -2,7 +2,7 @@ package import ArgumentParser
 import Foundation
 package import Logging
 
-/// The options that every command has.
+/// The options of every command.
 package struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The configuration file.", valueName: "file"),

@@ -3,7 +3,7 @@
 ///
 /// In steady state, a request allocates nothing here: its state is in a table that is created at the start. Not
 /// thread-safe; confine it to one queue. For all other purposes, use ``HTTP2Session``. This class has many properties,
-/// because the frames of a connection concern windows and settings of both ends, header blocks, and two buffers (RFC
+/// because a connection has windows and settings for each end, header blocks that arrive in parts, and two buffers (RFC
 /// 9113).
 ///
 /// After ``receive(_:)``, take the requests that have ended (``nextEnded()``). Then open streams, write as much of
@@ -154,7 +154,8 @@ public final class RequestSession {
   /// be written first.
   ///
   /// - Parameter bodyCount: Bytes of the body. A request whose body is larger than the peer's window can be opened only
-  ///   while no other request is open. If it had to wait in that case too, no event would ever wake the caller.
+  ///   while no other request is open. It does not have to wait for the window, because without an open request no
+  ///   event would wake the caller.
   public func canOpen(bodyCount: Int) -> Bool {
     table.hasFree && hasRoom && !isGoingAway && !isTerminated && !isExhausted
       && table.openCount < peerMaxConcurrentStreams && (connectionWindow >= bodyCount || table.openCount == 0)

@@ -60,7 +60,7 @@ public enum HTTPExchange {
     }
   }
 
-  /// Reason why there is no answer.
+  /// Reason for a missing answer.
   public struct Failure: Error, Sendable {
     /// Description for people.
     public var message: String

@@ -39,7 +39,7 @@ public struct RouteCall: Sendable {
 
 /// An endpoint of the server, with the scope that it requires.
 public struct Route: Sendable {
-  /// The names that a query may have.
+  /// Names that are allowed in a query.
   public enum Query: Sendable {
     /// Only these names; any other is an error.
     case names([String])

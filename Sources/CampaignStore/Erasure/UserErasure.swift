@@ -15,7 +15,7 @@ public struct ErasureSummary: Sendable, Equatable {
   /// Latest time when the erasure is complete, in ms since the epoch; `nil` if it is complete.
   public var completeBy: Int?
 
-  /// Whether there was no data of the user.
+  /// Whether the user had no data.
   public var isNothing: Bool { self == ErasureSummary() }
 }
 
@@ -28,7 +28,7 @@ extension Erasure {
   private static let listsPerBatch = 100
 
   /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream
-  /// of events, and the user's targets in running and ended campaigns. Counters stay as they are. A repeated call does
+  /// of events, and the user's targets in running and ended campaigns. Counters do not change. A repeated call does
   /// no harm.
   ///
   /// A digest of the user is stored for 30 days, so that a statement from before the erasure changes nothing if it

@@ -27,7 +27,7 @@ struct MemberPage {
   var attributes: ArraySlice<RedisReply> = []
   /// Values of each member, if they were requested.
   var values: ArraySlice<RedisReply> = []
-  /// Users of the audience whom the job excludes.
+  /// Users of the audience that the job excludes.
   var excluded: [RedisReply] = []
   /// Users of the audience who are on a suppression list.
   var suppressed: [RedisReply] = []

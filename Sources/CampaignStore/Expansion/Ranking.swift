@@ -95,7 +95,7 @@ extension Expansion {
     return quotas
   }
 
-  /// Returns the users of a partition whom a campaign can reach, by the time they were last seen.
+  /// Returns the users of a partition that a campaign can reach, by the time they were last seen.
   func histogram(of campaign: Campaign, _ filter: DeviceFilter, in partition: Int) async throws -> RecencyHistogram {
     var histogram = RecencyHistogram()
     guard let search = AudienceSearch(campaign, start: filter.start) else { return histogram }

@@ -3,7 +3,7 @@ import Redis
 
 /// The counters of a guard trial, and the sends that a call has leased.
 public struct GuardTrialAnswer: Sendable, Equatable {
-  /// Answers to all workers.
+  /// Answers that all workers together have counted.
   public var counts: GuardCounts
   /// Sends that this call has leased.
   public var leased: Int
@@ -35,7 +35,7 @@ public enum StandDownAnswer: Sendable, Equatable {
 /// The guard trial of a campaign. Until the guard has decided, workers lease their sends from Redis. The damage by a
 /// wrong setting is therefore limited, whatever the number of workers.
 extension Limits {
-  /// Adds the answers to a worker, and leases sends to the worker.
+  /// Adds the answers that a worker has counted to the fleet's counters, and leases sends to the worker.
   ///
   /// The call is not idempotent. If the reply is lost and the call is repeated, its answers count twice, and the guard
   /// decides slightly too early.
@@ -118,11 +118,11 @@ extension Limits {
     }
   }
 
-  /// Adds the answers to a worker since its guard is open.
+  /// Adds the answers that a worker has counted with an open guard to the fleet's counters.
   ///
   /// Not idempotent, like ``guardTrial(_:app:minimum:lease:wanted:news:returned:round:)``.
   ///
-  /// - Returns: the latest answers to the fleet; `nil` if the campaign was resumed since or is gone.
+  /// - Returns: the latest answers of the whole fleet; `nil` if the campaign was resumed since or is gone.
   public func guardWatch(_ id: String, minimum: Int, news: GuardCounts, round: Int) async throws -> GuardCounts? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.guardWatch, keys: [keys.guardWatch(id), keys.campaign(id)]) {

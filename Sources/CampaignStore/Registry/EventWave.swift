@@ -23,9 +23,9 @@ struct EventWave {
   struct Devices {
     var registrations: [DeviceRegistration] = []
     var logins: [Login] = []
-    /// Devices that a user no longer has.
+    /// Devices that a user has lost.
     var logouts: [Registry.DeviceEdit] = []
-    /// Tokens that no user has.
+    /// Tokens without a user.
     var removals: [Registry.TokenRemoval] = []
     /// Statements by user.
     var attributes: [String: [UserAttributes.Statement]] = [:]

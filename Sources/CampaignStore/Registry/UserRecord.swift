@@ -5,7 +5,7 @@ import Redis
 public struct DeviceRegistration: Sendable {
   public var user: String
   public var device: DeviceRecord
-  /// The user's attributes as a JSON object; empty leaves them as they are.
+  /// The user's attributes as a JSON object; empty does not change them.
   public var attributes: [UInt8]
 
   /// Creates a registration.

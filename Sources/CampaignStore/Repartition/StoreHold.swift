@@ -22,7 +22,7 @@ public struct HoldObstacles: Equatable, Sendable {
   /// Creates a value without obstacles.
   public init() {}
 
-  /// Whether there is no obstacle.
+  /// Whether no obstacle exists.
   public var isEmpty: Bool { campaignCount == 0 && workers.isEmpty }
 }
 

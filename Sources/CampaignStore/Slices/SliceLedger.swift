@@ -217,7 +217,8 @@ public struct SliceLedger: Sendable {
   public func targets(from first: Int, count: Int, of sealed: Int, seal: [UInt8]) async throws -> TargetChunk {
     let chunk = try await targets(from: first, count: count)
     guard chunk.count < min(count, sealed - first) else { return chunk }
-    // Read the list again after the hash. If the hash says that the list is sealed, the list must exist now.
+    // The list may have been sealed after the first read. It is therefore read again after the phase of the slice: a
+    // sealed slice must have its whole list.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", sliceKey, "phase", "seal", "count")
     let slice = try await store.run(pipeline)[0]
@@ -272,8 +273,8 @@ public struct SliceLedger: Sendable {
     return try await answer(toCommit: try await store.run(pipeline)[0], of: outcomes, request)
   }
 
-  /// Reads the answer to a commit. If the ledger has another outcome for a push that was accepted, it replaces that
-  /// outcome.
+  /// Reads the answer to a commit. If the ledger already had another outcome for a push that was accepted, this
+  /// function replaces that outcome by `accepted`.
   func answer(
     toCommit reply: RedisReply, of outcomes: OutcomeBatch, _ request: CommitRequest
   ) async throws -> CommitAnswer {

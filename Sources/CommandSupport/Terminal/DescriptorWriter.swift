@@ -7,7 +7,7 @@ import Synchronization
 /// callers.
 ///
 /// The descriptor stays in blocking mode. `O_NONBLOCK` belongs to the open file description (fcntl(2)), which other
-/// processes may share: a terminal, or a pipe that several workers log into.
+/// processes may share: a terminal, or a pipe that several workers share as their log.
 ///
 /// If the buffer is full, or if a write fails, the whole text is dropped and counted. When the descriptor accepts texts
 /// again, a notice reports the number of dropped texts.

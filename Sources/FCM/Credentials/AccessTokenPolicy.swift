@@ -83,11 +83,12 @@ struct AccessTokenPolicy: Sendable {
   private static let firstPause = 1000
   private static let longestPause = 60_000
   private static let pauseJitter = 0.1
-  /// Minimum time in ms between two requests that resumes cause while a token is valid.
+  /// Minimum time in ms between two requests if an operator resumes campaigns repeatedly while a token is valid.
   private static let resumePause = 10_000
   /// Minimum time in ms between a token and the next request, for tokens with a lifetime of a few seconds.
   private static let shortestLife = 1000
-  /// Maximum age in ms of a replacement token whose refusal shows that further tokens won't help.
+  /// Time in ms after the issue of a replacement token. If FCM refuses the token within this time, another token would
+  /// be refused too, and the credential stops.
   static let youngAge = 60_000
 
   private let rules: Rules
@@ -152,7 +153,7 @@ struct AccessTokenPolicy: Sendable {
     case .credentialRefused(let reason, let text, let generation):
       guard generation == token?.bearer.generation else { break }
       token?.isRefused = true
-      // If the key was refused before, that is the cause of this refusal, so its reason is kept.
+      // A key that was refused before is also the cause of this refusal. The reason of the first refusal stays.
       halt(stop ?? Stop(reason: reason, text: text))
     case .resumed:
       guard authorization(now) != nil else {

@@ -83,7 +83,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
   /// The rule with this name; `nil` if the segment is not a rule.
   public subscript(name: String) -> SegmentDefinition? { all[name] }
 
-  /// Whether there are no rules.
+  /// Whether the list of rules is empty.
   public var isEmpty: Bool { all.isEmpty }
 
   /// Returns the rules that expressions depend on, directly or through other rules.

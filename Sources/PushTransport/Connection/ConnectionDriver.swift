@@ -33,7 +33,7 @@ struct ConnectionDriver {
 
   /// Phase of the current connection.
   enum Phase: Equatable {
-    /// There is no connection.
+    /// No connection exists.
     case closed
     /// The connection is being opened, or is open and has not accepted a push yet.
     case opening

@@ -73,8 +73,9 @@ public final class ConnectionPool: Sendable {
   }
 
   struct State {
-    /// Pushes that no connection has taken: the unproven ones, and all others.
+    /// Unproven pushes that no connection has taken.
     var unproven = Backlog()
+    /// Other pushes that no connection has taken.
     var backlog = Backlog()
     var budget: ReconnectBudget
     var breaker: CircuitBreaker
@@ -90,7 +91,8 @@ public final class ConnectionPool: Sendable {
     var mayTakeUntil: UInt64?
     /// Time when the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
-    /// Time since which the credential has no authorization, as seen by ``ConnectionPool/health(now:)``.
+    /// Time of the first call of ``ConnectionPool/health(now:)`` without an authorization; `nil` while the credential
+    /// has one.
     var delayedSince: UInt64?
     /// Time of the first failure since the last answer, and the error of the latest failure; `nil` if there is none.
     var failure: (since: UInt64, reason: String)?

@@ -29,7 +29,7 @@ final class FailoverService: WorkerPart {
   var isIdle: Bool { failover.former.isEmpty }
   /// `EventLoop.now` at which the worker takes slices again, after a possible loss of writes.
   var claimsResume: UInt64 { failover.claimsResume }
-  /// Time in ms for which expired claims are still valid.
+  /// Time in ms by which the leases of all claims are extended, because their owners may still replay lost writes.
   var takeoverGrace: Int { failover.takeoverGrace(EventLoop.now) }
   /// Time in ns to wait before a replay; 0 for none.
   var delay: UInt64 { failover.delay(EventLoop.now) }
@@ -60,7 +60,8 @@ final class FailoverService: WorkerPart {
         guard case .list(let key)? = error.damage, try await sharedStore.repair.isGone(key) else { throw error }
         log.report("a list is damaged", error)
       } catch {
-        // The error comes from an admitted server. The operator who started the worker gets the error.
+        // Only the change of a server is handled here. An error of a server that was checked ends the start of the
+        // worker.
         guard await !isAdmitted() else { throw error }
         await checkServer()
         guard await isAdmitted() else { throw error }
@@ -295,7 +296,7 @@ final class FailoverService: WorkerPart {
         try await sharedStore.campaigns.restoreStage(
           of: context.campaign, job: context.facts.job, start: context.schedule.start)
       } catch let error as StoreError where error.code == .invalid {
-        // For example, Redis has lost a segment too.
+        // The campaign can't be activated again, for example because Redis has also lost a segment.
         gone.insert(id)
       } catch is JobError {
         gone.insert(id)

@@ -241,7 +241,7 @@ final class GuardService: WorkerPart {
 
   /// Records the deferred answers of a slice, with their effects on devices. Drops them instead in two cases: the guard
   /// has tripped, or an operator paused the campaign before the guard had decided. In the second case, the operator may
-  /// know about a problem. A worker that stops decides by the answers that it has.
+  /// know about a problem. A worker that stops decides by its present answers.
   ///
   /// - Parameter report: Number of a report to the fleet. The function handles only answers that wait for this report
   ///   or an earlier one.

@@ -1,7 +1,7 @@
 import Dispatch
 import EventLoop
 
-/// A signal that one task waits for. Confined to the worker's loop.
+/// A signal for one waiting task. Confined to the worker's loop.
 ///
 /// A latched signal stores a notification that arrives while no task waits; the next wait then ends immediately. A
 /// signal that is not latched drops such a notification. Its task must check for work before it waits, without a

@@ -34,7 +34,7 @@ final class PrimaryRoute {
   /// Whether the server must be a primary.
   private var isOfPrimary: Bool { if case .none = guide { false } else { true } }
 
-  /// Returns the server to connect to.
+  /// Returns the server for the next connection.
   ///
   /// - Parameter primaryMoved: called on a thread of the watch for each report of the primary's address, until ``close()``;
   ///   pass the address to ``moves(to:)``.

@@ -16,8 +16,6 @@ import EventLoop
 /// If the URL names sentinels, the client asks them for the primary before every connection, and listens to them. When
 /// there is another primary, the client closes the connection to the old primary immediately, even if the old primary
 /// hangs and would never answer.
-///
-/// The properties are the setup, the state, and the calls that wait for a connection.
 actor ServerClient {
   /// Maximum number of calls that wait for a connection. Each call is a suspended task, and a worker has a few dozen of
   /// them.

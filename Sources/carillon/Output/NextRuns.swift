@@ -14,7 +14,7 @@ struct NextRuns: Equatable {
 
   /// The time zone of the schedule; `nil` if each device's own time zone applies.
   var zone: String?
-  /// The reason why there are no runs; `nil` if runs are possible.
+  /// The reason for the lack of runs; `nil` if runs are possible.
   var problem: String?
   var runs: [Run] = []
 

@@ -14,7 +14,7 @@ final class AbandonedSlices: WorkerPart {
     self.selection = selection
   }
 
-  /// Whether there is no abandoned slice to take.
+  /// Whether no abandoned slice can be taken.
   var isEmpty: Bool { left.isEmpty(EventLoop.now) }
 
   /// Records an abandoned slice.

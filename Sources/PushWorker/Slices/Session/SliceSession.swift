@@ -149,7 +149,8 @@ final class SliceSession {
     return credit == 0 || targets.underWay.missing(next) == nil
   }
 
-  /// Returns whether the slice is finished when this batch, which was taken from its queue, is recorded.
+  /// Returns whether the slice has nothing left to send or record after this batch of outcomes, the last one from its
+  /// queue.
   func ends(with batch: OutcomeBatch) -> Bool {
     intent == .send && isReady && ungranted == 0 && pending.unanswered == 0 && pending.deferred.isEmpty
       && pending.outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0

@@ -23,8 +23,8 @@ extension DevicesCommand {
         push type needs.
 
         A device without an app gets the campaigns of every app. A device without an environment belongs to the app's \
-        environment. A device without registeredAt is removed when APNs answers that its token is unregistered, even \
-        if that answer is about an older registration.
+        environment. When APNs answers that a token is unregistered, a device without registeredAt is always removed. A \
+        device with registeredAt is removed only if it registered before the time in the answer.
 
         The command reports and skips a bad row, imports the good rows, and exits with 65.
 
