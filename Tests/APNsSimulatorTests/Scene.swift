@@ -21,15 +21,10 @@ struct Scene: Sendable {
     var configuration = SimulatorConfiguration()
     configuration.keys = [.init(keyID: keyID, teamID: teamID, pem: key.publicPEM)]
     change(&configuration)
-    let scene = Scene(
-      simulator: try await Simulator.start(configuration), key: key, goodToken: try providerToken(signedBy: key))
-    do {
-      try await body(scene)
-    } catch {
-      await scene.simulator.stop()
-      throw error
+    let goodToken = try providerToken(signedBy: key)
+    try await Simulator.run(configuration) { simulator in
+      try await body(Scene(simulator: simulator, key: key, goodToken: goodToken))
     }
-    await scene.simulator.stop()
   }
 
   /// Runs `body` with a connection to the push port.

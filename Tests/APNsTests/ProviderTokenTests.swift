@@ -176,3 +176,10 @@ final class TestClock: Sendable {
   func advance(_ by: Int64) { seconds.withLock { $0 += by } }
   func set(_ to: Int64) { seconds.withLock { $0 = to } }
 }
+
+extension ProviderTokenGrid {
+  /// Returns the time at which the token for the time `now` is replaced by the next one.
+  fileprivate static func nextChange(after now: Int64, keyID: String) -> Int64 {
+    issuedAt(now: now, keyID: keyID) + period + lag
+  }
+}

@@ -18,11 +18,6 @@ enum ProviderTokenGrid {
     return passed - remainder(passed) + offset
   }
 
-  /// Returns the time at which the token for the time `now` is replaced by the next one.
-  static func nextChange(after now: Int64, keyID: String) -> Int64 {
-    issuedAt(now: now, keyID: keyID) + period + lag
-  }
-
   /// Returns the key's offset in the period, in seconds. FNV-1a gives the same result in all processes, unlike Swift's
   /// `Hasher`.
   static func offset(of keyID: String) -> Int64 {

@@ -29,14 +29,7 @@ struct FCMScene: Sendable {
     configuration.fcm = fcm
     configuration.log = log
     change(&configuration.knobs.fcm)
-    let scene = FCMScene(simulator: try await Simulator.start(configuration))
-    do {
-      try await body(scene)
-    } catch {
-      await scene.simulator.stop()
-      throw error
-    }
-    await scene.simulator.stop()
+    try await Simulator.run(configuration) { try await body(FCMScene(simulator: $0)) }
   }
 
   /// The service account's JSON key file, with the simulator's token endpoint.
