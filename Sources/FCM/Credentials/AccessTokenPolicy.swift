@@ -94,7 +94,8 @@ struct AccessTokenPolicy: Sendable {
   private let rules: Rules
   private var isWanted = false
   private var token: Token?
-  private var request: (request: Request, startedAt: Int)?
+  /// The request that runs; `nil` for none.
+  private(set) var request: (request: Request, startedAt: Int)?
   private var requests = 0
   /// Start of the latest request.
   private var requestedAt = Int.min / 2

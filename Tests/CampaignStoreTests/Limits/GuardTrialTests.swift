@@ -142,6 +142,16 @@ import Testing
     #expect(try await watch(world, one, round: 1) == one)
   }
 
+  /// A worker may report its last answers after the campaign has ended and its keys were removed.
+  @Test(arguments: Backend.allCases)
+  func endedCampaignLeavesNoWatchBehind(on backend: Backend) async throws {
+    let world = try await TestStore(on: backend, partitions: 1, activating: "a")
+    try await world.store.campaigns.control("a", .cancel)
+    let one = GuardCounts(answers: 1, suspects: 1)
+    #expect(try await watch(world, one) == one)
+    #expect(try await world.command("EXISTS", world.keys.guardWatch("a")).integer == 0)
+  }
+
   /// A worker isolates the damaged sum, and the next call begins a new one.
   @Test(arguments: Backend.allCases, ["inf", "nan", "1e308", "x", ""])
   func corruptSumIsIsolated(on backend: Backend, value: String) async throws {

@@ -17,6 +17,8 @@ for _ = 1, 64 do
   for i = 1, 3 do sum[i] = math.floor(sum[i] / 2) end
 end
 for i = 1, 3 do sum[i] = sum[i] + ARGV[1 + i] end
+-- The sums of a campaign that has ended were removed.
+if campaign[2] == 'completed' or campaign[2] == 'failed' or campaign[2] == 'cancelled' then return sum end
 redis.call('HSET', KEYS[1], 'answers', sum[1], 'suspects', sum[2], 'gone', sum[3])
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 return sum
