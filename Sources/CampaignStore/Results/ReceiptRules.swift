@@ -10,7 +10,9 @@ struct ReceiptRules: Sendable {
   /// `nil` for a campaign without variants.
   var variants: CampaignVariants?
 
-  /// - Parameter campaign: the whole campaign; `nil` if its job can't be read.
+  /// Creates the rules of a campaign.
+  ///
+  /// - Parameter campaign: the whole campaign; `nil` if it has no parts or its job can't be read.
   init(_ campaign: Campaign?, variants: CampaignVariants?) {
     let stages = campaign?.delivery.stages
     draw = stages?.draw

@@ -1,7 +1,7 @@
 import PushCore
 
-/// Counters of the pushes of an app to a push service in a lane, since the worker's start. They are plain numbers confined to the
-/// worker's loop, so that a push costs one addition. Readers get a copy.
+/// Counters of the pushes of an app to a push service in a lane, since the worker's start. They are plain numbers
+/// confined to the worker's loop, so that a push costs one addition. Readers get a copy.
 final class PushTally {
   let app: String
   let lane: Lane

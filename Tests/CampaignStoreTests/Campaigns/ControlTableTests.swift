@@ -1,6 +1,5 @@
 @testable import CampaignStore
 import PushCore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -88,8 +87,6 @@ struct ControlTableTests {
   /// The number of steps of a command's caller before which it is killed, at least.
   private static let steps = 8
 
-  private struct Killed: Error {}
-
   @Test(.timeLimit(.minutes(10)))
   func everyCommandReachesEveryPart() async throws {
     var seed = Seed("everyCommandReachesEveryPart")
@@ -135,7 +132,13 @@ struct ControlTableTests {
     }
 
     var isKilled = false
-    if let step { isKilled = try await Self.isKilled(before: step) { try await carryOut(cell, campaigns) } }
+    if let step {
+      do {
+        isKilled = try await KilledCaller.dies(before: step) { try await carryOut(cell, campaigns) }
+      } catch let error as StoreError where cell.isRefused && error.code == .unapproved {
+        // The command is refused before its caller would be killed.
+      }
+    }
     let between = try await scene.states()
     if step == nil || isKilled {
       if cell.isRefused {
@@ -189,25 +192,6 @@ struct ControlTableTests {
     case .resume: _ = try await campaigns.resume("a", unguarded: false, by: "grace")
     case .approve, .needlessApproval: _ = try await campaigns.approve("a", by: "grace")
     }
-  }
-
-  /// Runs `body`, whose process is killed before one of its steps.
-  ///
-  /// - Returns: whether it was killed; false if it has fewer steps.
-  private static func isKilled(before step: Int, _ body: () async throws -> Void) async throws -> Bool {
-    let left = Mutex(step)
-    do {
-      try await StoreSteps.$beforeEach.withValue({
-        let isNow = left.withLock { left in
-          left -= 1
-          return left == -1
-        }
-        if isNow { throw Killed() }
-      }) { try await body() }
-    } catch is Killed {
-      return true
-    } catch let error as StoreError where error.code == .unapproved {}
-    return false
   }
 
   private static func expectUnapproved(_ place: Comment, _ body: () async throws -> Void) async {

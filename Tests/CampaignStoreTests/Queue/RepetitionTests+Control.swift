@@ -16,27 +16,6 @@ extension RepetitionTests {
     case duringItsFirstRun, afterItsFirstRun
   }
 
-  private struct Killed: Error {}
-
-  /// Runs `body`, whose process is killed before one of its steps.
-  ///
-  /// - Returns: whether it was killed; false if it has fewer steps.
-  private func isKilled(before step: Int, _ body: () async throws -> Void) async throws -> Bool {
-    let left = Mutex(step)
-    do {
-      try await StoreSteps.$beforeEach.withValue({
-        let isNow = left.withLock { left in
-          left -= 1
-          return left == -1
-        }
-        if isNow { throw Killed() }
-      }) { try await body() }
-      return false
-    } catch is Killed {
-      return true
-    }
-  }
-
   /// Makes a campaign whose runs have stages.
   private func makeWorld(at moment: Moment, for verb: ControlVerb? = nil) async throws -> TestStore {
     let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
@@ -108,7 +87,7 @@ extension RepetitionTests {
       let world = try await makeWorld(at: moment, for: verb)
       let place: Comment = "\(verb) \(moment), killed before step \(step)"
       let before = try await states(world)
-      isLeft = try await isKilled(before: step) { try await carryOut(verb, world) }
+      isLeft = try await KilledCaller.dies(before: step) { try await carryOut(verb, world) }
       let killed = try await states(world)
       #expect(try await problems(world) == [], place)
       try await carryOut(verb, world)
@@ -266,7 +245,7 @@ extension RepetitionTests {
     while isLeft {
       let world = try await makeWorld(at: .beforeItsFirstRun)
       try await letPass(world)
-      isLeft = try await isKilled(before: step) { try await work(world) }
+      isLeft = try await KilledCaller.dies(before: step) { try await work(world) }
       if let verb { try await carryOut(verb, world) }
       for _ in 0..<2 { try await work(world) }
       let place: Comment = "\(verb.map { "\($0)" } ?? "no command"), killed before step \(step)"

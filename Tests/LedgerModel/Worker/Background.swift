@@ -3,7 +3,7 @@ extension World {
   /// Executes one step that is due. Returns false if none is due.
   mutating func background(_ place: Int) -> Bool {
     if !workers[place].dueTasks.isEmpty, random.once(in: 2) {
-      chore(place)
+      runDueTask(place)
       return true
     }
     if now >= workers[place].nextHeartbeat {
@@ -25,7 +25,7 @@ extension World {
       return true
     }
     if !workers[place].dueTasks.isEmpty {
-      chore(place)
+      runDueTask(place)
       return true
     }
     return false
@@ -76,7 +76,7 @@ extension World {
     if !rules.breaks(.noReopen), random.once(in: 2) { workers[place].dueTasks.append(StoreCall(.reopen)) }
   }
 
-  private mutating func chore(_ place: Int) {
+  private mutating func runDueTask(_ place: Int) {
     let call = workers[place].dueTasks.removeFirst()
     guard let reply = self.call(call), call.kind == .inspect else { return }
     // The slice's lease is still valid for this owner, or for another one, or it has expired.

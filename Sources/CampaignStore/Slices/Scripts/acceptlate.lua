@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- acceptlate: replaces other terminal outcomes with acceptances.
--- Invariant: `accepted` wins over any other terminal outcome, whichever worker reports it and however late. Counters,
--- results, reasons and the counters of the variant change in the same step as the record. A target that was not counted
--- in its user's frequency caps and badge, or is no longer counted, is counted in the same step.
+-- Invariant: until the slice is closed, `accepted` wins over any other terminal outcome, whichever worker reports it.
+-- Counters, results, reasons and the counters of the variant change in the same step as the record. A target that was
+-- not counted in its user's frequency caps and badge, or is no longer counted, is counted in the same step.
 -- `commit` can't replace these outcomes, because the result line must change too. The field of that line is the text of
 -- the token, which only the Swift code of the push service can write. So the caller of `commit` calls this script with
 -- the text.

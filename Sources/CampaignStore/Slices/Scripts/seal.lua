@@ -24,7 +24,8 @@
 --        by reason (`AudienceCount`)
 -- Returns 1; -1 if the claim is stale or a list is not as its builder expects; -2 if the expansion of another leg has
 --      sealed the slice
--- Lists that can't be sealed any more are removed. They contain users and tokens, and no erasure searches them.
+
+-- Removes the lists, which can't be sealed any more. They contain users and tokens, and no erasure searches them.
 local function remove_lists()
   for base = 1, #KEYS, 5 do redis.call('UNLINK', KEYS[base + 1], KEYS[base + 3]) end
 end

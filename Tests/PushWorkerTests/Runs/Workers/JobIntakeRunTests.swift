@@ -187,7 +187,7 @@ struct JobIntakeRunTests {
     #expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
   }
 
-  /// A large job that a small entry of the list stands for delays no other job.
+  /// A small entry of the list whose job takes long to take in. It must not delay other jobs.
   enum SmallEntry: CaseIterable {
     /// A run of a recurring campaign. The entry names the run.
     case run
