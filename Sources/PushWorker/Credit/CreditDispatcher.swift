@@ -58,8 +58,9 @@ final class CreditDispatcher: WorkerPart {
     failover.noteRunning(now)
     for route in routes.routes where route.check(now) { wakeClaims() }
     declined.declineForStoppedCredentials()
-    reclaim(now)
-    dispatch(takingMore: false)
+    refreshPermits(now)
+    let entries = entries(now)
+    wake(reclaim(entries) ? self.entries(now) : entries, now)
   }
 
   /// Wakes the slices that have a next step, in the order in which they are served.
@@ -68,21 +69,30 @@ final class CreditDispatcher: WorkerPart {
   ///   changed, because the worker also takes slices regularly.
   func dispatch(takingMore: Bool) {
     let now = EventLoop.now
+    refreshPermits(now)
+    let entries = entries(now)
+    wake(entries, now)
+    guard takingMore else { return }
+    // If slices wait for their rates, ``RateService`` wakes the claim loop before their targets run out.
+    let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.targets.enough != nil }
+    let ahead = entries.reduce(0) { $0 + ($1.condition.isReady ? $1.targets.ahead : 0) }
+    if !isOnlyLimited, ahead < environment.configuration.window { wakeClaims() }
+  }
+
+  /// Exchanges permits and answers with the fleet.
+  private func refreshPermits(_ now: UInt64) {
     guards.askToStandDown(now)
     guards.refreshTrials(now)
     rates.refresh(now)
     guards.reportWatches(now)
-    let entries = entries(now)
+  }
+
+  private func wake(_ entries: [Scheduler.Entry], _ now: UInt64) {
     let demand = Scheduler.Demand(entries)
-    var ungranted = 0
-    // If slices wait for their rates, ``RateService`` wakes the claim loop before their targets run out.
-    let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.targets.enough != nil }
     for entry in Scheduler.order(entries) where entry.condition.isReady {
       guard let session = slices.session(in: entry.slot) else { continue }
       if situation(of: session, entry, demand, now).next != .wait { session.wake() }
-      ungranted += entry.targets.ahead
     }
-    if takingMore, !isOnlyLimited, ungranted < environment.configuration.window { wakeClaims() }
   }
 
   /// Returns the next step of a slice.
@@ -153,14 +163,19 @@ final class CreditDispatcher: WorkerPart {
   }
 
   /// Removes pushes that no connection has taken, if other slices are entitled to their credit.
-  private func reclaim(_ now: UInt64) {
-    for reclaim in Scheduler.reclaims(entries(now), credit.budget) {
+  ///
+  /// - Returns: Whether pushes were removed.
+  private func reclaim(_ entries: [Scheduler.Entry]) -> Bool {
+    var hasRemoved = false
+    for reclaim in Scheduler.reclaims(entries, credit.budget) {
       guard let session = slices.session(in: reclaim.slot) else { continue }
       let limit = session.pending.unanswered - reclaim.keeping
       let unsent = session.context.facts.route.pool.cancelBacklog(limit: limit, where: session.tag.matches)
       guard !unsent.isEmpty else { continue }
       recorder.takeBack(session, unsent)
       session.wake()
+      hasRemoved = true
     }
+    return hasRemoved
   }
 }

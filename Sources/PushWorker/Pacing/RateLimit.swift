@@ -117,6 +117,9 @@ extension [RateLimit] {
   /// Number of targets that the worker needs to hold under the limit with the smallest such number; `nil` for no limit.
   var ahead: Int? { inForce.map(\.ahead).min() }
 
+  /// Whether a rate delays pushes.
+  var delaysPushes: Bool { contains { $0.isInForce && $0.lease.limitedSince != nil } }
+
   /// The rate that delays pushes, and since when. If several rates delay the pushes, the rate with the latest time
   /// counts.
   var obstacle: (reason: String, since: UInt64)? {

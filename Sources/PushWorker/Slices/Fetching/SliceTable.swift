@@ -26,6 +26,8 @@ struct SliceTag: Hashable {
 /// The held slices by slot, and the slices that the worker is claiming. Confined to the worker's loop.
 final class SliceTable {
   private var slots: [SliceSession?] = []
+  /// The held slices, in the order of their slots. The worker reads them every few milliseconds.
+  private(set) var sessions: [SliceSession] = []
   /// Distinguishes successive slices of one slot. This is necessary because a completion may arrive after the worker
   /// released its slice.
   private var generation: UInt16 = 0
@@ -37,11 +39,8 @@ final class SliceTable {
   private var takes = 0
   private var bunches = 0
 
-  /// The held slices, in the order of their slots.
-  var sessions: some Sequence<SliceSession> { slots.lazy.compactMap(\.self) }
-
   /// Whether the worker holds no slice.
-  var isEmpty: Bool { slots.allSatisfy { $0 == nil } }
+  var isEmpty: Bool { sessions.isEmpty }
 
   /// The campaign of each slice that was taken and is not held yet. A batch counts as one slice.
   var beginning: [String] {
@@ -99,8 +98,12 @@ final class SliceTable {
     let slot = session.tag.slot
     if slot == slots.count { slots.append(nil) }
     slots[slot] = session
+    sessions.insert(session, at: sessions.firstIndex { $0.tag.slot > slot } ?? sessions.count)
     underWay[session.slice] = nil
   }
 
-  func remove(_ session: SliceSession) { slots[session.tag.slot] = nil }
+  func remove(_ session: SliceSession) {
+    slots[session.tag.slot] = nil
+    sessions.removeAll { $0 === session }
+  }
 }

@@ -121,7 +121,7 @@ final class SliceSession {
       amount: credit, reach: reach,
       isScarce: context.guard.isUndecided || context.facts.route.isStuck || !context.facts.limits.isEmpty)
     situation.mayMoreCome =
-      context.guard.isSuspended || context.guard.isUndecided && context.facts.limits.obstacle != nil
+      context.guard.isSuspended || context.guard.isUndecided && context.facts.limits.delaysPushes
       || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.reports.isDue)
     let ungranted = ungranted
     situation.backlog = .init(
