@@ -192,11 +192,11 @@ public struct CarillonWorld: Sendable {
     try JSONObject(await succeed("campaign", "show", id, "--json"))
   }
 
-  /// Polls `campaign show` until a condition is true.
+  /// Polls `campaign show` until a condition is true. Each check starts a process, so the pause is long.
   public func until(_ id: String, _ condition: (JSONObject) -> Bool) async throws {
     var last = ""
     do {
-      try await poll(until: "campaign \(id) meets the condition", every: .milliseconds(60)) {
+      try await poll(until: "campaign \(id) meets the condition", every: .milliseconds(200)) {
         let output = try await run("campaign", "show", id, "--json")
         last = output.standardOutput + output.standardError
         return try output.exit == .status(0) && condition(JSONObject(output.standardOutput))

@@ -77,6 +77,8 @@ public final class FaultWorld: Sendable {
     var started = 0
     var campaigns: [FaultCampaign] = []
     var erased: Set<String> = []
+    /// The requests in the first bytes of the simulator's log.
+    var counted: (requests: Int, bytes: UInt64) = (0, 0)
     /// Checked bytes of the simulators' logs.
     var checkedLogs: [URL: UInt64] = [:]
   }
@@ -423,6 +425,15 @@ public final class FaultWorld: Sendable {
 
   /// Returns all requests that the first app's simulator has received.
   public func simulatorLog() throws -> SimulatorLog { try SimulatorLog(log) }
+
+  /// Returns the number of requests that the simulator has received. Each call reads only the new lines of the log.
+  public func requestCount() throws -> Int {
+    try contents.withLock { contents in
+      let new = try SimulatorLog(log, from: contents.counted.bytes)
+      contents.counted = (contents.counted.requests + new.requests.count, new.end)
+      return contents.counted.requests
+    }
+  }
 
   private var log: URL { folder.appending(path: "simulator.log") }
 

@@ -60,10 +60,10 @@ enum ControlCases {
         try await world.reached(round * 100, of: campaign)
         if try await world.hasEnded(campaign) { break }
         try await world.succeed("campaign", "pause", campaign.id)
-        let sent = try world.simulatorLog().requests.count
+        let sent = try world.requestCount()
         if try await fleet.killOne() { stage.fired("pause and resume around a SIGKILL", duplicates: window) }
         await stage.elapse(milliseconds: 500...2500)
-        let more = try world.simulatorLog().requests.count - sent
+        let more = try world.requestCount() - sent
         stage.expect(more <= 3 * window, "\(more) were sent after the pause")
         try await world.succeed("campaign", "resume", campaign.id)
       }

@@ -162,7 +162,7 @@ enum GuardCases {
       try await world.setDevices(flood.members)
       // One stream per connection until the first acceptance, as in APNs with tokens, would limit the sends as well.
       try await turn(world, latency: latency, streams: number.isMultiple(of: 2) ? 0 : 1000)
-      let before = try world.simulatorLog().requests.count
+      let before = try world.requestCount()
       let isLast = number == rounds
       let campaign = FaultCampaign("flood-\(number)") {
         $0.audience = #"{"segment":"everyone"}"#
@@ -215,12 +215,12 @@ enum GuardCases {
       try await world.setDevices(flood.members)
       // Long enough for a fault during the trial.
       try await turn(world, latency: 400, streams: stage.random(0...1) * 1000)
-      let before = try world.simulatorLog().requests.count
+      let before = try world.requestCount()
       let campaign = FaultCampaign("flood-\(number)") { $0.audience = #"{"segment":"everyone"}"# }
       try await world.submit(campaign)
       let caught = stage.random(1...150)
       try await until("\(caught) are sent", every: .milliseconds(5)) {
-        try world.simulatorLog().requests.count - before >= caught
+        try world.requestCount() - before >= caught
       }
       let scene = Scene(world: world, fleet: fleet, campaign: campaign, flood: flood, before: before)
       let acts = try await act(scene)
@@ -244,7 +244,7 @@ enum GuardCases {
       guard let record = try await world.store.campaigns.show(campaign.id), record.state == .paused else {
         return false
       }
-      let received = try world.simulatorLog().requests.count
+      let received = try world.requestCount()
       let isQuiet = received == last
       if !isQuiet { (last, since) = (received, .now) }
       // The other workers stop within a few of their polling intervals of 100 ms.
@@ -258,7 +258,7 @@ enum GuardCases {
     _ stage: Stage, _ scene: Scene, within bound: Int
   ) async throws -> Int {
     let (world, campaign) = (scene.world, scene.campaign)
-    let sent = try world.simulatorLog().requests.count - scene.before
+    let sent = try world.requestCount() - scene.before
     stage.require(sent <= bound, "\(sent) were sent before it paused; \(bound) are allowed")
     let shown = try await world.succeed("campaign", "show", campaign.id)
     stage.expect(shown.contains(scene.flood.words), "does not say why it paused: \(shown)")

@@ -101,9 +101,9 @@ enum LegCases {
     func expectSilence(_ when: String) async throws {
       // Pushes in flight take 100 ms.
       await stage.elapse(milliseconds: 500...700)
-      let sent = try world.simulatorLog().requests.count
+      let sent = try world.requestCount()
       await stage.elapse(milliseconds: 1500...2000)
-      let more = try world.simulatorLog().requests.count - sent
+      let more = try world.requestCount() - sent
       stage.require(more == 0, "\(more) pushes were sent \(when)")
     }
     campaign = try await world.submit(campaign, reaching: 20)

@@ -97,9 +97,9 @@ enum RecurringCases {
   private static func expectSilence(_ world: FaultWorld, _ stage: Stage, _ when: String) async throws {
     // Pushes in flight take 200 ms.
     await stage.elapse(milliseconds: 500...700)
-    let sent = try world.simulatorLog().requests.count
+    let sent = try world.requestCount()
     await stage.elapse(milliseconds: 1500...2000)
-    let more = try world.simulatorLog().requests.count - sent
+    let more = try world.requestCount() - sent
     stage.require(more == 0, "\(more) pushes were sent \(when)")
   }
 }

@@ -139,12 +139,12 @@ enum StageCases {
     }
     let reason = try await scene.world.store.campaigns.find(scene.campaign.id)?.reason ?? ""
     stage.require(reason.contains("pushes failed, more than 10 %"), "it is paused because \(reason)")
-    let sent = try scene.world.simulatorLog().requests.count
+    let sent = try scene.world.requestCount()
     for _ in 0..<stage.times(short: 2, full: 5) {
       if try await fleet.killOne() { stage.allow(duplicates: window) }
       await stage.elapse(milliseconds: 500...1500)
     }
-    let more = try scene.world.simulatorLog().requests.count - sent
+    let more = try scene.world.requestCount() - sent
     stage.require(more == 0, "\(more) were sent while it stood")
     try await scene.world.simulator.set(#"{"tokenFailures":[]}"#)
     let resumedAt = Int(Date().timeIntervalSince1970 * 1000)
@@ -172,10 +172,10 @@ enum StageCases {
     }
     let reason = try await scene.world.store.campaigns.find(scene.campaign.id)?.reason ?? ""
     stage.require(reason.contains("it needs approval"), "the campaign is paused because of “\(reason)”")
-    let sent = try scene.world.simulatorLog().requests.count
+    let sent = try scene.world.requestCount()
     try await kill()
     await stage.elapse(milliseconds: 500...1500)
-    let more = try scene.world.simulatorLog().requests.count - sent
+    let more = try scene.world.requestCount() - sent
     stage.require(more == 0, "\(more) pushes were sent before the approval")
     let approvedAt = Int(Date().timeIntervalSince1970 * 1000)
     try await scene.world.succeed("campaign", "approve", scene.campaign.id, "--by", "grace")
@@ -205,9 +205,9 @@ enum StageCases {
     try await scene.world.succeed("campaign", "cancel", scene.campaign.id)
     try await kill()
     try await scene.world.ended(scene.campaign)
-    let sent = try scene.world.simulatorLog().requests.count
+    let sent = try scene.world.requestCount()
     await stage.elapse(milliseconds: 3000...3500)
-    let more = try scene.world.simulatorLog().requests.count - sent
+    let more = try scene.world.requestCount() - sent
     stage.require(more == 0, "\(more) were sent after the campaign had ended")
     let states = try await scene.world.store.campaigns.find(scene.campaign.id)?.parts.map(\.state) ?? []
     stage.require(states.count == 2 && states.allSatisfy(\.isFinal), "its parts are \(states)")

@@ -46,9 +46,9 @@ enum TerminationCases {
     let campaign = FaultCampaign("hurry") { $0.ambiguity = .resend }
     try await world.submit(campaign)
     for number in 1...stage.times(short: 1, full: 10) {
-      let before = try world.simulatorLog().requests.count
+      let before = try world.requestCount()
       let worker = try await world.worker("hurried\(number)")
-      try await until("pushes are on their way") { try world.simulatorLog().requests.count > before }
+      try await until("pushes are on their way") { try world.requestCount() > before }
       worker.process.send(signal: SIGTERM)
       try await worker.hears("draining")
       let asked = ContinuousClock.now

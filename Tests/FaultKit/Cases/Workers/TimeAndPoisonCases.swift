@@ -25,7 +25,7 @@ enum TimeAndPoisonCases {
         $0.more["sendAt"] = "\"\(inAnHour)\""
         $0.end = "cancelled"
       }
-      let before = try world.simulatorLog().requests.count
+      let before = try world.requestCount()
       try await world.submit(campaign)
       try await world.submit(never)
       try await until("the campaigns are scheduled") {
