@@ -29,10 +29,11 @@ extension Campaigns {
     pipeline.append("HGET", keys.devices(partition), user)
     pipeline.append("HGET", keys.attributes(partition), user)
     let replies = try await run(pipeline)
-    let ledger = SliceLedger(
-      store: store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app)
     let others = legs.dropFirst().map { "\($0.id) \($0.service)" }
-    var builder = TargetBuilder(ledger: ledger, parts: [campaign.id] + others, filter: filter)
+    let ledger = SliceLedger(
+      store: store, slice: SliceReference(campaign: campaign.id, partition: partition), lease: 1, app: campaign.app,
+      parts: [campaign.id] + others)
+    var builder = TargetBuilder(ledger: ledger, filter: filter)
     // Values in the job itself replace values that were uploaded separately.
     var values = campaign.message.recipientValues[user] ?? []
     if values.isEmpty { values = try await self.store.queue.values(of: user, in: campaign) }

@@ -15,8 +15,8 @@ struct PendingErasure {
   /// when it takes such a job in.
   var jobs: Set<String> = []
 
-  /// Maximum time in seconds until an erasure is complete. An unsealed list of targets expires an hour after its last
-  /// page (`claim.lua`). Another hour leaves time for a round of housekeeping after a failover.
+  /// Maximum time in seconds until an erasure is complete. An unsealed list of targets expires an hour after its claim
+  /// (`claim.lua`). Another hour leaves time for a round of housekeeping after a failover.
   static let longest = 2 * 3600
 
   init(at: Int) { self.at = at }
@@ -142,7 +142,7 @@ extension Erasure {
     guard var pending, let slices = pending.slices else {
       return try await erase(user, at: pending?.at).completeBy == nil
     }
-    pending.slices = try await erase(user, pending.tokens, from: slices, now: store.time() / 1000).building
+    pending.slices = try await erase(user, pending.tokens, from: slices).building
     if !pending.jobs.isEmpty {
       let waiting = try await waitingJobs(naming: user, pending.tokens)
       let gone = pending.jobs.subtracting(waiting)

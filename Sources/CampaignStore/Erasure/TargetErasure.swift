@@ -8,9 +8,6 @@ extension Erasure {
   private static let erasedCampaigns = 50
   /// Pages of targets in one command: about 200 kB.
   private static let erasedPages = 32
-  /// Milliseconds until an unsealed list of targets expires. If a claim's lease ended that long ago, its owner can no
-  /// longer seal the list.
-  private static let unsealed = 3_600_000
 
   /// Returns the partitions in which slices may have a user, or one of the tokens as a raw token.
   func partitions(of user: String, _ tokens: [Registry.OwnedToken], count: Int) -> [Int] {
@@ -43,7 +40,7 @@ extension Erasure {
         let partitions = partitions(of: user, pending.tokens, count: reply.integer ?? keys.partitions)
         var changed = try await eraseFromSets(user, pending.tokens, of: id, in: partitions)
         let slices = partitions.map { SliceReference(campaign: id, partition: $0) }
-        let erased = try await erase(user, pending.tokens, from: slices, now: store.time() / 1000)
+        let erased = try await erase(user, pending.tokens, from: slices)
         building += erased.building
         changed = changed || erased.targets > 0
         if try await eraseFromJob(user, pending.tokens, of: id) { changed = true }
@@ -78,35 +75,48 @@ extension Erasure {
 
   /// Erases a user's targets from slices.
   ///
-  /// - Parameter now: ms since the epoch by Redis' clock.
-  /// - Returns: the number of erased targets, and the slices that a worker is building: the seal may add the user's
-  ///   targets to these.
+  /// - Returns: the number of erased targets, and the slices with an unsealed list: the list may have the user, and a
+  ///   seal would make it final.
   func erase(
-    _ user: String, _ tokens: [Registry.OwnedToken], from slices: [SliceReference], now: Int
+    _ user: String, _ tokens: [Registry.OwnedToken], from slices: [SliceReference]
   ) async throws -> (targets: Int, building: [SliceReference]) {
     guard !slices.isEmpty else { return (0, []) }
     var pipeline = RedisPipeline()
     for slice in slices {
       pipeline.append(
-        "HMGET", keys.slice(slice.partition, of: slice.campaign), "phase", "claim", "lease", "count", "seal", "format")
+        "HMGET", keys.slice(slice.partition, of: slice.campaign), "phase", "claim", "count", "seal", "format")
     }
     var (targets, building): (Int, [SliceReference]) = (0, [])
     for (slice, fields) in zip(slices, try await run(pipeline)) {
       let phase = fields[0].string.flatMap(SlicePhase.init(rawValue:))
       if phase == .expanding {
-        if !fields[1].isNull, now - (fields[2].integer ?? now) < Self.unsealed { building.append(slice) }
+        if let claim = fields[1].string, try await isBuilding(slice, under: claim) { building.append(slice) }
         continue
       }
       guard phase != nil else { continue }
       try await eraseControl(user, from: slice)
       let versions = TargetPage.oldestErasable...TargetPage.formatVersion
-      guard let version = fields[5].integer, versions.contains(version), let count = fields[3].integer, count > 0 else {
+      guard let version = fields[4].integer, versions.contains(version), let count = fields[2].integer, count > 0 else {
         continue
       }
-      let seal = Array(fields[4].bytes ?? [])
+      let seal = Array(fields[3].bytes ?? [])
       targets += try await erase(user, tokens, from: slice, count: count, seal: seal)
     }
     return (targets, building)
+  }
+
+  /// Returns whether a claim of a slice, or the slices of other legs under this claim, have an unsealed list. The lists
+  /// of earlier claims are gone: each claim removes those of the claim that it replaces.
+  private func isBuilding(_ slice: SliceReference, under claim: String) async throws -> Bool {
+    let whole = CampaignID(slice.campaign).whole
+    let parts = try await store.campaigns.find(whole)?.staging.partIDs ?? []
+    var pipeline = RedisPipeline()
+    pipeline.command("EXISTS") { arguments in
+      for id in Set(parts + [slice.campaign]) {
+        for list in keys.unsealedLists(slice.partition, id, claim: claim) { arguments.append(list) }
+      }
+    }
+    return try await run(pipeline)[0].integer ?? 0 > 0
   }
 
   private func erase(

@@ -26,17 +26,16 @@ public struct Expansion: StoreRoom {
   /// Expands a slice that is not sealed, and in the same step the slices of the campaign's other legs in the partition.
   ///
   /// - Parameters:
-  ///   - parts: the ids of the campaign's parts for the legs of the filter, in their order; empty for one leg.
   ///   - quota: the maximum number of users, those seen last; `nil` for all.
   ///   - now: approximate time in ms since the epoch, for quiet hours.
   ///   - departures: the number of departures from the partition that the claim returned.
   /// - Returns: the targets, or `nil` if the claim was lost during the expansion, or if the expansion of another leg
   ///   has sealed the slice.
   public func expand(
-    _ ledger: SliceLedger, of campaign: Campaign, parts: [String] = [], filter: DeviceFilter, quota: Int? = nil,
-    now: Int = 0, departures: Int = 0
+    _ ledger: SliceLedger, of campaign: Campaign, filter: DeviceFilter, quota: Int? = nil, now: Int = 0,
+    departures: Int = 0
   ) async throws -> SealedTargets? {
-    var builder = TargetBuilder(ledger: ledger, parts: parts, filter: filter, quota: quota, now: now)
+    var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now)
     builder.note(departures: departures)
     let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
@@ -45,8 +44,9 @@ public struct Expansion: StoreRoom {
       builder.flush(to: &pipeline)
     }
     guard var rest else {
+      // The lists contain users and tokens, and no erasure searches the lists of a former claim.
       var pipeline = RedisPipeline()
-      builder.removeLists(to: &pipeline)
+      ledger.removeLists(to: &pipeline)
       _ = try await run(pipeline)
       return nil
     }

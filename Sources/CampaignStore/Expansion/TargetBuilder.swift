@@ -97,13 +97,12 @@ struct TargetBuilder {
   /// Creates a builder without targets.
   ///
   /// - Parameters:
-  ///   - ledger: the ledger of the claimed slice.
-  ///   - parts: the ids of the campaign's parts for the legs of the filter, in their order; empty for one leg.
+  ///   - ledger: the ledger of the claimed slice. Its parts are those of the filter's legs.
   ///   - filter: the device filter of the campaign.
   ///   - quota: the maximum number of users; `nil` for all.
   ///   - now: approximate time in ms since the epoch.
-  init(ledger: SliceLedger, parts: [String] = [], filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
-    let parts = parts.isEmpty ? [ledger.slice.campaign] : parts
+  init(ledger: SliceLedger, filter: DeviceFilter, quota: Int? = nil, now: Int = 0) {
+    let parts = ledger.parts
     own = parts.firstIndex(of: ledger.slice.campaign) ?? 0
     isTimed = filter.timing != nil
     func leg(_ part: String, _ content: PersonalContent?) -> Leg {
@@ -325,12 +324,6 @@ struct TargetBuilder {
   mutating func endPage() {
     finish()
     legs.changeEach { $0.endPage() }
-  }
-
-  /// Removes the unsealed lists of all legs, because the claim was lost. They contain users and tokens, and no erasure
-  /// searches them.
-  func removeLists(to pipeline: inout RedisPipeline) {
-    for leg in legs { leg.ledger.removeLists(to: &pipeline) }
   }
 
   /// Writes the remaining pages and the seal.

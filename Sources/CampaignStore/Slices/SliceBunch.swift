@@ -31,12 +31,11 @@ public struct SliceBunch: Sendable {
   ///   - ledgers: the ledgers of the slices, all of one campaign.
   ///   - store: the pinned store that has the slices.
   ///   - campaign: the campaign of the slices.
-  ///   - parts: the ids of the campaign's parts for the legs of the filter, in their order; empty for one leg.
   ///   - filter: the device filter of the campaign.
   ///   - quotas: how many users each partition takes; `nil` for all.
   ///   - now: approximate time in ms since the epoch, for quiet hours.
   public init(
-    _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, parts: [String] = [], filter: DeviceFilter,
+    _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,
     quotas: AudienceQuotas? = nil, now: Int = 0
   ) {
     self.store = store
@@ -50,7 +49,7 @@ public struct SliceBunch: Sendable {
       return Member(
         ledger: ledger, walk: MemberWalk(source, in: partition, reading: filter.asks, store.keys),
         builder: TargetBuilder(
-          ledger: ledger, parts: parts, filter: filter, quota: quotas.map { $0[partition] }, now: now))
+          ledger: ledger, filter: filter, quota: quotas.map { $0[partition] }, now: now))
     }
   }
 
@@ -71,7 +70,8 @@ public struct SliceBunch: Sendable {
     for (position, part) in replies.enumerated() {
       do {
         let replies = try part.replies.map { try $0.get() }
-        let answer = try await members[position].ledger.answer(toClaim: replies[0])
+        let answer = try await members[position].ledger.answer(
+          toClaim: replies[0], worker: worker, gracePeriod: gracePeriod)
         if case .claimed(let standing) = answer { members[position].builder.note(departures: standing.departures) }
         answers.append(.success(answer))
         receive(replies.suffix(part.reads), at: position)

@@ -13,12 +13,15 @@ extension SliceLedger {
   public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
     claim(worker: worker, gracePeriod: gracePeriod, to: &pipeline)
-    return try await answer(toClaim: try await store.run(pipeline)[0])
+    return try await answer(toClaim: try await store.run(pipeline)[0], worker: worker, gracePeriod: gracePeriod)
   }
 
   /// Writes the command that claims the slice.
-  func claim(worker: String, gracePeriod: Int, to pipeline: inout RedisPipeline) {
-    pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets, departures]) {
+  ///
+  /// - Parameter former: the claim that this one replaces; `nil` if the caller knows of none.
+  func claim(worker: String, gracePeriod: Int, replacing former: [UInt8]? = nil, to pipeline: inout RedisPipeline) {
+    let lists = former.map(unsealedLists) ?? []
+    pipeline.script(StoreScripts.claim, keys: [sliceKey, building, targets, departures] + lists) {
       $0.append(claim)
       $0.append(worker)
       $0.append(lease)
@@ -26,12 +29,19 @@ extension SliceLedger {
       $0.append(TargetPage.formatVersion)
       $0.append(Self.buildingLifetime)
       $0.append(TargetPage.size)
+      $0.append(former ?? [])
     }
   }
 
-  /// Reads the answer to a claim.
-  func answer(toClaim reply: RedisReply) async throws -> ClaimAnswer {
+  /// Reads the answer to a claim. If an earlier owner left an expansion unfinished, claims the slice again and removes
+  /// what that owner left.
+  func answer(toClaim reply: RedisReply, worker: String, gracePeriod: Int) async throws -> ClaimAnswer {
     switch reply[0].string {
+    case "abandoned":
+      var pipeline = RedisPipeline()
+      claim(worker: worker, gracePeriod: gracePeriod, replacing: Array(reply[1].bytes ?? []), to: &pipeline)
+      return try await answer(
+        toClaim: try await store.run(pipeline)[0], worker: worker, gracePeriod: gracePeriod)
     case "done": return .finished
     case "held": return .held(milliseconds: reply[1].integer ?? lease)
     case "format":

@@ -11,6 +11,8 @@ public struct SliceLedger: Sendable {
   /// Claim id: 128 random bits as text. A counter would not be safe, because Redis could lose a number and issue it
   /// again.
   public let claim: [UInt8]
+  /// Ids of the campaign's parts whose targets an expansion of this slice writes: one for each leg, in their order.
+  let parts: [String]
   let store: CampaignStore
   /// Push service of the campaign.
   let service: any PushService
@@ -36,11 +38,13 @@ public struct SliceLedger: Sendable {
   ///   - service: the push service of the slice; `nil` for the standard one.
   ///   - rules: the rules for granting the slice's targets; `nil` if the only condition is that the user has the
   ///     device.
+  ///   - parts: the ids of the campaign's parts for its legs, in their order; empty for one leg.
   public init(
     store: CampaignStore, slice: SliceReference, lease: Int, app: String, service: (any PushService)? = nil,
-    rules: GrantRules? = nil
+    rules: GrantRules? = nil, parts: [String] = []
   ) {
-    self.init(store: store, slice: slice, lease: lease, app: app, service: service, rules: rules, claim: nil)
+    self.init(
+      store: store, slice: slice, lease: lease, app: app, service: service, rules: rules, parts: parts, claim: nil)
   }
 
   /// Creates the ledger of another leg's slice in the same partition. It writes targets and seals them under the claim
@@ -49,12 +53,12 @@ public struct SliceLedger: Sendable {
     SliceLedger(
       store: store, slice: SliceReference(campaign: campaign, partition: slice.partition), lease: lease,
       app: String(decoding: rules.app, as: UTF8.self),
-      service: service, rules: nil, claim: claim)
+      service: service, rules: nil, parts: [], claim: claim)
   }
 
   private init(
     store: CampaignStore, slice: SliceReference, lease: Int, app: String, service: (any PushService)?,
-    rules: GrantRules?, claim: [UInt8]?
+    rules: GrantRules?, parts: [String], claim: [UInt8]?
   ) {
     let service = service ?? store.services.standard
     self.service = service
@@ -62,6 +66,7 @@ public struct SliceLedger: Sendable {
     self.store = store
     self.slice = slice
     self.lease = lease
+    self.parts = parts.isEmpty ? [slice.campaign] : parts
     let claim = claim ?? Self.newClaim()
     self.claim = claim
     let keys = store.keys
@@ -164,10 +169,19 @@ public struct SliceLedger: Sendable {
     pipeline.append("EXPIRE", building, Self.buildingLifetime)
   }
 
+  /// Returns the keys of the unsealed lists that a claim of this slice may have, with those for the other legs.
+  func unsealedLists(of claim: [UInt8]) -> [[UInt8]] {
+    let lists = parts.flatMap {
+      store.keys.unsealedLists(slice.partition, $0, claim: String(decoding: claim, as: UTF8.self))
+    }
+    return lists.map { Array($0.utf8) }
+  }
+
   /// Removes the unsealed lists of this claim.
   func removeLists(to pipeline: inout RedisPipeline) {
-    pipeline.append("UNLINK", building)
-    pipeline.append("UNLINK", controls.building)
+    pipeline.command("UNLINK") { arguments in
+      for list in unsealedLists(of: claim) { arguments.append(list) }
+    }
   }
 
   /// Writes the seal, which ends the expansion of this slice and of the slices of other legs.
@@ -348,7 +362,7 @@ public struct SliceLedger: Sendable {
   /// Releases the claim before its lease expires, so that another worker does not wait.
   public func unclaim() async throws {
     var pipeline = RedisPipeline()
-    pipeline.script(StoreScripts.unclaim, keys: [sliceKey]) { $0.append(claim) }
+    pipeline.script(StoreScripts.unclaim, keys: [sliceKey] + unsealedLists(of: claim)) { $0.append(claim) }
     _ = try await store.run(pipeline)
   }
 
@@ -377,8 +391,8 @@ public struct SliceLedger: Sendable {
   /// Writes the command that closes the slice.
   func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
     // Only a cancel ends targets here and needs the keys of their records.
-    let keys = [sliceKey, building, commitKeys[2]]
-    let more = [commitKeys[1], targets, commitKeys[11], commitKeys[6]]
+    let keys = [sliceKey, commitKeys[2]]
+    let more = [targets, commitKeys[1], commitKeys[11], commitKeys[6]] + unsealedLists(of: claim)
     pipeline.script(StoreScripts.close, keys: closing == .cancel ? keys + more : keys) {
       $0.append(claim)
       $0.append(closing.rawValue)

@@ -219,6 +219,10 @@ public struct Keyspace: Sendable {
   func buildingControl(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim):control")
   }
+  /// Returns the lists of a claim before its seal.
+  func unsealedLists(_ partition: Int, _ id: String, claim: String) -> [String] {
+    [building(partition, id, claim: claim), buildingControl(partition, id, claim: claim)]
+  }
   /// List: the control group of a slice, see `ControlUsers`.
   func control(_ partition: Int, _ id: String) -> String { slice(partition, "control:" + id) }
   /// List: pages of sealed targets, see `TargetPage`.

@@ -68,13 +68,13 @@ struct LegTests {
       SliceLedger(
         store: store, slice: SliceReference(campaign: legs[leg].id, partition: partition), lease: TestStore.patience,
         app: "news",
-        service: LegTests.services[legs[leg].service])
+        service: LegTests.services[legs[leg].service], parts: legs.map(\.id))
     }
 
     /// Expands a slice of a leg.
     func expand(_ ledger: SliceLedger, _ leg: Int, quota: Int? = nil) async throws -> SealedTargets? {
       try await store.expansion.expand(
-        ledger, of: legs[leg], parts: legs.map(\.id), filter: filter(), quota: quota)
+        ledger, of: legs[leg], filter: filter(), quota: quota)
     }
 
     /// Returns the partitions of a leg's open slices, in their order.
@@ -150,6 +150,54 @@ struct LegTests {
     #expect(lists == [world.world.building(owner)])
     #expect(try await world.expand(owner, 0)?.count == users * 2 / 3)
     #expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
+  }
+
+  /// How the slice of an unfinished expansion continues.
+  enum AfterExpansion: CaseIterable {
+    /// Another worker claims the slice, because the first one died.
+    case takenOver
+    /// Another worker claims the slice in a batch.
+    case takenOverInABatch
+    /// The worker releases its claim.
+    case released
+    /// The campaign was cancelled, and the worker closes the slice.
+    case cancelled
+  }
+
+  /// The expansion ends before each of its steps. No list with its users and tokens stays.
+  @Test(arguments: Backend.allCases, AfterExpansion.allCases)
+  func unfinishedExpansionLeavesNoList(on backend: Backend, after: AfterExpansion) async throws {
+    var (step, isKilled, listsLeft) = (0, true, 0)
+    while isKilled {
+      let world = try await World(on: backend, partitions: 1, #","control":0.3"#)
+      try await world.register(3000)
+      let ledger = world.ledger(0, 0)
+      _ = try await claimed(ledger, by: "dead")
+      isKilled = try await KilledCaller.dies(before: step) { _ = try await world.expand(ledger, 0) }
+      let pattern = "*\(world.world.keys.namespace)*building*"
+      listsLeft = max(listsLeft, try await world.world.keyNames(pattern).count)
+      var expected: Set<String> = []
+      switch after {
+      case .takenOver, .takenOverInABatch:
+        try await world.world.endLease(world.legs[0].id)
+        let next = world.ledger(0, 0)
+        if after == .takenOver {
+          _ = try await claimed(next, by: "next")
+        } else {
+          var bunch = SliceBunch([next], store: world.store, of: world.legs[0], filter: world.filter())
+          guard case .claimed = try await bunch.claim(worker: "next", gracePeriod: 0)[0].get() else {
+            throw TestSupportError("the slice is not claimed")
+          }
+        }
+        if isKilled { expected = [world.world.building(next)] }
+      case .released: try await ledger.unclaim()
+      case .cancelled: _ = try await ledger.close(.cancel)
+      }
+      #expect(Set(try await world.world.keyNames(pattern)) == expected, "\(after), killed before step \(step)")
+      step += 1
+    }
+    // The kills left lists for both legs.
+    #expect(step > 2 && listsLeft > 1)
   }
 
   /// A partition of several pages: the first round trip creates the other leg's list, which does not exist yet.

@@ -177,6 +177,30 @@ struct ErasureTests {
     return try #require(await steps.forgotten)
   }
 
+  /// A worker dies before each step of its expansion, and another worker takes the slice over before or after the
+  /// erasure.
+  @Test(arguments: [true, false])
+  func listOfADeadWorkerDoesNotKeepTheUser(isTakenOverFirst: Bool) async throws {
+    var step = 0
+    while true {
+      let world = try await TestStore(on: .single, partitions: 1)
+      try await register(3000, in: world)
+      let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#)
+      let dead = try await world.claimed("c", worker: "dead").ledger
+      let isKilled = try await KilledCaller.dies(before: step) { _ = try await world.expand(dead, campaign) }
+      guard isKilled else { break }
+      if !isTakenOverFirst { #expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
+      try await world.endLease("c")
+      let (ledger, standing) = try await world.claimed("c", worker: "next")
+      if isTakenOverFirst { #expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
+      #expect(try await world.expand(ledger, campaign, departures: standing.departures) == 2999)
+      #expect(try await world.store.erasure.finishErasures() == 1)
+      try await expectNothing(in: world, "killed before step \(step)")
+      step += 1
+    }
+    #expect(step > 2)
+  }
+
   /// Counter of the pipelines of an expansion.
   private actor ExpansionSteps {
     private(set) var count = 0

@@ -297,13 +297,14 @@ struct ControlScene {
     let (record, job) = try #require(try await world.store.campaigns.findWithJob(slice.campaign))
     let services = world.store.services
     let part = try record.campaign(job, record.apps(in: services))
+    let together = part.expandedTogether
     let ledger = SliceLedger(
-      store: world.store, slice: slice, lease: TestStore.patience, app: "news", service: services[part.service])
+      store: world.store, slice: slice, lease: TestStore.patience, app: "news", service: services[part.service],
+      parts: together)
     guard case .claimed(let standing) = try await ledger.claim(worker: worker) else {
       throw TestSupportError("slice \(slice) could not be claimed")
     }
     guard !standing.isSealed, record.state != .cancelled else { return (ledger, standing.count, standing) }
-    let together = part.expandedTogether
     let filters = try (together.isEmpty ? [part.id] : together).map { id in
       let leg = try record.campaign(job, record.apps(in: services), leg: id)
       return DeviceFilter(
@@ -311,7 +312,7 @@ struct ControlScene {
     }
     let targets = try #require(
       try await world.store.expansion.expand(
-        ledger, of: part, parts: together, filter: DeviceFilter(joining: filters[0], Array(filters.dropFirst()))))
+        ledger, of: part, filter: DeviceFilter(joining: filters[0], Array(filters.dropFirst()))))
     return (ledger, targets.count, standing)
   }
 

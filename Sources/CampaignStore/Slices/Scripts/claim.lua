@@ -2,21 +2,25 @@
 -- claim: makes a worker the owner of a slice, or returns the remaining lease of another claim.
 -- Invariant: a slice has one live claim. The lease in the slice is the only authority; lists and heartbeats are hints.
 -- A slice sends nothing before its list of targets is sealed (final). A new owner of an unsealed slice therefore starts
--- the expansion again. The unsealed list is named after the claim. A claim that expires with targets in doubt counts as
--- a death of a worker. The next recorded outcome sets the number of deaths to 0. Repeated deaths show that a target of
--- the slice kills its workers. The owner of the claim may claim the slice again.
+-- the expansion again. The unsealed lists are named after the claim. They contain users and tokens, so the same step
+-- removes the lists of the claim that it replaces. If the caller does not name that claim, the script returns it and
+-- changes nothing, and the caller claims again.
+-- A claim that expires with targets in doubt counts as a death of a worker. The next recorded outcome sets the number
+-- of deaths to 0. Repeated deaths show that a target of the slice kills its workers. The owner of the claim may claim
+-- the slice again.
 -- For a grace period after a failover, an expired claim is still valid. Its owner could not renew it, and must first
 -- replay its commits.
 -- The script refuses the claim if the worker can't read the version of the targets and the ledger. It answers DAMAGED
 -- if the slice's numbers are impossible or if the list of targets does not have the length that they require.
 -- No worker writes a lease of more than a day. The script ignores such a lease.
--- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 departures
+-- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 departures, 5... unsealed lists of ARGV 8
 -- ARGV 1 claim id, 2 worker, 3 lease ms, 4 remaining ms of the grace period (0: there is none), 5 version of targets
 --      and ledger that the worker can read, 6 seconds after which an unsealed list expires, 7 targets that a page can
---      have
+--      have, 8 claim that this one replaces ('' if the caller knows of none)
 -- Returns one of:
 --      {'done'}
 --      {'held', remaining ms}
+--      {'abandoned', claim} without a change: the unsealed slice has this claim, which is not ARGV 8
 --      {'format', version}
 --      {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms, seal, sequence, replays, deaths,
 --        bisected targets as 'first last' or '', number of targets whose time has not come, send times or '', number of
@@ -39,6 +43,10 @@ if not (lease >= 0 and lease <= now + 86400000) then lease = 0 end
 if slice[2] and slice[2] ~= ARGV[1] then
   local left = math.max(lease - now, tonumber(ARGV[4]))
   if left > 0 then return {'held', left} end
+  if phase == 'expanding' then
+    if slice[2] ~= ARGV[8] then return {'abandoned', slice[2]} end
+    redis.call('UNLINK', unpack(KEYS, 5))
+  end
   if tonumber(slice[6] or 0) > 0 then deaths = redis.call('HINCRBY', KEYS[1], 'deaths', 1) end
 end
 if deaths > 0 and tonumber(slice[6] or 0) == 0 then

@@ -8,7 +8,7 @@
 -- targets of variant v.
 -- A cancel leaves some targets unsent. In the same step, the script removes these targets from their users' frequency
 -- cap counters and badges.
--- KEYS 1 slice, 2 unsealed targets of this claim, 3 retry, and to cancel 4 ledger, 5 targets, 6 pressure, 7 users
+-- KEYS 1 slice, 2 retry, and to cancel 3 targets, 4 ledger, 5 pressure, 6 users, 7... unsealed lists of this claim
 -- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules for frequency caps and badges ('' for none;
 --      see `grant.lua`), and with variants 5 number of languages: a target's values begin with one number, which is
 --      (variant * number of languages + language)
@@ -26,7 +26,7 @@ local page, page_number, at, place = nil, -1, 1, 0
 local function variant_of(index)
   if math.floor(index / 128) ~= page_number then
     page_number = math.floor(index / 128)
-    page, at, place = redis.call('LINDEX', KEYS[5], page_number) or '', 1, page_number * 128
+    page, at, place = redis.call('LINDEX', KEYS[3], page_number) or '', 1, page_number * 128
   end
   local variant
   while place <= index and at + 3 <= #page do
@@ -89,13 +89,13 @@ if ARGV[2] == 'cancel' then
   local time = redis.call('TIME')
   local counts = ARGV[4] ~= '' and counting()
   for first = 1, counts and #unsent or 0, 512 do
-    local names = counts.users_of(KEYS[5], {unpack(unsent, first, math.min(first + 511, #unsent))})
-    counts.give_back(KEYS[6], KEYS[7], counts.read_rules(ARGV[4]), ARGV[3], tonumber(time[1]), names)
+    local names = counts.users_of(KEYS[3], {unpack(unsent, first, math.min(first + 511, #unsent))})
+    counts.give_back(KEYS[5], KEYS[6], counts.read_rules(ARGV[4]), ARGV[3], tonumber(time[1]), names)
   end
   if unknown > 0 then redis.call('HINCRBY', KEYS[1], '24', unknown) end
   local rest = count - granted + doubt + waiting - unknown
   if rest > 0 then redis.call('HINCRBY', KEYS[1], '25', rest) end
-  redis.call('UNLINK', KEYS[2], KEYS[3])
+  redis.call('UNLINK', KEYS[2], unpack(KEYS, 7))
   redis.call('HSET', KEYS[1], 'phase', 'cancelled', 'count', count, 'doubt', 0, 'waiting', 0, 'cancelledAt',
     time[1] * 1000 + math.floor(time[2] / 1000))
 elseif phase == 'sealed' and granted == count and doubt == 0 and waiting == 0 then

@@ -1,10 +1,12 @@
 #!lua flags=allow-oom
 -- unclaim: releases a claim before its lease expires, so that the next worker does not wait.
 -- Invariant: only the claim's owner can release it. The owner is alive, so the targets that it sent alone (`bisect`)
--- have not killed it.
--- KEYS 1 slice
+-- have not killed it. If the expansion has not ended, its unsealed lists are removed in the same step, because the next
+-- owner does not know the claim that names them.
+-- KEYS 1 slice, 2... unsealed lists of the claim
 -- ARGV 1 claim id
 -- Returns 1, or 0 if the claim was stale
 if redis.call('HGET', KEYS[1], 'claim') ~= ARGV[1] then return 0 end
+redis.call('UNLINK', unpack(KEYS, 2))
 redis.call('HDEL', KEYS[1], 'claim', 'lease', 'owner', 'bisected')
 return 1

@@ -32,13 +32,13 @@ struct BunchStart: WorkerPart {
       let ledgers = references.map {
         SliceLedger(
           store: store, slice: $0, lease: environment.configuration.lease, app: context.campaign.app,
-          service: context.facts.channel.service, rules: context.facts.rules)
+          service: context.facts.channel.service, rules: context.facts.rules, parts: context.facts.expansion.parts)
       }
       // The expansion uses only the present connection. If Redis fails over and loses the claims, this worker then
       // can't seal the targets.
       let expanding = store.pinned()
       var expansion = SliceBunch(
-        ledgers, store: expanding, of: context.campaign, parts: context.facts.expansion.parts,
+        ledgers, store: expanding, of: context.campaign,
         filter: context.facts.expansion.filter,
         quotas: context.progress.expansion.quotas,
         now: Int(now))

@@ -34,7 +34,7 @@ struct SliceClaimer: WorkerPart {
     }
     let ledger = SliceLedger(
       store: store, slice: reference, lease: environment.configuration.lease, app: context.campaign.app,
-      service: context.facts.channel.service, rules: context.facts.rules)
+      service: context.facts.channel.service, rules: context.facts.rules, parts: context.facts.expansion.parts)
     // The expansion uses only the present connection. If Redis fails over and loses the claim, this worker then can't
     // seal the targets.
     let expanding = store.pinned()

@@ -36,7 +36,7 @@ struct SlicePreparation: WorkerPart {
       let quota = session.context.progress.expansion.quotas.map { $0[session.slice.partition] }
       guard
         let targets = try await session.expanding.expansion.expand(
-          session.ledger, of: campaign, parts: expansion.parts, filter: expansion.filter, quota: quota, now: Int(now),
+          session.ledger, of: campaign, filter: expansion.filter, quota: quota, now: Int(now),
           departures: session.claim.departures)
       else {
         log.write(.lost(slice: session.slice))
