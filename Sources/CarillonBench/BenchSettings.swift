@@ -33,7 +33,8 @@ enum BenchParts {
   static let all: [(name: String, part: any BenchPart)] = [
     ("engine", EnginePart()), ("fcm", FCMPart()), ("ceiling", CeilingPart()), ("campaign", WholeCampaignPart()),
     ("personal", PersonalPart()), ("scraped", ScrapedPart()), ("growth", GrowthPart()),
-    ("urgent", UrgentPart()), ("single", SinglePart()), ("workers", WorkersPart()), ("claims", ClaimsPart()),
+    ("urgent", UrgentPart()), ("jobs", ExpensiveJobsPart()), ("single", SinglePart()), ("workers", WorkersPart()),
+    ("claims", ClaimsPart()),
     ("fleet", FleetPart()), ("takeover", TakeoverPart()), ("import", ImportPart()), ("small", SmallPart()),
     ("events", EventsPart()), ("departures", DeparturesPart()), ("scale", ScalePart()),
   ]

@@ -77,21 +77,89 @@ struct SinglePart: BenchPart {
   }
 }
 
-/// A worker with the native engine, and a simulator that records when each push arrives.
+/// Latency of an urgent campaign's first push while two workers take in expensive jobs of another app.
+struct ExpensiveJobsPart: BenchPart {
+  private static let workers = 2
+  /// Number of expensive jobs that wait or are taken in at any time: two for each worker.
+  private static let waiting = 4
+  private static let recipients = 5000
+  /// Largest numbers of languages and variants in a job.
+  private static let (languages, variants) = (255, 8)
+
+  func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
+    report.progress("jobs: \(settings.samples) campaigns while workers take in expensive jobs")
+    let devices = BenchDevices(count: 10_000, urgent: 100, seed: settings.seed)
+    let scene = try await LatencyScene(world, devices, workers: Self.workers)
+    var jobs: [String] = []
+    var begun = 0
+    func feed() async throws {
+      var open: [String] = []
+      for id in jobs where try await !scene.hasEnded(id) { open.append(id) }
+      jobs = open
+      while jobs.count < Self.waiting {
+        begun += 1
+        jobs.append("expensive-\(begun)")
+        try await scene.push(Self.job("expensive-\(begun)"))
+      }
+    }
+    let began = WallClock.now
+    var random = SplitMix(state: settings.seed)
+    var times: [Double] = []
+    // The first campaign opens the connection and does not count.
+    for sample in 0...settings.samples {
+      try await feed()
+      let id = "urgent-\(sample)"
+      let time = try await scene.push(CampaignRun.job(id, segment: "urgent", results: "none", lane: "urgent"))
+      if sample > 0 { times.append(time) }
+      try await scene.waitForEnd(id)
+      try await Task.sleep(for: .milliseconds(Int.random(in: 0..<100, using: &random)))
+    }
+    let taken = Double(begun - jobs.count) / (WallClock.now - began)
+    try await scene.redis.store.queue.forEachDeadJob { job in
+      throw CommandError(.failed, "job \(job.id ?? "") is on the dead list: \(job.reason)")
+    }
+    let log = try await scene.end(prefix: BenchDevices.urgentPrefix)
+    try report.add(
+      Figure.latency(
+        "jobs.first", "urgent campaign, LPUSH to its first push at APNs beside expensive jobs, p99", 0.99, log, times))
+    try report.add(Figure("jobs.taken", "expensive jobs taken in at the same time", "/s", value: taken))
+  }
+
+  /// Returns a job of the app `android` whose content is as expensive to check as a job's content can be. Its users have
+  /// no devices.
+  private static func job(_ id: String) -> String {
+    let users = (0..<recipients).map { #"{"user":"y\#($0)","vars":{"price":\#($0).5,"city":"Oslo"}}"# }
+    let letters = "abcdefghijklmnopqrstuvwxyz"
+    let tags = letters.flatMap { first in letters.map { "q\(first)\($0)" } }.prefix(languages)
+    let variants = (0..<variants).map { variant in
+      let texts = tags.map { #""\#($0)":{"body":"\#(variant) {{price:number.2}} {{city}}"}"# }
+      return #"{"name":"v\#(variant)","message":{"body":"{{price}}"},"localized":{\#(texts.joined(separator: ","))}}"#
+    }
+    return
+      #"{"id":"\#(id)","app":"android","audience":{"users":[\#(users.joined(separator: ","))]},"#
+      + #""variants":[\#(variants.joined(separator: ","))],"results":"none"}"#
+  }
+}
+
+/// Workers with the native engine, and a simulator that records when each push arrives.
 private struct LatencyScene {
   let world: BenchWorld
   let redis: BenchWorld.RedisProcess
   let simulator: BenchWorld.SimulatorProcess
-  let worker: BenchProcess
+  private let workers: [BenchProcess]
   private let file: String
 
-  init(_ world: BenchWorld, _ devices: BenchDevices) async throws {
+  init(_ world: BenchWorld, _ devices: BenchDevices, workers count: Int = 1) async throws {
     self.world = world
     file = world.path("arrivals.log")
     redis = try await world.startRedis(devices)
     simulator = try await world.startSimulator(["--log", file])
-    worker = try await world.startWorker(
-      "latency", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
+    let environment = try await world.androidEnvironment(simulator).merging(["CARILLON_WORKER_ENGINE": "native"]) { $1 }
+    var workers: [BenchProcess] = []
+    for number in 0..<count {
+      workers.append(try await world.startWorker("latency-\(number)", simulator, redis, environment: environment))
+    }
+    self.workers = workers
   }
 
   /// Pushes a job like a producer.
@@ -113,18 +181,20 @@ private struct LatencyScene {
   }
 
   func waitForEnd(_ id: String) async throws {
-    try await worker.wait(for: "campaign \(id)", seconds: 60) { try await hasEnded(id) }
+    try await workers[0].wait(for: "campaign \(id)", seconds: 60) { try await hasEnded(id) }
   }
 
   /// Waits until a push was sent.
   func waitForArrival() async throws {
-    try await worker.wait(for: "the first push", seconds: 60) { (try? InputFile(file).size) ?? 0 > 0 }
+    try await workers[0].wait(for: "the first push", seconds: 60) { (try? InputFile(file).size) ?? 0 > 0 }
   }
 
   /// Stops everything and reads the arrivals.
   func end(prefix: String) async throws -> ArrivalLog {
-    worker.send(SIGKILL)
-    await world.stop(worker)
+    for worker in workers {
+      worker.send(SIGKILL)
+      await world.stop(worker)
+    }
     await world.stop(simulator.process)
     await world.stop(redis)
     let log = try ArrivalLog(file: file, prefix: prefix)

@@ -19,6 +19,7 @@ enum BenchTargets {
     "growth.redis.none": .atMost(80),
     "growth.redis.all": .atMost(240),
     "urgent.first": .atMost(100),
+    "jobs.first": .atMost(200),
     "single.first": .atMost(10),
     "fleet.commands": .atMost(4),
     "fleet.redis": .atMost(100),

@@ -6,6 +6,7 @@ import PushCore
 import PushTransport
 import PushWorker
 import Redis
+import Synchronization
 import TestSupport
 import Testing
 
@@ -246,6 +247,52 @@ struct JobIntakeRunTests {
     }
     await worker.stop()
     try await running
+  }
+
+  /// Both workers check an expensive job of one app, and no check ends before the urgent campaign of another app has been
+  /// sent.
+  @Test func expensiveJobsOfAnAppDelayNoUrgentCampaignOfAnother() async throws {
+    let rig = try await rig()
+    let end = DispatchSemaphore(value: 0)
+    // A failing test must not wait for the workers without end.
+    defer { end.signal() }
+    let checking = Mutex<Set<String>>([])
+    let workers = ["one", "other"].map { name in
+      var configuration = WorkerConfiguration(
+        name: name, drains: false, apps: ["news": rig.channel, "sport": rig.channel])
+      configuration.jobCheckLimit = .seconds(3600)
+      configuration.faults.checksJob = { job in
+        guard job.count > 16_384 else { return }
+        checking.withLock { _ = $0.insert(name) }
+        end.wait()
+        end.signal()
+      }
+      return PushWorker(
+        configuration: configuration, store: rig.client(), sharedStore: rig.client(), blocking: rig.client(),
+        observer: { _ in })
+    }
+    async let first: Void = workers[0].run()
+    async let second: Void = workers[1].run()
+    let users = (0..<3000).map { "\"s\($0)\"" }.joined(separator: ",")
+    var expensive: [String] = []
+    try await rig.until {
+      if checking.withLock({ $0.count }) == workers.count { return true }
+      expensive.append("slow\(expensive.count)")
+      try await rig.push(
+        raw: Self.job(expensive[expensive.count - 1], #""audience":{"users":[\#(users)]}"#)
+          .replacing(#""app":"news""#, with: #""app":"sport""#))
+      return false
+    }
+    try await rig.push(raw: Self.good)
+    try await rig.until { await rig.simulator.counters().accepted == 1 }
+    for id in expensive { #expect(try await rig.store.campaigns.find(id) == nil) }
+    #expect(try await dead(rig).isEmpty)
+    end.signal()
+    for id in expensive {
+      try await rig.until { try await rig.store.campaigns.find(id)?.state == .completed }
+    }
+    for worker in workers { await worker.stop() }
+    _ = try await (first, second)
   }
 
   /// Endless checks keep their threads, and the jobs after them get new ones.
