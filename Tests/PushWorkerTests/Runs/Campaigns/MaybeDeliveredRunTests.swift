@@ -115,33 +115,73 @@ struct MaybeDeliveredRunTests {
     try await expect("story", .completed, maybe: taken(log), others: .failed, rig)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
-  func targetsInDoubtOfADeadWorkerStayMaybeDelivered(engine: PushEngineKind) async throws {
-    let rig = try await WorkerRig(engine: engine, partitions: 1, users: Self.users)
-    try await rig.submit("story")
+  /// How the targets in doubt of a dead worker end, other than by an answer.
+  enum Ending: CaseIterable {
+    case cancelledBeforeTheTakeover, cancelled, expired, exhausted, optedOut, deviceGone, notResent
+  }
+
+  /// A worker dies with all targets in doubt. The answers to its pushes arrive after the slice has ended, and are
+  /// dropped.
+  @Test(arguments: Ending.allCases)
+  func targetsInDoubtOfADeadWorkerStayMaybeDelivered(ending: Ending) async throws {
+    let rig = try await WorkerRig(
+      engine: PushEngineKind.one(for: "targetsInDoubtOfADeadWorkerStayMaybeDelivered")[0], partitions: 1,
+      users: Self.users)
+    try await rig.submit("story", #","expiration":"1h","ambiguity":"\#(ending == .notResent ? "skip" : "resend")""#)
+    let ledger = try await die(rig)
+    // The next owner sends all targets again, and each is refused. That is no evidence about the first attempt.
+    await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
+    var policy = RetryPolicy(firstServerError: 600_000, serverError: 600_000, jitter: 0)
+    switch ending {
+    case .cancelledBeforeTheTakeover: try await rig.store.campaigns.control("story", .cancel)
+    case .expired: try await rig.command("HSET", "campaign:story", "expiration", "1700000000")
+    case .exhausted: policy.attempts = 1
+    case .optedOut: try await rig.store.audiences.add((0..<Self.users).map { "u\($0)" }, to: "~news")
+    case .deviceGone:
+      let tokens = try (0..<Self.users).map { try #require(DeviceToken(bytes: WorkerRig.token($0))) }
+      _ = try await rig.store.registry.unregister(tokens, of: APNsService(), at: rig.store.time() / 1000)
+    case .cancelled, .notResent: break
+    }
+    let worker = rig.worker("w", retry: policy, lease: 100)
+    async let running: Void = worker.run()
+    if ending == .cancelled {
+      try await rig.until { try await rig.store.campaigns.show("story")?.counters.retrying == Self.users }
+      try await rig.store.campaigns.control("story", .cancel)
+    }
+    try await running
+    let sent = ending == .cancelled || ending == .exhausted ? Self.users : 0
+    #expect(await rig.simulator.counters().received == sent)
+    let ended = try #require(try await rig.store.campaigns.show("story"))
+    #expect(ended.counters.outcomes == [.unknown: Self.users])
+    var late = OutcomeBatch()
+    for index in 0..<Self.users {
+      late.append(LedgerRecord(state: .terminal(.accepted), attempt: 1, status: 200, at: 5000), at: index)
+    }
+    _ = try await ledger.commit(&late, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion())))
+    #expect(try await rig.results("story").allSatisfy { $0.outcome == .unknown })
+    #expect(try await rig.store.campaigns.show("story")?.counters == ended.counters)
+    // No campaign reaches users who left.
+    guard ending != .optedOut, ending != .deviceGone else { return }
+    let isCancelled = ending == .cancelled || ending == .cancelledBeforeTheTakeover
+    let all = Set((0..<Self.users).map(WorkerRig.text))
+    try await expect("story", isCancelled ? .cancelled : .completed, maybe: all, others: .cancelled, rig)
+  }
+
+  /// Leaves the slice of a submitted campaign with all targets in doubt, like a worker that died. It is unknown whether
+  /// it sent any.
+  private func die(_ rig: WorkerRig) async throws -> SliceLedger {
     let job = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let slice = try #require(try await rig.store.slices.dequeueSlice(worker: "dead"))
-    // The worker is granted all targets and dies. It is unknown whether it sent any.
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
     _ = try await ledger.claim(worker: "dead")
     let filter = DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production")
     #expect(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)?.count == Self.users)
     var nothing = OutcomeBatch()
-    let request = CommitRequest(
-      seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: Self.users)
+    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: Self.users)
     #expect(try await ledger.commit(&nothing, request).granted == Self.users)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
-    // The next owner sends all targets again, and each is refused. That is no evidence about the first attempt.
-    await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
-    let policy = RetryPolicy(firstServerError: 600_000, serverError: 600_000, jitter: 0)
-    let worker = rig.worker("w", retry: policy, lease: 100)
-    async let running: Void = worker.run()
-    try await rig.until { try await rig.store.campaigns.show("story")?.counters.retrying == Self.users }
-    try await rig.store.campaigns.control("story", .cancel)
-    try await running
-    let all = Set((0..<Self.users).map(WorkerRig.text))
-    try await expect("story", .cancelled, maybe: all, others: .cancelled, rig)
+    return ledger
   }
 }
