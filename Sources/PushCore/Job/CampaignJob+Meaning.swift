@@ -1,6 +1,6 @@
 extension CampaignJob {
   /// Returns the meaning of a job in a canonical form: ``canonical(_:)`` without the fields that have their default
-  /// values. Two jobs are the same if their meanings are equal.
+  /// values, and with one spelling for each time and duration. Two jobs are the same if their meanings are equal.
   ///
   /// - Parameters:
   ///   - job: the text of a job, which may be malformed.
@@ -18,7 +18,7 @@ extension CampaignJob {
       defaults.readOptions(members, fields, destination(root), services(app))
     }
     var json = JSONWriter()
-    JSONValue.writeCanonical(defaults.remove(from: given(members)), to: &json)
+    JSONValue.writeCanonical(JobTimeSpelling.unify(in: defaults.remove(from: given(members))), to: &json)
     return json.take()
   }
 }
@@ -169,5 +169,43 @@ private struct JobDefaults {
     case .object(let members): members.isEmpty
     default: false
     }
+  }
+}
+
+/// Times and durations of a job that can be written in several ways.
+private enum JobTimeSpelling {
+  /// Names of these fields by the path of their object.
+  private static let names: [String: Set<String>] = [
+    "": ["sendAt", "finishBy", "expiration", "ttl", "late", "maxDuration", "spread"], "stages": ["wait"],
+    "repeat": ["end"],
+  ]
+
+  /// Writes instants in UTC, such as `2026-12-01T09:00:00Z`, and durations with the largest unit that is exact.
+  static func unify(in members: [JSONValue.Member], path: String = "") -> [JSONValue.Member] {
+    let times = names[path] ?? []
+    return members.map { member in
+      var value = member.value
+      if times.contains(member.name) {
+        if let text = text(of: value) { value = JSONValue(kind: .string(text), range: value.range) }
+      } else if path.isEmpty, names[member.name] != nil {
+        value = unify(in: value, path: member.name)
+      }
+      return JSONValue.Member(name: member.name, nameRange: member.nameRange, value: value)
+    }
+  }
+
+  private static func unify(in value: JSONValue, path: String) -> JSONValue {
+    switch value.kind {
+    case .object(let members): JSONValue(kind: .object(unify(in: members, path: path)), range: value.range)
+    case .array(let elements): JSONValue(kind: .array(elements.map { unify(in: $0, path: path) }), range: value.range)
+    default: value
+    }
+  }
+
+  /// Returns the spelling of a time or duration; `nil` for another value.
+  private static func text(of value: JSONValue) -> String? {
+    guard case .string(let text) = value.kind else { return nil }
+    if let seconds = DurationText.seconds(text) { return DurationText.format(milliseconds: seconds * 1000) }
+    return Timestamp.milliseconds(text).map { Timestamp.format(milliseconds: $0).replacing(".000Z", with: "Z") }
   }
 }

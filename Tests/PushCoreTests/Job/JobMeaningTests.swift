@@ -87,6 +87,30 @@ struct JobMeaningTests {
     #expect(try meaning(changes) != meaning(plain))
   }
 
+  @Test(arguments: [
+    ("sendAt", #""2026-12-01T09:00:00Z""#, #""2026-12-01T10:00:00.000+01:00""#),
+    ("finishBy", #""2026-12-01T09:00:00Z""#, #""2026-12-01t09:00:00z""#),
+    ("expiration", #""4h""#, #""240m""#), ("expiration", #""2026-12-01T09:00:00Z""#, #""2026-12-01T04:00:00-05:00""#),
+    ("ttl", #""2d""#, #""48h""#), ("maxDuration", #""90m""#, #""5400s""#), ("spread", #""1h""#, #""01h""#),
+    ("stages", #"[{"share":0.1,"wait":"2h"}]"#, #"[{"share":0.1,"wait":"120m"}]"#),
+    (
+      "repeat", #"{"cron":"0 9 * * *","end":"2026-12-01T09:00:00Z"}"#,
+      #"{"cron":"0 9 * * *","end":"2026-12-01T11:00:00+02:00"}"#
+    ),
+  ])
+  func otherSpellingOfATimeIsTheSameJob(field: String, value: String, other: String) throws {
+    #expect(try meaning([field: value]) == meaning([field: other]))
+  }
+
+  @Test(arguments: [
+    ("sendAt", #""2026-12-01T09:00:00Z""#, #""2026-12-01T09:00:00.001Z""#),
+    ("sendAt", #""2026-12-01T09:00:00Z""#, #""2026-12-01T09:00:00""#), ("ttl", #""2d""#, #""2h""#),
+    ("expiration", #""0""#, #""1s""#),
+  ])
+  func otherTimeIsAnotherJob(field: String, value: String, other: String) throws {
+    #expect(try meaning([field: value]) != meaning([field: other]))
+  }
+
   /// A job without explicit defaults has the same digest as in earlier versions.
   @Test func jobWithoutDefaultsKeepsItsForm() throws {
     let text = Array(job(["payload": #"{"aps":{"alert":"hi"}}"#, "rate": "5"]).utf8)
