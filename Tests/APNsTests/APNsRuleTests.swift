@@ -103,7 +103,7 @@ struct APNsRuleTests {
   static let unmeant: [BrokenPush] =
     [
       #"{"aps":{}}"#, #"{"k":1}"#, #"{"aps":{"alert":""}}"#, #"{"aps":{"alert":{"title":""}}}"#,
-      #"{"aps":{"alert":null}}"#,
+      #"{"aps":{"alert":null}}"#, #"{"aps":{"alert":" \n"}}"#, #"{"aps":{"alert":{"title":"\u200b","body":"\u00a0"}}}"#,
       #"{"aps":{"mutable-content":1,"category":"c"}}"#, #"{"alert":"a"}"#,
     ].map { BrokenPush(.alertEmpty, $0) }
     + [

@@ -80,6 +80,7 @@ struct FCMRuleTests {
     RulePair(.alertEmpty, data, hello, at: "fcm.message"),
     RulePair(.alertEmpty, "{}", data, rightJob: background),
     RulePair(.alertEmpty, #"{"notification":{"title":"","body":""}}"#, hello, at: "fcm.message.notification"),
+    RulePair(.alertEmpty, #"{"notification":{"title":" ","body":"\u200b"}}"#, hello, at: "fcm.message.notification"),
     RulePair(
       .alertEmpty, #"{"android":{"notification":{"sound":"default"}}}"#,
       #"{"android":{"notification":{"titleLocKey":"k"}}}"#),

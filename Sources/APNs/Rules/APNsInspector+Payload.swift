@@ -103,11 +103,11 @@ extension APNsInspector {
     visible.contains { aps.value($0).map(isPerceptible) ?? false }
   }
 
-  /// Returns whether a value of `alert`, `badge` or `sound` has an effect. An empty text and `null` have none.
+  /// Returns whether a value of `alert`, `badge` or `sound` has an effect. A blank text and `null` have none.
   private static func isPerceptible(_ value: JSONValue) -> Bool {
     switch value.kind {
     case .null: false
-    case .string(let text): !text.isEmpty
+    case .string(let text): !Identifier.isBlank(text)
     case .object(let members): members.contains { isPerceptible($0.value) }
     case .array, .number, .bool: true
     }

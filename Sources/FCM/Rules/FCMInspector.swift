@@ -150,13 +150,13 @@ struct FCMInspector: PushInspector {
   /// Fields of a notification that users see.
   private static let texts = ["title", "body", "title_loc_key", "body_loc_key", "image"]
 
-  /// Returns whether a notification has a text or an image. An empty text has no effect.
+  /// Returns whether a notification has a text or an image. A blank text has no effect.
   private func showsText(_ message: [JSONValue.Member]) -> Bool {
     let android = message.object("android")?.object("notification")
     return [message.object("notification"), android].contains { notification in
       Self.texts.contains { name in
         guard case .string(let text)? = notification?.field(name)?.kind else { return false }
-        return !text.isEmpty
+        return !Identifier.isBlank(text)
       }
     }
   }

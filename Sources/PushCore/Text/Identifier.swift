@@ -73,6 +73,11 @@ public enum Identifier {
     return composed(text)
   }
 
+  /// Returns whether a text has only white space and invisible characters.
+  public static func isBlank(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy { $0.properties.isWhitespace || isInvisible($0) }
+  }
+
   /// Returns whether a character is invisible at the beginning or end of a text. A variation selector does not count,
   /// because it belongs to the emoji before it.
   private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
