@@ -74,6 +74,47 @@ struct CommandTextTests {
     #expect(try await world.succeed("segment", "list", "--json") == "[]\n")
   }
 
+  /// No command prints a bidirectional control character of an id, a value or a reason to people. Exports that Carillon
+  /// reads again keep it.
+  @Test func textForPeopleHasNoBidirectionalControls() async throws {
+    var world = try await CarillonWorld(engine: "native")
+    try await world.startSimulator()
+    let mark = "\u{202E}"
+    let (user, city) = ("ad\(mark)a", "Os\(mark)lo")
+    try await world.succeed(
+      "devices", "import", "-", "--format", "csv", input: "user,token,app,city\n\(user),\(Self.token),news,\(city)\n")
+    try await world.server.command("LPUSH", "{\(world.namespace)}:campaigns", #"{"id":"dead","app":"ne\#(mark)ws"}"#)
+    let job = CarillonWorld.job(
+      "c", audience: #"{"users":["\#(user)"]}"#, more: #","submittedBy":"ev\#(mark)e","rate":1"#)
+    try await world.succeed("campaign", "submit", "-", input: job)
+    let tomorrow = Date.now.addingTimeInterval(86_400).formatted(.iso8601)
+    try await world.submit("d", more: #","sendAt":"\#(tomorrow)""#)
+    try await world.succeed("worker", "--drain")
+    let rows: [(arguments: [String], input: String)] = [
+      (["devices", "show", user], ""), (["segment", "add", "vip", user], ""),
+      (["segment", "define", "city", "vip", "--where", "city = '\(city)'"], ""), (["segment", "list"], ""),
+      (["suppression", "add", "news", user], ""), (["suppression", "remove", "news", user], ""),
+      (["dead", "list"], ""), (["campaign", "list"], ""), (["campaign", "show", "c"], ""), (["status"], ""),
+      (["campaign", "pause", "d", "--reason", "wro\(mark)ng", "--by", "gr\(mark)ace"], ""),
+      (["campaign", "show", "d"], ""), (["campaign", "resume", "d"], ""), (["campaign", "cancel", "d"], ""),
+      (["campaign", "preview", "c", "--user", user], ""), (["campaign", "submit", "-", "--estimate"], job),
+      (["lint", "-"], job), (["results", "show", "c", "--user", user], ""),
+      (["results", "export", "c", "--format", "csv", "--spreadsheet-safe"], ""), (["store", "check"], ""),
+      (["users", "erase", user, "--yes"], ""), (["devices", "show", user], ""),
+    ]
+    var said = ""
+    for row in rows {
+      let output = try await CarillonCommand.run(row.arguments, environment: world.environment, input: row.input)
+      let text = output.standardOutput + output.standardError
+      #expect(!text.isEmpty && !text.contains(mark), "\(row.arguments) \(output)")
+      said += text
+    }
+    // The texts were printed, with a replacement for the mark.
+    for text in [user, city, "wro\(mark)ng", "ne\(mark)ws", "ev\(mark)e"] {
+      #expect(said.contains(text.replacing(mark, with: "\u{FFFD}")), "\(text)")
+    }
+  }
+
   @Test func certificatesBehindAByteOrderMarkAreRefused() async throws {
     let folder = try ScratchFolder()
     _ = try folder.write("marked.pem", "\u{FEFF}-----BEGIN CERTIFICATE-----\n")

@@ -33,7 +33,9 @@ extension SegmentCommand {
         expression: try AudienceExpression(parsing: expression), predicate: try condition.map(SegmentCondition.parse))
       let store = try await global.openStore(creating: true, changing: true)
       try await UserListChange(store: store, actor: .commandLine).define(name, definition)
-      guard global.json else { return try StandardOutput.printLine("defined \(name) as \(definition)") }
+      guard global.json else {
+        return try StandardOutput.printLine(Excerpt.harmless("defined \(name) as \(definition)"))
+      }
       var json = JSONWriter()
       json.beginObject()
       json.member("segment", name)

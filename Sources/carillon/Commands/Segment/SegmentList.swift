@@ -31,7 +31,7 @@ extension SegmentCommand {
         let rows = sorted.map { name, content in
           switch content {
           case .users(let count): [name, count.grouped]
-          case .definition(let definition): [name, "–", definition.description]
+          case .definition(let definition): [name, "–", Excerpt.harmless(definition.description)]
           }
         }
         let heads = ["segment", "users"] + (rows.contains { $0.count > 2 } ? ["definition"] : [])
