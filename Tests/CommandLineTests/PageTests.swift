@@ -72,6 +72,7 @@ struct PageTests {
       try await world.submit("everybody")
       let later = Date.now.addingTimeInterval(5 * 86_400).formatted(.iso8601)
       try await world.submit("next-week", audience: #"{"segment":"vip"}"#, more: #","sendAt":"\#(later)""#)
+      try await beginRun(of: "digest")
       for job in [CarillonWorld.job("repaired", audience: #"{"segment":"later"}"#), "{broken"] {
         try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job)
       }
@@ -82,6 +83,17 @@ struct PageTests {
       try await segment("later", 0..<50)
       try await world.submit("wrong-environment", audience: #"{"segment":"strangers"}"#, more: #","lane":"urgent""#)
       try await world.until("wrong-environment") { $0.text("state") == "paused" }
+    }
+
+    /// Submits a recurring campaign, and lets its first run begin now. The run sends for longer than a test takes.
+    private func beginRun(of id: String) async throws {
+      try await world.submit(
+        id, audience: #"{"segment":"readers"}"#, more: #","rate":1,"lane":"bulk","repeat":{"cron":"0 9 1 1 *"}"#)
+      try await world.until(id) { $0.text("state") == "scheduled" }
+      let keys = "{\(world.namespace)}:"
+      try await world.server.command("HSET", keys + "campaign:" + id, "sendAt", "1700000000000")
+      try await world.server.command("ZADD", keys + "schedule", "XX", "1700000000000", id)
+      try await world.until(id) { $0.object("repeat")?.number("runs") == 1 }
     }
 
     func close() async {

@@ -51,6 +51,22 @@ struct ResultWriterTests {
   }
 }
 
+struct CampaignVerbOutcomeTests {
+  @Test func resumeNamesThePausesThatItEnds() throws {
+    var outcome = CampaignVerbOutcome(id: "digest", state: .scheduled)
+    #expect(outcome.text == "digest scheduled" && !outcome.json.contains("resumed"))
+    outcome.resumed = [.init(id: "digest~1", reason: "wro\u{202E}ng"), .init(id: "digest~2", reason: nil)]
+    #expect(
+      outcome.text == """
+        digest scheduled
+          resumed digest~1, which was paused with the reason: wro\u{FFFD}ng
+          resumed digest~2, which was paused without a reason
+        """)
+    let resumed = try #require(try JSONObject(outcome.json).objects("resumed"))
+    #expect(resumed.map { $0.text("id") } == ["digest~1", "digest~2"] && resumed[0].text("reason") == "wro\u{202E}ng")
+  }
+}
+
 struct ImportReportTests {
   @Test func errorListIsBoundedAndTheCountContinues() {
     var report = ImportReport()

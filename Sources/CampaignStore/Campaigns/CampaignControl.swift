@@ -12,6 +12,18 @@ public enum ControlVerb: String, Sendable {
   case open
 }
 
+/// A campaign, run or leg that a resume has resumed.
+public struct ResumedCampaign: Sendable, Equatable {
+  public var id: String
+  /// The reason of its pause; `nil` if none was given.
+  public var reason: String?
+
+  /// Creates a value.
+  public init(id: String, reason: String?) {
+    (self.id, self.reason) = (id, reason)
+  }
+}
+
 /// The control state of the campaigns that a worker holds, read in one step.
 public struct ControlView: Sendable {
   /// The control epoch: the number of pauses, resumes and cancels so far.
@@ -74,7 +86,7 @@ extension Campaigns {
     return try await raise(
       id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate,
       needsApproval: needsApproval, service: service
-    ).0
+    ).state
   }
 
   /// Pauses, resumes or cancels a campaign on behalf of a person, and waits until every live worker has applied the
@@ -89,7 +101,7 @@ extension Campaigns {
   public func controlEverywhere(
     _ id: String, _ verb: ControlVerb, reason: String = "", by person: String = "", service: String? = nil, lease: Int
   ) async throws -> (state: CampaignState, unconfirmed: [String]) {
-    let (state, epoch) = try await raise(
+    let (state, epoch, _) = try await raise(
       id, verb, reason, unguarded: false, isByPerson: true, person, service: service)
     let end = ContinuousClock.now + .milliseconds(2 * lease)
     while true {
@@ -105,17 +117,20 @@ extension Campaigns {
   ///   - unguarded: whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - person: the person; empty if unknown.
   ///   - service: the push service whose legs continue; `nil` for the whole campaign.
+  /// - Returns: the new state, and what was paused before: the campaign, its legs, and the runs of a recurring campaign.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval. For a recurring campaign that
   ///   is not paused itself, this applies if all of its paused runs need approval.
   public func resume(
     _ id: String, unguarded: Bool, by person: String, service: String? = nil
-  ) async throws -> CampaignState {
+  ) async throws -> (state: CampaignState, resumed: [ResumedCampaign]) {
     if let record = try await find(CampaignID(id).whole), let waiting = try await onlyApprovalResumes(record) {
       throw StoreError(
         .unapproved, "campaign \(waiting.id) needs approval before it continues",
         hint: "the approver must not be the submitter: carillon campaign approve \(waiting.id) --by NAME")
     }
-    return try await raise(id, .resume, "", unguarded: unguarded, isByPerson: true, person, service: service).0
+    let answer = try await raise(
+      id, .resume, "", unguarded: unguarded, isByPerson: true, person, service: service)
+    return (answer.state, answer.resumed)
   }
 
   /// Returns the campaign that waits for approval, or the run of a recurring campaign that does, if a resume would
@@ -161,7 +176,7 @@ extension Campaigns {
         .unapproved, "\(Excerpt.quoted(person)) submitted campaign \(id) and can't approve it",
         hint: "ask another person to approve it")
     }
-    return try await raise(record.id, .approve, "", unguarded: false, isByPerson: true, person).0
+    return try await raise(record.id, .approve, "", unguarded: false, isByPerson: true, person).state
   }
 
   /// Returns the campaign that an approval concerns: the campaign itself, or the latest run that waits for approval if
@@ -189,15 +204,18 @@ extension Campaigns {
   /// because a message notifies them.
   private static let confirmationInterval = Duration.milliseconds(20)
 
+  private typealias ControlAnswer = (state: CampaignState, epoch: Int, resumed: [ResumedCampaign])
+
   /// Changes the state of a campaign with its parts, and of a recurring campaign with its unfinished runs, in one
   /// step. Raises the epoch.
   ///
   /// - Parameter id: the id of the campaign, or of a part of it.
-  /// - Returns: the new state, and the epoch. A worker that has applied this epoch knows of the change.
+  /// - Returns: the new state, the epoch, and what a resume has resumed. A worker that has applied this epoch knows of
+  ///   the change.
   private func raise(
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
     round: Int? = nil, gate: Int? = nil, needsApproval: Bool = false, service: String? = nil
-  ) async throws -> (CampaignState, epoch: Int) {
+  ) async throws -> ControlAnswer {
     for _ in 0..<Self.mostReadings {
       let answer = try await raiseOnce(
         id, verb, reason, unguarded: unguarded, isByPerson: isByPerson, person, round: round, gate: gate,
@@ -217,7 +235,7 @@ extension Campaigns {
   private func raiseOnce(
     _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String,
     round: Int?, gate: Int?, needsApproval: Bool, service: String?
-  ) async throws -> (CampaignState, epoch: Int)? {
+  ) async throws -> ControlAnswer? {
     let whole = CampaignID(id).whole
     guard let record = try await find(whole) else { throw noSuchCampaign(id) }
     if verb == .resume { try await store.queue.leaveOutMissed(of: record) }
@@ -261,14 +279,18 @@ extension Campaigns {
     guard let epoch = reply.first?.integer, let state = states.first(where: { !$0.isFinal }) ?? states.first else {
       throw noSuchCampaign(id)
     }
-    for (id, part) in zip(ids, reply.dropFirst()) where part.count == 2 {
+    var resumed: [ResumedCampaign] = []
+    for (id, part) in zip(ids, reply.dropFirst()) where part.count >= 2 {
+      if part.count > 2, let reason = part[2].string {
+        resumed.append(ResumedCampaign(id: id, reason: reason.isEmpty ? nil : reason))
+      }
       if part[1].integer == 1 {
         try await end(id)
       } else if verb == .cancel, part[0].string == CampaignState.cancelled.rawValue {
         try await unparkAll(of: id, lane: lane)
       }
     }
-    return (state, epoch)
+    return (state, epoch, resumed)
   }
 
   /// Returns the push service whose legs change; `nil` if all parts of the campaign change.

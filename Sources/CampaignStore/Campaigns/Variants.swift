@@ -186,7 +186,7 @@ extension Campaigns {
         hint: "the choice can't be changed, because pushes may have been sent; see: carillon campaign show \(id)")
     }
     if record.state == .paused, record.staging.verdict == stages.winnerPlace, !record.approval.isNeeded {
-      return (decision, try await resume(id, unguarded: record.resumes.isUnguarded, by: person))
+      return (decision, try await resume(id, unguarded: record.resumes.isUnguarded, by: person).state)
     }
     return (decision, record.state)
   }

@@ -103,6 +103,8 @@ enum OpenAPISchemas {
     {"type":"object","required":["id","state","unconfirmed"],"properties":{"id":{"type":"string"},\
     "state":{"type":"string"},"unconfirmed":{"type":"array","items":{"type":"string"}},\
     "targets":{"type":"integer"},"outcomes":{"type":"object","additionalProperties":{"type":"integer"}},\
+    "resumed":{"type":"array","items":{"type":"object","required":["id","reason"],"properties":{"id":\
+    {"type":"string"},"reason":{"type":["string","null"]}}}},\
     "parts":{"type":"array","items":{"type":"object","required":["id","state","targets","outcomes"]}}}}
     """,
     "Nothing": #"{"type":"object","additionalProperties":false}"#,

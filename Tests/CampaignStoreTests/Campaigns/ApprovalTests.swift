@@ -97,7 +97,7 @@ struct ApprovalTests {
     if verb == .approve {
       #expect(try await world.store.campaigns.approve("late", by: "bob") == .active)
     } else {
-      #expect(try await world.store.campaigns.resume("late", unguarded: false, by: "bob") == .active)
+      #expect(try await world.store.campaigns.resume("late", unguarded: false, by: "bob").state == .active)
     }
     let record = try #require(try await world.store.campaigns.find(id))
     #expect(record.start >= before)

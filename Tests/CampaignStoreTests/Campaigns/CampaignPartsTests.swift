@@ -247,7 +247,7 @@ struct CampaignPartsTests {
       let error = await #expect(throws: StoreError.self) {
         _ =
           try await person.isEmpty
-          ? world.store.campaigns.resume("a", unguarded: false, by: "bob")
+          ? world.store.campaigns.resume("a", unguarded: false, by: "bob").state
           : world.store.campaigns.approve("a", by: person)
       }
       #expect(error?.code == code)

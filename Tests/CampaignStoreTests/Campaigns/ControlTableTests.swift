@@ -169,7 +169,7 @@ struct ControlTableTests {
     }
 
     if cell.command == .pause {
-      #expect(try await campaigns.resume("a", unguarded: false, by: "grace") != .paused, place)
+      #expect(try await campaigns.resume("a", unguarded: false, by: "grace").state != .paused, place)
     }
     try await scene.finish()
     try await expectEnd(scene, place)

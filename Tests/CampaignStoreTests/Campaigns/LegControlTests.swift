@@ -87,9 +87,9 @@ struct LegControlTests {
     #expect(try await world.campaigns.control("a", .pause) == .paused)
     try await world.startEarlier()
     let before = try await world.store.time() / 1000
-    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text") == .active)
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text").state == .active)
     let text = try #require(try await world.campaigns.find("a~main-text"))
-    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada") == .active)
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada").state == .active)
     let apns = try #require(try await world.campaigns.find("a~main-apns"))
     for leg in [text, apns] {
       #expect(leg.start >= before && leg.delivery.expiration == leg.start / 1000 + 7200, "\(leg.id)")
@@ -103,14 +103,15 @@ struct LegControlTests {
     let world = try await World(on: backend)
     #expect(try await world.campaigns.control("a", .pause) == .paused)
     #expect(try await world.states() == [.paused, .paused, .paused])
-    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text") == .active)
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text").state == .active)
     #expect(try await world.states() == [.active, .paused, .active])
     #expect(try await world.rounds() == [0, 0, 1])
     // A request of a worker that does not know of the resume changes nothing.
     #expect(try await world.campaigns.control("a~main-text", .pause, round: 0) == .active)
     #expect(try await world.states() == [.active, .paused, .active])
     // A resume of the campaign resumes the paused leg, although the campaign itself is active.
-    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada") == .active)
+    let answer = try await world.campaigns.resume("a", unguarded: false, by: "ada")
+    #expect(answer.state == .active && answer.resumed == [ResumedCampaign(id: "a~main-apns", reason: nil)])
     #expect(try await world.states() == [.active, .active, .active])
     #expect(try await world.rounds() == [1, 1, 2])
     #expect(try await world.campaigns.find("a")?.parts.compactMap(\.reason) == [])
@@ -124,7 +125,7 @@ struct LegControlTests {
     #expect(try await world.states() == [.paused, .completed, .paused])
     let record = try #require(try await world.campaigns.find("a"))
     #expect(record.pausedItself && record.reason == "bad key" && record.pausedLegs.isEmpty)
-    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text") == .active)
+    #expect(try await world.campaigns.resume("a", unguarded: false, by: "ada", service: "text").state == .active)
     #expect(try await world.states() == [.active, .completed, .active])
     #expect(try await world.campaigns.find("a")?.reason == nil)
     try await world.end("a~main-text")

@@ -194,6 +194,29 @@ extension RepetitionTests {
     #expect(try await problems(world) == [])
   }
 
+  /// A resume also resumes a run that the guard has paused, and reports each pause that it ends.
+  @Test func resumeNamesWhatItResumes() async throws {
+    let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
+    try await activate(world)
+    var runs: [String] = []
+    for hour in 10...12 { runs.append(try #require(try await beginRun("20261201T\(hour)00", world))) }
+    let campaigns = world.store.campaigns
+    try await campaigns.control(runs[0], .pause, reason: "half of the answers were Unregistered")
+    _ = try await campaigns.controlEverywhere(
+      runs[1], .pause, by: "ada", lease: 1)
+    let first = try await campaigns.resume("digest", unguarded: false, by: "grace")
+    #expect(first.state == .scheduled)
+    #expect(
+      first.resumed == [
+        ResumedCampaign(id: runs[0], reason: "half of the answers were Unregistered"),
+        ResumedCampaign(id: runs[1], reason: nil),
+      ])
+    _ = try await campaigns.controlEverywhere("digest", .pause, reason: "wrong text", by: "ada", lease: 1)
+    let second = try await campaigns.resume("digest", unguarded: false, by: "grace")
+    #expect(second.resumed.map(\.id) == ["digest"] + runs && second.resumed.allSatisfy { $0.reason == "wrong text" })
+    #expect(try await campaigns.resume("digest", unguarded: false, by: "grace").resumed == [])
+  }
+
   /// A further run is skipped while 100 runs have not ended.
   @Test func runIsSkippedWhileTooManyAreOpen() async throws {
     let world = try await TestStore(on: .single, partitions: 1, users: 0..<1)

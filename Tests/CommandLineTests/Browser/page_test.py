@@ -201,6 +201,27 @@ def operate(browser):
     expect(page.get_by_role("button", name="Resume unguarded")).to_be_focused()
     assert answer(visit, "wrong-environment")["state"] == "paused"
 
+    # A recurring campaign shows its open runs. Its resume names each paused run with the reason.
+    visit.open("campaigns/digest")
+    expect(pill).to_have_text("scheduled")
+    run = answer(visit, "digest")["repeat"]["open"][0]["id"]
+    runs = page.locator("dl.facts").first
+    expect(runs).to_contain_text(re.compile(re.escape(run) + r": active, \d+ of \d+ targets have an outcome"))
+    status, text = visit.ask("POST", f"/campaigns/{run}/pause", json.dumps({"reason": "wrong text"}))
+    assert status == 200, text
+    expect(runs).to_contain_text(re.compile(re.escape(run) + ": paused, .*; wrong text"))
+    page.get_by_role("button", name="Pause").click()
+    dialog(page).get_by_role("button", name="Pause").click()
+    expect(pill).to_have_text("paused")
+    page.get_by_role("button", name="Resume", exact=True).click()
+    expect(dialog(page)).to_contain_text(f"The run {run} continues too. Reason for its pause: wrong text")
+    dialog(page).get_by_role("button", name="Resume").click()
+    expect(pill).to_have_text("scheduled")
+    expect(runs).to_contain_text(run + ": active")
+    page.get_by_role("link", name=run).click()
+    expect(page.get_by_role("heading", name=run)).to_be_visible()
+    expect(pill).to_have_text("active")
+
     # The overview has a tile for campaigns that wait for approval, and lists them with the schedule.
     visit.open("")
     expect(page.locator(".tile").filter(has_text="Approval")).to_contain_text("1 urgent")
@@ -364,7 +385,7 @@ def looks(browser):
     places = [
         ("", "overview"), ("campaigns", "campaigns"), ("campaigns/spring-sale", "completed"),
         ("campaigns/running", "running"), ("campaigns/wrong-environment", "paused"), ("campaigns/everybody", "approval"),
-        ("campaigns/next-week", "scheduled"), ("campaigns/none-such", "missing"), ("compose", "compose"),
+        ("campaigns/next-week", "scheduled"), ("campaigns/digest", "recurring"), ("campaigns/none-such", "missing"), ("compose", "compose"),
         ("workers", "workers"), ("quarantine", "quarantine"), ("dead", "dead"), ("audit", "audit"), ("nowhere", "nowhere"),
     ]
     found = []

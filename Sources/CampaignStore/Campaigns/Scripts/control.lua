@@ -36,9 +36,10 @@
 --      11... ids of the campaigns and parts
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
--- Returns {epoch, then for each campaign and part {new state, 1 if this call ended it, else 0}, or {} if it does not
---          exist}; false if the first one does not exist; {-1} without a change if the caller does not list an
---          unfinished run or a part
+-- Returns {epoch, then for each campaign and part {new state, 1 if this call ended it, else 0, and if this call resumes
+--          it the reason of its pause ('' for none; a part that continues with its campaign has no element)}, or {}
+--          if it does not exist}; false if the first one does not exist; {-1} without a change if the caller does not
+--          list an unfinished run or a part
 local first = redis.call('HMGET', KEYS[12], 'state', 'stage', 'lastRun', 'openRuns')
 if not first[1] then return false end
 local function base_of(place) return 12 + 6 * (place - 11) end
@@ -168,7 +169,8 @@ local function put(base, id, state, begun, due, campaign)
   return 0
 end
 
-local answer, whole, is_over = {epoch}, nil, true
+-- `pauses_parts`: whether the campaign whose parts follow was paused.
+local answer, whole, is_over, pauses_parts = {epoch}, nil, true, false
 -- Returns whether one of the parts that follow a campaign is paused.
 local function has_paused_part(place)
   for other = place + 1, #ARGV do
@@ -208,7 +210,7 @@ end
 for place = 11, #ARGV do
   local id, base = ARGV[place], base_of(place)
   local campaign = redis.call('HMGET', KEYS[base], 'state', 'sendAt', 'slices', 'approval', 'submittedBy', 'repeat',
-    'gated', 'of', 'parts', 'verdict')
+    'gated', 'of', 'parts', 'verdict', 'reason')
   local was = campaign[1]
   if not was then
     answer[#answer + 1] = {}
@@ -217,7 +219,7 @@ for place = 11, #ARGV do
     if not campaign[8] then
       follow_legs()
       end_whole()
-      whole, is_over = nil, true
+      whole, is_over, pauses_parts = nil, true, was == 'paused'
       approves = ARGV[1] == 'approve' and was == 'paused' and campaign[4] == 'needed' and ARGV[5] ~= ''
         and ARGV[5] ~= campaign[5]
       resumes = (was == 'paused' or ARGV[1] == 'resume' and has_paused_part(place))
@@ -225,7 +227,9 @@ for place = 11, #ARGV do
     end
     local is_changed = not changes_nothing and (campaign[8] and is_meant(id) or not campaign[8] and service == '')
     local state = is_changed and follows(was, begun, due, campaign) or was
-    answer[#answer + 1] = {state, 0}
+    local is_resumed = was == 'paused' and resumes and state ~= was
+    local is_own = not campaign[8] or service ~= '' or not pauses_parts
+    answer[#answer + 1] = {state, 0, is_resumed and (campaign[11] or is_own and '') or nil}
     if campaign[9] then
       whole = {base = base, id = id, state = state, place = #answer, begun = begun, due = due, campaign = campaign,
         is_idle = true, has_changed = false}

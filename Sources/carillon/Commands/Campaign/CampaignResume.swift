@@ -11,7 +11,8 @@ extension CampaignCommand {
       abstract: "Resume a paused campaign. If its start time is in the future, schedule it again.",
       discussion: """
         A campaign that Carillon paused after a stage continues with the next stage. After any other pause, the \
-        campaign continues in the same stage.
+        campaign continues in the same stage. The command names what it resumes, such as the runs of a recurring \
+        campaign, each with the reason of its pause.
 
         If Carillon paused the campaign because of bad answers, it sends the refused targets again. If the answers are \
         still as bad, it pauses the campaign again. With --unguarded it does not pause the campaign. Until the \

@@ -16,6 +16,8 @@ struct CampaignVerbOutcome: JSONReport {
   var wasQueued = false
   /// The counts of the campaign; `nil` if it has none yet.
   var counts: CampaignCounts?
+  /// The campaigns that a resume has resumed: the campaign, its legs, and the runs of a recurring campaign.
+  var resumed: [ResumedCampaign] = []
   /// The campaign's parts and, for a recurring campaign, its unfinished runs, each with its state and counts.
   var others: [(id: String, state: CampaignState, counts: CampaignCounts)] = []
 
@@ -25,6 +27,12 @@ struct CampaignVerbOutcome: JSONReport {
     json.member("state", state.rawValue)
     json.array("unconfirmed", unconfirmed)
     counts?.write(to: &json)
+    if !resumed.isEmpty {
+      json.objects("resumed", resumed) { json, resumed in
+        json.member("id", resumed.id)
+        json.member("reason", resumed.reason)
+      }
+    }
     if !others.isEmpty {
       json.objects("parts", others) { json, other in
         json.member("id", other.id)
@@ -38,7 +46,10 @@ struct CampaignVerbOutcome: JSONReport {
   var text: String {
     let lines = others.map { "  \($0.id) \($0.state.rawValue)\($0.counts.text)" }
     let first = "\(service.map { "leg \($0) of " } ?? "")\(id) \(state.rawValue)\(counts?.text ?? "")"
-    return ([first] + lines).joined(separator: "\n")
+    let pauses = resumed.map { resumed in
+      "  resumed \(resumed.id), which was paused \(resumed.reason.map { "with the reason: \($0)" } ?? "without a reason")"
+    }
+    return ([first] + lines + pauses.map(Excerpt.harmless)).joined(separator: "\n")
   }
 }
 
@@ -94,7 +105,8 @@ struct CampaignActions {
     }
     var outcome = CampaignVerbOutcome(id: id, service: service, state: .active)
     if verb == .resume {
-      outcome.state = try await store.campaigns.resume(id, unguarded: unguarded, by: person, service: service)
+      (outcome.state, outcome.resumed) = try await store.campaigns.resume(
+        id, unguarded: unguarded, by: person, service: service)
     } else {
       (outcome.state, outcome.unconfirmed) = try await store.campaigns.controlEverywhere(
         id, verb, reason: reason, by: person, service: service, lease: lease)
