@@ -36,7 +36,8 @@ enum FCMPolicies {
     bounds.minimumAfterTooManyRequests = 60_000
     bounds.minimumAfterDoubt = 10_000
     bounds.maximumDelay = 3_600_000
-    // The delays between five attempts are 10, 40, 160 and 640 s, about a quarter of an hour in total.
+    // With the default configuration, the delays are 10, 40 and 160 s, then 15 minutes: eight attempts in 60 minutes.
+    // Google asks senders to give up after this time.
     bounds.serverErrorFactor = 4
     bounds.maximumTime = 3_600_000
     return bounds

@@ -76,6 +76,66 @@ struct AnswerTests {
     #expect(decide(project, attempt: 9).target == Self.after(60), "it does not use up attempts")
   }
 
+  /// Sends a push that always gets the same answer, until it has an outcome.
+  ///
+  /// - Returns: the delays between its attempts in seconds, and its outcome.
+  private func attempts(
+    at answer: PushAnswer, _ policy: RetryPolicy, jitter: () -> Double
+  ) -> (delays: [Double], outcome: Outcome?) {
+    var history = AttemptHistory()
+    var delays: [Double] = []
+    while delays.count < 100 {
+      let decided = Disposition.decide(
+        answer, attempt: history.counted + 1, of: service, policy: policy, ambiguity: .resend, jitter: jitter())
+      switch decided.target {
+      case .finish(let outcome): return (delays, outcome)
+      case .retry(let milliseconds): delays.append(Double(milliseconds) / 1000)
+      case .resendNow: delays.append(0)
+      }
+      history.count(decided.countedAttempts)
+    }
+    return (delays, nil)
+  }
+
+  /// Google asks senders to give up 60 minutes after the first attempt. The number of attempts decides nothing.
+  @Test(
+    arguments: [
+      (500, .internalError), (502, .none), (503, .unavailable), (504, .none), (429, .targetQuotaExceeded),
+    ] as [(UInt16, FCMReason)])
+  func retriesEndAfterSixtyMinutes(status: UInt16, reason: FCMReason) {
+    var seed = Seed("retriesEndAfterSixtyMinutes")
+    let policies = [
+      RetryPolicy(), RetryPolicy(attempts: 1), RetryPolicy(attempts: 20, jitter: 1),
+      RetryPolicy(firstServerError: 1000, serverError: 1000, tooManyRequests: 1000, longest: 1000),
+      RetryPolicy(firstServerError: 3_600_000, serverError: 86_400_000, longest: 86_400_000),
+    ]
+    for policy in policies {
+      for retryAfter in [0, 7, 45, 300, 600, 1201, 1800, 3600, 40_000] as [UInt16] {
+        let answer = PushAnswer(kind: .answered, status: status, reason: reason.code, retryAfter: retryAfter)
+        let (delays, outcome) = attempts(at: answer, policy) { .random(in: 0...1, using: &seed) }
+        #expect(outcome == .failed && delays.allSatisfy { $0 >= 10 }, "\(delays)")
+        // Another delay as long as `Retry-After` asks for would have exceeded the time.
+        let total = delays.reduce(0, +) / 60
+        let least = 60 - max(10, 1.1 * Double(retryAfter) / 60)
+        #expect(total >= least && total <= 64, "\(policy) \(retryAfter): \(delays)")
+      }
+    }
+  }
+
+  @Test func pushGetsEightAttemptsByDefault() {
+    let internalError = PushAnswer(kind: .answered, status: 500, reason: FCMReason.internalError.code)
+    let (delays, _) = attempts(at: internalError, RetryPolicy(jitter: 0)) { 0 }
+    #expect(delays == [10, 40, 160, 900, 900, 900, 600])
+  }
+
+  /// The device may get every attempt without an answer, so there are few of them.
+  @Test func unansweredPushGetsNineAttempts() {
+    for number in [1, 5, 20] {
+      let (delays, outcome) = attempts(at: PushAnswer(kind: .ambiguous), RetryPolicy(attempts: number, jitter: 0)) { 0 }
+      #expect(outcome == .unknown && delays == [10, 10, 20, 40, 80, 160, 1280, 1860])
+    }
+  }
+
   /// The minimum delays of FCM take precedence over `retry.longest`.
   @Test func shortLongestDelayKeepsTheMinimaOfFCM() {
     let policy = RetryPolicy(firstServerError: 1000, serverError: 1000, tooManyRequests: 1000, longest: 1000)
@@ -87,7 +147,8 @@ struct AnswerTests {
     }
     #expect(delay(429, .projectQuotaExceeded) == Self.after(60))
     #expect(delay(429, .targetQuotaExceeded) == Self.after(60))
-    #expect(delay(429, .projectQuotaExceeded, retryAfter: 30) == Self.after(10))
+    #expect(delay(429, .projectQuotaExceeded, retryAfter: 30) == Self.after(30))
+    #expect(delay(503, .unavailable, retryAfter: 300) == Self.after(60), "delays have at least a 60th part of an hour")
     #expect(delay(502, .none) == Self.after(30))
     #expect(delay(503, .unavailable) == Self.after(10))
   }

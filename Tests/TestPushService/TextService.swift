@@ -184,9 +184,8 @@ public struct TextService: PushService {
     case .busy:
       return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
     case .spent:
-      var decided = Disposition.later(policy.afterTooManyRequests(attempt: 1, asked: answer.asked, chance: jitter))
-      (decided.effect, decided.countsAttempt) = (answer.exceededQuota, false)
-      return decided
+      let delay = policy.afterTooManyRequests(attempt: 1, asked: answer.asked, chance: jitter)
+      return Disposition(.retry(afterMilliseconds: delay), effect: answer.exceededQuota, countsAttempt: false)
     case nil:
       guard answer.status >= 500 else { return Disposition(.finish(.rejected)) }
       return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)

@@ -67,17 +67,15 @@ extension FCMService {
       return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
     // The quota belongs to the project, and FCM did not process the push.
     case (429, _):
-      var decided = Disposition.later(policy.afterTooManyRequests(attempt: 1, asked: answer.asked, chance: jitter))
-      decided.countsAttempt = false
-      decided.effect = answer.exceededQuota
-      return decided
+      let delay = policy.afterTooManyRequests(attempt: 1, asked: answer.asked, chance: jitter)
+      return Disposition(.retry(afterMilliseconds: delay), effect: answer.exceededQuota, countsAttempt: false)
     // FCM does not document this answer, so the cause may affect every push. The guard decides.
     default: return Disposition(.finish(.rejected))
     }
   }
 
-  /// Retries the target after an error of a server. The delay grows with each attempt (``FCMPolicies/retries``), and is
-  /// at least the delay of the answer's `Retry-After`.
+  /// Retries the target after an error of a server. The delay grows with each attempt, and is at least the delay of the
+  /// answer's `Retry-After`. The retries end after 60 minutes (``FCMPolicies/retries``).
   ///
   /// - Parameter least: shortest delay, in milliseconds.
   private static func retry(

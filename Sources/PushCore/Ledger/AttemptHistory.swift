@@ -23,7 +23,8 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   }
 
   /// Number of attempts that count against the limit. An attempt does not count if nothing was sent, or if the target
-  /// was not the cause of the failure.
+  /// was not the cause of the failure. For a service that limits the time of retries, an attempt counts several times
+  /// if a long delay followed it.
   public var counted: Int { Int(rawValue & Self.countedBits) }
 
   /// Whether an earlier attempt was sent, but not answered. The push may then have been delivered.
@@ -39,8 +40,6 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
     set { rawValue = newValue ? rawValue | Self.withheldBit : rawValue & ~Self.withheldBit }
   }
 
-  /// Counts one more attempt.
-  public mutating func count() {
-    if counted < Self.mostCounted { rawValue += 1 }
-  }
+  /// Counts further attempts, up to ``mostCounted``.
+  public mutating func count(_ attempts: Int) { rawValue += UInt8(min(attempts, Self.mostCounted - counted)) }
 }

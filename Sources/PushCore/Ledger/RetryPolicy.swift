@@ -9,7 +9,8 @@ public struct RetryPolicy: Sendable, Equatable {
   public var serverError: Int
   /// Milliseconds after the first 429 of a device token; doubles with every further attempt.
   public var tooManyRequests: Int
-  /// Number of attempts of a push, including the first; at least 1.
+  /// Number of attempts of a push, including the first; at least 1. It has no effect on a service that limits the time
+  /// (``RetryBounds/maximumTime``).
   public var attempts: Int
   /// Maximum delay in milliseconds, regardless of doubling and a peer's `Retry-After`.
   public var longest: Int
@@ -37,6 +38,9 @@ public struct RetryPolicy: Sendable, Equatable {
   public func bounded(by bounds: RetryBounds) -> RetryPolicy {
     var policy = self
     policy.bounds = bounds
+    // With shorter delays, a push would use up the attempts that the ledger can count before the time ends.
+    policy.serverError = max(serverError, policy.timePerAttempt)
+    policy.longest = max(longest, policy.timePerAttempt)
     return policy
   }
 
@@ -91,14 +95,37 @@ public struct RetryPolicy: Sendable, Equatable {
   /// credential. The service's bounds do not apply, because the next attempt comes after an operator's repair.
   func whileHeld(chance: Double) -> Int { wait(tooManyRequests, 0, chance, least: 0) }
 
-  /// Returns whether another attempt after a delay is within ``RetryBounds/maximumTime``.
+  // MARK: Giving up
+
+  /// Returns the delay before the next attempt; `nil` to give up.
   ///
-  /// - Parameter attempt: number of the last attempt, from 1.
-  func allowsRetry(after delay: Int, attempt: Int) -> Bool {
-    guard let most = bounds.maximumTime else { return true }
-    let earlier = (1..<max(1, attempt)).reduce(0) { $0 + plannedAfterServerError(attempt: $1) }
-    return earlier + delay <= most
+  /// The number of attempts decides, or the time if the service limits it (``RetryBounds/maximumTime``). The last delay
+  /// before the end of the time is shortened, unless it would be shorter than the service allows.
+  ///
+  /// - Parameters:
+  ///   - delay: the delay according to the answer.
+  ///   - asked: the delay of the peer's `Retry-After`; 0 without one.
+  ///   - attempt: number of the last attempt, from 1.
+  func limited(_ delay: Int, asked: Int, attempt: Int) -> Int? {
+    guard let maximumTime = bounds.maximumTime else { return attempt < attempts ? delay : nil }
+    let left = maximumTime - (attempt - 1) * timePerAttempt
+    if delay <= left { return delay }
+    return left >= max(1, asked, bounds.minimumDelay, bounds.minimumAfterTooManyRequests) ? left : nil
   }
+
+  /// Returns how many attempts an attempt counts as if a retry follows.
+  ///
+  /// The ledger does not contain the time of the first attempt. If the service limits the time, the number of counted
+  /// attempts stands for it: each counted attempt is a sixtieth of the time. Each attempt counts at least once.
+  ///
+  /// - Parameter delay: the delay before the retry.
+  func counted(after delay: Int) -> Int {
+    timePerAttempt > 0 ? max(1, (delay + timePerAttempt / 2) / timePerAttempt) : 1
+  }
+
+  /// Part of ``RetryBounds/maximumTime`` that each counted attempt stands for; 0 if the service does not limit the time.
+  /// The ledger can count 63 attempts (``AttemptHistory/mostCounted``).
+  private var timePerAttempt: Int { (bounds.maximumTime ?? 0) / 60 }
 
   /// Returns the delay after a server error without jitter and `Retry-After`.
   private func plannedAfterServerError(attempt: Int) -> Int {

@@ -40,9 +40,9 @@ public struct Disposition: Sendable, Equatable {
   public var target: Target
   public var token: TokenFate
   public var effect: Effect
-  /// Whether the next send counts as a new attempt. It does not count if the service has certainly not processed the
-  /// push.
-  public var countsAttempt: Bool
+  /// How many attempts the attempt counts as. 0 if the service has certainly not processed the push, or if the push is
+  /// not the cause of the failure. More than 1 after a long delay, see ``RetryPolicy/counted(after:)``.
+  public private(set) var countedAttempts: Int
 
   /// Whether the worker may record the answer only if the campaign's guard permits it: the answer changes a device, or
   /// fails the target because of its message.
@@ -53,8 +53,11 @@ public struct Disposition: Sendable, Equatable {
     self.target = target
     self.token = token
     self.effect = effect
-    self.countsAttempt = countsAttempt
+    countedAttempts = countsAttempt ? 1 : 0
   }
+
+  /// Whether the attempt counts.
+  public var countsAttempt: Bool { countedAttempts > 0 }
 
   /// Returns the consequences of an attempt. The function does no I/O.
   ///
@@ -79,7 +82,7 @@ public struct Disposition: Sendable, Equatable {
       if answer.isAccepted { return Disposition(.finish(.accepted)) }
       let decided = service.disposition(
         ofRefusal: answer, attempt: attempt, policy: policy, jitter: jitter, isBreakerOpen: isBreakerOpen)
-      return decided.limited(attempt: attempt, policy: policy, exhausted: .failed)
+      return decided.limited(answer, attempt: attempt, policy: policy, exhausted: .failed)
     case .notSent:
       // The service refused the connection for its certificate. It would refuse another connection too.
       if answer.reason != .none { return .held(policy, answer.reason, jitter) }
@@ -89,7 +92,7 @@ public struct Disposition: Sendable, Equatable {
       guard ambiguity == .resend else { return Disposition(.finish(.unknown), effect: effect) }
       let delay = policy.afterDoubt(attempt: attempt, chance: jitter)
       let target: Target = delay.map { .retry(afterMilliseconds: $0) } ?? .resendNow
-      return Disposition(target, effect: effect).limited(attempt: attempt, policy: policy, exhausted: .unknown)
+      return Disposition(target, effect: effect).limited(answer, attempt: attempt, policy: policy, exhausted: .unknown)
     }
   }
 
@@ -134,13 +137,20 @@ public struct Disposition: Sendable, Equatable {
 
   /// Returns this disposition. If it asks for another attempt and none is left, returns a disposition that finishes the
   /// target with the outcome `exhausted`.
-  private func limited(attempt: Int, policy: RetryPolicy, exhausted: Outcome) -> Disposition {
+  private func limited(
+    _ answer: PushAnswer, attempt: Int, policy: RetryPolicy, exhausted: Outcome
+  ) -> Disposition {
     guard countsAttempt else { return self }
     switch target {
     case .finish: return self
     case .retry(let delay):
-      if attempt < policy.attempts, policy.allowsRetry(after: delay, attempt: attempt) { return self }
-    case .resendNow: if attempt < policy.attempts { return self }
+      if let delay = policy.limited(delay, asked: answer.asked, attempt: attempt) {
+        var limited = self
+        limited.target = .retry(afterMilliseconds: delay)
+        limited.countedAttempts = policy.counted(after: delay)
+        return limited
+      }
+    case .resendNow: if policy.limited(0, asked: 0, attempt: attempt) != nil { return self }
     }
     return Disposition(.finish(exhausted), token: token, effect: effect)
   }

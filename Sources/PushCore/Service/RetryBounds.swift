@@ -15,8 +15,12 @@ public struct RetryBounds: Sendable, Equatable {
   /// Factor by which the delay after a server error grows with each attempt, from ``RetryPolicy/firstServerError`` up
   /// to ``RetryPolicy/serverError``. `nil`: all delays after the first one are ``RetryPolicy/serverError``.
   public var serverErrorFactor: Int?
-  /// Maximum time from the first attempt to the last; `nil` for no limit except ``RetryPolicy/attempts``. The time is
-  /// the sum of the planned delays, because the ledger does not contain the time of the first attempt.
+  /// Maximum time from the first attempt to the last. It replaces ``RetryPolicy/attempts``. `nil`: the number of
+  /// attempts is the limit.
+  ///
+  /// The time is the sum of the delays, each rounded to a sixtieth of the maximum, because the ledger does not contain
+  /// the time of the first attempt (``RetryPolicy/counted(after:)``). Time in which a push waits for a connection or
+  /// for its rate does not count.
   public var maximumTime: Int?
 
   /// Creates bounds that bound nothing.

@@ -138,7 +138,7 @@ final class AnswerHandler: WorkerPart {
     }
     // The attempt of a finished target is not counted here, because the guard may drop the answer. The target would
     // then be sent again, and this attempt must not count.
-    if record.state == .waiting, decision.countsAttempt { record.history.count() }
+    if record.state == .waiting { record.history.count(decision.countedAttempts) }
     switch (record.state, session.intent) {
     case (.waiting, .lost):
       // The new owner decides whether to send the target again.

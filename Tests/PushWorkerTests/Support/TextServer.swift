@@ -17,6 +17,8 @@ actor TextServer {
     var refusals: [String: TextService.Word] = [:]
     /// Number of further pushes that exceed the quota, and the limit per minute in their answers.
     var excess = (pushes: 0, limit: 0)
+    /// Number of further server errors for each token.
+    var serverErrors: [String: Int] = [:]
     /// The tokens of accepted pushes, in order.
     private(set) var accepted: [String] = []
     /// The messages by token.
@@ -44,6 +46,10 @@ actor TextServer {
       if excess.pushes > 0 {
         excess.pushes -= 1
         return ("429", #"{"error":"\#(TextService.Word.spent.text)","limit":\#(excess.limit)}"#)
+      }
+      if let errors = serverErrors[token], errors > 0 {
+        serverErrors[token] = errors - 1
+        return ("500", "")
       }
       if let word = refusals[token] {
         // The service is busy once.

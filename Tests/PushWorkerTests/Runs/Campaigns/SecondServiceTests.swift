@@ -59,9 +59,13 @@ struct SecondServiceTests {
       #expect(try await store.queue.submit(job, as: campaign) == .new)
     }
 
-    func worker(_ log: EventLog, _ name: String = "w", drains: Bool = true, attempts: Int = 5) -> PushWorker {
+    func worker(
+      _ log: EventLog, _ name: String = "w", drains: Bool = true, attempts: Int = 5, firstServerError: Int = 5000
+    ) -> PushWorker {
       var configuration = WorkerConfiguration(
-        name: name, window: 100, retry: RetryPolicy(tooManyRequests: 50, attempts: attempts, jitter: 0),
+        name: name, window: 100,
+        retry: RetryPolicy(
+          firstServerError: firstServerError, tooManyRequests: 50, attempts: attempts, jitter: 0),
         guard: GuardPolicy(threshold: 0.5), drains: drains, apps: ["web": channel])
       configuration.engine = engine
       return PushWorker(
@@ -128,6 +132,29 @@ struct SecondServiceTests {
     #expect([4950, 495].contains(next.perSecond.rounded()), "\(next)")
     let events = log.all.map { "\($0)" }
     #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
+    await rig.server.stop()
+  }
+
+  /// The service limits the time of retries, so the number of attempts does not matter. Delays of 10, 20, 40, 80 and
+  /// 320 ms leave the rest of three seconds for the last delay.
+  @Test(arguments: PushEngineKind.one(for: "retriesEndAfterTheTimeOfTheService"))
+  func retriesEndAfterTheTimeOfTheService(engine: PushEngineKind) async throws {
+    var bounds = RetryBounds()
+    (bounds.serverErrorFactor, bounds.maximumTime) = (2, 3000)
+    let rig = try await Rig(engine, service: TextService(retryBounds: bounds))
+    let tokens = Array(Self.tokens.prefix(60))
+    try await rig.register(tokens)
+    await rig.server.change { book in
+      for token in tokens[0..<10] { book.serverErrors[token] = 1000 }
+      for token in tokens[10..<20] { book.serverErrors[token] = 6 }
+    }
+    try await rig.submit("hello")
+    let log = EventLog()
+    try await rig.worker(log, attempts: 2, firstServerError: 10).run()
+    let record = try #require(try await rig.store.campaigns.show("hello"))
+    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 50, .failed: 10], "\(log.all)")
+    let left = await rig.server.book.serverErrors
+    #expect(tokens[0..<10].allSatisfy { left[$0] == 1000 - 7 } && tokens[10..<20].allSatisfy { left[$0] == 0 })
     await rig.server.stop()
   }
 
