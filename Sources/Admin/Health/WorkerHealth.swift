@@ -51,11 +51,11 @@ public struct WorkerHealth: Sendable, Equatable {
     ]
     // The worker can send while at least one credential works. The metrics report stopped credentials.
     let isUseless = worker.credentials.allSatisfy { $0.state.stopped != nil }
-    for credential in worker.credentials.map(\.state) {
+    for credential in worker.credentials {
       checks.append(
         Check(
-          name: "credential \(credential.apps.joined(separator: ", "))", reason: credential.stopped,
-          isFatal: isUseless))
+          name: "credential \(credential.state.apps.joined(separator: ", ")) (\(credential.service))",
+          reason: credential.state.stopped, isFatal: isUseless))
     }
   }
 
