@@ -34,7 +34,7 @@ let package = Package(
     .executable(name: "carillon", targets: ["carillon"]),
     .executable(name: "carillon-bench", targets: ["CarillonBench"]),
     .library(name: "ClockShift", type: .dynamic, targets: ["ClockShift"]),
-    .library(name: "StuckResolver", type: .dynamic, targets: ["StuckResolver"]),
+    .library(name: "FalseResolver", type: .dynamic, targets: ["FalseResolver"]),
   ],
   // Exact, so that a build of this commit is the same build next year.
   dependencies: [
@@ -128,8 +128,8 @@ let package = Package(
       path: "Tests/FaultKit", swiftSettings: settings),
     // Preloaded into workers that must have a wrong clock.
     .target(name: "ClockShift", path: "Tests/ClockShift"),
-    // Preloaded into workers whose name server must never answer.
-    .target(name: "StuckResolver", path: "Tests/StuckResolver"),
+    // Preloaded into workers whose name server must not answer, or must return certain addresses.
+    .target(name: "FalseResolver", path: "Tests/FalseResolver"),
     tests("FaultKitTests", ["FaultKit", "EventLoop", "TestSupport"]),
     .executableTarget(
       name: "faults",

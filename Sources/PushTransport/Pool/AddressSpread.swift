@@ -3,7 +3,8 @@
 ///
 /// Apple's engineers recommend a fresh lookup for each connection and a different address for each. Engines look up the
 /// name, shuffle the addresses, and offer one after the other. This type declines an address that another connection
-/// uses, unless no other address is known or the last opening of this connection failed.
+/// uses, unless no other address is known, the last opening of this connection failed, or this opening has already
+/// tried an address in vain: for example, IPv6 does not work here, and another connection uses the only IPv4 address.
 struct AddressSpread: Sendable {
   /// Maximum number of known addresses. A lookup returns fewer. When the number is reached, all known addresses are
   /// removed.
@@ -21,7 +22,7 @@ struct AddressSpread: Sendable {
     known.insert(address)
     let others = Set(inUse.filter { $0.key != connection }.values)
     let isTaken = others.contains(address) && !known.isSubset(of: others)
-    if isTaken, !undemanding.contains(connection) { return false }
+    if isTaken, !undemanding.contains(connection), inUse[connection] == nil { return false }
     inUse[connection] = address
     return true
   }

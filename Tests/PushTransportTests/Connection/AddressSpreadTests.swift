@@ -44,10 +44,21 @@ struct AddressSpreadTests {
     #expect(open(&book, 1, ["a", "b"]) == "b")
   }
 
+  @Test("a connection whose first address does not work uses any other one in the same opening")
+  func fallback() {
+    var book = AddressSpread()
+    #expect(open(&book, 0, ["a", "b"]) == "a")
+    #expect(open(&book, 1, ["b"]) == "b")
+    #expect(open(&book, 1, ["a"]) == "a", "b has not worked")
+    book.closed(1)
+    #expect(open(&book, 1, ["a"]) == nil, "the next opening begins anew")
+  }
+
   @Test("the memory of addresses is bounded")
   func bounded() {
     var book = AddressSpread()
     for number in 0..<10_000 { #expect(book.admits("\(number)", for: number % 3) == true) }
+    book.closed(1)
     // Only the latest of all these addresses are remembered.
     #expect(open(&book, 1, ["9999"]) == nil)
   }

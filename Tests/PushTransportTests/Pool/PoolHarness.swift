@@ -28,10 +28,12 @@ final class PoolHarness: Sendable {
 
   /// - Parameters:
   ///   - engine: the transport engine. Each test chooses it explicitly.
+  ///   - host: the address of the simulator, IPv4 or IPv6.
   ///   - policy: the connection policy of another service than APNs. The simulator then allows all streams immediately.
   ///   - makeEngine: creates the engine instead of the usual way.
   init(
-    engine: PushEngineKind, connections: Int = 1, streams: Int = 1000, requestTimeout: UInt64 = 30_000_000_000,
+    engine: PushEngineKind, host: String = "127.0.0.1", connections: Int = 1, streams: Int = 1000,
+    requestTimeout: UInt64 = 30_000_000_000,
     connectTimeout: UInt64 = 10_000_000_000, idleLimit: UInt64 = 3_600_000_000_000,
     reconnect: ReconnectBudget.Limits = hasty, breaker: CircuitBreaker.Limits = .init(),
     knobs: SimulatorKnobs = .init(), policy: ConnectionPolicy? = nil,
@@ -42,6 +44,7 @@ final class PoolHarness: Sendable {
     var simulated = SimulatorConfiguration()
     simulated.keys = [.init(keyID: Self.keyID, teamID: Self.teamID, pem: key.publicPEM)]
     simulated.knobs = knobs
+    simulated.host = host
     if policy?.start == .fullWindow { simulated.initialStreams = simulated.fullStreams }
     simulator = try await Simulator.start(simulated)
     folder = try ScratchFolder()
@@ -51,8 +54,9 @@ final class PoolHarness: Sendable {
     self.completions = completions
     let roots = try folder.write("ca.pem", simulator.authorityPEM ?? "")
     var configuration = ConnectionPool.Configuration(
-      endpoint: PushEndpoint(url: "https://127.0.0.1:\(simulator.port)", trustRoots: roots), service: APNsService(),
-      connections: connections,
+      endpoint: PushEndpoint(
+        url: "https://\(host.contains(":") ? "[\(host)]" : host):\(simulator.port)", trustRoots: roots),
+      service: APNsService(), connections: connections,
       maximumStreams: streams, requestTimeout: requestTimeout, connectTimeout: connectTimeout, idleLimit: idleLimit,
       reconnect: reconnect, breaker: breaker, engine: engine)
     if let policy { configuration.policy = policy }

@@ -1,0 +1,50 @@
+import APNsSimulator
+import EventLoop
+import PushCore
+import TestSupport
+import Testing
+
+@testable import PushTransport
+
+/// Connections over IPv6, and to a name with addresses of both families. `EndToEndTests/AddressFamilyTests` does the
+/// second with a name, for both engines.
+@Suite("Address families", .timeLimit(.minutes(6)))
+struct AddressFamilyTests {
+  /// The other address of the loopback interface.
+  private static func other(than host: String) -> String { host == "::1" ? "127.0.0.1" : "::1" }
+
+  @Test("pushes are sent over IPv6", arguments: PushEngineKind.allCases)
+  func overIPv6(engine: PushEngineKind) async throws {
+    let harness = try await PoolHarness(engine: engine, host: "::1")
+    #expect(try await harness.sendUntilAccepted(0..<50).allSatisfy { $0.kind == .answered })
+    #expect(harness.pool.published.connections[0].address == "::1")
+    #expect(harness.pool.published.failures == 0)
+    await harness.stop()
+  }
+
+  @Test(
+    "if one family refuses, each connection uses the other one, and none counts as failed",
+    arguments: ["127.0.0.1", "::1"])
+  func refusingFamily(serving host: String) async throws {
+    let harness = try await PoolHarness(
+      engine: .native, host: host, connections: 2, knobs: .init { $0.latencyMilliseconds = 20 },
+      makeEngine: { number, configuration, supply in
+        var connector = NativeConnector(configuration)
+        connector.resolve = { host, port in
+          try [Self.other(than: host), host].flatMap { try SocketAddress.resolve(host: $0, port: port) }
+        }
+        return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
+      })
+    let refusing = try RefusingPort(host: Self.other(than: host), port: harness.simulator.port)
+    var tag: UInt64 = 0
+    while harness.pool.published.open < 2 {
+      #expect(try await harness.sendUntilAccepted(tag..<tag + 50).allSatisfy { $0.kind == .answered })
+      tag += 50
+    }
+    let state = harness.pool.published
+    #expect(state.connections.prefix(2).map(\.address) == [host, host])
+    #expect((state.openings, state.failures) == (2, 0), "\(state.lastError ?? "")")
+    await harness.stop()
+    withExtendedLifetime(refusing) {}
+  }
+}
