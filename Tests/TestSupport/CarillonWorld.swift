@@ -255,6 +255,11 @@ public struct SimulatorProcess: Sendable {
     _ = try await control("/fcm/devices", ["--data-binary", lines.joined(separator: "\n")])
   }
 
+  /// Loads registrations of FCM from a file of any length with such lines.
+  public func load(registrationsFile file: String) async throws {
+    _ = try await control("/fcm/devices", ["--data-binary", "@" + file])
+  }
+
   /// Returns the current counters.
   public func counters() async throws -> JSONObject { try JSONObject(try await control("/counters", [])) }
 

@@ -312,29 +312,3 @@ public enum AlertCases {
     scene.stage.expect(await worker.terminate() == .status(0), "\(worker.name) did not stop")
   }
 }
-
-/// The clock of a redis-server. It is set while the server is stopped.
-private struct ShiftedClock {
-  private let folder: ScratchFolder
-
-  init() throws {
-    folder = try ScratchFolder("clock")
-    try folder.write("shift", "0")
-  }
-
-  /// Command words that start the server with this clock.
-  var launcher: [String] {
-    get throws {
-      let text =
-        #"export LD_PRELOAD='\#(try ClockShift.library())' CLOCK_SHIFT_SECONDS=$(cat '\#(folder.path("shift"))'); exec "$@""#
-      return ["sh", "-c", text, "sh"]
-    }
-  }
-
-  /// Restarts the server with its clock `seconds` ahead.
-  func shift(_ server: RedisServer, by seconds: Int) async throws {
-    await server.stop()
-    try folder.write("shift", String(seconds))
-    try await server.restart()
-  }
-}

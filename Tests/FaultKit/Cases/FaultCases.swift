@@ -7,7 +7,8 @@ public enum FaultCases {
     let groups: [[FaultCase]] = [
       KillCases.all, TerminationCases.all, SkipCases.all, StandstillCases.all, ControlCases.all,
       TimeAndPoisonCases.all, ReferenceCases.all, RedisLossCases.all, RedisRefusalCases.all, RedisNetworkCases.all,
-      APNsNetworkCases.all, APNsAnswerCases.all, LegCases.all, GuardCases.all, IsolationCases.all,
+      APNsNetworkCases.all, APNsAnswerCases.all, LegCases.all, MixedDeviceCases.all, GuardCases.all,
+      IsolationCases.all,
       LegIsolationCases.all, NeighbourCases.all, RateCases.all, CountedCases.all, OwnTimeCases.all,
       DepartureCases.all, StageCases.all, RecurringCases.all, VariantCases.all, UpgradeCases.all, AlertCases.all,
       EventCases.all, StoreCases.all, ClusterCases.all, SentinelCases.all, MutantCases.all,
@@ -21,7 +22,7 @@ public enum FaultCases {
       "kill-random", "kill-sent", "kill-closed", "sigterm", "skip-and-kill", "sigstop", "cancel-and-kill", "scheduled",
       "poison", "references-lost", "redis-killed", "aof-cut", "script-flush", "maxmemory", "redis-cut", "apns-cut",
       "apns-refused-stream", "apns-one-stream", "guard-wrong-environment",
-      "legs-and-kill", "fcm-credential-revoked", "fcm-tokens-expired",
+      "legs-and-kill", "legs-of-mixed-devices", "fcm-credential-revoked", "fcm-tokens-expired",
       "isolation-killed", "rate-and-kill", "counted-and-kill", "own-time-and-kill", "departures-and-kill",
       "stages-and-kill", "recurring-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",

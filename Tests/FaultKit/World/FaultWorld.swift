@@ -24,8 +24,11 @@ public final class FaultWorld: Sendable {
     var row: @Sendable (Int) -> (user: String, values: [String]) = { ("u\($0)", []) }
     /// More configuration: lines of YAML after those of the app `news`, with their indentation.
     var settings: [String] = []
-    /// Number of users `u0`, `u1`, … who have an Android device too; 0 for an app without FCM.
+    /// Number of Android devices; 0 for an app without FCM.
     public var androidDevices = 0
+    /// Returns the user and the time of registration of an Android device. By default the users `u0`, `u1`, … have one
+    /// each.
+    var androidRow: @Sendable (Int) -> (user: String, registeredAt: String) = { ("u\($0)", "2026-01-01T00:00:00Z") }
     /// Number of users `s0`, `s1`, … of a second app with one device each; 0 for no second app. The app has an endpoint
     /// of its own.
     public var sportDevices = 0
@@ -111,7 +114,10 @@ public final class FaultWorld: Sendable {
         let (user, values) = options.row($0)
         return (user, values + ["apns"])
       }
-      let rows = androidTokens.enumerated().map { "u\($0),\($1),2026-01-01T00:00:00Z,fcm\n" }
+      let rows = androidTokens.enumerated().map { number, token in
+        let (user, registeredAt) = options.androidRow(number)
+        return "\(user),\(token),\(registeredAt),fcm\n"
+      }
       let file = try world.folder.write("android.csv", "user,token,registeredAt,service\n" + rows.joined())
       try await world.succeed("devices", "import", file)
     }

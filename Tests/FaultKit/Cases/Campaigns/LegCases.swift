@@ -20,8 +20,6 @@ enum LegCases {
       $0.androidDevices = $0.devices
       $0.simulator =
         ["--latency", "100ms"] + (["fcm.latencyMilliseconds=100"] + knobs).flatMap { ["--knob", $0] }
-      // With 20 attempts no push uses up its attempts while the trouble lasts.
-      $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
       // With this window the guard decides after 25 answers. With the default threshold, three bad tokens would be too
       // many.
       $0.environment["CARILLON_GUARD_THRESHOLD"] = "0.5"
@@ -265,7 +263,7 @@ extension SimulatorProcess {
   /// Returns a count of the FCM side.
   ///
   /// - Parameter group: the object with the count; empty for none.
-  fileprivate func fcmCount(_ group: String, _ name: String) async throws -> Int {
+  func fcmCount(_ group: String, _ name: String) async throws -> Int {
     let fcm = try await counters().object("fcm")
     return (group.isEmpty ? fcm : fcm?.object(group))?.number(name) ?? 0
   }

@@ -1,0 +1,28 @@
+import TestSupport
+
+/// The clock of a redis-server. It is set while the server is stopped.
+struct ShiftedClock {
+  private let folder: ScratchFolder
+
+  /// - Parameter seconds: the server starts with its clock this far ahead.
+  init(ahead seconds: Int = 0) throws {
+    folder = try ScratchFolder("clock")
+    try folder.write("shift", String(seconds))
+  }
+
+  /// Command words that start the server with this clock.
+  var launcher: [String] {
+    get throws {
+      let text =
+        #"export LD_PRELOAD='\#(try ClockShift.library())' CLOCK_SHIFT_SECONDS=$(cat '\#(folder.path("shift"))'); exec "$@""#
+      return ["sh", "-c", text, "sh"]
+    }
+  }
+
+  /// Restarts the server with its clock `seconds` ahead.
+  func shift(_ server: RedisServer, by seconds: Int) async throws {
+    await server.stop()
+    try folder.write("shift", String(seconds))
+    try await server.restart()
+  }
+}
