@@ -7,7 +7,7 @@ public enum FaultCases {
     let groups: [[FaultCase]] = [
       KillCases.all, TerminationCases.all, SkipCases.all, StandstillCases.all, ControlCases.all,
       TimeAndPoisonCases.all, ReferenceCases.all, RedisLossCases.all, RedisRefusalCases.all, RedisNetworkCases.all,
-      APNsNetworkCases.all, APNsAnswerCases.all, LegCases.all, MixedDeviceCases.all, GuardCases.all,
+      APNsNetworkCases.all, APNsAnswerCases.all, LegCases.all, MixedDeviceCases.all, QuotaCases.all, GuardCases.all,
       IsolationCases.all,
       LegIsolationCases.all, NeighbourCases.all, RateCases.all, CountedCases.all, OwnTimeCases.all,
       DepartureCases.all, StageCases.all, RecurringCases.all, VariantCases.all, UpgradeCases.all, AlertCases.all,

@@ -1,0 +1,89 @@
+import CampaignStore
+import Foundation
+import PushCore
+import TestSupport
+
+/// The quota of a Firebase project in real time. `CampaignStoreTests/QuotaTests` shows the same with a clock of its own.
+enum QuotaCases {
+  static let all = [quota]
+
+  /// Variable with the quota in pushes a second. The default is a rate that a debug build holds on two cores.
+  private static let variable = "CARILLON_FAULT_QUOTA"
+
+  private static let full = "a project whose whole quota is used"
+
+  static let quota = FaultCase(
+    "fcm-quota", faults: [full],
+    invariant: "after the slow start the fleet uses 98 to 100 % of the quota, and no push is refused",
+    bound: "0: 429 says that nothing was delivered"
+  ) { stage in
+    let given = ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
+    let rate = stage.times(short: 200, full: given ?? 2000)
+    let seconds = stage.times(short: 20, full: 120)
+    let world = try await stage.world {
+      $0.partitions = 64
+      $0.window = 1000
+      $0.devices = 1
+      // The slow start of 60 s takes 33 s worth of pushes.
+      $0.androidDevices = rate * (slowStart - 60 + 33 + seconds + 5)
+      $0.simulator = ["--knob", "fcm.latencyMilliseconds=20", "--knob", "fcm.messagesPerMinute=\(60 * rate)"]
+      $0.environment["CARILLON_APPS_NEWS_FCM_RATE"] = String(rate)
+    }
+    for number in 1...2 { try await world.worker("w\(number)") }
+    let all = campaign("full", of: world)
+    try await world.submit(all)
+    try await world.ended(all, within: .seconds(900))
+    try checkFull(stage, try world.simulatorLog().requests, rate: rate, seconds: seconds)
+    try await expectAccepted(stage, world, all)
+    stage.fired(full)
+    try await stage.check(world)
+  }
+
+  /// Seconds from the first push until the fleet uses the whole quota: the slow start, and the guard trial before it.
+  private static let slowStart = 70
+
+  private static func campaign(_ id: String, of world: FaultWorld) -> FaultCampaign {
+    FaultCampaign(id) {
+      $0.content = #""message":{"title":"Carillon","body":"It rings."}"#
+      $0.more["services"] = #"["fcm"]"#
+      $0.tokens = world.androidTokens
+    }
+  }
+
+  private static func expectAccepted(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
+    let outcomes = try await world.store.campaigns.show(campaign.id)?.counters.outcomes.filter { $0.value > 0 }
+    stage.expect(outcomes.map { Set($0.keys) } == [.accepted], "campaign \(campaign.id) has \(outcomes ?? [:])")
+  }
+
+  /// Checks the requests from the end of the slow start on.
+  private static func checkFull(
+    _ stage: Stage, _ requests: [SimulatorLog.Request], rate: Int, seconds: Int
+  ) throws {
+    guard let first = requests.map(\.at).min() else { throw TestSupportError("nothing was sent") }
+    let times = (first + slowStart * 1000)..<(first + (slowStart + seconds) * 1000)
+    let steady = requests.filter { times.contains($0.at) }
+    let share = Double(steady.count) / Double(rate * seconds)
+    let refused = steady.count { $0.status == 429 }
+    let total = requests.count { $0.status == 429 }
+    let most = busiest(requests.map(\.at).sorted(), milliseconds: 60_000)
+    stage.note(
+      "quota \(rate)/s: \(steady.count) requests in \(seconds) s after the slow start, \(percent(share)) of the quota; "
+        + "\(refused) of them refused, \(total) in total; busiest minute \(percent(Double(most) / Double(60 * rate)))")
+    stage.expect(refused == 0, "\(refused) pushes exceeded the quota after the slow start")
+    stage.expect(most <= 60 * rate, "\(most) requests in a minute; the quota is \(60 * rate)")
+    // On a busy machine the workers may be slower than the quota.
+    if stage.scale == .full { stage.expect((0.98...1).contains(share), "used \(percent(share)) of the quota") }
+  }
+
+  /// Returns the largest number of requests in a period.
+  private static func busiest(_ arrivals: [Int], milliseconds: Int) -> Int {
+    var (first, most) = (0, 0)
+    for (number, at) in arrivals.enumerated() {
+      while at - arrivals[first] >= milliseconds { first += 1 }
+      most = max(most, number - first + 1)
+    }
+    return most
+  }
+
+  private static func percent(_ share: Double) -> String { "\((share * 1000).rounded() / 10) %" }
+}
