@@ -14,9 +14,8 @@ extension DevicesCommand {
         appVersion, osVersion, registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of \
         the user. A token belongs to one user. If you import it for another user, the token moves to that user. These \
         are errors: a column whose name is similar to a known name, an app that is not in the configuration, and an \
-        invalid locale. A time zone is an IANA name or an offset such as GMT+0530. The command refuses an abbreviation \
-        such as PST and an unknown name. It then stores the device without a time zone, reports the line, and exits \
-        with 65.
+        invalid locale. A time zone is an IANA name or an offset such as GMT+0530. If it is an abbreviation such as PST \
+        or an unknown name, the command stores the device without a time zone, reports the line, and exits with 65.
 
         The service is required if the app has several. The kind is the purpose of the token (default: alert): \
         \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign is sent to tokens of the kind that its \

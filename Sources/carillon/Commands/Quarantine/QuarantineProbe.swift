@@ -20,7 +20,7 @@ extension QuarantineCommand {
 
         --campaign also selects tokens that APNs rejected before the guard paused the campaign: see carillon campaign \
         show. The command writes nothing to Redis and changes nothing. The last line recommends an action. Exits with \
-        0 if the answers show the environment, else with 1.
+        0 if the answers show to which environment the tokens belong, else with 1.
 
         Examples:
           carillon quarantine probe --campaign spring-sale

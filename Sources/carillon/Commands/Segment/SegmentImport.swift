@@ -16,8 +16,8 @@ extension SegmentCommand {
 
         With --replace, the segment gets exactly the users of the file. Carillon uses the old segment until the last \
         line is read. A bad line prevents the replacement, because its user would be missing. If the file is empty or \
-        has less than half of the users, --allow-shrink is needed. --as-of is the time at which the file was written. \
-        Changes of single users after that time are not overwritten.
+        has fewer than half of the segment's users, --allow-shrink is needed. --as-of is the time at which the file \
+        was written. Changes of single users after that time are not overwritten.
 
         Examples:
           carillon segment import vip vip.txt

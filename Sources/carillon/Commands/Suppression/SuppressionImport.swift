@@ -11,9 +11,9 @@ extension SuppressionCommand {
       discussion: """
         The file has the format of `carillon segment import`: CSV with one column. The command reports and skips a bad \
         line and exits with 65. With --replace, the list gets exactly the users of the file. Carillon uses the old \
-        list until the last line is read. A bad line prevents the replacement. If the file is empty or has less than \
-        half of the users, --allow-shrink is needed. --as-of is the time at which the file was written. Opt-outs and \
-        opt-ins after that time are not overwritten.
+        list until the last line is read. A bad line prevents the replacement. If the file is empty or has fewer than \
+        half of the list's users, --allow-shrink is needed. --as-of is the time at which the file was written. \
+        Opt-outs and opt-ins after that time are not overwritten.
 
         Examples:
           carillon suppression import news optedout.csv --replace
