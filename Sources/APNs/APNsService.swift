@@ -55,18 +55,18 @@ public struct APNsService: PushService {
   /// Returns the kind of token for the campaign's push type. A token is valid for one topic, and the push type
   /// determines the topic.
   ///
-  /// | `apns-push-type` | topic | kind of token | where the app has it from |
+  /// | `apns-push-type` | topic | kind of token | source of the token |
   /// | --- | --- | --- | --- |
-  /// | `alert`, `background`, `mdm` | the app's own | `alert` | UIKit and its like; MDM's check-in |
+  /// | `alert`, `background`, `mdm` | the app's own | `alert` | UIKit, AppKit or WatchKit; the check-in of MDM |
   /// | `voip` | `.voip` | `voip` | PushKit |
   /// | `complication` | `.complication` | `complication` | PushKit |
   /// | `fileprovider` | `.pushkit.fileprovider` | `fileprovider` | PushKit |
   /// | `location` | `.location-query` | `location` | Core Location |
-  /// | `pushtotalk` | `.voip-ptt` | `pushtotalk` | the channel that was joined |
+  /// | `pushtotalk` | `.voip-ptt` | `pushtotalk` | PushToTalk, after the app has joined a channel |
   /// | `controls` | `.push-type.controls` | `controls` | WidgetKit |
   /// | `widgets` | `.push-type.widgets` | `widgets` | WidgetKit |
-  /// | `liveactivity`, `event` is `start` | `.push-type.liveactivity` | `liveactivity-start` | ActivityKit, once an app |
-  /// | `liveactivity`, any other `event` | the same | `liveactivity` | ActivityKit, of each activity |
+  /// | `liveactivity`, `event` is `start` | `.push-type.liveactivity` | `liveactivity-start` | ActivityKit, one per app |
+  /// | `liveactivity`, any other `event` | the same | `liveactivity` | ActivityKit, one per activity |
   ///
   /// Source: Apple, "Sending notification requests to APNs", "Starting and updating Live Activities with ActivityKit push
   /// notifications".

@@ -20,8 +20,8 @@ public struct RepartitionTally: Equatable, Sendable {
 public struct Repartition: StoreRoom {
   let store: CampaignStore
 
-  /// Moves all data to its partition under another number of partitions, and then gives the store that number. The
-  /// store must be held for the number, without running campaigns and live workers (``obstacles(timeout:)``).
+  /// Moves all data to its new partitions, and then records the new number of partitions in the store. The store must
+  /// be held for this number (``hold(for:)``), without running campaigns and live workers (``obstacles(timeout:)``).
   ///
   /// All data is written to its new place before it leaves the old one. So the move may be interrupted at any time and
   /// repeated, for the same number or another one. A writer that began before the hold may still write to the old
@@ -50,8 +50,8 @@ public struct Repartition: StoreRoom {
         try await move.members(of: partition)
         try await progress(pass, partition + 1)
       }
-      // The index of owners moves after the users, because the owner's device in its new place has the push service of
-      // a token.
+      // The index of owners moves after the users. A token's push service is part of the owner's device, which must be
+      // in its new place first.
       for partition in 0..<spread { try await move.owners(of: partition) }
       pass += 1
     } while move.tally != before

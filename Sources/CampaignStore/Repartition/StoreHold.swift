@@ -26,7 +26,8 @@ public struct HoldObstacles: Equatable, Sendable {
   public var isEmpty: Bool { campaignCount == 0 && workers.isEmpty }
 }
 
-/// Holding a store: no campaign begins, running ones end, and workers leave. Then its keys can be moved.
+/// Holding a store. While a store is *held*, no campaign begins. When the running campaigns have ended, workers leave,
+/// and the keys can be moved. Messages for operators call such a store locked.
 extension Repartition {
   /// Largest number of campaigns that are named to the operator.
   private static let namedCampaigns = 5

@@ -1,7 +1,7 @@
 /// Rule of a push service about the pushes that it gets.
 ///
-/// A push that breaks an error rule is refused. A warning marks a push that is only doubtful, or that matters only to
-/// some users.
+/// Carillon refuses a push that breaks a rule of severity error. A broken rule of severity warning may be intended, or is
+/// a problem only for some users.
 public struct PushRule: Sendable, Equatable {
   /// Severity of a rule.
   public enum Severity: String, Sendable {

@@ -4,8 +4,8 @@ public import PushCore
 /// an argument.
 ///
 /// The window starts at one or at its maximum (``ConnectionPolicy/start``). A window of one becomes ``first`` after the
-/// first acceptance. Then the window is evaluated once per round. A round ends when a push that was sent after its
-/// beginning is answered, so it takes one round trip, regardless of the window's width.
+/// first acceptance. Then the window is evaluated once per round. A round ends with the first answer to a push that was
+/// sent in this round. A round therefore takes one round trip, regardless of the window's width.
 ///
 /// The algorithm is similar to the gradient of Netflix' concurrency-limits and to TCP Vegas. If answers take longer
 /// than on an empty connection, pushes wait in a queue, and a wider window makes the queue longer. Each round widens
@@ -140,8 +140,8 @@ public struct CongestionWindow: Sendable, Equatable {
     if sentAt >= round.began { finishRound(now) }
   }
 
-  /// Resets the window for a new connection. If the window starts at one, it becomes half as wide as on the last
-  /// connection after the first acceptance, because the new path may differ.
+  /// Resets the window for a new connection. If the window starts at one, the first acceptance widens it to half of the
+  /// width on the last connection, because the new path may differ.
   public mutating func reset() {
     narrow()
     if start == .fullWindow { width = Double(maximum) }

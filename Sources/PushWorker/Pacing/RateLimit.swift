@@ -88,8 +88,8 @@ final class RateLimit {
     return wanted < ahead && !isShort
   }
 
-  /// The reason for a wait, for operators, and since when, if the service refuses almost every push because of the
-  /// quota; `nil` if it does not.
+  /// Returns the reason for operators, and the start of the wait, if the service refuses almost every push because of
+  /// the quota. Otherwise returns `nil`.
   func refusal(now: UInt64) -> (reason: String, since: UInt64)? {
     guard case .quota(let quota) = subject, let since = watch.refusal(sent: lease.total, now: now) else { return nil }
     return (
@@ -103,7 +103,7 @@ final class RateLimit {
   var ahead: Int { max(2, Int((2 * perSecond).rounded(.up))) }
 }
 
-/// The limits of a campaign; most have none.
+/// The limits of a campaign; empty for most campaigns.
 extension [RateLimit] {
   /// The limits that apply now.
   private var inForce: LazyFilterSequence<[RateLimit]> { lazy.filter(\.isInForce) }
@@ -114,7 +114,7 @@ extension [RateLimit] {
   /// Pushes that all workers may send in the next quarter of a second; `.max` for no limit.
   var soon: Int { inForce.reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
 
-  /// Number of targets that the worker needs to hold under the limit with the smallest such number; `nil` for no limit.
+  /// Number of targets that the worker needs to hold: the smallest ``RateLimit/ahead`` of all limits; `nil` for no limit.
   var ahead: Int? { inForce.map(\.ahead).min() }
 
   /// Whether a rate delays pushes.

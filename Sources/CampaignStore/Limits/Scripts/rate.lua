@@ -1,18 +1,19 @@
 #!lua flags=allow-oom
 -- rate: grants a worker permits for pushes, from the token bucket of a campaign, of all campaigns of an app, or of all
 -- apps that share a quota of a push service.
--- Invariant: a permit is granted when its time has come. The rate decides the time that each permit takes. The bucket
--- has two clocks. `at` may lag by `memory`, so that missed time is caught up. `brisk` is 2 % faster and may lag only by
--- the burst. So between any two moments the grants are at most 1.02 times the rate plus one burst. Since the bucket was
--- created, they are at most the rate plus the memory. A new bucket, also one that expired, begins with a single permit.
--- The due permits are shared among the workers that ask within one slice of time.
--- If the rate follows from a time (a duration or an end), each call computes the rate again: the remaining targets,
--- estimated from the slices whose targets are known, over the remaining time. A duration grows while no worker asks,
--- for example during a pause; its rate stays within a factor of 1.25 of the average. An end does not move: the rate
--- rises as far as necessary.
+-- Invariant: in any interval, the script grants at most 1.02 times the rate, plus one burst. Since the creation of the
+-- bucket, it has granted at most the rate, plus the permits of the duration `memory`.
+-- The bucket has two clocks, and each permit advances both. A permit is due when both clocks are behind the present
+-- time. `at` may lag by `memory`, so workers can catch up missed time. `brisk` is 2 % faster and may lag only by the
+-- burst. A bucket that is new, or that has expired, begins with a single permit.
+-- Workers that ask within the same period (ARGV 4) share the due permits.
+-- If the rate follows from a time (a duration or an end), each call computes the rate again. The script divides the
+-- remaining targets by the remaining time. It estimates the targets from the slices whose targets are known. A duration
+-- grows while no worker asks, for example during a pause; its rate stays within a factor of 1.25 of the average. An end
+-- does not move: the rate rises as far as necessary.
 -- Under a quota, the rate is the configured one, or less:
--- * Slow start: a new bucket begins with a tenth of the rate. The share rises by nine tenths in the duration of the
---   slow start, counted by the granted permits. It falls at the same speed while no worker takes the permits.
+-- * Slow start: a new bucket begins with a tenth of the rate. If workers take all permits, the share rises to the full
+--   rate within the duration of the slow start. It falls at the same speed while no worker takes the permits.
 -- * Each report of refused pushes lowers the rate to the limit that the service named, or by a tenth. Reports within
 --   four seconds count once. For six seconds after a report, the bucket grants only a tenth of the lowered rate,
 --   because the service refuses every push until its minute ends. A report ends the slow start.
@@ -20,11 +21,11 @@
 --   limit that the service named counts for an hour.
 -- KEYS 1 bucket, and if the rate follows from a time: 2 campaign
 -- ARGV 1 pushes a second ('' if the rate follows from a time), 2 permits wanted, 3 earlier permits that were not used,
---      4 slice, 5 burst, 6 memory, each in us, 7 ms until an unused bucket expires; if the rate follows from a time: 8
---      duration in us, or 9 end in ms since the epoch, the other '', 10 slices that the worker holds and whose targets
---      it knows, 11 number of these targets; otherwise: 8 duration of a quota's slow start in us ('' for other
---      buckets), 9 limit that the service named in a report, in pushes a second (0 if it named none, '' without a
---      report)
+--      4 period, 5 burst, 6 memory, each in us, 7 ms until an unused bucket expires
+--      If the rate follows from a time: 8 duration in us ('' for an end), 9 end in ms since the epoch ('' for a
+--      duration), 10 slices that the worker holds and whose targets it knows, 11 number of these targets
+--      Otherwise: 8 duration of a quota's slow start in us ('' for other buckets), 9 limit that the service named in a
+--      report, in pushes a second (0 if it named none, '' without a report)
 -- Returns {permits granted, us until the next permit is due, us that a push takes}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
