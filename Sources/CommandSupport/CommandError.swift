@@ -91,7 +91,7 @@ package struct CommandError: Error, Equatable {
           .configuration,
           "User and password are in redis.url (CARILLON_REDIS_URL), or in redis.user and redis.passwordFile."
         )
-      case .noPermission: (.configuration, "deploy/operations/redis.md lists the rights of each role.")
+      case .noPermission: (.configuration, "deploy/operations/redis.md lists the permissions of each role.")
       case .untrusted, .unusableFile: (.configuration, "The keys are redis.passwordFile and redis.tls.")
       default: (.unreachable, "The URL is redis.url, or CARILLON_REDIS_URL.")
       }

@@ -137,12 +137,12 @@ import Testing
       // There are dead jobs and no worker, so `status` reports an alarm.
       let status: Int32 = words == ["status"] ? 1 : 0
       #expect(output.exit == .status(status) && !output.standardOutput.isEmpty, "\(words): \(output.standardError)")
-      #expect(!output.standardOutput.contains("lacks a right"), "\(words): \(output.standardOutput)")
+      #expect(!output.standardOutput.contains("lacks a permission"), "\(words): \(output.standardOutput)")
     }
 
     // An administrator does everything else.
     let status = try await company.run("admin", ["status"])
-    #expect(status.exit == .status(1) && !status.standardOutput.contains("lacks a right"))
+    #expect(status.exit == .status(1) && !status.standardOutput.contains("lacks a permission"))
     try await company.succeed("admin", "campaign", "pause", "later")
     try await company.succeed("admin", "campaign", "resume", "later")
     try await company.succeed("admin", "campaign", "cancel", "later")
@@ -182,7 +182,7 @@ import Testing
     let company = try await Company()
     try await company.succeed("admin", "campaign", "submit", "-", input: CarillonWorld.job("a"))
     for (role, words, says) in [
-      ("reader", ["campaign", "submit", "-"], "lacks a right"),
+      ("reader", ["campaign", "submit", "-"], "lacks a permission"),
       ("producer", ["campaign", "list"], "(LLEN, {carillon}:campaigns)"),
       ("producer", ["campaign", "show", "a"], "keys used as arguments (the script view, {carillon}:campaign:a, "),
       ("reader", ["worker", "--drain"], "the script"),

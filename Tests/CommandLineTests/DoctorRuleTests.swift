@@ -80,7 +80,7 @@ struct DoctorRuleTests {
     expect(RedisRules.findings(openSlots: []), .healthy, "no slot")
     expect(RedisRules.findings(openSlots: [93, 77]), .problem, "2 slots of the cluster are open, for example 93")
     expect(RedisRules.findings(missing: nil, of: .worker), .advice, "before 7")
-    expect(RedisRules.findings(missing: [], of: .reader), .healthy, "all rights of the role reader")
+    expect(RedisRules.findings(missing: [], of: .reader), .healthy, "all permissions of the role reader")
     let missing = (0..<7).map { "cmd\($0) key" }
     expect(RedisRules.findings(missing: missing, of: .worker), .problem, "cmd4 key and 2 more")
     #expect(RedisRules.findings(usersOfPartition: 20_000, partitions: 256).isEmpty)

@@ -41,7 +41,8 @@ struct DoctorTests {
     let texts = findings.compactMap { $0.text("text") }
     for part in [
       "all keys are known", "Redis ", "has an append-only file", "of its memory", "answer",
-      "the Redis user has all rights of the role worker", "8 partitions; types and counts of keys agree", "can be read",
+      "the Redis user has all permissions of the role worker", "8 partitions; types and counts of keys agree",
+      "can be read",
       "speaks TLSv1.3, h2", "in the chain", "limit of open files", "libcurl ",
       "1 live workers, all with this version, 0.1.0",
     ] {
@@ -135,12 +136,14 @@ struct DoctorTests {
       ]) { $1 }
       let (_, findings) = try await doctor(world, changes, "--role", role)
       #expect(
-        findings.contains { $0.text("text") == "the Redis user has all rights of the role \(role)" },
+        findings.contains { $0.text("text") == "the Redis user has all permissions of the role \(role)" },
         "\(role): \(findings)")
       guard role == "reader" else { continue }
       let missing = try await doctor(world, changes).findings
       #expect(
-        problems(missing).contains { $0.hasPrefix("redis: the Redis user lacks rights of the role worker: bitpos") })
+        problems(missing).contains {
+          $0.hasPrefix("redis: the Redis user lacks permissions of the role worker: bitpos")
+        })
     }
     await server.kill(SIGKILL)
   }

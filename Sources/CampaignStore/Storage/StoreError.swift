@@ -101,9 +101,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         hint: "try again; if the error remains, find the script's client and stop the script: SCRIPT KILL")
     case .noPermission:
       self.init(
-        .forbidden, "the Redis user lacks a right: \(error.message)",
+        .forbidden, "the Redis user lacks a permission: \(error.message)",
         hint:
-          "ACL LOG on the server shows the refused command; deploy/operations/redis.md lists the rights of each role")
+          "ACL LOG on the server shows the refused command; deploy/operations/redis.md lists the permissions of roles")
     case .noAuthentication, .wrongPassword:
       self.init(
         .forbidden, "Redis refused the login: \(error)",

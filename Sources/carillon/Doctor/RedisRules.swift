@@ -136,27 +136,27 @@ enum RedisRules {
     ]
   }
 
-  /// Returns the findings about missing rights of the Redis user.
+  /// Returns the findings about missing permissions of the Redis user.
   ///
-  /// - Parameter missing: `nil` if Redis can't report rights.
+  /// - Parameter missing: `nil` if Redis can't report permissions.
   static func findings(missing: [String]?, of role: AccessRole) -> [DoctorFinding] {
     guard let missing else {
       return [
         .advice(
-          .redis, "", "Redis before 7 can't report the rights of a user",
+          .redis, "", "Redis before 7 can't report the permissions of a user",
           hint: "compare the user with deploy/operations/redis.md; ACL LOG on the server shows refused commands")
       ]
     }
     guard !missing.isEmpty else {
-      return [.healthy(.redis, "", "the Redis user has all rights of the role \(role.rawValue)")]
+      return [.healthy(.redis, "", "the Redis user has all permissions of the role \(role.rawValue)")]
     }
     let shown = missing.prefix(5).joined(separator: "; ")
     return [
       .problem(
         .redis, "",
-        "the Redis user lacks rights of the role \(role.rawValue): \(shown)"
+        "the Redis user lacks permissions of the role \(role.rawValue): \(shown)"
           + (missing.count > 5 ? " and \(missing.count - 5) more" : ""),
-        hint: "grant the rights of carillon-\(role.rawValue) in Config/redis.acl.example, or choose another --role")
+        hint: "grant the permissions of carillon-\(role.rawValue) in Config/redis.acl.example, or use another --role")
     ]
   }
 

@@ -12,7 +12,7 @@ extension StoreCommand {
         output has a place, a problem and a hint. The last line has the numbers of checked keys. With --json every \
         line is an object; the last object has no `kind`.
 
-        The check scans all keys. Its Redis user therefore needs the rights of carillon-maintainer in \
+        The check scans all keys. Its Redis user therefore needs the permissions of carillon-maintainer in \
         Config/redis.acl.example.
 
         Examples:

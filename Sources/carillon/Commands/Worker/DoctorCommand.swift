@@ -15,7 +15,7 @@ struct DoctorCommand: AuditedCommand {
     discussion: """
       Checks the configuration, Redis and its content, credentials, the connection to each push service, this machine \
       and versions. The command sends no push and changes no data. A line with an exclamation mark is a problem, and \
-      the line below it is a hint. Exits with 0 if there is no problem, else with 1.
+      the line below it is a hint. Exits with 1 if the command finds a problem, else with 0.
 
       Examples:
         carillon doctor
@@ -25,7 +25,7 @@ struct DoctorCommand: AuditedCommand {
   static let effect = Effect.reads
 
   @OptionGroup var global: GlobalOptions
-  @Option(help: "Check the rights of the Redis user for this role: worker, admin, reader or producer.")
+  @Option(help: "Check the permissions of the Redis user for this role: worker, admin, reader or producer.")
   var role = AccessRole.worker
 
   func run() async throws {

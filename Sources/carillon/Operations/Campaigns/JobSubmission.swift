@@ -57,8 +57,8 @@ struct JobSubmission {
     source: "Carillon: deploy/guide/results.md, “Why a user gets no push”")
 
   /// Returns a warning if a sample of the audience has no user who would get a push. Returns no warning if the sample
-  /// can't be read, because the job is already submitted. This is so if the Redis user lacks the rights of a reader, or
-  /// if Redis is older than version 7 and can't report rights.
+  /// can't be read, because the job is already submitted. In two cases it can't be read: the Redis user lacks the
+  /// permissions of the role `reader`, or Redis is older than version 7 and can't report permissions.
   func warningsOfReach(_ store: CampaignStore, _ configuration: CarillonConfiguration) async -> [Finding] {
     // Producers are not allowed to read devices. Without this check, Redis would list each refused command in ACL LOG.
     guard (try? await store.fleet.missingRights(of: .reader))?.isEmpty == true,
