@@ -339,7 +339,7 @@ struct TargetBuilder {
 }
 
 extension RedisReply? {
-  /// Calls `body` with the bytes of a reply; with no bytes if there is no reply.
+  /// Calls `body` with the bytes of a reply. Without a reply, the buffer is empty.
   fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
     if let self { self.withBytes(body) } else { body(UnsafeRawBufferPointer(start: nil, count: 0)) }
   }

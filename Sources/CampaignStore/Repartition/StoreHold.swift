@@ -36,7 +36,7 @@ extension Repartition {
   ///
   /// - Parameter count: 1 to 16,384.
   /// - Returns: the number of partitions that may have users.
-  /// - Throws: ``StoreError`` `notFound` if there is no store.
+  /// - Throws: ``StoreError`` `notFound` if the store does not exist.
   public func hold(for count: Int) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.hold, keys: [keys.store, keys.epoch, keys.wake]) { $0.append(count) }

@@ -13,7 +13,7 @@ struct SliceSeal {
   var times: SendTimes?
   /// Number of departures from the partition before the expansion began; `nil` if unknown.
   var departures: Int?
-  /// Number of targets of each variant, by place; empty if there are no variants.
+  /// Number of targets of each variant, by place; empty without variants.
   var variants: [Int] = []
   /// Breakdown of the audience's users.
   var audience = AudienceCount()

@@ -56,8 +56,8 @@ public struct Campaign: Sendable, Equatable {
     self.submittedBy = submittedBy
   }
 
-  /// Returns the common expiration of all pushes in UNIX seconds; `nil` if there is no limit, or if each push has its
-  /// own.
+  /// Returns the common expiration of all pushes in UNIX seconds; `nil` if the pushes don't expire, or if each push has
+  /// its own expiration.
   ///
   /// - Parameter start: start of the campaign in UNIX seconds.
   public func commonExpiration(startingAt start: Int) -> Int? {

@@ -69,7 +69,7 @@ struct AttributeScan {
 
   /// Skips a value.
   ///
-  /// - Returns: `nil` if there is no value.
+  /// - Returns: `nil` if the text has no further value.
   private mutating func value() -> Value? {
     skipBlanks()
     guard at < json.count else { return nil }

@@ -3,7 +3,7 @@ enum MergePatch {
   /// Returns the result of a patch. Members of objects are merged, `null` removes a member, and any other value
   /// replaces the target.
   ///
-  /// - Parameter target: `nil` if there is no value yet.
+  /// - Parameter target: `nil` if the patch creates the value.
   static func apply(_ patch: JSONValue, to target: JSONValue?) -> JSONValue {
     guard case .object(let changes) = patch.kind else { return patch }
     var members: [JSONValue.Member?] = []

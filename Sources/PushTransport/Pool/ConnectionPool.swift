@@ -169,8 +169,8 @@ public final class ConnectionPool: Sendable {
     return true
   }
 
-  /// Allows connections to take pushes until `deadline`. A later call can extend the time. If this function is never
-  /// called, there is no limit.
+  /// Allows connections to take pushes until `deadline`. A later call can extend the time. Before the first call,
+  /// connections take pushes without a limit.
   ///
   /// A caller that sends under a lease needs this limit. A process may be stopped for a time (SIGSTOP, a suspended
   /// machine). In that time, other workers may send the pushes of this backlog. When the process continues, its

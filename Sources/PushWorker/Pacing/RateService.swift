@@ -55,8 +55,8 @@ final class RateService: WorkerPart {
     table.follow(standings, of: known, now: Int(now))
   }
 
-  /// Returns the number of pushes that a campaign's rates permit now. After the campaign's deadline there is no limit,
-  /// because the remaining targets are recorded without a push.
+  /// Returns the number of pushes that a campaign's rates permit now. After the campaign's deadline the rates don't
+  /// apply, because the remaining targets are recorded without a push.
   func allowance(of context: CampaignContext) -> Int {
     if let deadline = context.schedule.deadline, deadline * 1000 <= Int(now) { return .max }
     return context.facts.limits.allowance

@@ -83,8 +83,8 @@ public final class RedisClient: Sendable {
     return try await execute(pipeline)[0]
   }
 
-  /// Connects if there is no connection yet, and throws the error of the last attempt on failure. In a cluster, the
-  /// client connects to the server of ``RedisOptions/home``.
+  /// Connects if the client is not connected yet, and throws the error of the last attempt on failure. In a cluster,
+  /// the client connects to the server of ``RedisOptions/home``.
   ///
   /// - Parameter patience: time for all attempts, instead of the option.
   /// - Returns: the server's `INFO` from the beginning of the connection.

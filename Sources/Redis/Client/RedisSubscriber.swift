@@ -4,8 +4,8 @@ public import EventLoop
 /// Subscriber to channels of Redis. It has one connection at a time, and replaces a lost one with growing, jittered
 /// pauses until ``close()``.
 ///
-/// Messages that are published while there is no connection are lost, because Redis does not store messages. The owner
-/// must therefore also read the state from time to time, and after each new subscription.
+/// Messages that are published while the subscriber is not connected are lost, because Redis does not store messages.
+/// The owner must therefore also read the state from time to time, and after each new subscription.
 ///
 /// Source: Redis Pub/Sub, "Delivery semantics": at most once.
 public actor RedisSubscriber {

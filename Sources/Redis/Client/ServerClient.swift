@@ -109,7 +109,7 @@ actor ServerClient {
   /// Number of the present connection; `nil` if there is none.
   var connectionNumber: UInt64? { if case .connected(_, let number) = state { number } else { nil } }
 
-  /// Connects if there is no connection yet.
+  /// Connects if the client is not connected yet.
   ///
   /// - Returns: the server's `INFO` from the beginning of the connection.
   func connect(patience: Duration?) async throws(RedisError) -> RedisServerInfo {

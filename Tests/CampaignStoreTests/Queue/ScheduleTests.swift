@@ -133,7 +133,7 @@ struct ScheduleTests {
       #expect(record.state == .cancelled)
       #expect((record.times.finishedAt == nil) == hasBegun)
       #expect(try await world.store.queue.promote([id]) == [])
-      // If the campaign has begun, its slice can be dequeued and closed. Otherwise there is no slice.
+      // If the campaign has begun, its slice can be dequeued and closed. Otherwise it has no slice.
       #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
     }
     await other.close()

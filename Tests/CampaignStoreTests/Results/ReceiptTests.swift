@@ -38,7 +38,7 @@ struct ReceiptTests {
   func receiptOfAUserWithoutAPushIsIgnored(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<8)
     let campaign = try await world.activate("a")
-    // Before the seal there are no recipients.
+    // Before the seal, the slice has no recipients.
     let allUsers = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }
     try await world.store.results.apply(allUsers)
     let ledger = try await world.claimed("a").ledger

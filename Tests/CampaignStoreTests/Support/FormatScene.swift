@@ -15,7 +15,7 @@ struct FormatScene {
     let slice = SliceReference(campaign: "a", partition: 0)
     ledger = SliceLedger(
       store: world.store, slice: slice, lease: TestStore.patience, app: "news",
-      // There are no caps, because the time of a cap would differ between runs.
+      // Without caps, because the time of a cap would differ between runs.
       rules: GrantRules(app: "news", memory: 3600, badgeStep: 1))
     names[String(decoding: ledger.claim, as: UTF8.self)] = "<claim>"
   }

@@ -124,7 +124,7 @@ struct PartModel {
     }
   }
 
-  /// The present verdict of the gate after the current stage; `nil` if there is no gate.
+  /// The present verdict of the gate after the current stage; `nil` if no gate follows.
   var gateVerdict: Verdict? {
     guard stage < job.gates.count, let part = parts.first(where: { $0.place == stage && $0.isStage }) else {
       return nil

@@ -20,7 +20,7 @@ struct EmptyAudienceTests {
     let some = try await world.run("campaign", "submit", "-", input: CarillonWorld.job("some"))
     #expect(some.exit == .status(0) && !some.standardError.contains("audience"), "\(some.standardError)")
 
-    // There is no simulator, so the worker must find no campaign that reaches a user.
+    // The test runs no simulator, so the worker must find no campaign that reaches a user.
     for id in ["empty", "some"] { try await world.succeed("campaign", "cancel", id) }
     let worker = try await world.start("worker", "--drain", "--name", "w", "--json")
     #expect(await worker.errorLine(containing: #""event":"reachedNoUser""#)?.contains("filtered out") == true)

@@ -2,7 +2,7 @@
 -- idle: returns whether all work is done.
 -- Invariant: all values are read in one step, so a job or campaign that moves from one list to the next is not missed.
 -- KEYS 1 producers' list, 2 running campaigns, 3... workers' intakes
--- Returns 1 if there is no job to take in and no running campaign, else 0
+-- Returns 1 if no job waits and no campaign runs, else 0
 if redis.call('SCARD', KEYS[2]) > 0 then return 0 end
 for i = 1, #KEYS do
   if i ~= 2 and redis.call('LLEN', KEYS[i]) > 0 then return 0 end

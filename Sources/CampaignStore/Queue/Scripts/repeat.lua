@@ -18,7 +18,7 @@
 --      7 maximum number of runs that have not ended when this run begins; with more, the run is skipped
 --      8 request to take in the last run
 --      9... ids of the last run and of the campaign's open runs
--- Returns {1 if this call began it, 2 if too many runs have not ended, else 0; 1 if there is no further run}
+-- Returns {1 if this call began it, 2 if too many runs have not ended, else 0; 1 if no further run follows}
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'runs', 'repeat', 'pending', 'finalRun')
 local leaves_out = ARGV[4] == ''
 if not campaign[4] or campaign[1] ~= 'scheduled' and not (leaves_out and campaign[1] == 'paused') then return {0, 0} end

@@ -5,7 +5,7 @@
 -- until the last user has moved, even if an operator starts a repartition and gives it up in between.
 -- KEYS 1 store, 2 control epoch, 3 wake channel
 -- ARGV 1 the new number of partitions
--- Returns the number of partitions to search for users, or 0 if there is no store
+-- Returns the number of partitions to search for users, or 0 if the store does not exist
 local store = redis.call('HMGET', KEYS[1], 'partitions', 'nextPartitions', 'mostPartitions')
 if not store[1] then return 0 end
 local most = math.max(tonumber(ARGV[1]), tonumber(store[1]), tonumber(store[2] or 0), tonumber(store[3] or 0))

@@ -4,7 +4,7 @@
 -- each target with a user, sorted: u48 hash of the user, u32 index of the target. Swift builds the index
 -- (`RecipientIndex`) when it is first needed.
 
--- Returns the place of the first entry and the number of entries; nil if there is no index of this seal.
+-- Returns the place of the first entry and the number of entries; nil without an index of this seal.
 local function recipient_entries(recipients, seal)
   local head = string.char(#seal) .. seal
   if redis.call('GETRANGE', recipients, 0, #head - 1) ~= head then return nil end

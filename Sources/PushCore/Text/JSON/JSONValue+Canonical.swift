@@ -1,6 +1,6 @@
 extension JSONValue {
   /// Writes the value in the canonical form that all texts of the same value share. Members are sorted by the bytes of
-  /// their names, each number and string has one spelling, and there is no white space.
+  /// their names. Each number and string has one spelling. The text contains no white space.
   func writeCanonical(to json: inout JSONWriter) {
     switch kind {
     case .object(let members): Self.writeCanonical(members, to: &json)

@@ -6,8 +6,10 @@ extension ChannelCommand {
   /// `carillon channel delete`.
   struct Delete: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract:
-        "Delete a channel permanently. APNs may still send a message that it stored. Exits with 1 if there is none.")
+      abstract: """
+        Delete a channel permanently. APNs may still send a message that it stored. Exits with 1 if there is no such \
+        channel.
+        """)
 
     static let effect = Effect.changes([.channelDelete])
 

@@ -18,8 +18,8 @@ struct LintCommand: AuditedCommand {
       replacements. For a recurring job, the command shows the next five runs in the job's time zone. --rules prints \
       every rule.
 
-      Exits with 0 if there are no errors (a warning is not an error), 1 if there are errors, and 65 if the file is not \
-      JSON.
+      Exits with 0 if the command finds no error (a warning is not an error), 1 if it finds an error, and 65 if the \
+      file is not JSON.
 
       Examples:
         carillon lint job.json
@@ -81,7 +81,7 @@ struct LintCommand: AuditedCommand {
     return ZoneDatabase(folder: folder)
   }
 
-  /// Returns the apps of the configuration; `nil` if there is no configuration and none of the options needs one.
+  /// Returns the apps of the configuration; `nil` if the configuration does not exist and none of the options needs it.
   private func apps() throws -> JobApps? {
     let named = global.config ?? EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
     let exists = FileManager.default.fileExists(atPath: ConfigurationLoader.defaultFile)

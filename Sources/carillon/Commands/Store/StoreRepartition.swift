@@ -33,7 +33,7 @@ extension StoreCommand {
     static let effect = Effect.changes([.storeRepartition])
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The new number of partitions, up to 16384. It can't be lower than now.") var count: Int
+    @Argument(help: "The new number of partitions, up to 16384, and at least the present number.") var count: Int
     @Flag(help: "Don't ask for confirmation.") var yes = false
 
     func validate() throws {
