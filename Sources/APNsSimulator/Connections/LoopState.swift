@@ -10,7 +10,7 @@ final class LoopState {
     var stream: HTTP2Stream
   }
 
-  /// For each knob that is a share: the progress towards the next request that it selects.
+  /// Progress of each knob that is a share, towards the next request that the knob selects.
   struct Shares {
     var failures: [EvenShare] = []
     var exchange: ExchangeFaults

@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// The hashes whose numbers the store computes with, and the allowed values of their fields. Every value from Redis is
-/// checked, because other programs may have written there.
+/// The hashes with numbers that the store uses in calculations, and the allowed values of their fields. The store checks
+/// every value from Redis, because other programs may have written there.
 enum StoredHash {
   case slice, campaign, guardTrial
 

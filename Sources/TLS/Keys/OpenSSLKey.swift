@@ -98,7 +98,7 @@ final class OpenSSLKey: @unchecked Sendable {
     return Array(signature.prefix(count))
   }
 
-  /// Returns whether a signature is one of SHA-256 over the data.
+  /// Returns whether a signature is a valid signature of SHA-256 over the data.
   func verify(_ signature: [UInt8], of data: [UInt8]) -> Bool {
     guard let context = EVP_MD_CTX_new() else { return false }
     defer { EVP_MD_CTX_free(context) }

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- addslice: gives a campaign a slice in a partition that was left out when the campaign began.
--- Invariant: every sealed slice is counted. Redis may have lost the beginning of the campaign and the users of this
--- partition, so the campaign began again without the partition. A worker that replays a slice of the partition calls
--- this script first. If the campaign has ended, it continues until that slice is finished too.
+-- Invariant: every sealed slice is counted. If Redis loses the beginning of a campaign and the users of a partition,
+-- the campaign begins again without this partition. A worker that replays a slice of the partition calls this script
+-- first. If the campaign has ended, it continues until that slice is finished too.
 -- KEYS 1 campaign, 2 finished slices, 3 running campaigns, 4 ended campaigns
 -- ARGV 1 partition, 2 id
 -- Returns 1, or 0 if the partition was not left out

@@ -1,11 +1,11 @@
 #!lua
 -- setmembers: enters users into a list of users (a segment or a suppression list), or removes them from it.
 -- Invariant: the latest statement about a user and a list wins, in whatever order statements arrive. A sorted set next
--- to the list has their times; its member '' is the time of the whole list. A member without a time has the time of the
--- whole list, or now minus the retention time if the list has none. A statement from before a user's erasure does not
--- enter the user.
--- A user who enters a suppression list has departed (`depart.lua`). While a replacement of the list is imported, this
--- script records users who opt out in `arrivals`, so that the replacement keeps them.
+-- to the list has their times; its member '' is the time of the whole list. If a member has no time, the time of the
+-- whole list counts. If the list has no time either, the present time minus the retention time counts. A statement from
+-- before a user's erasure does not enter the user.
+-- A user who enters a suppression list has departed (`depart.lua`). While an import replaces the list, this script
+-- records users who opt out in `arrivals`, so that they are also on the new list.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
 -- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
 --      then three values for each of at most 500 different users: user, time of the statement (ms; '' for now), '1' for

@@ -4,7 +4,7 @@
 -- next worker that has its slice.
 -- KEYS 1 campaign, 2 ranking
 -- ARGV 1 partition, 2 its histogram ('' to record nothing), 3 seconds after the last record when the records expire
--- Returns 1 if there are as many records and finished slices together as slices, else 0
+-- Returns 1 if every slice is finished or has a record, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'slices', 'finished', 'quotas')
 if not campaign[1] or campaign[3] then return 0 end
 if ARGV[2] ~= '' then

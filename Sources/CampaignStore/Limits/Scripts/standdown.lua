@@ -9,9 +9,10 @@
 -- others need for a decision, would exceed the limit of a trial.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 declines, 5 workers
 -- ARGV 1 round of the campaign (its number of resumes), 2 ms without a heartbeat after which a worker counts as dead, 3
---      minimum, 4 highest share of suspect answers, 5 highest share of devices gone, 6 '1' once the guard is open; then
---      the worker's part of the counters: 7 answers, 8 suspect answers, 9 devices gone, 10 sends leased and not
---      returned; 11 worker
+--      minimum, 4 highest share of suspect answers, 5 highest share of devices gone, 6 '1' once the guard is open, 11
+--      worker
+--      The worker's part of the counters: 7 answers, 8 suspect answers, 9 devices gone, 10 sends leased and not
+--      returned
 -- Returns 1 if the worker declines, 0 if it does not, false if the campaign does not run in that round
 local campaign = redis.call('HMGET', KEYS[2], 'state', 'round')
 if campaign[1] ~= 'active' or tonumber(campaign[2] or 0) ~= tonumber(ARGV[1]) then return false end

@@ -22,7 +22,7 @@ struct JobAudience {
   private static let conditions = ["where", "sample", "limit", "devices", "exclude"]
   /// Fields that select users by the results of an earlier campaign.
   private static let ofCampaign = ["outcome", "opened"]
-  /// Maximum value of `limit`, which no store reaches.
+  /// Maximum value of `limit`. No store has as many users.
   private static let mostUsers = 1_000_000_000
   /// Maximum number of campaigns that one job excludes. A worker reads the results of each of them in every partition.
   private static let maximumExcluded = 16
@@ -175,7 +175,8 @@ struct JobAudience {
     return .tokens(try readTokens(try fields.strings("tokens", skipsErased: true) ?? [], of: service, fields))
   }
 
-  /// Returns whether the users and tokens of an audience, which may be invalid, are where the format has them.
+  /// Returns whether the users and tokens of an audience are at the places that the format defines. The audience may be
+  /// invalid.
   static func hasKnownForm(_ audience: JSONValue?) -> Bool {
     guard case .object(let members)? = audience?.kind else { return false }
     return members.contains { fields.contains($0.name) }

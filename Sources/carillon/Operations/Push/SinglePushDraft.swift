@@ -5,7 +5,7 @@ import ServiceTools
 
 /// A push that a user sends by hand: a payload for one token. The rules for jobs apply.
 struct SinglePushDraft {
-  /// Id of a job. The rules check this job instead of the push.
+  /// Id of the job with this push as its only push. The rules are rules for jobs, so they check this job.
   var name: String
   var app: String
   var token: DeviceToken
