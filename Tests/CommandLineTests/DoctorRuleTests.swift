@@ -76,7 +76,7 @@ struct DoctorRuleTests {
   }
 
   @Test func openSlotsRightsAndCrowdedPartitionsAreReported() {
-    expect(RedisRules.findings(openSlots: nil), .advice, "has no right to check")
+    expect(RedisRules.findings(openSlots: nil), .advice, "lacks the permission to check")
     expect(RedisRules.findings(openSlots: []), .healthy, "no slot")
     expect(RedisRules.findings(openSlots: [93, 77]), .problem, "2 slots of the cluster are open, for example 93")
     expect(RedisRules.findings(missing: nil, of: .worker), .advice, "before 7")

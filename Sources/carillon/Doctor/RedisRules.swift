@@ -118,12 +118,12 @@ enum RedisRules {
 
   /// Returns the findings about cluster slots whose migration or import has not ended.
   ///
-  /// - Parameter slots: `nil` if the Redis user has no right to ask.
+  /// - Parameter slots: `nil` if the Redis user lacks the permission to ask.
   static func findings(openSlots slots: [Int]?) -> [DoctorFinding] {
     guard let slots else {
       return [
         .advice(
-          .redis, "", "the Redis user has no right to check for open slots (CLUSTER NODES)",
+          .redis, "", "the Redis user lacks the permission to check for open slots (CLUSTER NODES)",
           hint: "check them as an administrator: redis-cli --cluster check HOST:PORT")
       ]
     }
