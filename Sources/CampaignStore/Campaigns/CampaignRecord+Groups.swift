@@ -56,8 +56,8 @@ extension CampaignRecord {
     var absent = PartitionBitmap([])
     /// Whether the partitions and definitions are fixed.
     public var isNarrowed = false
-    /// If the record was read with its job: the definitions of segments on which the audience depends, as they were at
-    /// the campaign's start.
+    /// Definitions, at the campaign's start, of the segments on which the audience depends. Empty unless the record was
+    /// read with its job.
     public internal(set) var definitions = SegmentDefinitions()
     /// Number of registration events that were queued before the campaign and were not applied at its start; 0 if the
     /// campaign waited for all of them.

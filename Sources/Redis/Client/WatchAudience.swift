@@ -30,7 +30,7 @@ struct WatchAudience<Value: Sendable> {
   private var waiters: [Waiter] = []
   private var listeners: [UInt64: @Sendable (Value) -> Void] = [:]
   private var nextID: UInt64 = 0
-  /// The most useful error since the last result.
+  /// The first temporary error since the last result; without one, the latest permanent error.
   private var lastError: RedisError?
 
   /// Whether the audience is empty.
