@@ -68,8 +68,8 @@ let package = Package(
       "CampaignStore", ["PushCore", "Redis", "EventLoop"], exclude: ["README.md"],
       resources: storeRooms.map { .embedInCode("\($0)/Scripts") }),
     // Dynamic checks of exclusive access here cost 6 % of a worker's instructions: 27,500 a target with them in all
-    // modules, 25,800 without them in this one, 25,600 without any (callgrind, native engine, 100,000 targets). They are
-    // left out here alone; every test runs with them.
+    // modules, 25,800 without them in this one, 25,600 without any (callgrind, native engine, 100,000 targets). They
+    // are left out here alone; every test runs with them.
     module(
       "PushWorker", ["PushCore", "CampaignStore", "PushTransport", "EventLoop"], exclude: ["README.md"],
       flags: [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]),
@@ -139,8 +139,8 @@ let package = Package(
       ],
       path: "Tests/Faults", swiftSettings: settings),
     tests("FaultTests", ["FaultKit", "PushTransport", "TestSupport"]),
-    // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules, 2,500
-    // in a second of CPU time with this flag and 460 without it.
+    // The ledger as a model of pure values. Optimised in debug builds too: it is worth as much as it runs schedules,
+    // 2,500 in a second of CPU time with this flag and 460 without it.
     .target(
       name: "LedgerModel", path: "Tests/LedgerModel", exclude: ["README.md"],
       swiftSettings: settings + [.unsafeFlags(["-O"])]),

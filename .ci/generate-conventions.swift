@@ -93,8 +93,8 @@ print(
   /// How people write numbers and dates, for the usual languages and the regions that differ: Unicode CLDR 46, as the
   /// toolchain's Foundation has it. Written by `.ci/generate-conventions.swift`. Do not edit it: change the script.
   enum ConventionTable {
-    /// A row for each locale: tag, separator of groups, decimal separator, grouping, minus sign, short date, long date, time,
-    /// the halves of the day, and the locale of the names of its months.
+    /// A row for each locale: tag, separator of groups, decimal separator, grouping, minus sign, short date, long date,
+    /// time, the halves of the day, and the locale of the names of its months.
     static let rows = \"""
   """)
 print(rows.joined(separator: "\n"))

@@ -68,8 +68,8 @@ public struct APNsService: PushService {
   /// | `liveactivity`, `event` is `start` | `.push-type.liveactivity` | `liveactivity-start` | ActivityKit, one per app |
   /// | `liveactivity`, any other `event` | the same | `liveactivity` | ActivityKit, one per activity |
   ///
-  /// Source: Apple, "Sending notification requests to APNs", "Starting and updating Live Activities with ActivityKit push
-  /// notifications".
+  /// Source: Apple, "Sending notification requests to APNs", "Starting and updating Live Activities with ActivityKit
+  /// push notifications".
   public func tokenKind(for campaign: Campaign) -> TokenKind {
     switch campaign.apnsType {
     case .alert, .background, .mdm: .alert

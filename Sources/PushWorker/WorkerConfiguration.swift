@@ -105,8 +105,8 @@ public struct ServiceChannel: Sendable {
   public var broadcastEndpoint: PushEndpoint?
   /// The credential for the push service. Apps with the same credential and endpoint share connections.
   public var credential: any PushCredential
-  /// Maximum number of pushes per second of all campaigns of the app to this service, over the whole fleet; `nil` for no
-  /// limit.
+  /// Maximum number of pushes per second of all campaigns of the app to this service, over the whole fleet; `nil` for
+  /// no limit.
   public var rate: Double?
   /// Number of connections of each worker; `nil` for ``WorkerConfiguration/connections``.
   public var connections: Int?

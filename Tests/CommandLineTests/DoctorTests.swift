@@ -157,8 +157,8 @@ struct DoctorTests {
     await server.stop()
   }
 
-  /// The doctor requests an access token, which shows a refused key and a token endpoint that can't be reached. FCM then
-  /// validates a message, which shows a disabled API and a missing role.
+  /// The doctor requests an access token, which shows a refused key and a token endpoint that can't be reached. FCM
+  /// then validates a message, which shows a disabled API and a missing role.
   @Test func accessTokenIsRequested() async throws {
     let (fcm, tokens) = (try FreePort.find(), try FreePort.find())
     let folder = try ScratchFolder()

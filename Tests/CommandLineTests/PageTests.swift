@@ -5,8 +5,8 @@ import Testing
 /// The dashboard of `carillon admin` in a real Chromium against the real API, with `Browser/page_test.py`. The fleet is
 /// sending, and there is a campaign in each state that needs an operator.
 ///
-/// The tests must not share the processor. Each has a browser, and campaigns that must still be sending when the browser
-/// shows them.
+/// The tests must not share the processor. Each has a browser, and campaigns that must still be sending when the
+/// browser shows them.
 @Suite(
   .enabled(if: Browser.isPresent, "not to be had: deploy/install-browser makes .build/browser, and finds Chromium"),
   .serialized, .timeLimit(.minutes(10)))

@@ -3,8 +3,8 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// A name with addresses of both families, of which one refuses connections. `PushTransportTests/AddressFamilyTests` has
-/// more cases in one process.
+/// A name with addresses of both families, of which one refuses connections. `PushTransportTests/AddressFamilyTests`
+/// has more cases in one process.
 struct AddressFamilyTests {
   /// Path of the library that answers for `localhost`; see Tests/FalseResolver.
   private static let library = URL(fileURLWithPath: CarillonCommand.path).deletingLastPathComponent()

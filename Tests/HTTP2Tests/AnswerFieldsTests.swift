@@ -3,7 +3,8 @@ import Testing
 
 @testable import HTTP2
 
-/// The reuse of a repeated header block. The same blocks in two pieces are never reused, so they show what a block means.
+/// The reuse of a repeated header block. The same blocks in two pieces are never reused, so they show what a block
+/// means.
 @Suite struct AnswerFieldsTests {
   private let whole: AnswerFields
   private let split: AnswerFields

@@ -123,7 +123,8 @@ import Testing
     var blocks: [[(String, String)]]
     var status: UInt16 = 0
 
-    /// HEADERS frames on stream 1 (RFC 9113 section 6.2), each field a literal without indexing (RFC 7541 section 6.2.2).
+    /// HEADERS frames on stream 1 (RFC 9113 section 6.2), each field a literal without indexing (RFC 7541 section
+    /// 6.2.2).
     var bytes: [UInt8] {
       var bytes: [UInt8] = []
       for (index, fields) in blocks.enumerated() {

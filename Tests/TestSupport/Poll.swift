@@ -10,8 +10,8 @@ import Dispatch
 ///   - pause: time between two checks, longer than the check itself takes. Without it, polling would keep a core busy
 ///     that the tested code needs: eight tests share two cores.
 ///   - condition: its errors end the wait.
-/// - Throws: `TestSupportError` after the limit, `CancellationError` after the time limit of the test, and errors of the
-///   condition.
+/// - Throws: `TestSupportError` after the limit, `CancellationError` after the time limit of the test, and errors of
+///   the condition.
 public func poll(
   until what: String, within limit: Duration = .seconds(300), every pause: Duration = .milliseconds(20),
   _ condition: () async throws -> Bool

@@ -117,7 +117,8 @@ extension Campaigns {
   ///   - unguarded: whether all prunes and quarantines are carried out, without a limit for their share.
   ///   - person: the person; empty if unknown.
   ///   - service: the push service whose legs continue; `nil` for the whole campaign.
-  /// - Returns: the new state, and what was paused before: the campaign, its legs, and the runs of a recurring campaign.
+  /// - Returns: the new state, and what was paused before: the campaign, its legs, and the runs of a recurring
+  ///   campaign.
   /// - Throws: ``StoreError`` `notFound`, or `unapproved` if the campaign needs approval. For a recurring campaign that
   ///   is not paused itself, this applies if all of its paused runs need approval.
   public func resume(

@@ -16,9 +16,9 @@ extension Erasure {
   /// Erases a user from the dead list.
   ///
   /// An event of the user leaves the list, and so does a job without other users. Any other job that names the user
-  /// stays without the user, as a new entry with the old time. A job that can't be read, because it is cut or malformed,
-  /// keeps only its reason and hint if it may name the user (``UnreadableText``). An event that can't be read leaves
-  /// the list if it may name the user.
+  /// stays without the user, as a new entry with the old time. A job that can't be read, because it is cut or
+  /// malformed, keeps only its reason and hint if it may name the user (``UnreadableText``). An event that can't be
+  /// read leaves the list if it may name the user.
   func eraseFromDeadList(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
     let (isToken, mayName) = (tokenTest(tokens), mentionTest(user, tokens))
     try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in

@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// The hashes with numbers that the store uses in calculations, and the allowed values of their fields. The store checks
-/// every value from Redis, because other programs may have written there.
+/// The hashes with numbers that the store uses in calculations, and the allowed values of their fields. The store
+/// checks every value from Redis, because other programs may have written there.
 enum StoredHash {
   case slice, campaign, guardTrial
 

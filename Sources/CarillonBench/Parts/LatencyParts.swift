@@ -125,8 +125,8 @@ struct ExpensiveJobsPart: BenchPart {
     try report.add(Figure("jobs.taken", "expensive jobs taken in at the same time", "/s", value: taken))
   }
 
-  /// Returns a job of the app `android` whose content is as expensive to check as a job's content can be. Its users have
-  /// no devices.
+  /// Returns a job of the app `android` whose content is as expensive to check as a job's content can be. Its users
+  /// have no devices.
   private static func job(_ id: String) -> String {
     let users = (0..<recipients).map { #"{"user":"y\#($0)","vars":{"price":\#($0).5,"city":"Oslo"}}"# }
     let letters = "abcdefghijklmnopqrstuvwxyz"

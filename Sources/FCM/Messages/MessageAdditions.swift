@@ -83,7 +83,8 @@ struct MessageAdditions {
   /// Members that are added to one object, as JSON text.
   private struct Members {
     var text: [UInt8] = []
-    /// Text after the number of seconds until the push expires, which follows ``text``; `nil` if there is no such number.
+    /// Text after the number of seconds until the push expires, which follows ``text``; `nil` if there is no such
+    /// number.
     var textAfterLifetime: [UInt8]?
 
     mutating func add(_ json: String) {

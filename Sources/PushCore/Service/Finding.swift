@@ -1,7 +1,7 @@
 /// Rule of a push service about the pushes that it gets.
 ///
-/// Carillon refuses a push that breaks a rule of severity error. A broken rule of severity warning may be intended, or is
-/// a problem only for some users.
+/// Carillon refuses a push that breaks a rule of severity error. A broken rule of severity warning may be intended, or
+/// is a problem only for some users.
 public struct PushRule: Sendable, Equatable {
   /// Severity of a rule.
   public enum Severity: String, Sendable {

@@ -37,8 +37,8 @@ struct CurlAnswer {
   /// Returns the result of a transfer without a complete answer.
   ///
   /// After an error, the result of the push is unknown, except if libcurl has not read the body of the request yet.
-  /// libcurl reports REFUSED_STREAM with an error code that it also uses for other errors. The result is also unknown after a truncated
-  /// answer, whatever its status: see the module's README, "Truncated answers".
+  /// libcurl reports REFUSED_STREAM with an error code that it also uses for other errors. The result is also unknown
+  /// after a truncated answer, whatever its status: see the module's README, "Truncated answers".
   ///
   /// - Parameter wasRefused: whether the service ended the connection before it processed any push of the connection.
   static func failure(_ transfer: CurlTransfer, wasRefused: Bool = false) -> PushCompletion {

@@ -8,8 +8,8 @@ internal import PushCore
 ///       └───────────answered with anything but 5xx────┼──────────────────────────────────────────┘ │
 ///                                                     └─────5xx: twice the wait; no answer: the same┘
 ///
-/// The service decides which server errors count as 503 (``PushCore/PushService/isUnavailable(_:)``). A 429 never counts,
-/// because it concerns one device or a quota.
+/// The service decides which server errors count as 503 (``PushCore/PushService/isUnavailable(_:)``). A 429 never
+/// counts, because it concerns one device or a quota.
 public struct CircuitBreaker: Sendable, Equatable {
   /// State of the breaker.
   public enum State: Sendable, Equatable {

@@ -4,8 +4,8 @@ import PushCore
 /// Decides whether a campaign needs approval because of its number of pushes.
 ///
 /// A worker decides when it takes in the job, so that a person can approve a scheduled campaign before its time. The
-/// audience may grow until the campaign begins: users join a segment, or an earlier campaign reaches its users. A worker
-/// therefore decides again before it expands a campaign, or a later stage of it.
+/// audience may grow until the campaign begins: users join a segment, or an earlier campaign reaches its users. A
+/// worker therefore decides again before it expands a campaign, or a later stage of it.
 struct ApprovalCheck: Sendable {
   /// Why a campaign needs approval.
   struct Need: Sendable, Equatable {

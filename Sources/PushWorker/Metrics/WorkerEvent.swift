@@ -52,8 +52,8 @@ public enum WorkerEvent: Sendable {
   case serverChanged
   /// The connection to Redis broke. There is a new connection to the same server.
   case reconnected
-  /// The circuit breaker opened: a push service answers nearly everything with server errors. Only trial pushes are sent
-  /// until one is accepted.
+  /// The circuit breaker opened: a push service answers nearly everything with server errors. Only trial pushes are
+  /// sent until one is accepted.
   case breakerOpened(service: String, endpoint: String)
   /// The circuit breaker closed: sending continues.
   case breakerClosed(service: String, endpoint: String)

@@ -24,7 +24,8 @@ struct QuotaWatch {
   static let mostGap = 4.0
   /// Value of ``gap`` while no push is refused. As many pushes without a refusal show that the service accepts pushes.
   private static let largestGap = 64.0
-  /// Time in ns after which a refusal says nothing about the present. A refused push is sent again after about a minute.
+  /// Time in ns after which a refusal says nothing about the present. A refused push is sent again after about a
+  /// minute.
   private static let memory: UInt64 = 90_000_000_000
   /// Weight of the latest gap in the average: about twenty refused pushes in a row cause a report.
   private static let weight = 0.125

@@ -114,7 +114,8 @@ extension [RateLimit] {
   /// Pushes that all workers may send in the next quarter of a second; `.max` for no limit.
   var soon: Int { inForce.reduce(.max) { Swift.min($0, Swift.max(1, Int(($1.perSecond / 4).rounded(.up)))) } }
 
-  /// Number of targets that the worker needs to hold: the smallest ``RateLimit/ahead`` of all limits; `nil` for no limit.
+  /// Number of targets that the worker needs to hold: the smallest ``RateLimit/ahead`` of all limits; `nil` for no
+  /// limit.
   var ahead: Int? { inForce.map(\.ahead).min() }
 
   /// Whether a rate delays pushes.

@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// The rates of apps, of their backends and of shared quotas, created with the first campaign of an app. Confined to the
-/// worker's loop, like the limits in it.
+/// The rates of apps, of their backends and of shared quotas, created with the first campaign of an app. Confined to
+/// the worker's loop, like the limits in it.
 struct RateTable {
   /// The rates of apps at a push service, by ``ServiceRate``.
   private var apps: [RateSubject: RateLimit] = [:]

@@ -36,8 +36,8 @@ final class PrimaryRoute {
 
   /// Returns the server for the next connection.
   ///
-  /// - Parameter primaryMoved: called on a thread of the watch for each report of the primary's address, until ``close()``;
-  ///   pass the address to ``moves(to:)``.
+  /// - Parameter primaryMoved: called on a thread of the watch for each report of the primary's address, until
+  ///   ``close()``; pass the address to ``moves(to:)``.
   func target(_ primaryMoved: @escaping @Sendable (RedisAddress) -> Void) async throws(RedisError) -> RedisURL {
     let address: RedisAddress
     switch guide {

@@ -45,8 +45,8 @@ enum Effect: Sendable, Equatable {
   case reads
   /// Leaves an entry in the audit log for each change. The entry has one of these actions.
   case changes([AuditAction])
-  /// Leaves no entry in the audit log. Such a command runs a server, writes a file of this machine or sends test pushes.
-  /// Such an operation reports an event that apps send in large numbers, which would fill the log.
+  /// Leaves no entry in the audit log. Such a command runs a server, writes a file of this machine or sends test
+  /// pushes. Such an operation reports an event that apps send in large numbers, which would fill the log.
   case unrecorded
 }
 

@@ -34,7 +34,8 @@ struct LegTests {
       }
     }
 
-    /// Registers users: every third has only a device of APNs, every third only one of the other service, the rest both.
+    /// Registers users: every third has only a device of APNs, every third only one of the other service, the rest
+    /// both.
     func register(_ count: Int) async throws {
       try await store.registry.register(
         (0..<count).flatMap { number in

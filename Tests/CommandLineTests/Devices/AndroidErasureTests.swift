@@ -3,8 +3,8 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Erases a user with an Apple device and Android devices. Afterwards no byte of a Redis snapshot contains the user's id
-/// or a token.
+/// Erases a user with an Apple device and Android devices. Afterwards no byte of a Redis snapshot contains the user's
+/// id or a token.
 struct AndroidErasureTests {
   private static let user = "victim-zoë"
   /// A registration token and a Firebase installation ID.

@@ -106,7 +106,8 @@ import Testing
       witness.counts[history.policy.delay(now) == nil ? "expired" : "delayed", default: 0] += 1
     }
     if isStopped {
-      // A refusal abandons a running request. A request that tries a refused key again continues when the token expires.
+      // A refusal abandons a running request. A request that tries a refused key again continues when the token
+      // expires.
       if history.policy.request == nil { witness.openSince = nil }
       try #require((actions.request == nil || isCorrection) && actions.wakeAt == nil)
       witness.counts["stopped", default: 0] += 1

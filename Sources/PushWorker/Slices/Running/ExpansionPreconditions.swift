@@ -22,8 +22,8 @@ final class ExpansionPreconditions: WorkerPart {
 
   /// Time in ns during which the worker takes no further slice of a blocked campaign.
   private static let patience: UInt64 = 1_000_000_000
-  /// Time in ns for which three positive results stay valid: all earlier campaigns have ended and still exist; all named
-  /// segments exist; the campaign needs no approval.
+  /// Time in ns for which three positive results stay valid: all earlier campaigns have ended and still exist; all
+  /// named segments exist; the campaign needs no approval.
   private static let resultMemory: UInt64 = 10_000_000_000
 
   /// Returns whether slices of a campaign can be expanded now. If not, records the reason, which the worker publishes.

@@ -31,7 +31,8 @@ enum ChannelText {
     return id
   }
 
-  /// Records a change in the audit log. Everything else about a channel needs no Redis, so a failure only logs a warning.
+  /// Records a change in the audit log. Everything else about a channel needs no Redis, so a failure only logs a
+  /// warning.
   static func note(
     _ action: AuditAction, _ app: String, channel id: String, _ configuration: CarillonConfiguration
   ) async {

@@ -3,7 +3,8 @@ import Foundation
 import PushCore
 import TestSupport
 
-/// The quota of a Firebase project in real time. `CampaignStoreTests/QuotaTests` shows the same with a clock of its own.
+/// The quota of a Firebase project in real time. `CampaignStoreTests/QuotaTests` shows the same with a clock of its
+/// own.
 enum QuotaCases {
   static let all = [quota]
 

@@ -18,15 +18,15 @@ import Testing
   /// Other fields of a job with stages, and the expected result.
   struct Row: Sendable, CustomTestStringConvertible {
     var name: String
-    /// Members of the job; `NOW` is an hour that is quiet now, `LATER` one that is not, `SOON` is in 20 s, and `WALL` is
-    /// the local time in UTC in 4 s.
+    /// Members of the job; `NOW` is an hour that is quiet now, `LATER` one that is not, `SOON` is in 20 s, and `WALL`
+    /// is the local time in UTC in 4 s.
     var more = ""
     /// Members of each stage.
     var gate = ""
     /// The expected result, for the table.
     var result = "each user once"
-    /// The offsets of the devices' time zones, in seconds ahead of UTC, by name. Gets the time of the submission in UNIX
-    /// seconds.
+    /// The offsets of the devices' time zones, in seconds ahead of UTC, by name. Gets the time of the submission in
+    /// UNIX seconds.
     var zones: (@Sendable (Int) -> [String: Int])?
     /// The share of the users who get the push; `nil` for a random share.
     var share: Double? = 1

@@ -60,8 +60,8 @@ import Testing
     let record = try #require(try await rig.store.campaigns.show("story"))
     #expect(record.reason?.contains("pushes failed, more than 10 %") == true && record.pausedItself)
     #expect(record.parts.map(\.state) == [.completed, .paused])
-    // No user outside the first stage got the push. A worker that saw the resume first drops the answers for bad tokens,
-    // and sends to them again.
+    // No user outside the first stage got the push. A worker that saw the resume first drops the answers for bad
+    // tokens, and sends to them again.
     let counters = await rig.simulator.counters()
     #expect(counters.received - counters.duplicatesReceived == record.counters.targets && counters.duplicates == 0)
     #expect(try await rig.store.campaigns.control("story", .resume) == .active)

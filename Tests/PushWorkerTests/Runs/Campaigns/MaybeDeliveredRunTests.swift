@@ -129,7 +129,8 @@ struct MaybeDeliveredRunTests {
       users: Self.users)
     try await rig.submit("story", #","expiration":"1h","ambiguity":"\#(ending == .notResent ? "skip" : "resend")""#)
     let ledger = try await die(rig)
-    // The next owner sends all targets again, and each is refused. A refusal does not show whether the first attempt arrived.
+    // The next owner sends all targets again, and each is refused. A refusal does not show whether the first attempt
+    // arrived.
     await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
     var policy = RetryPolicy(firstServerError: 600_000, serverError: 600_000, jitter: 0)
     switch ending {

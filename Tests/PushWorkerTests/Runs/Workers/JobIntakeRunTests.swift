@@ -249,8 +249,8 @@ struct JobIntakeRunTests {
     try await running
   }
 
-  /// Both workers check an expensive job of one app, and no check ends before the urgent campaign of another app has been
-  /// sent.
+  /// Both workers check an expensive job of one app, and no check ends before the urgent campaign of another app has
+  /// been sent.
   @Test func expensiveJobsOfAnAppDelayNoUrgentCampaignOfAnother() async throws {
     let rig = try await rig()
     let end = DispatchSemaphore(value: 0)
