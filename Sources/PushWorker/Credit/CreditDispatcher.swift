@@ -54,13 +54,19 @@ final class CreditDispatcher: WorkerPart {
   /// Runs every 5 ms. Handles outcomes that have waited long enough, leases to renew, retries that are due, stopped
   /// credentials, and pools that can't send.
   private func tick() {
-    let now = EventLoop.now
-    failover.noteRunning(now)
-    for route in routes.routes where route.check(now) { wakeClaims() }
+    let began = EventLoop.now
+    failover.noteRunning(began)
+    for route in routes.routes where route.check(began) { wakeClaims() }
     declined.declineForStoppedCredentials()
+    // The call above may have recorded outcomes. The time of the next steps must not be earlier than their times.
+    let now = EventLoop.now
     refreshPermits(now)
     let entries = entries(now)
-    wake(reclaim(entries) ? self.entries(now) : entries, now)
+    if reclaim(entries) {
+      dispatch(takingMore: false)
+    } else {
+      wake(entries, now)
+    }
   }
 
   /// Wakes the slices that have a next step, in the order in which they are served.
