@@ -32,8 +32,8 @@ struct MisbehavingServerTests {
       var findings: [String: [PushEngineKind: Finding]] = [:]
       for try await finding in group { findings[finding.row, default: [:]][finding.engine] = finding }
       for row in Misbehaviour.rows {
-        for (engine, finding) in try #require(findings[row.testDescription]) {
-          let place = "\(row.testDescription), \(engine): \(finding.state.lastError ?? "no error")"
+        for (engine, finding) in try #require(findings[row.description]) {
+          let place = "\(row.description), \(engine): \(finding.state.lastError ?? "no error")"
           #expect(finding.outcomes.count == row.outcomes.count, "\(place)")
           for (found, expected) in zip(finding.outcomes, row.outcomes) {
             #expect(engine.mayCall(expected, found, of: row), "\(found): \(place)")
@@ -89,16 +89,11 @@ struct MisbehavingServerTests {
         return
       }
       guard let peer = RawPeer(descriptor, context, isOver: { isOver.isSet }), peer.takePreface() else { return }
-      if row.saysSettings { peer.write(.settings) }
-      if row.isWarm {
-        guard let stream = peer.nextRequest() else { return }
-        peer.write(.headers(stream, Misbehaviour.ok, ends: true))
-      }
-      row.serve(peer)
+      row.play(peer)
     }
     if row.isWarm {
       server.pool.submit(PoolHarness.batch([0]), lane: 0)
-      #expect(try await server.completions.one().status == 200, "\(row.testDescription)")
+      #expect(try await server.completions.one().status == 200, "\(row.description)")
     }
     server.pool.submit(PoolHarness.batch((1...UInt64(row.outcomes.count)).map { $0 }), lane: 0)
     let completions = await server.completions.next(row.outcomes.count).sorted { $0.tag < $1.tag }
@@ -107,7 +102,7 @@ struct MisbehavingServerTests {
     let drained = ContinuousClock.now - began
     server.stop()
     return Finding(
-      row: row.testDescription, engine: engine, outcomes: completions.map { Misbehaviour.Outcome($0) },
+      row: row.description, engine: engine, outcomes: completions.map { Misbehaviour.Outcome($0) },
       state: server.pool.published, drained: drained)
   }
 }

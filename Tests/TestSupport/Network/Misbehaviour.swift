@@ -1,43 +1,52 @@
-import PushCore
-import TLS
-import TestSupport
-import Testing
-
 /// Misbehaviour of servers, and the results for the pushes.
-struct Misbehaviour: CustomTestStringConvertible, Sendable {
+public struct Misbehaviour: CustomStringConvertible, Sendable {
   /// Known result of a push.
-  enum Outcome: Equatable {
+  public enum Outcome: Equatable, Sendable {
     case accepted, refused, notSent, inDoubt
   }
 
   typealias Frame = RawPeer.Frame
 
-  var testDescription: String
+  /// What the server does.
+  public var description: String
   /// The results of the pushes after the first, or of the first push if it is the only one.
-  var outcomes: [Outcome]
+  public var outcomes: [Outcome]
   /// Whether the first push is answered normally, and the server misbehaves after the others have arrived.
-  var isWarm = false
+  public var isWarm = false
   /// Whether nothing can have been sent, so that libcurl has the same result.
-  var isBeforeAnything = false
+  public var isBeforeAnything = false
   /// Whether libcurl may miss the answer. It loses a header that it reads together with RST_STREAM.
-  var isBlurred = false
+  public var isBlurred = false
   /// The timeouts in seconds for a push and for a connection. They are longer than a busy machine needs, unless the row
   /// waits for one.
-  var timeouts: (request: UInt64, connect: UInt64) = (30, 30)
+  public var timeouts: (request: UInt64, connect: UInt64) = (30, 30)
   /// The protocols that the server offers by ALPN.
-  var protocols = ["h2"]
+  public var protocols = ["h2"]
   /// The bytes that the server sends in cleartext instead of TLS.
-  var cleartext: [UInt8]?
+  public var cleartext: [UInt8]?
   /// Words that the error of the connection must contain.
-  var words = ""
+  public var words = ""
   /// Acts as the server after the connection is established and SETTINGS are sent. In warm rows it begins after the
   /// answer to the first push.
   var serve: @Sendable (RawPeer) -> Void = { $0.fallSilent() }
   /// Whether the server begins correctly with SETTINGS.
   var saysSettings = true
 
+  /// Acts as the server of one connection after the client's preface.
+  ///
+  /// - Parameter beforeServing: called before the server misbehaves.
+  public func play(_ peer: RawPeer, beforeServing: () -> Void = {}) {
+    if saysSettings { peer.write(.settings) }
+    if isWarm {
+      guard let stream = peer.nextRequest() else { return }
+      peer.write(.headers(stream, Self.ok, ends: true))
+    }
+    beforeServing()
+    serve(peer)
+  }
+
   init(_ description: String, _ outcomes: Outcome..., change: (inout Misbehaviour) -> Void) {
-    testDescription = description
+    self.description = description
     self.outcomes = outcomes
     change(&self)
   }
@@ -69,7 +78,8 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
   static let ok: [UInt8] = [0x88]
   static func status(_ code: String) -> [UInt8] { [0x08, UInt8(code.utf8.count)] + code.utf8 }
 
-  static let rows: [Misbehaviour] =
+  /// All rows.
+  public static let rows: [Misbehaviour] =
     handshakes + answers + resets + goAways + floods
 
   private static let handshakes: [Misbehaviour] = [
@@ -183,7 +193,8 @@ struct Misbehaviour: CustomTestStringConvertible, Sendable {
     },
   ]
 
-  private static let floods: [Misbehaviour] = [
+  /// The rows whose server sends without end.
+  public static let floods: [Misbehaviour] = [
     flood("WINDOW_UPDATE") { _ in .windowUpdate(0) },
     flood("WINDOW_UPDATE of a stream that has ended") { _ in .windowUpdate(1) },
     flood("PRIORITY") { Frame(2, stream: $0, [0, 0, 0, 0, 1]) },
