@@ -55,6 +55,8 @@ struct CampaignVerbOutcomeTests {
   @Test func resumeNamesThePausesThatItEnds() throws {
     var outcome = CampaignVerbOutcome(id: "digest", state: .scheduled)
     #expect(outcome.text == "digest scheduled" && !outcome.json.contains("resumed"))
+    outcome.resumed = [.init(id: "digest", reason: nil)]
+    #expect(outcome.text == "digest scheduled" && outcome.json.contains("resumed"))
     outcome.resumed = [.init(id: "digest~1", reason: "wro\u{202E}ng"), .init(id: "digest~2", reason: nil)]
     #expect(
       outcome.text == """
