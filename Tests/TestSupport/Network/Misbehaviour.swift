@@ -7,7 +7,7 @@ public struct Misbehaviour: CustomStringConvertible, Sendable {
 
   typealias Frame = RawPeer.Frame
 
-  /// What the server does.
+  /// Description of the behaviour of the server.
   public var description: String
   /// The results of the pushes after the first, or of the first push if it is the only one.
   public var outcomes: [Outcome]
