@@ -61,7 +61,8 @@ import Testing
     let fcm = try await FCMRig(engine: engine, users: Self.users, partitions: 64)
     try await fcm.rig.register(Self.users)
     var well = fcm.rig.simulator.knobs
-    (well.latencyMilliseconds, well.fcm.latencyMilliseconds) = (50, 50)
+    // Slow answers, so that the campaign still runs when the test notices the middle on a busy machine.
+    (well.latencyMilliseconds, well.fcm.latencyMilliseconds) = (400, 400)
     await fcm.rig.simulator.set(well)
     // With 50 attempts no push uses up its attempts while the trouble lasts.
     let retry = RetryPolicy(firstServerError: 1, serverError: 1, tooManyRequests: 1000, attempts: 50)
