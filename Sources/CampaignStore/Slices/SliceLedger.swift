@@ -11,7 +11,8 @@ public struct SliceLedger: Sendable {
   /// Claim id: 128 random bits as text. A counter would not be safe, because Redis could lose a number and issue it
   /// again.
   public let claim: [UInt8]
-  /// Ids of the campaign's parts whose targets an expansion of this slice writes: one for each leg, in their order.
+  /// Ids of the campaign's parts, one for each leg, in the order of the legs. An expansion of this slice writes the
+  /// targets of all these parts.
   let parts: [String]
   let store: CampaignStore
   /// Push service of the campaign.
@@ -226,13 +227,13 @@ public struct SliceLedger: Sendable {
   ///   - count: the number of targets to read.
   ///   - sealed: the number of targets in the whole slice.
   ///   - seal: the seal id of the list, which is the id of the claim that sealed it.
-  /// - Throws: ``StoreError`` `damaged` if targets are missing although Redis has this seal id and number; `mismatch`
-  ///   if Redis has lost the sealed list.
+  /// - Throws: ``StoreError`` `damaged` if targets are missing although Redis has this seal id and this number
+  ///   of targets; `mismatch` if Redis has lost the sealed list.
   public func targets(from first: Int, count: Int, of sealed: Int, seal: [UInt8]) async throws -> TargetChunk {
     let chunk = try await targets(from: first, count: count)
     guard chunk.count < min(count, sealed - first) else { return chunk }
-    // The list may have been sealed after the first read. It is therefore read again after the phase of the slice: a
-    // sealed slice must have its whole list.
+    // The list may have been sealed after the first read. The function therefore reads the phase of the slice, and then
+    // reads the list again. A sealed slice must have its whole list.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", sliceKey, "phase", "seal", "count")
     let slice = try await store.run(pipeline)[0]
@@ -249,8 +250,8 @@ public struct SliceLedger: Sendable {
         + "\(first + again.count) is not a target")
   }
 
-  /// Reads records of the ledger. A record that was never written has zero bytes: the target is not granted or has just
-  /// been granted.
+  /// Reads records of the ledger. A record that was never written is missing or all its bytes are 0. Its target is not
+  /// granted or has just been granted.
   ///
   /// - Returns: the records, and whether the worker still owned the claim when they were read. If not, another worker
   ///   may have granted these targets to itself.

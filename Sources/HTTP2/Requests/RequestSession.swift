@@ -23,7 +23,8 @@ public final class RequestSession {
     /// Delay of a `retry-after` field in seconds; 0 without the field. If the field has a date, the delay counts from
     /// the answer's `date`.
     public var retryAfter: UInt16
-    /// Time of a `retry-after` field with a date in UNIX seconds, if the answer has no `date`; otherwise 0.
+    /// Time of a `retry-after` field, in UNIX seconds, if the field has a date and the answer has no `date`; otherwise
+    /// 0.
     public var retryAt: UInt32
     /// The reason why the stream ended; ``HTTP2ErrorCode/noError`` if there is a status.
     public var error: HTTP2ErrorCode
@@ -154,8 +155,8 @@ public final class RequestSession {
   /// be written first.
   ///
   /// - Parameter bodyCount: Bytes of the body. A request whose body is larger than the peer's window can be opened only
-  ///   while no other request is open. It does not have to wait for the window, because without an open request no
-  ///   event would wake the caller.
+  ///   while no other request is open. In that case the caller must not wait for a larger window: without an open
+  ///   request, no event would wake the caller.
   public func canOpen(bodyCount: Int) -> Bool {
     table.hasFree && hasRoom && !isGoingAway && !isTerminated && !isExhausted
       && table.openCount < peerMaxConcurrentStreams && (connectionWindow >= bodyCount || table.openCount == 0)
@@ -180,8 +181,8 @@ public final class RequestSession {
       throw HTTP2Error("open a stream", "the peer takes no more, or there is no room")
     }
     guard head.spell(template) else { throw HTTP2Error("open a stream", "its header fields are too long") }
-    // If an old request still has the position of an identifier, the session skips this identifier, which closes the
-    // unused stream (RFC 9113 section 5.1.1).
+    // Several identifiers have the same position in the table. If an old request still occupies the position, the
+    // session skips the identifier. The peer then treats the skipped stream as closed (RFC 9113 section 5.1.1).
     var id = nextID
     while !table.hasPlace(for: id) { id += 2 }
     guard id <= Self.lastStreamID else { throw HTTP2Error("open a stream", "no identifier is left") }
@@ -324,8 +325,8 @@ public final class RequestSession {
 
   /// Writes a frame to the output that is not part of a request.
   ///
-  /// - Throws: ``HTTP2Error`` if the output has no room, because the peer sends requests for replies but does not read
-  ///   the replies.
+  /// - Throws: ``HTTP2Error`` if the output has no room. This happens if the peer sends frames that need a reply, but
+  ///   does not read the replies.
   func control(_ kind: UInt8, _ payload: [UInt8], flags: UInt8 = 0, stream: UInt32 = 0) throws {
     let size = FrameHeader.size + payload.count
     if memory.count - end < size, start > 0 { compact() }

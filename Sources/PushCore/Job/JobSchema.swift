@@ -18,8 +18,8 @@ public enum JobSchema {
     return job(audience: audience, services, ",\"allOf\":[\(([contentRule] + rules).joined(separator: ","))]")
   }
 
-  /// Returns the schema without the rules for combinations of fields. Documents from which tools generate clients and
-  /// requests use this schema, because such tools ignore these rules.
+  /// Returns the schema without the rules for combinations of fields. Tools that generate clients or requests ignore
+  /// these rules, so the documents for such tools use this schema.
   public static func outline(_ services: [any PushService]) -> String {
     let content = ["message", "template", "variants"] + services.map(\.name)
     return job(
@@ -95,7 +95,7 @@ public enum JobSchema {
 
   private static let recipient = any(user, object(["user": user, "vars": values], required: ["user"]))
 
-  /// User of whose devices one gets the push.
+  /// The only user of a list. With `token`, only this device of the user gets the push.
   private static let deviceOfUser = object(
     ["user": user, "vars": values, "token": someText], required: ["user"])
 

@@ -91,8 +91,8 @@ public final class ConnectionPool: Sendable {
     var mayTakeUntil: UInt64?
     /// Time when the breaker opened; `nil` while it is closed.
     var breakerOpenSince: UInt64?
-    /// Time of the first call of ``ConnectionPool/health(now:)`` without an authorization; `nil` while the credential
-    /// has one.
+    /// Time when ``ConnectionPool/health(now:)`` first found that the credential has no authorization; `nil` while the
+    /// credential has one.
     var delayedSince: UInt64?
     /// Time of the first failure since the last answer, and the error of the latest failure; `nil` if there is none.
     var failure: (since: UInt64, reason: String)?
@@ -267,8 +267,8 @@ public final class ConnectionPool: Sendable {
   /// A year in ns. Longer times are reduced to a year, so that no sum overflows.
   private static let longestTime: UInt64 = 365 * 86_400 * 1_000_000_000
 
-  /// Nanoseconds after which an engine without a connection checks again whether the open connections are saturated. A
-  /// round of answers takes about as long, which is enough to judge the latency.
+  /// Nanoseconds after which an engine without a connection checks again whether the open connections are saturated. In
+  /// this time, about one round of answers arrives, which is enough to judge the latency.
   private static let growthPause: UInt64 = 100_000_000
 
   private static func textOfMissing(_ missing: Int, of count: Int) -> String {

@@ -2,10 +2,11 @@ import PushCore
 
 /// Decides which slice gets credit next, and how much. The type does no I/O.
 ///
-/// Higher lanes come first. While a slice of a higher lane could use credit, a lower lane gets only credit that the
-/// higher lane's pool is not allowed to use. Within a lane and a pool, campaigns take turns: the campaign with the
-/// smallest number of sent pushes goes first (start-time fair queueing: Goyal, Vin and Cheng, 1996). A single target
-/// therefore never waits for a million targets of another campaign.
+/// Higher lanes come first. While a slice of a higher lane could use credit, lower lanes of the same pool get none.
+/// Lower lanes of other pools get credit only if the budget allows no more credit for the slice of the higher lane.
+/// Within a lane and a pool, campaigns take turns: the campaign with the smallest number of sent pushes goes first
+/// (start-time fair queueing: Goyal, Vin and Cheng, 1996). A single target therefore never waits for a million targets
+/// of another campaign.
 enum Scheduler {
   /// The facts that the scheduler needs about a held slice.
   struct Entry {
@@ -44,8 +45,8 @@ enum Scheduler {
     var unanswered: Int
     /// Credit that its next commit returns.
     var returning: Int
-    /// For a campaign with a rate limit: the number of targets that are enough for the rate. Such a slice does not keep
-    /// the worker busy.
+    /// Number of targets that are enough for the rate limit of the slice's campaign; `nil` without a rate limit.
+    /// Further targets do not keep the worker busy, see ``ahead``.
     var enough: Int?
 
     /// Ungranted targets that keep this worker busy.
@@ -98,8 +99,8 @@ enum Scheduler {
       guard entry.condition.isSending, allowance > 0 else { return 0 }
       // One push at a time is enough to find out when the pool can send again.
       if entry.condition.isStuck { return entry.targets.unanswered == 0 ? 1 : 0 }
-      // Only one search runs at a time. Otherwise each search would also count the deaths of the worker that the other
-      // search caused.
+      // Only one search runs at a time. If two searches ran and one of them crashed the worker, the other one would
+      // also count this crash.
       if entry.condition.isBisecting, let bisecting, bisecting < entry.slot { return 0 }
       var reserved = 0
       for other in campaigns {
@@ -112,8 +113,8 @@ enum Scheduler {
           reserved += other.wants
         }
       }
-      // At most half is reserved. The campaign that goes first may be waiting for another reason, and must not block
-      // the others.
+      // At most half of the allowance is reserved for the campaigns that go first. They may be waiting for something
+      // other than credit, and must not block the others.
       return allowance - min(reserved, allowance / 2)
     }
   }
@@ -128,7 +129,7 @@ enum Scheduler {
   }
 
   /// Returns the initial number of sent pushes of a campaign: the lowest number in its lane and pool. With this number,
-  /// the campaign goes next, but does not block the others until its count reaches theirs.
+  /// the campaign goes next. With 0, the campaign would block the others until its number reached theirs.
   static func start(of account: CreditBudget.Account, among entries: [Entry]) -> Int {
     entries.lazy.filter { $0.account == account && $0.targets.wants > 0 }.map(\.served).min() ?? 0
   }

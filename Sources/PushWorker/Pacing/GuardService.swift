@@ -2,8 +2,9 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Protects the registered devices and the audience from a campaign with wrong settings or a wrong message: prunes,
-/// quarantines and refusals of the message wait until the guard has decided that the campaign's answers are good.
+/// Protects the registered devices and the audience from a campaign with wrong settings or a wrong message. Until the
+/// guard has decided that the campaign's answers are good, the worker removes and quarantines no device, and records no
+/// refusal of the message.
 ///
 /// If the guard trips, an operator must fix the cause. The targets of dropped answers are not lost: they wait, and are
 /// sent again after a resume.
@@ -58,7 +59,7 @@ final class GuardService: WorkerPart {
     if holders[fullest].guard.decide(on: known(of: holders[fullest])) { note(decided: holders[fullest]) }
   }
 
-  /// Requests permits for campaigns with an undecided guard from Redis, and reports their answers.
+  /// Requests permits from Redis for campaigns with an undecided guard, and reports the answers of these campaigns.
   func refreshTrials(_ now: UInt64) {
     var seen: Set<ObjectIdentifier> = []
     for first in slices.sessions
@@ -241,7 +242,8 @@ final class GuardService: WorkerPart {
 
   /// Records the deferred answers of a slice, with their effects on devices. Drops them instead in two cases: the guard
   /// has tripped, or an operator paused the campaign before the guard had decided. In the second case, the operator may
-  /// know about a problem. A worker that stops decides by its present answers.
+  /// know about a problem. If the worker stops before the guard has decided, the function drops the answers only if the
+  /// known answers are a reason to pause the campaign.
   ///
   /// - Parameter report: Number of a report to the fleet. The function handles only answers that wait for this report
   ///   or an earlier one.
@@ -287,8 +289,8 @@ final class GuardService: WorkerPart {
     return own.answers > fleet.answers ? own : fleet
   }
 
-  /// Releases the slices of a campaign that was resumed after they were claimed. Their bad answers may have a cause
-  /// that was fixed before the resume.
+  /// Releases the slices that this worker claimed before their campaign was resumed. The cause of the bad answers may
+  /// have been fixed before the resume.
   func withdrawOutdated(_ context: CampaignContext) {
     context.progress.isOutdated = true
     campaigns.drop(context)

@@ -4,13 +4,13 @@
 -- Invariant: in any interval, the script grants at most 1.02 times the rate, plus one burst. From the creation of the
 -- bucket to any moment, it grants at most the rate, plus the permits of the duration `memory`.
 -- The bucket has two clocks, and each permit advances both. A permit is due when both clocks are behind the present
--- time. `at` may lag by `memory`, so workers can catch up missed time. `brisk` is 2 % faster and may lag only by the
--- burst. A bucket that is new, or that has expired, begins with a single permit.
+-- time. The clock `at` may lag by `memory`, so workers can catch up missed time. The clock `brisk` is 2 % faster and
+-- may lag only by the burst. A bucket that is new, or that has expired, begins with a single permit.
 -- Workers that ask within the same period (ARGV 4) share the due permits.
 -- If the rate follows from a time (a duration or an end), each call computes the rate again. The script divides the
 -- remaining targets by the remaining time. It estimates the targets from the slices whose targets are known. A duration
--- grows while no worker asks, for example during a pause; its rate stays within a factor of 1.25 of the average. An end
--- does not move: the rate rises as far as necessary.
+-- grows while no worker asks, for example during a pause. The rate that follows from a duration stays within a factor
+-- of 1.25 of the average rate. An end does not move: the rate rises as far as necessary.
 -- Under a quota, the rate is the configured one, or less:
 -- * Slow start: a new bucket begins with a tenth of the rate. If workers take all permits, the share rises to the full
 --   rate within the duration of the slow start. It falls at the same speed while no worker takes the permits.
@@ -35,7 +35,7 @@ local bucket = redis.call('HMGET', KEYS[1], 'at', 'brisk', 'slot', 'asks', 'befo
 if wanted == 0 and not bucket[1] then return {0, 0, '0'} end
 for i = 1, 7 do
   bucket[i] = bucket[i] and tonumber(bucket[i])
-  -- A value that no bucket of Carillon can have counts as missing.
+  -- If Carillon can't have written a value, the script treats this value as missing.
   if bucket[i] and not (bucket[i] >= 0 and bucket[i] < 2 ^ 53) then bucket[i] = nil end
 end
 local sent, fin

@@ -13,11 +13,12 @@
 -- If targets have their own send times (see `seal`), the script grants a target only after its time, by Redis' clock. A
 -- target is sent only if its user still has the device and is on no suppression list that applies. The worker names the
 -- next targets that the script must check.
--- The reply has the users who departed since ARGV 13: users who lost a device or opted out (`departures.lua`). The
--- worker checks the targets of these users with `regrant` before it sends them. If this script prunes a device, no
--- check is needed: the only target of this device in the slice has ended. In a campaign with frequency caps, the script
--- withholds a target if its user has reached a cap. The record of a withheld target has the outcome as its status and a
--- bit in its history. The current or the next owner records that outcome.
+-- A user departs by losing a device or by opting out (`departures.lua`). ARGV 13 is the number of departures that the
+-- worker has handled. The reply has the users of all later departures. The worker checks the targets of these users
+-- with `regrant` before it sends them. If this script prunes a device, no check is needed: the only target of this
+-- device in the slice has ended. In a campaign with frequency caps, the script withholds a target if its user has
+-- reached a cap. The record of a withheld target has the outcome as its status and a bit in its history. The current or
+-- the next owner records that outcome.
 -- If a target ends without a push, the script removes it from the user's counters in the same step.
 -- If the user of a target was erased (`blank.lua`), the script counts the outcome and stores nothing else.
 -- The script compares the worker's sequence number and number of replays with the stored ones. If they differ, Redis
@@ -70,12 +71,13 @@
 -- form with one notice. This notice has no token, because the token is the name of the field.
 -- Returns an array:
 --      1 if the caller owns the claim, else 0
---      phase of the slice; 'foreign' under another seal
+--      phase of the slice, or 'foreign' if the slice has another seal
 --      granted, in doubt, waiting: numbers of targets
 --      ms to the next retry or send time (-1: none)
 --      retries, each u32 index, u8 attempt, u8 history
 --      sequence and replays that were stored before
---      u32 indexes of targets that this call reports as accepted and the ledger has with another outcome (`acceptlate`)
+--      u32 indexes of targets that this call reports as accepted, although the ledger has another terminal outcome for
+--      them (`acceptlate`)
 --      number of targets whose send time has not come
 --      decisions about the targets granted for the first time, and about the retries (each '' if all are 0)
 --      number of departures that the worker has handled after this call (-1: unchanged)
@@ -141,9 +143,9 @@ end
 -- Notices for the outbox, and the first bytes of each notice of this slice.
 local outgoing, head = {}, nil
 
--- Parsed details. Each has its start, its parts from the index to the user, and the start of the next detail. The
--- devices that the details may change are read in one command. `settle` applies a detail when its record becomes
--- terminal.
+-- Parsed details. Each is an array: the position of the detail in `details`, its parts from the index to the user, and
+-- the position of the next detail. The devices that the details may change are read in one command. `settle` applies a
+-- detail when its record becomes terminal.
 local details, detail_of, settle = ARGV[10], {}, nil
 if sealed and details ~= '' then
   head = struct.pack('>I6', now) .. ARGV[8]
@@ -164,8 +166,8 @@ if sealed and details ~= '' then
     if word ~= '' then redis.call('HSET', KEYS[5], index, word) end
     if action == 3 or blanked and blanked[index] then return end
     if user == '' then
-      -- A raw token has no user. The owner index of its partition names its owner, and the worker that empties the
-      -- outbox edits the device. A device that registered after the answer is a new one, and stays.
+      -- A raw token has no user. The owner index in the token's partition names the user who owns the token. The worker
+      -- that empties the outbox edits the device. A device that registered after the answer is a new one, and stays.
       local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
       if not owner or tonumber(registered) > instant then return end
       outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #owner) .. owner
@@ -427,8 +429,8 @@ if expected then
       local index = tonumber(member)
       if not (index >= 0 and index < granted and index % 1 == 0) then return damaged() end
       local record = redis.call('GETRANGE', KEYS[2], index * 12, index * 12 + 11)
-      -- After many days, the number of attempts may reach the limit of its byte. The target is still granted and
-      -- answered.
+      -- The number of attempts has one byte and stays at 255, which it may reach after many days. Even then, the target
+      -- is granted and answered.
       local attempt = math.min(record:byte(2) + 1, 255)
       record = '\0' .. string.char(attempt) .. record:sub(3)
       redis.call('SETRANGE', KEYS[2], index * 12, record)

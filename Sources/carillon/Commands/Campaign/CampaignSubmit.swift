@@ -13,8 +13,9 @@ extension CampaignCommand {
         The command prints the warnings of `carillon lint` to standard error, or as a part of the result with --json. \
         Warnings do not prevent the submission. If you submit the same job again, nothing changes. A different job \
         with an id that is in use is refused (exit 65). With --replicas, the command exits with 69 if too few replicas \
-        confirm the job. The job is in the queue even then. Submit it again to wait again. With --estimate, the \
-        command submits nothing. It checks the job and counts the users and devices that the job would reach now.
+        confirm the job. The job is in the queue even then. To wait for the replicas again, submit the same job again. \
+        With --estimate, the command submits nothing. It checks the job and counts the users and devices that the job \
+        would reach now.
 
         Examples:
           carillon campaign submit job.json

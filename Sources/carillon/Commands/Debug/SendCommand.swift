@@ -16,7 +16,7 @@ struct SendCommand: AuditedCommand {
       the answer of the push service. A push with warnings is sent. `carillon lint --rules` lists the rules. The command writes \
       nothing to Redis.
 
-      Exits with 0 if the push service accepts the push, 1 if it refuses it, and 69 if it can't be reached.
+      Exit status: 0 if the push service accepts the push, 1 if it refuses the push, 69 if it is unreachable.
 
       Examples:
         carillon send --app news --token 0f2c… '{"aps":{"alert":"Hello"}}'

@@ -16,7 +16,7 @@ extension SegmentCommand {
     static let effect = Effect.changes([.segmentAdd])
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "The segment's name: 1 to 64 characters of A-Z a-z 0-9 . _ -") var name: String
     @Argument(help: "User ids.") var users: [String]
 
     func run() async throws {

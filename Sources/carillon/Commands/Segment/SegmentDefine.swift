@@ -23,7 +23,7 @@ extension SegmentCommand {
     static let effect = Effect.changes([.segmentDefine])
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "The segment's name: 1 to 64 characters of A-Z a-z 0-9 . _ -") var name: String
     @Argument(help: "The expression.") var expression: String
     @Option(name: .customLong("where"), help: "A condition on devices and attributes.") var condition: String?
 

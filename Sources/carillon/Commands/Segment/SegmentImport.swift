@@ -28,7 +28,7 @@ extension SegmentCommand {
     static let effect = Effect.changes([.segmentImport, .segmentReplace])
 
     @OptionGroup var global: GlobalOptions
-    @Argument(help: "The segment's name: 1 to 64 of A-Z a-z 0-9 . _ -") var name: String
+    @Argument(help: "The segment's name: 1 to 64 characters of A-Z a-z 0-9 . _ -") var name: String
     @Argument(help: "A file of user ids; - is standard input.", completion: .file()) var file: String
     @OptionGroup var options: ReplaceOptions
 

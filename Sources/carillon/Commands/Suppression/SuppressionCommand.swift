@@ -19,7 +19,8 @@ struct SuppressionCommand: AsyncParsableCommand {
 /// The list that a command acts on.
 struct SuppressionOptions: ParsableArguments {
   @Argument(help: "The app's name in the configuration.") var app: String
-  @Option(help: "The category, for the list of one category: 1 to 64 of A-Z a-z 0-9 . _ -") var category: String?
+  @Option(help: "The category, for the list of one category: 1 to 64 characters of A-Z a-z 0-9 . _ -")
+  var category: String?
 
   /// - Throws: `CommandError` if there is no such app, or if the category's name is invalid.
   func list(_ global: GlobalOptions) throws -> SuppressionList {
