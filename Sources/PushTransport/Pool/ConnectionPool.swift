@@ -40,7 +40,7 @@ public final class ConnectionPool: Sendable {
     public var idleLimit: UInt64
     /// Limits for opening connections.
     public var reconnect: ReconnectBudget.Limits
-    /// Limits of the circuit breaker: waits between trial pushes while the service answers 503.
+    /// Limits of the circuit breaker: waits between trial pushes while the service answers with server errors.
     public var breaker: CircuitBreaker.Limits
     /// Transport that carries pushes.
     public var engine: PushEngineKind

@@ -63,7 +63,8 @@ extension DevicesCommand {
     var from: ForeignSystem?
     @Option(
       help: ArgumentHelp(
-        "Accept this column as an attribute, although its name is similar to a known column.", valueName: "name"))
+        "Accept this column as an attribute: its name is similar to a known one, or --from does not know it.",
+        valueName: "name"))
     var allowAttribute: [String] = []
 
     @Flag(help: "Continue an interrupted import of the same file.")

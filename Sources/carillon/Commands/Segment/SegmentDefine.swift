@@ -10,9 +10,9 @@ extension SegmentCommand {
       abstract: "Define a segment by an expression and an optional condition.",
       discussion: """
         The segment contains the users that match the expression and have a device that matches --where. Carillon \
-        evaluates the definition when a campaign starts and when you count the segment. You can use the segment \
-        wherever a segment is allowed. Definitions can use other definitions, up to 8 levels deep. A new definition \
-        replaces the old one, but running campaigns use the old one.
+        reads the definition when a campaign or one of its stages begins, and when you count the segment. You can use \
+        the segment wherever a segment is allowed. Definitions can use other definitions, up to 8 levels deep. A new \
+        definition replaces the old one, but campaigns and stages that have begun use the old one.
 
         Examples:
           carillon segment define fans 'sports & !churned'
