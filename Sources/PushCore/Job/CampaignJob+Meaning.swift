@@ -174,32 +174,32 @@ private struct JobDefaults {
 
 /// Times and durations of a job that can be written in several ways.
 private enum JobTimeSpelling {
-  /// Names of these fields by the path of their object.
-  private static let names: [String: Set<String>] = [
-    "": ["sendAt", "finishBy", "expiration", "ttl", "late", "maxDuration", "spread"], "stages": ["wait"],
-    "repeat": ["end"],
-  ]
+  /// The fields of a job that may have such a value.
+  private static let fields = Set(JobField.all.filter(\.mayBeTime).map(\.name))
+  /// The members with such a value in the objects of other fields.
+  private static let members: [String: Set<String>] = ["stages": ["wait"], "repeat": ["end"]]
 
   /// Writes instants in UTC, such as `2026-12-01T09:00:00Z`, and durations with the largest unit that is exact.
-  static func unify(in members: [JSONValue.Member], path: String = "") -> [JSONValue.Member] {
-    let times = names[path] ?? []
-    return members.map { member in
-      var value = member.value
-      if times.contains(member.name) {
-        if let text = text(of: value) { value = JSONValue(kind: .string(text), range: value.range) }
-      } else if path.isEmpty, names[member.name] != nil {
-        value = unify(in: value, path: member.name)
-      }
-      return JSONValue.Member(name: member.name, nameRange: member.nameRange, value: value)
+  static func unify(in job: [JSONValue.Member]) -> [JSONValue.Member] {
+    job.map { member in
+      if let names = members[member.name] { return member.with(unify(names, in: member.value)) }
+      return fields.contains(member.name) ? member.with(unify(member.value)) : member
     }
   }
 
-  private static func unify(in value: JSONValue, path: String) -> JSONValue {
+  private static func unify(_ names: Set<String>, in value: JSONValue) -> JSONValue {
     switch value.kind {
-    case .object(let members): JSONValue(kind: .object(unify(in: members, path: path)), range: value.range)
-    case .array(let elements): JSONValue(kind: .array(elements.map { unify(in: $0, path: path) }), range: value.range)
-    default: value
+    case .object(let members):
+      let unified = members.map { names.contains($0.name) ? $0.with(unify($0.value)) : $0 }
+      return JSONValue(kind: .object(unified), range: value.range)
+    case .array(let elements):
+      return JSONValue(kind: .array(elements.map { unify(names, in: $0) }), range: value.range)
+    default: return value
     }
+  }
+
+  private static func unify(_ value: JSONValue) -> JSONValue {
+    text(of: value).map { JSONValue(kind: .string($0), range: value.range) } ?? value
   }
 
   /// Returns the spelling of a time or duration; `nil` for another value.
@@ -208,4 +208,8 @@ private enum JobTimeSpelling {
     if let seconds = DurationText.seconds(text) { return DurationText.format(milliseconds: seconds * 1000) }
     return Timestamp.milliseconds(text).map { Timestamp.format(milliseconds: $0).replacing(".000Z", with: "Z") }
   }
+}
+
+extension JSONValue.Member {
+  fileprivate func with(_ value: JSONValue) -> Self { Self(name: name, nameRange: nameRange, value: value) }
 }

@@ -22,6 +22,9 @@ public struct JobField: Sendable {
   /// JSON Schema of its value.
   let schema: String
 
+  /// Whether its value may be an instant or a duration.
+  var mayBeTime: Bool { schema.contains(JobSchema.duration) || schema.contains(JobSchema.instant) }
+
   private init(_ name: String, _ documents: Documents, _ schema: String) {
     self.name = name
     self.documents = documents

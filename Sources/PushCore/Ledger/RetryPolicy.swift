@@ -116,15 +116,14 @@ public struct RetryPolicy: Sendable, Equatable {
   /// Returns how many attempts an attempt counts as if a retry follows.
   ///
   /// The ledger does not contain the time of the first attempt. If the service limits the time, the number of counted
-  /// attempts stands for it: each counted attempt is a sixtieth of the time. Each attempt counts at least once.
+  /// attempts measures it: one counted attempt is a sixtieth of the limit. Each attempt counts at least once.
   ///
   /// - Parameter delay: the delay before the retry.
   func counted(after delay: Int) -> Int {
     timePerAttempt > 0 ? max(1, (delay + timePerAttempt / 2) / timePerAttempt) : 1
   }
 
-  /// Part of ``RetryBounds/maximumTime`` that each counted attempt stands for; 0 if the service does not limit the
-  /// time. The ledger can count 63 attempts (``AttemptHistory/mostCounted``).
+  /// Part of ``RetryBounds/maximumTime`` for each counted attempt; 0 if the service does not limit the time. The ledger can count 63 attempts (``AttemptHistory/mostCounted``).
   private var timePerAttempt: Int { (bounds.maximumTime ?? 0) / 60 }
 
   /// Returns the delay after a server error without jitter and `Retry-After`.

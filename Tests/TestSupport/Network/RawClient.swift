@@ -11,15 +11,8 @@ public final class RawClient: Sendable {
 
   /// - Parameter source: a local address for the connection, such as another one of 127.0.0.0/8.
   public init(port: Int, host: String = "127.0.0.1", source: String? = nil) throws {
-    var hints = addrinfo()
-    hints.ai_flags = AI_NUMERICHOST
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, String(port), &hints, &list) == 0, let address = list?.pointee else {
-      throw TestSupportError("no address \(host)")
-    }
-    defer { freeaddrinfo(list) }
-    descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    let address = try NumericAddress(host, port: port)
+    descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     // deinit runs for a class that throws after all its properties are set, and closes the descriptor. Closing it here
     // too could close a descriptor of another owner. After the timeout recv fails with EAGAIN (socket(7)).
     var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
@@ -37,7 +30,7 @@ public final class RawClient: Sendable {
           }) == 0
       else { throw TestSupportError("bind to \(source): \(String(cString: strerror(errno)))") }
     }
-    guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 else {
+    guard address.connect(descriptor) == 0 else {
       throw TestSupportError("connect to \(host):\(port): \(String(cString: strerror(errno)))")
     }
   }

@@ -11,16 +11,9 @@ public final class RefusingPort: Sendable {
   ///   - port: the port.
   /// - Throws: if another process uses the port.
   public init(host: String, port: UInt16) throws {
-    var hints = addrinfo()
-    hints.ai_flags = AI_NUMERICHOST
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, String(port), &hints, &list) == 0, let address = list?.pointee else {
-      throw TestSupportError("\(host) is no address")
-    }
-    defer { freeaddrinfo(list) }
-    descriptor = socket(address.ai_family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0, bind(descriptor, address.ai_addr, address.ai_addrlen) == 0 else {
+    let address = try NumericAddress(host, port: Int(port))
+    descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0, address.bind(descriptor) == 0 else {
       throw TestSupportError("can't take port \(port) of \(host): \(String(cString: strerror(errno)))")
     }
   }
