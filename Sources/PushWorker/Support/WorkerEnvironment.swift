@@ -88,8 +88,10 @@ extension WorkerPart {
   /// Suspends for a number of milliseconds. No signal ends the pause earlier, so the loops of a stopping worker may end
   /// this much later.
   func pause(milliseconds: Int) async {
-    try? await Task.sleep(for: .milliseconds(milliseconds))
-    // The use of `environment` keeps the caller on the loop, see ``WorkerLoop``.
-    if Task.isCancelled { environment.signals.onCancellation() }
+    do {
+      try await Task.sleep(for: .milliseconds(milliseconds))
+    } catch {
+      environment.signals.onCancellation()
+    }
   }
 }

@@ -18,15 +18,14 @@ protocol WorkerLoopHost: Actor {
 /// immediately, like a task that an actor's method starts.
 ///
 /// An async method of a part runs where its caller runs: on the loop. Swift 6.3.1 breaks this rule without a diagnostic
-/// in three places, so a debug build checks the loop in ``check()``:
+/// in these places, so a debug build checks the loop in ``check()``:
 ///
 /// - An async closure with a capture list runs on the global executor. Give it none.
 /// - The body of a task group that a part opens runs on the global executor. Use ``withGroup(_:)``.
+/// - The body of a cancellation handler that a part opens runs on the global executor. Open it in the actor.
 /// - The body of a task group that the actor opens runs on the actor only if the body uses `self`.
 ///
-/// The optimizer also breaks the rule: after a function that ends with `Task.sleep`, the caller continues outside the
-/// loop. Use the state of the worker after the sleep. The check does not see this fault, because debug builds are not
-/// optimized.
+/// A pass of the optimizer breaks the rule too. `Package.swift` disables it.
 final class WorkerLoop {
   private let events: EventLoop
   private weak var host: (any WorkerLoopHost)?
