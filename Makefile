@@ -40,11 +40,15 @@ faults: ## run all fault cases and the long form of the tests (two hours)
 	swift build --product ClockShift && swift build --product faults
 	@.build/debug/faults $(ARGS)
 ifeq ($(ARGS),)
-	CARILLON_TEST_FORM=long CARILLON_TEST_ENGINES=both swift test --disable-xctest --filter 'PushWorkerTests\.|CommandLineTests\.|EndToEndTests\.|BenchTests|DemoTests'
-	CARILLON_TEST_FORM=long swift test --skip-build --disable-xctest --filter CampaignStoreTests
-	CARILLON_AUDIENCE_USERS=200000 swift test --disable-xctest --filter AudienceProofTests
-	CARILLON_TEST_REDIS=single swift test --skip-build --disable-xctest --filter CampaignStoreTests
-	CARILLON_TEST_SIGNALS=2000 CARILLON_TEST_LOG_TARGETS=100000 CARILLON_TEST_ERASURE_KILLS=20 CARILLON_TEST_JOBS=5000 swift test --skip-build --disable-xctest --filter 'SignalTests|UnreadLogTests|ErasureProofTests|AgreementTests'
+	@deploy/install-foreign-clients && deploy/install-checkers
+	swift build --build-tests
+	CARILLON_TEST_FORM=long CARILLON_TEST_ENGINES=both .ci/run-tests \
+	  --filter 'PushWorkerTests\.|CommandLineTests\.|EndToEndTests\.|BenchTests|DemoTests'
+	CARILLON_TEST_FORM=long .ci/run-tests --filter CampaignStoreTests
+	CARILLON_AUDIENCE_USERS=200000 .ci/run-tests --filter AudienceProofTests
+	CARILLON_TEST_REDIS=single .ci/run-tests --filter CampaignStoreTests
+	CARILLON_TEST_SIGNALS=2000 CARILLON_TEST_LOG_TARGETS=100000 CARILLON_TEST_ERASURE_KILLS=20 \
+	  CARILLON_TEST_JOBS=5000 .ci/run-tests --filter 'SignalTests|UnreadLogTests|ErasureProofTests|AgreementTests'
 endif
 
 EXAMPLES := 100

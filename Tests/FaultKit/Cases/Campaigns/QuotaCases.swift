@@ -6,12 +6,15 @@ import TestSupport
 /// The quota of a Firebase project in real time. `CampaignStoreTests/QuotaTests` shows the same with a clock of its
 /// own.
 enum QuotaCases {
-  static let all = [quota]
+  static let all = [
+    quota, lowerQuota("fcm-lower-quota", isNamed: true), lowerQuota("fcm-lower-quota-unnamed", isNamed: false),
+  ]
 
   /// Variable with the quota in pushes a second. The default is a rate that a debug build holds on two cores.
   private static let variable = "CARILLON_FAULT_QUOTA"
 
   private static let full = "a project whose whole quota is used"
+  private static let lower = "a quota that is a quarter of the configured rate"
 
   static let quota = FaultCase(
     "fcm-quota", faults: [full],
@@ -38,6 +41,63 @@ enum QuotaCases {
     try await expectAccepted(stage, world, all)
     stage.fired(full)
     try await stage.check(world)
+  }
+
+  /// Plays a campaign whose configured rate is four times the real quota.
+  ///
+  /// - Parameter isNamed: whether the answers name the quota.
+  private static func lowerQuota(_ name: String, isNamed: Bool) -> FaultCase {
+    FaultCase(
+      name, faults: [lower],
+      invariant: isNamed
+        ? "every push is accepted; from the third minute on, the fleet uses most of the quota, and FCM refuses few pushes"
+        : "every push is accepted; from the third minute on, the fleet uses half of the quota, and FCM refuses less than "
+          + "half of the pushes",
+      bound: "0: 429 says that nothing was delivered"
+    ) { stage in
+      let rate = stage.times(short: 100, full: 400)
+      let minutes = 5
+      let world = try await stage.world {
+        $0.partitions = 64
+        $0.window = 1000
+        $0.devices = 1
+        $0.androidDevices = rate / 4 * 60 * minutes
+        $0.simulator = ["--knob", "fcm.latencyMilliseconds=20", "--knob", "fcm.messagesPerMinute=\(60 * rate / 4)"]
+        if !isNamed { $0.simulator += ["--knob", "fcm.omitsDetails=true"] }
+        $0.environment["CARILLON_APPS_NEWS_FCM_RATE"] = String(rate)
+        // A refusal that used up an attempt would fail its push.
+        $0.environment["CARILLON_RETRY_ATTEMPTS"] = "1"
+      }
+      for number in 1...2 { try await world.worker("w\(number)") }
+      let all = campaign("lower", of: world)
+      try await world.submit(all)
+      try await world.ended(all, within: .seconds(1200))
+      let refused = try checkLower(stage, try world.simulatorLog().requests, quota: rate / 4, isNamed: isNamed)
+      try await expectAccepted(stage, world, all)
+      if refused > 0 { stage.fired(lower) }
+      try await stage.check(world)
+    }
+  }
+
+  /// Checks the third and the fourth minute. In the first one, the fleet notices the quota.
+  ///
+  /// - Returns: the number of pushes that were refused at any time.
+  private static func checkLower(
+    _ stage: Stage, _ requests: [SimulatorLog.Request], quota: Int, isNamed: Bool
+  ) throws -> Int {
+    guard let first = requests.map(\.at).min() else { throw TestSupportError("nothing was sent") }
+    let times = (first + 120_000)..<(first + 240_000)
+    let steady = requests.filter { times.contains($0.at) }
+    let accepted = steady.count { $0.status == 200 }
+    let refused = steady.count - accepted
+    let (used, wasted) = (Double(accepted) / Double(quota * 120), Double(refused) / Double(max(1, steady.count)))
+    let total = requests.count { $0.status == 429 }
+    stage.note(
+      "quota \(quota)/s, in the third and fourth minute: \(percent(used)) of the quota used, \(percent(wasted)) of the "
+        + "pushes refused; \(total) of \(requests.count) refused in total")
+    stage.expect(used >= (isNamed ? 0.9 : 0.5), "used \(percent(used)) of the quota")
+    stage.expect(wasted <= (isNamed ? 0.02 : 0.5), "\(percent(wasted)) of the pushes were refused")
+    return total
   }
 
   /// Seconds from the first push until the fleet uses the whole quota: the slow start, and the guard trial before it.
