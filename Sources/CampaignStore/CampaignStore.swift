@@ -38,7 +38,7 @@ public struct CampaignStore: Sendable {
 
   /// Oldest version of Redis with all commands that Carillon uses (`LMOVE` and `LPOS` came with 6.2).
   private static let oldestServer = RedisVersion(major: 6, minor: 2)
-  /// Version of the keys and of all formats that have no version of their own, see `README.md`. Carillon refuses a
+  /// Version of the keys and of all formats that have no version of their own, see `Keys.md`. Carillon refuses a
   /// store of another version.
   static let layoutVersion = announcedLayout ?? 14
 

@@ -7,7 +7,7 @@ import Redis
 import Testing
 
 /// Formats of the data in Redis, byte for byte. `Formats/` has a sample of every version so far. A change of a format
-/// raises its version (`Sources/CampaignStore/README.md` names its place) and adds the new sample.
+/// raises its version (`Sources/CampaignStore/Keys.md` names its place) and adds the new sample.
 struct FormatTests {
   @Test func deviceRecordIsThatOfItsVersion() throws {
     var bytes: [UInt8] = []

@@ -42,16 +42,17 @@ public struct RateAnswer: Sendable, Equatable {
 /// A rate for the whole fleet: a token bucket in Redis that grants workers permits for the next moment, by Redis' own
 /// clock.
 ///
-/// The fleet sends at most 1.02 times the rate plus a burst. The burst consists of the permits that the bucket has
-/// gathered and those that workers hold for a moment: together 0.25 s of pushes, or one push. The additional 2 % are
-/// for catching up.
+/// In any period, the fleet sends at most 1.02 times the rate, plus the pushes of 0.25 s (at least one push). The 2 %
+/// are for catching up. The 0.25 s have two causes: the bucket saves a ``burst`` of 0.175 s, and workers hold permits
+/// for a moment before they use them.
 ///
 /// The bucket of a quota (``PushCore/ServiceQuota``) also has the present limit: it rises in a slow start, and falls
 /// when workers report that the service refuses pushes.
 public enum RateBucket {
   /// µs: interval between two requests of a worker, and the time for which it gets permits.
   public static let slice = 125_000
-  /// µs of pushes that the bucket gathers while no worker asks: a slice, plus the possible delay of a worker.
+  /// Capacity of the bucket, in µs of pushes: the permits that it saves while no worker asks. The capacity is a slice,
+  /// plus the possible delay of a worker.
   public static let burst = 175_000
   /// µs of pushes that may be caught up after a time without requests: the duration of a failover.
   public static let memory = 5_000_000

@@ -1,4 +1,4 @@
-/// The type of a key of the store, and the object to which it belongs. This type is the table of keys in `README.md` as
+/// The type of a key of the store, and the object to which it belongs. This type is the table of keys in `Keys.md` as
 /// code.
 struct StoredKey {
   let name: String

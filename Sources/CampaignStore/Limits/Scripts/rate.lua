@@ -1,8 +1,10 @@
 #!lua flags=allow-oom
 -- rate: grants a worker permits for pushes, from the token bucket of a campaign, of all campaigns of an app, or of all
 -- apps that share a quota of a push service.
--- Invariant: in any interval, the script grants at most 1.02 times the rate, plus one burst. From the creation of the
--- bucket to any moment, it grants at most the rate, plus the permits of the duration `memory`.
+-- Invariant: in any interval, the script grants at most 1.02 times the rate, plus one burst (the permits of 0.175 s, or
+-- one permit). From the creation of the bucket to any moment, it grants at most the rate, plus the permits of the
+-- duration `memory`. The fleet can send more than a burst in a moment, because workers hold permits before they use
+-- them: at most the pushes of 0.25 s (see `RateBucket`).
 -- The bucket has two clocks, and each permit advances both. A permit is due when both clocks are behind the present
 -- time. The clock `at` may lag by `memory`, so workers can catch up missed time. The clock `brisk` is 2 % faster and
 -- may lag only by the burst. A bucket that is new, or that has expired, begins with a single permit.
