@@ -3,8 +3,8 @@ import Synchronization
 
 /// The open connections, with the phase of each and its start.
 ///
-/// Ends connections whose request takes too long. If there are too many, ends the connection that was quiet for
-/// longest. Also ends the work for a client that has gone.
+/// This type ends connections whose request takes too long. If there are too many connections, it ends the one that was
+/// quiet for longest. It also ends the work for a client that has gone.
 final class OpenConnections: Sendable {
   private enum Phase {
     /// No complete request has arrived since this time.
@@ -33,8 +33,9 @@ final class OpenConnections: Sendable {
     var isEnded: Bool { if case .ended = phase { true } else { false } }
   }
 
-  /// Time in ns after which the server checks whether the client of a request in progress still waits. A client that
-  /// closes its sending side right after a short request therefore still gets its answer.
+  /// Time in ns after which the server checks whether the client of a request in progress still waits. Answers to short
+  /// requests are ready before this check. A client that closes its sending side after such a request therefore gets
+  /// its answer.
   private static let attention: UInt64 = 500_000_000
 
   /// POLLRDHUP of Linux (poll(2)), which Glibc's module lacks: the client has closed its sending side, or both sides.

@@ -13,7 +13,7 @@ extension Slices {
       if let lane {
         requeue(slice, lane: lane, worker: worker, to: &pipeline)
       } else {
-        // The campaign no longer exists: no other step would remove the reference.
+        // The campaign no longer exists, so no other step removes the reference.
         pipeline.append("ZREM", keys.parked, slice.description)
       }
     }
@@ -61,7 +61,7 @@ extension Slices {
   ///   - worker: the name of the dead worker. A worker passes its own name to find slices of an earlier process of that
   ///     name.
   ///   - leftovers: the slices of the list to check; `nil` for all.
-  ///   - isGone: whether the process is known to have ended: its leases then end immediately.
+  ///   - isGone: whether the worker's process is known to have ended. If so, its leases end immediately.
   /// - Returns: the slices that were requeued.
   public func takeOver(
     from worker: String, only leftovers: Set<SliceReference>? = nil, isGone: Bool = false
@@ -143,7 +143,7 @@ extension Slices {
   ///
   /// - Parameters:
   ///   - uptime: seconds since the start of the server's process.
-  ///   - timeout: ms within which some live worker has always sent a heartbeat.
+  ///   - timeout: maximum age of the fleet's latest heartbeat in ms, while at least one worker lives.
   public func mayHaveFailedOver(uptime: Int, timeout: Int) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("EXISTS", keys.failover)

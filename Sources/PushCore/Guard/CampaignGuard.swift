@@ -9,7 +9,7 @@
 /// While the guard is undecided, the worker must hold back bad answers (``Disposition/waitsForGuard``), so that they
 /// prune and quarantine no device and fail no target. When the guard is open, the worker records them. When the guard
 /// has tripped, the worker drops them. It then pauses the campaign or leaves it to other workers. A tripped guard stays
-/// tripped. A resume of the campaign starts a new guard, or a guard that is off.
+/// tripped. A resume of the campaign starts a new guard. With `--unguarded`, that guard is off.
 ///
 /// An undecided guard decides from the answers that all workers got. An open guard uses the worker's own answers and
 /// the fleet's latest answers (``watch(_:)``). After it has counted twice ``GuardPolicy/minimum`` answers, it halves
@@ -179,8 +179,8 @@ public struct CampaignGuard: Sendable {
     return true
   }
 
-  /// Returns the problem with the shares with a hint; `nil` if the shares are in bounds. The number of answers may
-  /// be below the minimum.
+  /// Returns the reason to pause the campaign, with a hint; `nil` if the shares of bad answers are in bounds. The
+  /// number of answers may be below the minimum.
   public func reasonToPause(on counts: GuardCounts) -> String? {
     complaint(of: counts).map { $0 + Self.hint }
   }

@@ -1,7 +1,7 @@
 internal import PushCore
 
 /// Circuit breaker: stops sending while the service answers almost everything with 503, and detects when the service
-/// has recovered. Pure: time and chance are arguments.
+/// has recovered. The type does no I/O: the caller supplies the time and the jitter.
 ///
 ///     closed ──half of the latest answers are 503──► open ──wait is over, one push is taken──► half-open
 ///       ▲                                             ▲                                          │ │
@@ -37,16 +37,16 @@ public struct CircuitBreaker: Sendable, Equatable {
     /// Maximum wait between trial pushes in nanoseconds, before jitter.
     public var longestWait: UInt64
 
-    /// Creates an instance, with defaults. A restart behind a load balancer takes seconds. If the outage lasts for
-    /// hours, one push per minute costs the service and the campaign almost nothing, and the breaker detects the
-    /// recovery within a minute.
+    /// Creates settings. The default of `firstWait` suits a restart behind a load balancer, which takes seconds. The
+    /// default of `longestWait` suits an outage of hours: one push per minute costs the service and the campaign almost
+    /// nothing, and the breaker detects the recovery within a minute.
     public init(firstWait: UInt64 = 2_000_000_000, longestWait: UInt64 = 60_000_000_000) {
       self.firstWait = firstWait
       self.longestWait = longestWait
     }
   }
 
-  /// Meaning of a push's end for the service.
+  /// Result of a push, as a sign of the service's health.
   public enum Signal: Sendable, Equatable {
     /// An answer other than 5xx.
     case answered

@@ -168,8 +168,8 @@ final class RateService: WorkerPart {
     return true
   }
 
-  /// Returns the reason, and since when, if only its rate delays a campaign, or if the service refuses its pushes
-  /// because of a quota.
+  /// Returns why a campaign does not send, and since when: only its rate delays it, or the service refuses its pushes
+  /// because of a quota. Returns `nil` if neither is the case.
   func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
     if !context.progress.isPaused, let refusal = context.facts.limits.lazy.compactMap({ $0.refusal(now: now) }).first,
       now - refusal.since >= Self.shortestWait

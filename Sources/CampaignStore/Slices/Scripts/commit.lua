@@ -6,10 +6,9 @@
 -- The history of a record has a bit for "an attempt was sent and not answered" (see `outcome.lua`). This bit is never
 -- cleared. A target with this bit never ends with an outcome that says "not delivered".
 -- The script also refuses such an outcome from a worker that has lost its claim, because the new owner may have sent
--- the push.
+-- the push. It accepts all other outcomes from such a worker.
 -- The script grants targets only to the owner of the claim. A granted target is in doubt until its answer is recorded.
--- A worker that has lost its claim can still report all other outcomes. Before the list of targets is sealed (final),
--- the script only renews the lease.
+-- Before the list of targets is sealed (final), the script only renews the lease.
 -- If targets have their own send times (see `seal`), the script grants a target only after its time, by Redis' clock. A
 -- target is sent only if its user still has the device and is on no suppression list that applies. The worker names the
 -- next targets that the script must check.

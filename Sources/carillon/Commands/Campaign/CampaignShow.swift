@@ -9,8 +9,8 @@ extension CampaignCommand {
       abstract: "Show a campaign's state and counts. Exits with 1 if there is no such campaign.",
       discussion: """
         A job that is still in the queue has the state queued. The command shows its position. If a campaign is ready \
-        to send but makes no progress, "waiting" gives the reason: no worker runs, or the push service can't be \
-        reached.
+        to send but makes no progress, "waiting" gives the reason: for example, no worker runs, or the push service \
+        can't be reached.
 
         Examples:
           carillon campaign show spring-sale-2026

@@ -3,9 +3,9 @@ enum SimulateHelp {
   static let discussion = """
     --init writes the needed files into a folder: certificates, a signing key, a \
     service account, and a carillon.yaml with the apps news (APNs), android (FCM) and \
-    shop (both). carillon.yaml contains the ports of --port and the other port options, so \
-    use the same port options with --directory. The command prints one JSON object per line: \
-    at the start its address, at the end its counters. SIGTERM or SIGINT ends it within 5 s.
+    shop (both). carillon.yaml contains the ports. If you give --init a port option, give \
+    --directory the same one. The command prints one JSON object per line: at the start its \
+    ports, at the end its counters. SIGTERM or SIGINT ends it within 5 s.
 
     --log adds a line for every push before the simulator sends the answer. The line has: milliseconds since 1970, \
     connection, stream, device token, apns-id, status (a dash for a missing value). With --log-bodies the line ends \

@@ -63,7 +63,7 @@ extension DevicesCommand {
     var from: ForeignSystem?
     @Option(
       help: ArgumentHelp(
-        "Accept this column as an attribute: its name is similar to a known one, or --from does not know it.",
+        "Accept this column as an attribute, although its name is similar to a known one, or --from does not know it.",
         valueName: "name"))
     var allowAttribute: [String] = []
 
