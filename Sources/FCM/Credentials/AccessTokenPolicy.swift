@@ -224,6 +224,9 @@ struct AccessTokenPolicy: Sendable {
 
   private mutating func tokenRefused(_ generation: Int, _ now: Int) {
     guard let token, token.bearer.generation == generation, !token.isRefused else { return }
+    // A push that was sent shortly before the end of its token is refused because of the age of the token. This says
+    // nothing about the next token, which is requested anyway.
+    guard now < token.end else { return }
     self.token?.isRefused = true
     // If the key was refused before, the credential stops now, and not only when the token expires.
     guard stop == nil else { return }

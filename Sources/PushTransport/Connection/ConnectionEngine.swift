@@ -211,9 +211,12 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   // MARK: The next action
 
   private func refill(_ now: UInt64) {
-    guard driver.wantsPushes(current?.room ?? .streams(0)) || current?.canResume ?? false,
-      let authorization = supply.authorization()
-    else { return }
+    let canResume = current?.canResume ?? false
+    guard canResume || driver.wantsPushes(current?.room ?? .streams(0)) else { return }
+    guard let authorization = supply.authorization() else {
+      if canResume { giveBack(now) }
+      return
+    }
     let credential = authorization.connection
     while true {
       current?.resume(with: authorization, now: now)
@@ -230,6 +233,14 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       case .rest, .checkAgain, .askToOpen, .report: return execute(action, now)
       }
     }
+  }
+
+  /// Returns pushes that were handed to the connection before the credential stopped. Otherwise they would stay in
+  /// flight until the credential is repaired, and would then be sent whatever has become of their campaign.
+  private func giveBack(_ now: UInt64) {
+    guard let current else { return }
+    current.giveBack()
+    collect(current, driver.serial, now)
   }
 
   private func take(upTo count: Int) -> PushBatch.Part? {

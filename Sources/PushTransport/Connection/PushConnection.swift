@@ -34,6 +34,8 @@ protocol PushConnection: AnyObject {
   var canResume: Bool { get }
   /// Sends as many as possible of the pushes that the connection has not begun.
   func resume(with authorization: PushAuthorization, now: UInt64)
+  /// Ends the pushes that the connection has not begun to send. They are returned as not sent.
+  func giveBack()
   /// Writes the collected bytes, after all pushes of the turn were handed over.
   func flush()
   /// Ends the turn.

@@ -105,6 +105,9 @@ final class CurlConnection: PushConnection {
 
   func resume(with authorization: PushAuthorization, now: UInt64) {}
 
+  /// Does nothing, because libcurl begins every push that it was handed.
+  func giveBack() {}
+
   func flush() {}
 
   private func headerList(_ request: PushRequest, _ authorization: PushAuthorization) -> HeaderList? {

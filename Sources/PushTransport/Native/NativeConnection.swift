@@ -34,6 +34,8 @@ final class NativeConnection: PushConnection {
   /// Whether the service refused the certificate before it processed any push of the connection.
   private var wasRefused = false
   private var isRetired = false
+  /// Whether the next query for ended pushes returns those that were not begun.
+  private var givesBack = false
   /// Reason why the first push was lost since the last query.
   private var trouble: String?
   /// Whether the socket takes no more bytes at the moment.
@@ -127,6 +129,8 @@ final class NativeConnection: PushConnection {
     waiting = part.range.isEmpty ? nil : part
   }
 
+  func giveBack() { givesBack = true }
+
   /// Returns whether a push can be sent now.
   private func canSend(payloadCount: Int) -> Bool {
     guard phase == .open, !isBlocked, let session else { return false }
@@ -154,8 +158,8 @@ final class NativeConnection: PushConnection {
       }
     }
     // Returns the pushes that the connection took and never began.
-    guard isRetired || failure != nil || isGoingAway, let part = waiting else { return }
-    waiting = nil
+    guard isRetired || givesBack || failure != nil || isGoingAway, let part = waiting else { return }
+    (waiting, givesBack) = (nil, false)
     for push in part.batch.pushes[part.range] {
       completions.append(PushCompletion(tag: push.tag, answer: PushAnswer(kind: .notSent)))
       ended.append(EndedPush(sentAt: now, generation: authorization.generation))

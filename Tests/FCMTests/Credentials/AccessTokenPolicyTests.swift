@@ -171,6 +171,18 @@ struct PolicyHistory {
     #expect(history.text == nil)
   }
 
+  /// A push that was sent shortly before the end of its token is refused. The next token is then judged alone.
+  @Test func refusalOfAnExpiredTokenSaysNothing() {
+    var history = Self.withToken()
+    history.now += Self.hour
+    #expect(history.send(.asked).request != nil)
+    #expect(history.send(.tokenRefused(generation: 1)) == .init(request: nil, wakeAt: nil, hasChanged: false))
+    history.answer(.token("two", lifetime: Self.hour))
+    history.now += 1
+    #expect(history.send(.tokenRefused(generation: 2)).request != nil)
+    #expect(history.policy.stopped(history.now) == nil)
+  }
+
   @Test func firstRefusalOfAYoungTokenDoesNotStop() {
     var history = Self.withToken()
     history.now += 1

@@ -150,6 +150,25 @@ struct ConnectionLifetimeTests {
     await harness.stop()
   }
 
+  /// libcurl begins every push immediately, with the credential of that moment.
+  @Test("a push that waits for its connection comes back unsent if the credential stops meanwhile")
+  func credentialStopsWhileAConnectionOpens() async throws {
+    let harness = try await PoolHarness(engine: .native, knobs: SimulatorKnobs { $0.settingsDelayMilliseconds = 2000 })
+    let generation = try #require(harness.pool.authorization()).generation
+    harness.pool.submit(PoolHarness.batch([0]), lane: 0)
+    while harness.pool.published.connections[0].inFlight == 0 { await Task.yield() }
+    harness.credential.note(.refused(Reason.invalidProviderToken.code, generation: generation))
+    #expect(try await harness.completions.one().kind == .notSent)
+    #expect(harness.pool.published.connections[0].inFlight == 0)
+    #expect(await harness.simulator.counters().received == 0)
+    // The same connection is used after the repair.
+    harness.credential.resume()
+    harness.pool.submit(PoolHarness.batch([0]), lane: 0)
+    #expect(try await harness.completions.one().status == 200)
+    #expect(await harness.simulator.counters().connections == 1)
+    await harness.stop()
+  }
+
   /// Errors before a connection is established.
   enum Obstacle: String, CaseIterable, Sendable {
     case reset, slowHandshake, untrusted

@@ -22,7 +22,7 @@ enum QuotaCases {
     bound: "0: 429 says that nothing was delivered"
   ) { stage in
     let given = ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
-    let rate = stage.times(short: 200, full: given ?? 2000)
+    let rate = stage.times(short: 200, full: given ?? 500)
     let seconds = stage.times(short: 20, full: 120)
     let world = try await stage.world {
       $0.partitions = 64
