@@ -1,10 +1,12 @@
 internal import PushCore
 
-/// Dates of a Live Activity's push in a job, in forms other than Apple's seconds since 1970. A duration counts from the
-/// campaign's start, and an instant is RFC 3339. The default of `timestamp` is the campaign's start. Pure.
+/// Conversion of the dates in a job for a Live Activity to Apple's form: seconds since 1970. In a job, a date can also
+/// be a duration from the campaign's start, or an RFC 3339 text. The default of `timestamp` is the campaign's start.
+/// Pure.
 ///
 /// The dates are computed one time, when the campaign starts, and stored with it. So a push that is sent again has the
-/// same dates on every worker, and a device shows the push of the later of two campaigns.
+/// same dates on every worker. If a device gets pushes of two campaigns, it shows the push of the campaign that started
+/// later, because this push has the later `timestamp`.
 struct ActivityDates {
   /// The keys of `aps` that are dates.
   static let keys = ["stale-date", "dismissal-date", "timestamp"]
@@ -81,7 +83,7 @@ struct ActivityDates {
       case .string(let text):
         edits.append((member.value.range, "\(try seconds(text, of: member.name, path: path))"))
       case .null where member.name == "timestamp" && !isLocal:
-        // `null` counts as missing. A language must not remove the timestamp either.
+        // `null` counts as missing. This also applies to `localized`, where `null` would remove the job's timestamp.
         edits.append((member.value.range, "\(start)"))
       default: break
       }

@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// Selects the users, and those of their devices, that a campaign may reach.
+/// Selects the users that a campaign may reach, and selects devices of these users.
 ///
 /// A filter can join several legs of a campaign. Then it decides about each user once, with the devices of all legs,
 /// and assigns each device to its leg.
@@ -50,15 +50,15 @@ public struct DeviceFilter: Sendable {
   ///     included.
   ///   - predicate: a condition. Devices that don't match are left out.
   ///   - sample: users who are not in the sample are left out.
-  ///   - stages: users of other stages than the one at the place are left out. Neither the sample nor the control group
-  ///     removes a user whom a stage lists.
+  ///   - stages: the assignment of users to stages, and the place of one stage. Users of all other stages are left out.
+  ///     Neither the sample nor the control group removes a user whom a stage lists.
   ///   - token: devices with another token are left out; `nil` if the token doesn't matter.
   ///   - devices: the choice among the remaining devices of a user.
   ///   - control: users who get no push and are counted.
   ///   - variants: the variants of the content.
   ///   - variant: the place of the variant that all users get; `nil` if each user is assigned one.
-  ///   - activity: a Live Activity. Tokens of another one or of none are left out; `nil` if the activity doesn't
-  ///     matter.
+  ///   - activity: a Live Activity. Tokens without an activity, or of another activity, are left out; `nil` if the
+  ///     activity doesn't matter.
   ///   - start: the start of the campaign, in ms since the epoch: the same for all its slices.
   ///   - content: the personal content of the pushes.
   ///   - valuesOf: the campaign with values for its users; `nil` for none.
@@ -231,8 +231,9 @@ public struct DeviceFilter: Sendable {
     return (1..<legs.count).first { refusal(of: device, by: legs[$0]) == nil }
   }
 
-  /// Returns the check that a device fails, from the leg in which the device passes the most checks. Returns `nil` if
-  /// the device passes all checks of a leg. The condition is not one of these checks.
+  /// Returns the check that a device fails; `nil` if the device passes all checks of one leg. If the device fails
+  /// different checks of several legs, the function returns the last of them in the order of ``LeftOut``. The condition
+  /// is not one of these checks.
   private func refusal(of device: DeviceView) -> LeftOut? {
     var furthest = LeftOut.excluded
     for leg in legs {

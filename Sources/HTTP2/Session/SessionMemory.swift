@@ -31,8 +31,8 @@ final class SessionMemory {
     lists.deallocate()
   }
 
-  /// Returns the functions for nghttp2, which are valid as long as this object. nghttp2 gets a pointer to the lists and
-  /// not to the object, because each call would count references to the object.
+  /// Returns the functions for nghttp2, which are valid as long as this object. nghttp2 gets a pointer to the lists.
+  /// With a pointer to the object, each call would retain and release the object, which takes time.
   func functions() -> nghttp2_mem {
     nghttp2_mem(
       mem_user_data: UnsafeMutableRawPointer(lists),

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- opengate: begins the next stage of a campaign: puts its legs and companions on their lane or into the schedule.
--- Invariant: a stage begins once, in its turn, with one start. Its expiration and other times follow from the start, so
--- a worker passes the original start if it restores a beginning that Redis has lost. No stage of a paused or cancelled
--- campaign begins.
+-- Invariant: a stage begins once, in its turn, with one start time. Its expiration and its other times are computed
+-- from the start time. If Redis has lost the beginning of a stage, a worker calls this script again with the same start
+-- time (ARGV 8). No stage of a paused or cancelled campaign begins.
 -- If a leg was paused before, its parts of the stage begin when the leg is resumed.
 -- The winner is recorded once, and all later stages use it. An override of a verdict applies to this gate only.
--- While the store is held, or if it has another number of partitions than the worker knows, nothing begins.
+-- Nothing begins during a repartition of the store, or if its number of partitions differs from ARGV 7.
 -- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each
 --      part that begins: campaign, open slices
 -- ARGV 1 id of the campaign

@@ -1,15 +1,16 @@
 #!lua flags=allow-oom
--- guardtrial: leases sends to a worker while the campaign's guard is undecided, and adds up the answers of the fleet.
+-- guardtrial: permits a worker to send some pushes while the campaign's guard is undecided, and adds up the answers of
+-- the fleet. The script calls each push that a worker may send a leased send.
 -- Invariant: until `minimum` answers are counted, the whole fleet has leased at most twice that number, including the
--- sends of workers that declined the campaign (`spent`). A dead worker's leased sends are never answered; they are
--- leased again after a lease time without any event. Answers from before the last resume are not counted, because the
--- cause may have been fixed since. The script also adds up the answers of all campaigns of an app. The guard uses these
--- sums for campaigns that are too small to get enough answers of their own. When these sums reach twice the minimum,
--- they are halved.
+-- sends of workers that declined the campaign (`spent`). If a worker dies, its leased sends get no answer. If no worker
+-- reports an answer or returns a send during a whole lease time (ARGV 2), the script leases these sends again. Answers
+-- from before the last resume are not counted, because the cause may have been fixed since. The script also adds up the
+-- answers of all campaigns of an app. The guard uses these sums for campaigns that are too small to get enough answers
+-- of their own. When these sums reach twice the minimum, they are halved.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app
 -- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then the changes since the worker's last call: 4 answers, 5 suspect
---      answers, 6 devices gone, 7 sends that got another answer or were returned; 8 number of resumes of the campaign
---      that the worker knows
+--      answers, 6 devices gone, 7 returned sends: unused, or with an answer that does not count; 8 number of resumes of
+--      the campaign that the worker knows
 -- Returns {answers, suspect answers, devices gone, sends leased, sends in flight in the fleet, then the sums of the
 -- app: answers, suspect answers, devices gone}, or false if the campaign was resumed since
 local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')

@@ -2,9 +2,10 @@
 -- claim: makes a worker the owner of a slice, or returns the remaining lease of another claim.
 -- Invariant: a slice has one live claim. The lease in the slice is the only authority; lists and heartbeats are hints.
 -- A slice sends nothing before its list of targets is sealed (final). A new owner of an unsealed slice therefore starts
--- the expansion again. The unsealed lists are named after the claim. They contain users and tokens, so the same step
--- removes the lists of the claim that it replaces. If the caller does not name that claim, the script returns it and
--- changes nothing, and the caller claims again.
+-- the expansion again. The keys of the unsealed lists contain the claim id. When the script replaces a claim, it
+-- removes the lists of the old claim, because they contain users and tokens. The caller must name the old claim
+-- (ARGV 8) and the keys of its lists. If the caller names another claim or none, the script changes nothing and returns
+-- the id of the old claim. The caller then tries again.
 -- A claim that expires with targets in doubt counts as a death of a worker. The next recorded outcome sets the number
 -- of deaths to 0. Repeated deaths show that a target of the slice kills its workers. The owner of the claim may claim
 -- the slice again.

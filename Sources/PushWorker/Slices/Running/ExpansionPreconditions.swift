@@ -38,7 +38,8 @@ final class ExpansionPreconditions: WorkerPart {
     return reason == nil
   }
 
-  /// Fixes the partitions of a campaign that starts to expand, unless a precondition fails.
+  /// Stores the partitions in which a campaign has slices, when its expansion begins. Stores nothing if a precondition
+  /// fails.
   ///
   /// - Returns: Whether slices of the campaign can be taken now.
   func begin(_ context: CampaignContext) async throws -> Bool {
@@ -85,15 +86,17 @@ final class ExpansionPreconditions: WorkerPart {
         context.progress.expansion.obstacle = nil
       }
     } catch {
-      // The worker counts again when it next meets the campaign. A worker that stops ends the count.
+      // The worker counts again when it next tries to expand the campaign. If the worker is stopping, the stop has
+      // interrupted the count, so the error is not logged.
       if !life.isStopping { log.report("could not count the targets of campaign \(id)", error) }
     }
     counted.remove(id)
     wakeClaims()
   }
 
-  /// Returns whether the number of users that each slice takes is known. For a campaign with a limit, workers first
-  /// count the users of every slice. All its slices wait until the last one is counted.
+  /// Returns whether the quota of each slice is known: the maximum number of users that the slice may select. Only a
+  /// campaign with a limit has quotas. Workers first count the users of all its slices. Until then, no slice of the
+  /// campaign is expanded.
   func knowsQuotas(of session: SliceSession) async throws -> Bool {
     let context = session.context
     guard context.campaign.recipients.limit != nil, context.progress.expansion.quotas == nil else { return true }

@@ -12,8 +12,10 @@ extension CampaignCommand {
         "Cancel a campaign. Unsent targets are recorded as cancelled. This can't be undone.",
       discussion: """
         Returns when every worker has stopped sending the campaign, or after 12 s with the names of the workers that \
-        have not confirmed this. All parts of the campaign end, and all runs of a recurring campaign. Users whose devices workers have not read yet get no push. A scheduled campaign never starts. If the job \
-        is still in the queue, the command removes it, and the id can be used again.
+        have not confirmed this. All parts of the campaign end, and all runs of a recurring campaign. If workers are \
+        still finding the devices of the audience, they stop, and the remaining users get no push and no outcome. A \
+        scheduled campaign never starts. If the job is still in the queue, the command removes it, and the id can be \
+        used again.
         """)
 
     static let effect = Effect.changes([.campaignCancel])
