@@ -59,14 +59,14 @@ final class APNsComposer: PushComposer {
   private let request: PushRequest
   private let payload: [UInt8]
   private let content: PersonalContent?
-  private let mostPayload: Int
+  private let maximumPayload: Int
   private let ids: PushID
 
   init(_ campaign: Campaign, _ headers: PushHeaders) {
     request = headers.request
     payload = campaign.message.payload
     content = campaign.message.content
-    mostPayload = headers.pushType.maximumPayload
+    maximumPayload = headers.pushType.maximumPayload
     ids = PushID(campaign: campaign.whole)
   }
 
@@ -79,7 +79,7 @@ final class APNsComposer: PushComposer {
   func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool {
     let id = token.withUnsafeBytes { ids.id(token: $0) }
     if let content {
-      return batch.append(tag: tag, id: id, token: token, content, values ?? .none, most: mostPayload)
+      return batch.append(tag: tag, id: id, token: token, content, values ?? .none, most: maximumPayload)
     }
     batch.append(tag: tag, id: id, token: token)
     return true

@@ -15,7 +15,7 @@ extension APNsService {
       // If one server stops, other servers still work, so the push is sent again immediately. After the second such
       // answer, Apple's waiting time applies.
       if Reason(answer.reason) == .shutdown, attempt <= 1 { return Disposition(.resendNow) }
-      return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
+      return .retryAfterServerError(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
     default: return .refusedHere(policy, answer.reason, jitter)
     }
   }

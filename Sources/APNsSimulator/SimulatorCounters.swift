@@ -27,7 +27,7 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   /// `apns-id`s that arrived more than once.
   public var repeatedIDs = 0
   /// The largest number of deliveries of one `apns-id`.
-  public var mostDeliveries = 0
+  public var maximumDeliveries = 0
   /// Push connections that completed their handshake.
   public var connections = 0
   /// Currently open connections, including those of the control API. A reset keeps this number.

@@ -56,7 +56,7 @@ public struct CampaignStore: Sendable {
   ///
   /// - Parameters:
   ///   - redis: the client for every call.
-  ///   - keys: the namespace and the number of partitions. ``open(creating:adopting:holding:)`` compares the number
+  ///   - keys: the namespace and the number of partitions. ``open(creating:adopting:acceptingLocked:)`` compares the number
   ///     with the stored one.
   ///   - services: the push services that the program knows, and the service of each app.
   ///   - zones: the known time zones.
@@ -84,18 +84,19 @@ public struct CampaignStore: Sendable {
   ///   - creating: whether to create the store if it does not exist. A caller that only reads or changes existing data
   ///     passes false. Otherwise a mistyped namespace would create a store.
   ///   - adopting: whether the store may have another number of partitions than ``keys``.
-  ///   - holding: whether a held store is accepted. A caller that writes data of a partition passes false.
+  ///   - acceptingLocked: whether a locked store is accepted. A caller that writes data of a partition passes false.
   /// - Returns: this store with the stored number of partitions.
   /// - Throws: ``StoreError`` `unfit`, `readOnly`, `mismatch` or `held`, each with a hint; `RedisError` if Redis is
   ///   unreachable.
   @discardableResult
-  public func open(creating: Bool, adopting: Bool = false, holding: Bool = false) async throws -> CampaignStore {
+  public func open(creating: Bool, adopting: Bool = false, acceptingLocked: Bool = false) async throws -> CampaignStore
+  {
     for state in try await redis.serverStates() { try Self.checkServer(state) }
     // Read before any write: a full Redis refuses writes but can still be inspected.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", keys.store, "partitions", "version", "nextPartitions")
     var stored = try await run(pipeline)[0]
-    if !holding, let next = stored[2].integer { throw StoreError.held(for: next) }
+    if !acceptingLocked, let next = stored[2].integer { throw StoreError.locked(for: next) }
     if stored[0].isNull || stored[1].isNull {
       guard creating else { return self }
       pipeline.removeAll()

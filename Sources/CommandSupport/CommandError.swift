@@ -103,7 +103,7 @@ package struct CommandError: Error, Equatable {
     let code: Code =
       switch error.code {
       case .mismatch, .forbidden: .configuration
-      case .unfit, .readOnly, .full, .held, .refused: .unreachable
+      case .unfit, .readOnly, .full, .locked, .refused: .unreachable
       case .notFound: .notFound
       case .unapproved, .decided: .failed
       case .conflict: .conflict

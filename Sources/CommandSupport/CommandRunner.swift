@@ -14,7 +14,7 @@ package enum CommandRunner {
     signal(SIGPIPE, SIG_IGN)
     // Block the signals before a second thread exists. They stay blocked until the command is known, because the
     // command may handle them.
-    let former = ProcessSignals.hold()
+    let former = ProcessSignals.block()
     let status = await run(GlobalArguments.moved(Array(CommandLine.arguments.dropFirst())), of: root, former)
     end(status)
   }

@@ -9,7 +9,7 @@ import Synchronization
 /// a signal that arrives before the registration of the source would be lost.) A separate thread reads the pipe, so
 /// that a busy queue or executor does not delay a signal.
 ///
-/// The default action must not end a long-running command while it starts. Therefore ``hold()`` is the first statement
+/// The default action must not end a long-running command while it starts. Therefore ``block()`` is the first statement
 /// of the program. When the command is known, ``handle(_:)`` installs the handlers, and ``release(_:)`` unblocks the
 /// signals. Signals that arrive before an instance asks for them are kept.
 package struct ProcessSignals: Sendable {
@@ -40,7 +40,7 @@ package struct ProcessSignals: Sendable {
   /// inherit the signal mask of their creator (pthread_sigmask(3)).
   ///
   /// - Returns: the previous signal mask.
-  static func hold() -> sigset_t {
+  static func block() -> sigset_t {
     var set = sigset_t()
     var former = sigset_t()
     sigemptyset(&set)
@@ -51,7 +51,7 @@ package struct ProcessSignals: Sendable {
 
   /// Unblocks the signals. Signals that arrived in the meantime take effect now.
   ///
-  /// - Parameter former: the result of ``hold()``.
+  /// - Parameter former: the result of ``block()``.
   static func release(_ former: sigset_t) {
     var former = former
     pthread_sigmask(SIG_SETMASK, &former, nil)
@@ -115,7 +115,7 @@ package struct ProcessSignals: Sendable {
   }
 
   /// Maximum number of kept signals. Pressing Ctrl-C more often than this has no further effect.
-  private static let mostKept = 64
+  private static let maximumKept = 64
 
   private static let listeners = Mutex(Listeners())
   private static let writeEnd = Atomic<Int32>(-1)
@@ -147,7 +147,7 @@ package struct ProcessSignals: Sendable {
       let lastResort = stops.contains(number) ? listeners.lastResort : nil
       if lastResort != nil { listeners.lastResort = nil }
       let wanting = listeners.all.filter { $0.wanted.contains(number) }.map(\.continuation)
-      if wanting.isEmpty, listeners.kept.count < mostKept { listeners.kept.append(number) }
+      if wanting.isEmpty, listeners.kept.count < maximumKept { listeners.kept.append(number) }
       return (wanting, lastResort)
     }
     lastResort?.start()

@@ -12,7 +12,7 @@ import Synchronization
 /// A busy loop keeps the queue's thread and waits in epoll(7) on it. An event, a timer or a job from another thread
 /// therefore wakes one thread only. Dispatch's sources would use a manager thread, which is woken twice for every
 /// event. One poller for all loops would still need one more wake-up for each event. A loop that is idle for 100 ms
-/// gives its thread back, and ``IdleLoops`` watches its sockets. If ``seats`` loops already wait on a thread, a loop
+/// gives its thread back, and ``IdleLoops`` watches its sockets. If ``threadSlots`` loops already wait on a thread, a loop
 /// gives its thread back immediately, because Dispatch has only 255 threads.
 ///
 /// The loop is not used as the executor preference of tasks (SE-0417). A preference would keep a resumed continuation
@@ -45,10 +45,10 @@ public final class EventLoop: SerialExecutor {
   }
 
   /// Time in ms without work after which a loop gives its thread back.
-  private static let patience: Int32 = 100
+  private static let idleTimeout: Int32 = 100
   /// Maximum number of loops that wait on a thread at the same time.
-  private static let seats = 128
-  private static let seated = Atomic<Int>(0)
+  private static let threadSlots = 128
+  private static let usedThreadSlots = Atomic<Int>(0)
   /// Maximum number of events that are read from the kernel in one call.
   private static let capacity = 64
 
@@ -152,7 +152,7 @@ public final class EventLoop: SerialExecutor {
   // MARK: Running
 
   /// Runs the loop again, because an event occurred on its poll while it had no thread.
-  func comeBack() {
+  func runAgain() {
     let isAway = state.withLock { state in
       defer { if state.phase == .away { state.phase = .running } }
       return state.phase == .away
@@ -165,8 +165,8 @@ public final class EventLoop: SerialExecutor {
   }
 
   private func run() {
-    let hasSeat = Self.seated.add(1, ordering: .relaxed).newValue <= Self.seats
-    defer { Self.seated.subtract(1, ordering: .relaxed) }
+    let hasThreadSlot = Self.usedThreadSlots.add(1, ordering: .relaxed).newValue <= Self.threadSlots
+    defer { Self.usedThreadSlots.subtract(1, ordering: .relaxed) }
     let executor = asUnownedSerialExecutor()
     var work: [Work] = []
     withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: Self.capacity) { events in
@@ -177,10 +177,10 @@ public final class EventLoop: SerialExecutor {
             poll.setTimer(state.armed)
           }
           guard state.work.isEmpty else { return false }
-          if hasSeat { state.phase = .asleep }
+          if hasThreadSlot { state.phase = .asleep }
           return true
         }
-        let count = poll.wait(events, milliseconds: mayWait && hasSeat ? Self.patience : 0)
+        let count = poll.wait(events, milliseconds: mayWait && hasThreadSlot ? Self.idleTimeout : 0)
         let now = Self.now
         let isIdle = state.withLock { state in
           swap(&work, &state.work)

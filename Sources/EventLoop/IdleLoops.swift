@@ -53,7 +53,7 @@ final class IdleLoops: Sendable {
       while true {
         let count = Int(carillon_epoll_wait(descriptor, events.baseAddress, Int32(Self.capacity), -1))
         for event in events.prefix(max(0, count)) {
-          loops.withLock { $0[Int32(event.data.u64)] }?.loop?.comeBack()
+          loops.withLock { $0[Int32(event.data.u64)] }?.loop?.runAgain()
         }
       }
     }

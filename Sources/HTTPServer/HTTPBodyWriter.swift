@@ -43,12 +43,12 @@ public final class HTTPBodyWriter: Sendable {
     }
     suspended?.resume()
     await withCheckedContinuation { continuation in
-      let mayGoOn = state.withLock { state in
+      let mayContinue = state.withLock { state in
         if state.isClosed || state.buffer.count - state.sent < Self.limit { return true }
         state.writer = continuation
         return false
       }
-      if mayGoOn { continuation.resume() }
+      if mayContinue { continuation.resume() }
     }
   }
 

@@ -74,11 +74,11 @@ public final class HTTPServer: Sendable {
     port = listener.port
     daemon = Mutex(Daemon(pointer: pointer, core: context))
     let clock = DispatchSource.makeTimerSource(queue: .global())
-    let patience = UInt64(options.requestDeadline * 1e9)
+    let timeout = UInt64(options.requestDeadline * 1e9)
     let interval = min(Self.clockInterval, options.requestDeadline / 4)
     clock.setEventHandler {
       let now = ServerCore.now
-      core.connections.endThose(before: now - min(patience, now))
+      core.connections.endWaiting(before: now - min(timeout, now))
       core.connections.endAbandoned(now: now)
     }
     clock.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(100))

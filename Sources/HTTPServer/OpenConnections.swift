@@ -78,12 +78,12 @@ final class OpenConnections: Sendable {
   }
 
   /// Records that a request has arrived completely, or that the next part of its answer is in progress.
-  func works(_ descriptor: Int32, on exchange: ServerExchange, now: UInt64) {
+  func recordProgress(_ descriptor: Int32, on exchange: ServerExchange, now: UInt64) {
     change(descriptor, to: .working(exchange, now))
   }
 
   /// Records that a part of an answer is being sent.
-  func sends(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .sending(now)) }
+  func recordSending(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .sending(now)) }
 
   /// Records that a request was answered, so that the next request may arrive.
   func answered(_ descriptor: Int32, now: UInt64) { change(descriptor, to: .waiting(now)) }
@@ -92,7 +92,7 @@ final class OpenConnections: Sendable {
   func closed(_ descriptor: Int32) { _ = state.withLock { $0.removeValue(forKey: descriptor) } }
 
   /// Ends connections that have had no complete request since before `limit`.
-  func endThose(before limit: UInt64) {
+  func endWaiting(before limit: UInt64) {
     state.withLock { connections in
       for (descriptor, connection) in connections {
         if case .waiting(let since) = connection.phase, since < limit { Self.end(descriptor, in: &connections) }

@@ -6,7 +6,7 @@ struct RequestTarget {
   var query: [(name: String, value: String)] = []
 
   /// Maximum number of names in a query. Every route uses fewer than ten.
-  static let mostNames = 64
+  static let maximumNames = 64
 
   /// - Parameter text: The target as received: a path, a whole URL, or `*`.
   init(_ text: [UInt8]) throws(RequestFault) {
@@ -23,9 +23,9 @@ struct RequestTarget {
       throw RequestFault("the path is not percent-encoded UTF-8")
     }
     self.path = path
-    let pairs = origin[mark...].dropFirst().split(separator: UInt8(ascii: "&"), maxSplits: Self.mostNames)
-    guard pairs.count <= Self.mostNames else {
-      throw RequestFault("the query has more than \(Self.mostNames) names")
+    let pairs = origin[mark...].dropFirst().split(separator: UInt8(ascii: "&"), maxSplits: Self.maximumNames)
+    guard pairs.count <= Self.maximumNames else {
+      throw RequestFault("the query has more than \(Self.maximumNames) names")
     }
     for pair in pairs {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex

@@ -17,13 +17,13 @@ final class ServerCore: Sendable {
   let connections: OpenConnections
   private let handler: any HTTPHandler
   /// Number of requests in progress above which only probes are answered.
-  private let mostRequests: Int
+  private let maximumRequests: Int
   private let state: Mutex<State>
 
   init(_ handler: any HTTPHandler, _ options: HTTPServerOptions) {
     self.handler = handler
     connections = OpenConnections(most: options.connections)
-    mostRequests = options.requests
+    maximumRequests = options.requests
     state = Mutex(State(bodyMemory: options.bodyMemory))
   }
 
@@ -60,7 +60,7 @@ final class ServerCore: Sendable {
     case .nothing: return cmicrohttpd_yes
     case .answer(let response): return queue(response, on: connection, exchange)
     case .handle(let request):
-      connections.works(cmicrohttpd_descriptor(connection), on: exchange, now: Self.now)
+      connections.recordProgress(cmicrohttpd_descriptor(connection), on: exchange, now: Self.now)
       // Suspends the connection before a task can resume it.
       let handle = ConnectionHandle(pointer: connection)
       handle.suspend()
@@ -134,9 +134,9 @@ final class ServerCore: Sendable {
     guard length <= terms.bodyLimit else {
       return .refuse(handler.refusal(status: 413, reason: "the body is larger than \(terms.bodyLimit) bytes"))
     }
-    guard terms.isProbe || connections.working < mostRequests else {
+    guard terms.isProbe || connections.working < maximumRequests else {
       return .refuse(
-        handler.refusal(status: 503, reason: "\(mostRequests) requests are in progress, which is the limit"))
+        handler.refusal(status: 503, reason: "\(maximumRequests) requests are in progress, which is the limit"))
     }
     return admission
   }
@@ -165,7 +165,7 @@ final class ServerCore: Sendable {
     defer { MHD_destroy_response(made) }
     for (name, value) in response.headers { MHD_add_response_header(made, name, value) }
     if exchange.isLast || state.withLock({ $0.isStopping }) { MHD_add_response_header(made, "Connection", "close") }
-    connections.sends(cmicrohttpd_descriptor(connection), now: Self.now)
+    connections.recordSending(cmicrohttpd_descriptor(connection), now: Self.now)
     return MHD_queue_response(connection, UInt32(response.status), made)
   }
 
@@ -191,8 +191,8 @@ final class ServerCore: Sendable {
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
       let count = writer.read(into: target, for: connection)
       let descriptor = cmicrohttpd_descriptor(connection.pointer)
-      if count > 0 { connections.sends(descriptor, now: ServerCore.now) }
-      if count == 0 { connections.works(descriptor, on: exchange, now: ServerCore.now) }
+      if count > 0 { connections.recordSending(descriptor, now: ServerCore.now) }
+      if count == 0 { connections.recordProgress(descriptor, on: exchange, now: ServerCore.now) }
       return count
     }
   }

@@ -11,7 +11,7 @@ public protocol PushCredential: AnyObject, Sendable {
   func authorization() -> PushAuthorization?
   /// Records the service's reaction to the credential. A refused credential is stopped: nothing is sent until
   /// ``resume()``.
-  func note(_ event: CredentialEvent)
+  func record(_ event: CredentialEvent)
   /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
   /// Problem that delays the next authorization, for people; `nil` while the present authorization is valid, while the

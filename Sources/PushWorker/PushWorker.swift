@@ -35,7 +35,7 @@ public actor PushWorker: WorkerLoopHost {
   ) {
     self.loop = loop
     environment = WorkerEnvironment(
-      configuration, store: store.fenced(), sharedStore: sharedStore.fenced(), log: TroubleLog(observer),
+      configuration, store: store.fenced(), sharedStore: sharedStore.fenced(), log: WorkerEventLog(observer),
       loop: WorkerLoop(loop))
     parts = WorkerParts(environment, blocking: blocking, loop: loop, heartbeats: waitsForRedis)
   }
@@ -57,7 +57,7 @@ public actor PushWorker: WorkerLoopHost {
     environment.loop.attach(self)
     parts.answers.start()
     try await environment.measureClock()
-    environment.noteStart()
+    environment.recordStart()
     await parts.failover.checkServer()
     // Registers the webhooks before this worker begins a campaign, so that they get all later events.
     try await parts.failover.begin { try await parts.maintenance.registerWebhooks() }
@@ -70,8 +70,8 @@ public actor PushWorker: WorkerLoopHost {
       throw error
     }
     environment.log.write(.started(name: environment.configuration.name))
-    let unattended = Task { await parts.maintenance.runUnattended() }
-    defer { unattended.cancel() }
+    let background = Task { await parts.maintenance.runInBackground() }
+    defer { background.cancel() }
     await work()
     await parts.shutdown.closeConnections()
     await parts.maintenance.endLease()
@@ -92,7 +92,7 @@ public actor PushWorker: WorkerLoopHost {
       await parts.failover.replayBeforeEnd()
       await parts.maintenance.finish()
       environment.life.finish()
-      environment.signals.ringAtEnd()
+      environment.signals.wakeAtEnd()
     }
   }
 

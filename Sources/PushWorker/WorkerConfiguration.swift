@@ -149,5 +149,5 @@ public struct AppBackend: Sendable, Equatable {
 
 extension Campaign {
   /// Whether the campaign is slower while its app's backend is unhealthy. Urgent and transactional campaigns are not.
-  var heedsBackend: Bool { delivery.lane != .urgent && !recipients.isTransactional }
+  var followsBackendHealth: Bool { delivery.lane != .urgent && !recipients.isTransactional }
 }

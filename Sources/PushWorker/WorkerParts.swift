@@ -93,22 +93,22 @@ struct WorkerParts {
     let runner = SliceRunner(
       environment: environment, slices: slices, campaigns: campaigns, abandoned: abandoned, claimer: claimer,
       preparation: preparation, driver: driver, release: release, follower: follower, damage: damage)
-    let bunchDriver = BunchDriver(
+    let batchDriver = SliceBatchDriver(
       environment: environment, slices: slices, dispatcher: dispatcher, committer: committer, closer: closer,
       release: release,
       runner: runner, failover: failover, damage: damage)
-    let seals = BunchSeal(
+    let seals = SliceBatchSeal(
       environment: environment, slices: slices, credit: credit, dispatcher: dispatcher, preparation: preparation,
-      committer: committer, release: release, runner: runner, driver: bunchDriver, failover: failover)
-    let start = BunchStart(
+      committer: committer, release: release, runner: runner, driver: batchDriver, failover: failover)
+    let start = SliceBatchStart(
       environment: environment, slices: slices, campaigns: campaigns, reader: reader, claimer: claimer,
       release: release,
       runner: runner, follower: follower, failover: failover, seals: seals)
-    let bunches = BunchRunner(
-      environment: environment, runner: runner, start: start, driver: bunchDriver, failover: failover, damage: damage)
+    let batches = SliceBatchRunner(
+      environment: environment, runner: runner, start: start, driver: batchDriver, failover: failover, damage: damage)
     fetcher = SliceFetcher(
       environment, slices: slices, campaigns: campaigns, abandoned: abandoned, selection: selection, reader: reader,
-      rates: rates, dispatcher: dispatcher, failover: failover, housekeeping: housekeeping, bunches: bunches,
+      rates: rates, dispatcher: dispatcher, failover: failover, housekeeping: housekeeping, batches: batches,
       returns: returns)
 
     // The fleet.
@@ -125,11 +125,12 @@ struct WorkerParts {
     let messages = FleetMessages(
       environment, membership: membership, campaigns: campaigns, housekeeping: housekeeping, abandoned: abandoned,
       takeover: takeover)
-    let upkeep = OwnUpkeep(
+    let regularTasks = RegularTasks(
       environment: environment, slices: slices, campaigns: campaigns, references: references, takeover: takeover,
       declined: declined, sender: sender, feedback: feedback, waiting: waiting, failover: failover)
     presence = PresenceLoop(
-      environment: environment, membership: membership, messages: messages, heartbeat: heartbeat, upkeep: upkeep,
+      environment: environment, membership: membership, messages: messages, heartbeat: heartbeat,
+      regularTasks: regularTasks,
       routes: routes,
       failover: failover, damage: damage)
     let registrations = RegistrationIntake(

@@ -28,7 +28,7 @@ final class WorkerShutdown: WorkerPart {
   func begin() {
     guard environment.life.stop() else { return }
     log.write(.draining)
-    for session in slices.sessions { recorder.withdraw(session, .leave) }
+    for session in slices.sessions { recorder.stopSending(session, .leave) }
     wakeClaims()
     intake.stop()
   }
@@ -48,6 +48,6 @@ final class WorkerShutdown: WorkerPart {
     dispatcher.stopTicking()
     routes.reportConnections(to: log, isLast: true)
     // After the deadline of a stop, connections get no time to close.
-    await routes.drain(deadline: life.isAbandoning ? 0 : Self.closingTime, patience: Self.closingTime)
+    await routes.drain(deadline: life.isAbandoning ? 0 : Self.closingTime, timeout: Self.closingTime)
   }
 }

@@ -19,7 +19,7 @@ import Testing
       try await push([Self.first, Self.second, Self.first, Self.first.uppercased()], to: scene)
       let counters = await scene.simulator.counters()
       #expect((counters.duplicates, counters.duplicatesReceived) == (2, 2))
-      #expect((counters.repeatedIDs, counters.mostDeliveries) == (1, 3))
+      #expect((counters.repeatedIDs, counters.maximumDeliveries) == (1, 3))
     }
   }
 

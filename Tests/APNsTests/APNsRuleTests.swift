@@ -272,7 +272,7 @@ struct APNsRuleTests {
   @Test("a single test broadcast is checked as a broadcast")
   func broadcastAlone() throws {
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
-    let alone = try CampaignJob.alone(
+    let alone = try CampaignJob.forSingleDevice(
       Array(job(changes).utf8), token: "61", of: "", suffix: "poison", for: APNsService())
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).recipients.audience == .channel("a"))
   }

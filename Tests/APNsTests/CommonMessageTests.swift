@@ -194,7 +194,7 @@ struct CommonMessageTests {
     let message = try CampaignJob.parse(job, .any([APNsService()])).message
     #expect(String(decoding: message.payload, as: UTF8.self) == #"{"aps":{"alert":{"body":"B"}},"a":1}"#)
     #expect(message.priority == 5)
-    let alone = try CampaignJob.alone(job, token: "aa01", of: "", suffix: "1", for: APNsService())
+    let alone = try CampaignJob.forSingleDevice(job, token: "aa01", of: "", suffix: "1", for: APNsService())
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).message.payload == message.payload)
   }
 

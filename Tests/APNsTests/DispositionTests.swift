@@ -11,7 +11,7 @@ struct DispositionTests {
     var reason: Reason
     /// Outcome of the target, or the time of its retry.
     var target: Disposition.Target
-    var token = Disposition.TokenFate.keep
+    var token = Disposition.TokenAction.keep
     /// Consequence for more than this target.
     var effect = Disposition.Effect.none
     /// Whether a retry uses one of the attempts.

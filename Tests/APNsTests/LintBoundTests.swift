@@ -9,7 +9,7 @@ struct LintBoundTests {
     let names = (0..<16_000).map { "\"alrt\($0)\":null" }.joined(separator: ",\n")
     let text = "{\"aps\":{\"alert\":\"hi\",\n\(names)}}"
     let lint = try APNsLint(Array(text.utf8)).result
-    #expect(lint.findings.count == PushLint.mostFindings)
+    #expect(lint.findings.count == PushLint.maximumFindings)
     // The first findings, each with its position.
     for finding in lint.findings {
       let position = try #require(finding.position)
@@ -29,7 +29,7 @@ struct LintBoundTests {
       let job = "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\(tail)}"
       #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any([APNsService()])) }
       let lint = try APNsLint(Array(job.utf8)).result
-      #expect(lint.findings.count <= PushLint.mostFindings && !lint.findings(.error).isEmpty)
+      #expect(lint.findings.count <= PushLint.maximumFindings && !lint.findings(.error).isEmpty)
     }
   }
 
@@ -44,7 +44,7 @@ struct LintBoundTests {
 
   @Test func tracesOfTheBinaryInterfaceShareTheBound() throws {
     let text = String(repeating: "gateway.push.apple.com 2195\n", count: 1000)
-    #expect(try APNsLint(Array(text.utf8)).result.findings.count == PushLint.mostFindings)
+    #expect(try APNsLint(Array(text.utf8)).result.findings.count == PushLint.maximumFindings)
   }
 
   @Test func positionsAreThoseOfTheText() {
@@ -61,7 +61,7 @@ struct LintBoundTests {
       "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"apns\":{\"payload\":{\"aps\":{\"alrt\":\"a\"}}},"
       + "\"localized\":{\(languages)}}"
     let lint = try APNsLint(Array(job.utf8)).result
-    #expect(lint.findings.count <= PushLint.mostFindings)
+    #expect(lint.findings.count <= PushLint.maximumFindings)
     #expect(lint.findings.count { $0.path.hasSuffix("alrt") } == 1)
   }
 }

@@ -25,7 +25,7 @@ import Testing
   private final class Log: Sendable {
     private let lines = Mutex<[String]>([])
 
-    func note(_ line: String) { lines.withLock { $0.append(line) } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
     var all: [String] { lines.withLock { $0 } }
   }
 
@@ -55,14 +55,14 @@ import Testing
     let log = Log()
     async let one: Void = pool.run(for: "greedy") {
       first.hold()
-      log.note("greedy")
+      log.add("greedy")
     }
     await first.hasBegun()
     async let two: Void = pool.run(for: "greedy") {
       second.hold()
-      log.note("greedy again")
+      log.add("greedy again")
     }
-    try await pool.run(for: "other") { log.note("other") }
+    try await pool.run(for: "other") { log.add("other") }
     first.release()
     await second.hasBegun()
     second.release()
@@ -83,7 +83,7 @@ import Testing
       for _ in 0..<20 {
         group.addTask {
           do {
-            try await pool.run(for: "greedy") { served.note("served") }
+            try await pool.run(for: "greedy") { served.add("served") }
             return true
           } catch let problem as Problem {
             #expect(problem.status == 503 && problem.headers["Retry-After"] == "5")
@@ -100,8 +100,8 @@ import Testing
   }
 
   @Test("a request that exceeds the time limit is answered and cancelled; its thread is free after its end")
-  func patience() async throws {
-    let pool = ComputePool(lanes: 2, patience: .milliseconds(20))
+  func timeout() async throws {
+    let pool = ComputePool(lanes: 2, timeout: .milliseconds(20))
     let block = Block()
     let (ended, end) = AsyncStream.makeStream(of: Bool.self)
     let problem = await #expect(throws: Problem.self) {
@@ -130,7 +130,7 @@ import Testing
     }
     await block.hasBegun()
     let log = Log()
-    let waiting = Task { try await pool.run(for: "a") { log.note("was run") } }
+    let waiting = Task { try await pool.run(for: "a") { log.add("was run") } }
     for task in [waiting, running] {
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }

@@ -87,7 +87,7 @@ struct MetricsTests {
   func fleetIsDocumented() throws {
     var fleet = FleetSnapshot()
     fleet.queues.lanes = Lane.allCases.map { FleetSnapshot.LaneBacklog(lane: $0) }
-    fleet.backends = [BackendStanding(app: "news", share: 0.5, at: 1)]
+    fleet.backends = [BackendStatus(app: "news", share: 0.5, at: 1)]
     var exposition = Exposition()
     FleetExposition(fleet, WantedWorkers(fleet)).write(to: &exposition)
     let page = try String(contentsOf: Self.page, encoding: .utf8)
@@ -104,7 +104,7 @@ struct MetricsTests {
     }
     #expect(AnswerTimes.range(of: 0) == 0)
     var times = AnswerTimes()
-    for time in [1, 7_000_000, 7_000_000, 40_000_000_000] { times.note(UInt64(time)) }
+    for time in [1, 7_000_000, 7_000_000, 40_000_000_000] { times.record(UInt64(time)) }
     var twice = times
     twice.add(times)
     #expect(times.counts == [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] && times.sum == 40_014_000_001)

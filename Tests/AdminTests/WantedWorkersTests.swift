@@ -48,7 +48,7 @@ struct WantedWorkersTests {
     #expect(WantedWorkers(fleet).workers == 1)
     fleet.queues.intake.count = 0
     fleet.at = 1_000_000
-    fleet.queues.scheduled = FleetSnapshot.Agenda(count: 1, next: fleet.at + 30_000)
+    fleet.queues.scheduled = FleetSnapshot.ScheduledWork(count: 1, next: fleet.at + 30_000)
     #expect(WantedWorkers(fleet, seconds: 60).workers == 1)
     #expect(WantedWorkers(fleet, seconds: 10).workers == 0)
   }
@@ -101,7 +101,7 @@ struct WantedWorkersTests {
   @Test("slices that wait for a retry need no worker until they are due")
   func parked() throws {
     var fleet = try fleet(180)
-    fleet.queues.parked = FleetSnapshot.Agenda(count: 120, next: fleet.at + 60_000)
+    fleet.queues.parked = FleetSnapshot.ScheduledWork(count: 120, next: fleet.at + 60_000)
     let wanted = WantedWorkers(fleet)
     #expect(wanted.workers == 2 && wanted.remaining == 600_000)
     fleet.queues.parked.count = 178
@@ -112,7 +112,7 @@ struct WantedWorkersTests {
     fleet.queues.parked.next = fleet.at - 1
     #expect(WantedWorkers(fleet).workers == 6)
     // Slices of paused campaigns are parked too.
-    fleet.queues.parked = FleetSnapshot.Agenda(count: 1000, next: fleet.at + 60_000)
+    fleet.queues.parked = FleetSnapshot.ScheduledWork(count: 1000, next: fleet.at + 60_000)
     #expect(WantedWorkers(fleet).workers == 1)
   }
 

@@ -44,8 +44,8 @@ struct AccessRoleTests {
   func missingRightsAreFoundWithoutUsingThem(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     #expect(try await world.store.fleet.missingRights(of: .worker) == [])
-    let paces = try await world.store.fleet.paces(rounds: 3) { Int(Date().timeIntervalSince1970 * 1000) }
-    #expect(paces.count == 1 && paces[0].roundTrips.count == 3 && abs(paces[0].clockAhead) < 60_000)
+    let latencies = try await world.store.fleet.serverLatencies(rounds: 3) { Int(Date().timeIntervalSince1970 * 1000) }
+    #expect(latencies.count == 1 && latencies[0].roundTrips.count == 3 && abs(latencies[0].clockAhead) < 60_000)
     #expect(try await world.store.fleet.openSlots() == [])
     #expect(try await world.store.repair.quickCheck(pause: .zero).findings.isEmpty)
   }

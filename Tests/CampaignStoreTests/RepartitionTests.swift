@@ -14,7 +14,7 @@ struct RepartitionTests {
   func allDataIsInItsNewPartition(on backend: Backend, count: Int) async throws {
     let world = try await TestStore(on: backend, partitions: 4)
     try await fill(world)
-    let spread = try await world.store.repartition.hold(for: count)
+    let spread = try await world.store.repartition.lock(for: count)
     #expect(spread == count)
     let tally = try await world.store.repartition.change(to: count, spread: spread)
     let new = try await TestStore(opening: world)
@@ -30,15 +30,15 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 4)
     try await fill(world)
     for (count, ends) in [(9, false), (16, false), (4, true), (16, false), (16, true)] {
-      let store = try await world.store.open(creating: false, adopting: true, holding: true)
-      let spread = try await store.repartition.hold(for: count)
+      let store = try await world.store.open(creating: false, adopting: true, acceptingLocked: true)
+      let spread = try await store.repartition.lock(for: count)
       do {
         _ = try await store.repartition.change(to: count, spread: spread) { _, done in
           if !ends, done > passed { throw Interruption() }
         }
         #expect(ends)
       } catch is Interruption {
-        #expect(try await store.repartition.heldFor() == count)
+        #expect(try await store.repartition.lockedPartitions() == count)
       }
       if ends { try await expectAll(in: TestStore(opening: world), names: "after-\(count)") }
     }
@@ -48,7 +48,7 @@ struct RepartitionTests {
   @Test(arguments: Backend.allCases)
   func registrationDuringTheChangeMovesToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2, users: 0..<40)
-    let spread = try await world.store.repartition.hold(for: 32)
+    let spread = try await world.store.repartition.lock(for: 32)
     _ = try await world.store.repartition.change(to: 32, spread: spread) { pass, done in
       guard pass == 1, done == 20 else { return }
       try await world.store.registry.register(
@@ -74,7 +74,7 @@ struct RepartitionTests {
       campaigns[id] = try await world.activate(id, audience: audience, #","sendAt":"\#(sendAt)""#)
     }
     try await world.store.campaigns.control("paused", .pause)
-    let spread = try await world.store.repartition.hold(for: 11)
+    let spread = try await world.store.repartition.lock(for: 11)
     #expect(try await world.store.repartition.change(to: 11, spread: spread).campaigns == 4)
     let new = try await TestStore(opening: world)
     try await expectNoFindings(in: new)
@@ -92,7 +92,7 @@ struct RepartitionTests {
   func endedCampaignsKeepTheirResults(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 4, users: 0..<20)
     _ = try await world.workOff(try await world.activate("a"))
-    let spread = try await world.store.repartition.hold(for: 13)
+    let spread = try await world.store.repartition.lock(for: 13)
     _ = try await world.store.repartition.change(to: 13, spread: spread)
     let store = try await TestStore(opening: world).store
     for number in 0..<20 {
@@ -115,21 +115,21 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 2, users: 0..<4)
     let sendAt = Timestamp.format(milliseconds: try await world.store.time() / 1000 + 3_600_000)
     try await world.activate("later", #","sendAt":"\#(sendAt)""#)
-    _ = try await world.store.repartition.hold(for: 4)
+    _ = try await world.store.repartition.lock(for: 4)
     let job = TestStore.job("now", audience: #"{"users":["u1","u2"]}"#)
     let campaign = try CampaignJob.parse(job, .any([TestStore.service]))
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
-    #expect(error?.code == .held && error?.hint.contains("store repartition 4") == true)
+    #expect(error?.code == .locked && error?.hint.contains("store repartition 4") == true)
     #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 1)
     #expect(try await world.keyNames("{\(world.keys.namespace)*audience:*").isEmpty)
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
     #expect(try await world.store.queue.promote(["later"]) == [])
     try await world.store.campaigns.control("later", .pause)
     #expect(try await world.store.campaigns.control("later", .resume) == .scheduled)
-    #expect(try await world.store.repartition.standsStill())
+    #expect(try await world.store.repartition.hasNoRunningCampaigns())
     _ = try await world.store.repartition.change(to: 4, spread: 4)
     let new = try await TestStore(opening: world)
     #expect(try await new.store.queue.promote(["later"]) == ["later"])
@@ -140,16 +140,16 @@ struct RepartitionTests {
   @Test(arguments: Backend.allCases)
   func workerWithTheOldNumberBeginsNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
-    _ = try await world.store.repartition.change(to: 4, spread: world.store.repartition.hold(for: 4))
+    _ = try await world.store.repartition.change(to: 4, spread: world.store.repartition.lock(for: 4))
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let campaign = try CampaignJob.parse(job, .any([TestStore.service]))
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
-    #expect(error?.code == .held)
-    #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).hold == .outdated)
+    #expect(error?.code == .locked)
+    #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).lock == .outdated)
     #expect(
-      try await TestStore(opening: world).store.campaigns.syncControl([], worker: "w", applied: nil).hold == .none)
+      try await TestStore(opening: world).store.campaigns.syncControl([], worker: "w", applied: nil).lock == .none)
   }
 
   @Test(arguments: Backend.allCases)
@@ -157,9 +157,9 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.activate("b")
     try await world.store.campaigns.control("b", .pause)
-    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
-    _ = try await world.store.repartition.hold(for: 2)
-    var obstacles = try await world.store.repartition.obstacles(timeout: TestStore.patience)
+    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
+    _ = try await world.store.repartition.lock(for: 2)
+    var obstacles = try await world.store.repartition.obstacles(timeout: TestStore.timeout)
     #expect(obstacles.campaigns == ["a (active)", "b (paused)"] && obstacles.campaignCount == 2)
     #expect(obstacles.workers == ["w"])
     for id in ["a", "b"] {
@@ -167,19 +167,19 @@ struct RepartitionTests {
       try await world.command("SREM", world.keys.running, id)
     }
     try await world.store.fleet.removeWorker("w")
-    obstacles = try await world.store.repartition.obstacles(timeout: TestStore.patience)
+    obstacles = try await world.store.repartition.obstacles(timeout: TestStore.timeout)
     #expect(obstacles.isEmpty)
   }
 
   @Test(arguments: Backend.allCases)
   func heldStoreIsReadAndNotWritten(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 2)
-    _ = try await world.store.repartition.hold(for: 4)
-    try await world.store.open(creating: false, holding: true)
+    _ = try await world.store.repartition.lock(for: 4)
+    try await world.store.open(creating: false, acceptingLocked: true)
     let error = await #expect(throws: StoreError.self) { try await world.store.open(creating: true) }
-    #expect(error?.code == .held)
+    #expect(error?.code == .locked)
     let checkpoint = ImportCheckpoint(offset: 1, line: 1, rows: 1, skipped: 0, imported: 1, outdated: 0, evicted: 0)
-    await #expect(throws: StoreError.self) { try await world.store.registry.keep(checkpoint, of: "f") }
+    await #expect(throws: StoreError.self) { try await world.store.registry.save(checkpoint, of: "f") }
     // The progress of the import can still be read.
     #expect(try await world.store.registry.importCheckpoint(of: "f") == checkpoint)
   }
@@ -234,7 +234,7 @@ struct RepartitionTests {
       fields += try await world.command("SCARD", world.keys.users(partition)).integer ?? 0
     }
     #expect(fields == 5 * Self.users.count)
-    #expect(try await world.store.repartition.heldFor() == nil)
+    #expect(try await world.store.repartition.lockedPartitions() == nil)
   }
 
   private func expectNoFindings(in world: TestStore) async throws {

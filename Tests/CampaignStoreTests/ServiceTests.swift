@@ -68,7 +68,7 @@ struct ServiceTests {
     let filter = DeviceFilter(
       service: Self.service.name, kind: Self.service.tokenKind(for: campaign), app: "web", environment: "")
     while let slice = try await store.slices.dequeueSlice(worker: "w") {
-      let ledger = SliceLedger(store: store, slice: slice, lease: TestStore.patience, app: "web", service: Self.service)
+      let ledger = SliceLedger(store: store, slice: slice, lease: TestStore.timeout, app: "web", service: Self.service)
       _ = try await ledger.claim(worker: "w")
       let count = try #require(try await store.expansion.expand(ledger, of: campaign, filter: filter)).count
       try await ledger.commit(credit: count)

@@ -32,7 +32,7 @@ import Testing
   ) async throws -> End? {
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let (ended, end) = AsyncStream.makeStream(of: End.self)
-    let pool = ComputePool(lanes: 2, patience: .seconds(100))
+    let pool = ComputePool(lanes: 2, timeout: .seconds(100))
     let token = AccessTokens.make()
     let tokens = try AccessTokens(parsing: AccessTokens.line(name: "looker", scopes: [.view], token: token))
     let route = Route("POST", "/lint", .view, bodyLimit: 1 << 20) { call in

@@ -27,8 +27,8 @@ struct CommandErrorTests {
   @Test func errorsOfTheModulesKeepTheirText() {
     let job = CommandError(JobError(field: "lane", message: "unknown value 'x'", hint: "known: urgent"))
     #expect(job == CommandError(.input, "lane: unknown value 'x'", hint: "known: urgent"))
-    struct Surprise: Error {}
-    #expect(CommandError(Surprise()).code == .defect)
+    struct UnexpectedError: Error {}
+    #expect(CommandError(UnexpectedError()).code == .defect)
     let configuration = ConfigurationError(key: "a", message: "is missing", origin: "x.yaml line 3", hint: "add it")
     #expect(
       CommandError(configuration) == CommandError(.configuration, "a: is missing, in x.yaml line 3", hint: "add it"))

@@ -66,7 +66,7 @@ struct DoctorRuleTests {
 
   @Test func slowServersAndWrongClocksAreReported() {
     func findings(_ microseconds: Int, _ ahead: Int) -> [DoctorFinding] {
-      RedisRules.findings(NodePace(endpoint: "r:1", roundTrips: [1, microseconds, 900_000], clockAhead: ahead))
+      RedisRules.findings(ServerLatency(endpoint: "r:1", roundTrips: [1, microseconds, 900_000], clockAhead: ahead))
     }
     #expect(levels(findings(300, 1999)) == [.healthy])
     expect(findings(10_000, 0), .advice, "takes 10.0 ms to answer")
@@ -127,11 +127,11 @@ struct DoctorRuleTests {
   @Test func endingCertificateOfTheEndpointIsReported() throws {
     let summary = { (days: Int64) in CertificateSummary(name: "a", issuer: "b", validity: 0...(days * 86_400)) }
     expect(
-      NetworkExamination.findings([summary(30), summary(90)], "e", now: 0), .healthy,
+      NetworkCheck.findings([summary(30), summary(90)], "e", now: 0), .healthy,
       "a by b, 2 in the chain, valid for 30 more"
     )
-    expect(NetworkExamination.findings([summary(6)], "e", now: 0), .advice, "for 6 more days")
-    #expect(NetworkExamination.findings([], "e", now: 0).isEmpty)
+    expect(NetworkCheck.findings([summary(6)], "e", now: 0), .advice, "for 6 more days")
+    #expect(NetworkCheck.findings([], "e", now: 0).isEmpty)
   }
 
   @Test func unhealthyBackendIsReported() {

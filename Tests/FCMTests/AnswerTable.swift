@@ -10,14 +10,14 @@ struct AnswerRow: Sendable, CustomStringConvertible {
   var retryAfter: UInt16 = 0
   var reason: FCMReason
   var target: Disposition.Target
-  var token = Disposition.TokenFate.keep
+  var token = Disposition.TokenAction.keep
   var effect = Disposition.Effect.none
   /// Whether a retry uses one of the attempts.
   var countsAttempt = true
 
   init(
     _ description: String, _ status: UInt16, _ body: String, retryAfter: UInt16 = 0, _ reason: FCMReason,
-    _ target: Disposition.Target, token: Disposition.TokenFate = .keep, effect: Disposition.Effect = .none,
+    _ target: Disposition.Target, token: Disposition.TokenAction = .keep, effect: Disposition.Effect = .none,
     countsAttempt: Bool = true
   ) {
     (self.description, self.status, self.body) = (description, status, body)

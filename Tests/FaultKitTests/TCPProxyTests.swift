@@ -48,7 +48,7 @@ import Testing
   @Test func swallowedReplyIsLostAndConnectionIsReset() async throws {
     try await Scene.run { scene in
       let target = try await scene.exchange()
-      await scene.proxy.set(.swallow(requests: false, replies: true))
+      await scene.proxy.set(.drop(requests: false, replies: true))
       try await scene.client.write("apply")
       #expect(try await target.read(5) == "apply")
       try await target.write("applied")

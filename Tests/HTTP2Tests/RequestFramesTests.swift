@@ -116,7 +116,7 @@ import Testing
     Peer("a window that is too large", frame(Kind.windowUpdate, [0x7f, 0xff, 0xff, 0xff]), .flowControlError),
     Peer(
       "frames without end",
-      (0...RequestSession.mostFrames).flatMap { _ in frame(200) }, .enhanceYourCalm),
+      (0...RequestSession.maximumFrames).flatMap { _ in frame(200) }, .enhanceYourCalm),
     Peer("PRIORITY of four bytes", frame(Kind.priority, [0, 0, 0, 0], stream: 1), .frameSizeError),
   ]
 

@@ -15,7 +15,7 @@ import Testing
   /// Counts an answer of the only worker.
   private func count(_ breaker: inout CampaignGuard, _ outcome: Outcome) -> Bool {
     let tripped = breaker.count(outcome)
-    return breaker.judge(breaker.counts) || tripped
+    return breaker.evaluate(breaker.counts) || tripped
   }
 
   /// Counts answers in order, each outcome the given number of times.
@@ -93,7 +93,7 @@ import Testing
   /// A worker without own answers decides from those of the fleet, and knows no reason of a refusal.
   @Test func fleetsAnswersNameTheProbableCauseWithoutAReason() {
     var breaker = CampaignGuard(GuardPolicy(minimum: 10), app: "news", service: Self.service)
-    let isDecided = breaker.judge(GuardCounts(answers: 20, suspects: 20, gone: 0))
+    let isDecided = breaker.evaluate(GuardCounts(answers: 20, suspects: 20, gone: 0))
     #expect(isDecided)
     #expect(breaker.tripReason?.contains("probably the wrong environment for app news") == true)
   }
@@ -113,7 +113,7 @@ import Testing
     var breaker = CampaignGuard(GuardPolicy(minimum: 10), app: "news", service: service)
     _ = breaker.count(.badToken, reason: FCMReason.invalidToken.code)
     for _ in 0..<20 { _ = breaker.count(outcome, reason: reason) }
-    _ = breaker.judge(breaker.counts)
+    _ = breaker.evaluate(breaker.counts)
     #expect(breaker.tripReason?.contains(text) == true, "\(breaker.tripReason ?? "")")
     if service.name == "fcm" { #expect(breaker.tripReason?.contains("environment") == false) }
   }
@@ -134,7 +134,7 @@ import Testing
   /// A worker was restarted with a wrong setting, and the rest of the fleet gets good answers.
   @Test func lateWorkerTripsBelowTheMinimum() {
     var breaker = made()
-    var changed = breaker.judge(GuardCounts(answers: 300))
+    var changed = breaker.evaluate(GuardCounts(answers: 300))
     #expect(changed)
     for _ in 0..<20 {
       changed = breaker.count(.badToken)
@@ -145,7 +145,7 @@ import Testing
     #expect(breaker.tripReason?.hasPrefix("100 % of 21 answers") == true)
     // Good answers could still lower the share, so the guard waits.
     breaker = made()
-    _ = breaker.judge(GuardCounts(answers: 300))
+    _ = breaker.evaluate(GuardCounts(answers: 300))
     for _ in 0..<20 { _ = breaker.count(.badToken) }
     for _ in 0..<180 { _ = breaker.count(.accepted) }
     #expect(breaker.state == .open)
@@ -176,15 +176,15 @@ import Testing
       #expect(!changed)
     }
     #expect(breaker.isUndecided)
-    var changed = breaker.judge(GuardCounts(answers: 9, suspects: 9))
+    var changed = breaker.evaluate(GuardCounts(answers: 9, suspects: 9))
     #expect(!changed)
-    changed = breaker.judge(GuardCounts(answers: 1000, suspects: 50))
+    changed = breaker.evaluate(GuardCounts(answers: 1000, suspects: 50))
     #expect(changed)
     #expect(breaker.state == .open)
     // After the decision, the worker's own answers count.
     changed = breaker.count(.badToken)
     #expect(changed)
-    changed = breaker.judge(GuardCounts(answers: 1000))
+    changed = breaker.evaluate(GuardCounts(answers: 1000))
     #expect(!changed)
   }
 
@@ -224,7 +224,7 @@ import Testing
       (GuardCounts(answers: 2), GuardCounts(answers: 200, suspects: 200), false),
     ] {
       var breaker = made()
-      let changed = breaker.judge(own, amongThoseOfItsApp: app)
+      let changed = breaker.evaluate(own, amongThoseOfItsApp: app)
       #expect(changed == trips)
       #expect(breaker.isUndecided == !trips)
       #expect(breaker.tripReason?.hasPrefix("with the campaigns before it: 15 % of 200 answers") ?? false == trips)
@@ -272,12 +272,12 @@ import Testing
 
   @Test func suspendedGuardTripsOnlyWhenTheOthersHaveBeenAsked() {
     var breaker = made(minimum: 20)
-    _ = breaker.judge(GuardCounts(answers: 20))
+    _ = breaker.evaluate(GuardCounts(answers: 20))
     #expect(breaker.state == .open)
     countAmongOthers(&breaker, .badToken, 30)
     #expect(breaker.isSuspended)
     #expect(breaker.state == .open)
-    let changed = breaker.goOn()
+    let changed = breaker.resume()
     #expect(changed)
     #expect(!breaker.isSuspended)
     #expect(breaker.tripReason?.hasPrefix("100 % of 30 answers refused the token") == true)
@@ -286,13 +286,13 @@ import Testing
   @Test func asksAgainWhenTwiceAsManyAreBad() {
     var breaker = made()
     countAmongOthers(&breaker, .badToken, 5)
-    var changed = breaker.goOn()
+    var changed = breaker.resume()
     #expect(!changed)
     countAmongOthers(&breaker, .badToken, 4)
     #expect(!breaker.isSuspended)
     countAmongOthers(&breaker, .badToken, 1)
     #expect(breaker.isSuspended)
-    changed = breaker.goOn()
+    changed = breaker.resume()
     #expect(!changed)
     countAmongOthers(&breaker, .badToken, 9)
     #expect(!breaker.isSuspended)
@@ -301,13 +301,13 @@ import Testing
   @Test func withdrawnWorkerChangesNoDevice() {
     var breaker = made()
     countAmongOthers(&breaker, .wrongTopic, 5)
-    let reason = breaker.standDown()
+    let reason = breaker.decline()
     #expect(reason.hasPrefix("100 % of 5 answers refused the token or the message: probably "))
     #expect(!reason.contains("resume"), "other workers continue the campaign")
     #expect(breaker.tripReason == reason)
     #expect(!breaker.isSuspended)
     countAmongOthers(&breaker, .wrongTopic, 100)
-    let changed = breaker.judge(GuardCounts(answers: 1000))
+    let changed = breaker.evaluate(GuardCounts(answers: 1000))
     #expect(!changed && !breaker.isSuspended && breaker.tripReason == reason)
   }
 

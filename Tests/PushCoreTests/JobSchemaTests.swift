@@ -13,7 +13,7 @@ struct JobSchemaTests {
   private static let isPresent = FileManager.default.isExecutableFile(atPath: python)
 
   /// Returns the validator's message for each job; `nil` for a valid one.
-  private func judge(_ jobs: [String]) async throws -> [String?] {
+  private func problems(_ jobs: [String]) async throws -> [String?] {
     let folder = try ScratchFolder("schema")
     let schema = try folder.write("schema.json", JobSchema.document([APNsService()]))
     let lines = jobs.map { $0.replacing("\n", with: " ") + "\n" }.joined()
@@ -148,7 +148,7 @@ struct JobSchemaTests {
       if (try? parse(text)) != nil { jobs.append(text) }
     }
     #expect(jobs.count > 1000)
-    for (text, problem) in zip(jobs, try await judge(jobs)) { #expect(problem == nil, "\(problem ?? ""): \(text)") }
+    for (text, problem) in zip(jobs, try await problems(jobs)) { #expect(problem == nil, "\(problem ?? ""): \(text)") }
   }
 
   @Test(
@@ -157,7 +157,7 @@ struct JobSchemaTests {
   func mistakesAreFound() async throws {
     // The test leaves out a number beyond the range of the validator.
     let mistakes = CampaignJobTests.mistakes.filter { !$0.change.values.contains("1e999") }
-    let verdicts = try await judge(mistakes.map { job($0.change) })
+    let verdicts = try await problems(mistakes.map { job($0.change) })
     let passed = zip(mistakes, verdicts).filter { $1 == nil }.map { "\($0.0.field): \($0.0.says)" }
     print("the schema refuses \(mistakes.count - passed.count) of \(mistakes.count) mistakes")
     #expect(Set(passed) == Self.beyondSchema, "\(passed.sorted().joined(separator: "\n"))")

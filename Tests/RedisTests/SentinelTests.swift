@@ -8,12 +8,12 @@ import Testing
 @Suite struct SentinelTests {
   private func client(
     _ url: String, _ sentinel: SentinelOptions = SentinelOptions(timeout: .seconds(5)),
-    certificates: RedisCertificates? = nil, patience: Duration = .seconds(60)
+    certificates: RedisCertificates? = nil, waitTimeout: Duration = .seconds(60)
   ) throws -> RedisClient {
     var url = try RedisURL(url)
     url.isTLS = certificates != nil
     var options = RedisOptions.unhurried(backoff: Backoff(base: .milliseconds(1), cap: .milliseconds(50)))
-    options.patience = patience
+    options.waitTimeout = waitTimeout
     options.sentinel = sentinel
     options.tls.trustRoots = certificates?.trustRoots
     return RedisClient(url: url, options: options)
@@ -113,7 +113,7 @@ import Testing
     let (old, new) = (try await RedisServer.start(), try await RedisServer.start())
     func answer(_ server: RedisServer) -> FakeServer.Step {
       let port = String(server.port)
-      return .say("*2\r\n$9\r\n127.0.0.1\r\n$\(port.count)\r\n\(port)\r\n")
+      return .send("*2\r\n$9\r\n127.0.0.1\r\n$\(port.count)\r\n\(port)\r\n")
     }
     // The sentinel accepts a subscription too, and then publishes nothing.
     let mute = try await FakeServer([FakeServer.welcome, answer(old), answer(old), answer(new), answer(new)])
@@ -144,7 +144,7 @@ import Testing
     let replica = String(world.servers[1].port)
     // The sentinel behaves as if it had been separated from the others.
     let liar = try await FakeServer([
-      FakeServer.welcome, .say("*2\r\n$9\r\n127.0.0.1\r\n$\(replica.count)\r\n\(replica)\r\n"),
+      FakeServer.welcome, .send("*2\r\n$9\r\n127.0.0.1\r\n$\(replica.count)\r\n\(replica)\r\n"),
     ])
     let url = world.url.replacing("sentinel://", with: "sentinel://127.0.0.1:\(liar.port),")
     let client = try client(url, SentinelOptions(timeout: .milliseconds(500)))
@@ -196,7 +196,7 @@ import Testing
     await noSentinel.close()
 
     let world = try await RedisSentinels(replicas: 0, sentinels: 1)
-    let stranger = try client(world.url.replacing("/main", with: "/other"), patience: .seconds(3))
+    let stranger = try client(world.url.replacing("/main", with: "/other"), waitTimeout: .seconds(3))
     let unknown = await #expect(throws: RedisError.self) { try await stranger.connect() }
     #expect(unknown?.code == .notReady && unknown?.message.contains("knows no primary named other") == true)
     await stranger.close()

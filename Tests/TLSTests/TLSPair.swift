@@ -9,7 +9,7 @@ final class TLSPair {
   let sockets: (client: Socket, server: Socket)
 
   /// The longest wait, in ms. It is long enough for a busy machine, and short enough that a lost byte fails the test.
-  private static let patience: Int32 = 10_000
+  private static let timeout: Int32 = 10_000
 
   init(client clientContext: TLSContext, server serverContext: TLSContext, serverName: String?) throws {
     let address = try SocketAddress.resolve(host: "127.0.0.1", port: 0)[0]
@@ -51,6 +51,6 @@ final class TLSPair {
 
   static func wait(_ descriptor: Int32, for event: Int32) {
     var entry = pollfd(fd: descriptor, events: Int16(event), revents: 0)
-    poll(&entry, 1, patience)
+    poll(&entry, 1, timeout)
   }
 }

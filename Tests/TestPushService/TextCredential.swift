@@ -32,7 +32,7 @@ public final class TextCredential: PushCredential {
     resume()
   }
 
-  public func note(_ event: CredentialEvent) {
+  public func record(_ event: CredentialEvent) {
     guard case .refused(let reason, _, let generation) = event else { return }
     change { if $0.generation == generation { $0.stopped = reason } }
   }

@@ -188,7 +188,7 @@ public struct TextService: PushService {
       return Disposition(.retry(afterMilliseconds: delay), effect: answer.exceededQuota, countsAttempt: false)
     case nil:
       guard answer.status >= 500 else { return Disposition(.finish(.rejected)) }
-      return .laterAsServerFails(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
+      return .retryAfterServerError(policy, answer, attempt: attempt, jitter, isBreakerOpen: isBreakerOpen)
     }
   }
 

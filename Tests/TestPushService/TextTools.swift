@@ -57,7 +57,7 @@ public struct TextTools: PushServiceTools {
       var lint = PushLint(kind: .payload)
       lint.findings = TextService.findings(in: root, at: "")
       lint.sizes = [.init(name: "message", bytes: bytes.count, limit: TextService.longestMessage)]
-      lint.place(in: root, bytes)
+      lint.setPositions(in: root, bytes)
       return lint
     }
     var lint = PushLint(kind: .job)
@@ -66,7 +66,7 @@ public struct TextTools: PushServiceTools {
     } catch {
       lint.findings = [Finding(.job, error.field, error.message, hint: error.hint)]
     }
-    lint.place(in: root, bytes)
+    lint.setPositions(in: root, bytes)
     return lint
   }
 

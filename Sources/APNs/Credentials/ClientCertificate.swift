@@ -61,7 +61,7 @@ public final class ClientCertificate: PushCredential {
     state.withLock { $0.stopped == nil ? .certificate($0.identity, generation: $0.generation) : nil }
   }
 
-  public func note(_ event: CredentialEvent) {
+  public func record(_ event: CredentialEvent) {
     switch event {
     case .accepted: state.withLock { $0.turnedAway = 0 }
     case .certificateRefused(let alert, let generation):

@@ -104,7 +104,7 @@ public final class ProviderTokenSource: PushCredential {
 
   public func authorization() -> PushAuthorization? { current().map { .token($0.bearer) } }
 
-  public func note(_ event: CredentialEvent) {
+  public func record(_ event: CredentialEvent) {
     switch event {
     case .tokenExpired(let generation): expired(generation: generation)
     case .tooManyTokens(let generation): tooManyUpdates(generation: generation)

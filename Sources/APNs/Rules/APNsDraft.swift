@@ -52,7 +52,7 @@ struct APNsDraft: LintDraft {
     }
   }
 
-  mutating func become(_ type: PushType) {
+  mutating func setPushType(_ type: PushType) {
     pushType = type
     priority = type.defaultPriority
     expiration = destination.defaultExpiration(of: type)

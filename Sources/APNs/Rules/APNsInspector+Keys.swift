@@ -101,10 +101,10 @@ extension APNsInspector {
   }
 
   /// As seconds, the year 5138; as milliseconds, the year 1973. This number and all larger ones must be milliseconds.
-  private static let leastMilliseconds = 100_000_000_000.0
+  private static let minimumMilliseconds = 100_000_000_000.0
 
   private mutating func checkInstant(_ text: String, at place: String) -> Bool {
-    guard let number = Double(text), number >= Self.leastMilliseconds else { return true }
+    guard let number = Double(text), number >= Self.minimumMilliseconds else { return true }
     report(
       .activitySeconds, place, "\(text) is in milliseconds: read as seconds, it is thousands of years in the future",
       hint: "divide it by 1000")

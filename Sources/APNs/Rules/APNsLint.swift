@@ -107,7 +107,7 @@ struct APNsLint {
       guard case .object(let members) = file.root.kind else { return }
       let content = JobContent(of: members, for: APNsService())
       guard pushType ?? content.payload.map(APNsDraft.inferred) == .liveactivity,
-        let text = try ActivityDates(file.content, start: now ?? someStart).applied(to: file.contentBytes)
+        let text = try ActivityDates(file.content, start: now ?? exampleStart).applied(to: file.contentBytes)
       else { return }
       file.replaceContent(by: text)
     case .payload, .legacy: return
@@ -115,5 +115,5 @@ struct APNsLint {
   }
 
   /// Start of a campaign for a check without the current time. Any value is suitable.
-  private static let someStart = 1_800_000_000
+  private static let exampleStart = 1_800_000_000
 }

@@ -59,12 +59,12 @@ enum APSKey {
 
   /// Largest number of edits that counts as a typing error: `bagde` has one edit, `mutabel-contant` has two. A word
   /// that an app uses for its own data differs by more edits.
-  private static let mostEdits = 2
+  private static let maximumEdits = 2
 
   /// Returns the known key for a misspelt one such as `content_available`.
   static func meant(by name: String, among keys: some Collection<String>) -> String? {
     let plain = letters(of: name)
-    return keys.first { letters(of: $0) == plain } ?? Nearest.match(name, among: keys, within: mostEdits)
+    return keys.first { letters(of: $0) == plain } ?? Nearest.match(name, among: keys, within: maximumEdits)
   }
 
   /// Returns the key of `aps` that a name outside `aps` must mean; `nil` for a name that the app uses itself.

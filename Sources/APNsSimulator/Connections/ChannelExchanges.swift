@@ -9,13 +9,13 @@ final class ChannelExchanges {
 
   private let session: HTTP2Session
   private let loop: LoopState
-  private let judge: ChannelJudge
+  private let validator: ChannelValidator
   private var open: [HTTP2Stream: Exchange] = [:]
 
   init(session: HTTP2Session, loop: LoopState) {
     self.session = session
     self.loop = loop
-    judge = ChannelJudge(loop.shared)
+    validator = ChannelValidator(loop.shared)
   }
 
   func begin(_ request: ChannelRequest, on stream: HTTP2Stream) { open[stream] = Exchange(request: request) }
@@ -23,7 +23,7 @@ final class ChannelExchanges {
   func receive(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
     guard let count = open[stream]?.body.count else { return }
     // One byte above the limit is enough to detect that the body is too large.
-    open[stream]?.body.append(contentsOf: bytes.prefix(ChannelJudge.longestBody + 1 - count))
+    open[stream]?.body.append(contentsOf: bytes.prefix(ChannelValidator.longestBody + 1 - count))
   }
 
   /// Answers a request that was received completely.
@@ -35,9 +35,9 @@ final class ChannelExchanges {
     guard let exchange = open.removeValue(forKey: stream) else { return nil }
     let request = exchange.request
     let verdict = (request.authorization ?? []).withUnsafeBytes { bytes in
-      authentication.judge(request.authorization == nil ? nil : bytes, by: loop.rules, now: loop.now)
+      authentication.authenticate(request.authorization == nil ? nil : bytes, by: loop.rules, now: loop.now)
     }
-    let answer = judge.judge(
+    let answer = validator.validate(
       request, from: verdict, certificate: authentication.certificate, body: exchange.body, by: loop.rules,
       now: loop.now)
     if answer.isBroadcast, let failure = loop.nextFailure(for: [], nil) {
@@ -45,7 +45,7 @@ final class ChannelExchanges {
       try respond(to: stream, request, status: failure.status, body: loop.rules.body(failure.reason))
       return false
     }
-    if answer.isBroadcast { loop.shared.channels.noteBroadcast() }
+    if answer.isBroadcast { loop.shared.channels.countBroadcast() }
     if let reason = answer.reason { loop.tally.byReason[Int(reason.rawValue)] += 1 }
     let body = answer.reason.map { loop.rules.body($0, timestamp: 0) } ?? answer.body
     try respond(to: stream, request, status: answer.status, body: body) { fields in

@@ -47,7 +47,7 @@ final class Connection: HTTP2SessionHandler {
     /// Wait for the socket.
     case waiting
     /// Read again soon: the connection has used its share of this turn.
-    case hungry
+    case moreInput
     /// Close the connection.
     case finished
   }
@@ -86,7 +86,7 @@ final class Connection: HTTP2SessionHandler {
   }
 
   /// Reads and writes as much as the socket allows.
-  func pump() throws -> Progress {
+  func readAndWrite() throws -> Progress {
     if session == nil {
       switch try tls.handshake() {
       case nil:
@@ -120,7 +120,7 @@ final class Connection: HTTP2SessionHandler {
         return .finished
       }
     }
-    return try flushed(.hungry)
+    return try flushed(.moreInput)
   }
 
   /// Ends the connection with an error from a role: immediately, or after all submitted output is written.

@@ -2,11 +2,11 @@
 /// (Apple, "Handling notification responses from APNs"). Apple does not publish the numbers.
 struct ErrorBudget {
   /// Number of points that an acceptance removes. With one rejection in a hundred requests, the connection never ends.
-  private static let repayment = 0.01
+  private static let pointsPerAcceptance = 0.01
 
   private var points = 0.0
 
-  mutating func accepted() { points = max(0, points - Self.repayment) }
+  mutating func accepted() { points = max(0, points - Self.pointsPerAcceptance) }
 
   mutating func rejected(_ weight: Int) { points += Double(weight) }
 

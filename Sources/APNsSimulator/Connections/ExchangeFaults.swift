@@ -14,8 +14,8 @@ protocol ExchangeKnobs {
 
 extension SimulatorKnobs: ExchangeKnobs {}
 
-/// The outcome of a request that was received and judged.
-enum RequestFate {
+/// The outcome of a request that was received and checked.
+enum RequestOutcome {
   case answered
   case withheld
   case reset
@@ -41,7 +41,7 @@ enum RequestFate {
 }
 
 /// Selects the faults of ``ExchangeKnobs`` that are due, for one push service on one event loop. The functions call
-/// `note` for each fault that fires.
+/// `count` for each fault that fires.
 struct ExchangeFaults {
   /// The values of ``ExchangeKnobs``. A copy of the knobs would cost more: they also contain lists and texts, whose
   /// references would be counted for each request.
@@ -86,14 +86,14 @@ struct ExchangeFaults {
   }
 
   /// Returns whether the next request is refused before any processing.
-  mutating func refuses(note: (FaultKind) -> Void) -> Bool {
+  mutating func refuses(count: (FaultKind) -> Void) -> Bool {
     guard refused.isDue(knobs.refusedShare) else { return false }
-    note(.refusedShare)
+    count(.refusedShare)
     return true
   }
 
   /// Returns the delay of the next answer in milliseconds.
-  mutating func latency(random generator: inout SplitMix64, note: (FaultKind) -> Void) -> Int {
+  mutating func latency(random generator: inout SplitMix64, count: (FaultKind) -> Void) -> Int {
     var latency = knobs.latencyMilliseconds
     if knobs.latencySpreadMilliseconds > 0 {
       // The sum of twelve uniform numbers has a variance of one. It approximates a normal distribution well enough for
@@ -102,7 +102,7 @@ struct ExchangeFaults {
       latency = max(0, latency + Int(sum * Double(knobs.latencySpreadMilliseconds)))
     }
     if stalled.isDue(knobs.stallShare) {
-      note(.stallShare)
+      count(.stallShare)
       latency += knobs.stallMilliseconds
     }
     return latency
@@ -111,25 +111,25 @@ struct ExchangeFaults {
   /// Decides the outcome of a received request and of its connection, and counts it.
   ///
   /// - Parameter number: number of the request on its connection, from 1.
-  mutating func fate(onConnection number: Int, note: (FaultKind) -> Void) -> RequestFate {
+  mutating func outcome(onConnection number: Int, count: (FaultKind) -> Void) -> RequestOutcome {
     if knobs.resetAfterRequests > 0, number >= knobs.resetAfterRequests {
-      note(.resetAfterRequests)
+      count(.resetAfterRequests)
       return .cut
     }
     if knobs.silentAfterRequests > 0, number >= knobs.silentAfterRequests {
-      note(.silentAfterRequests)
+      count(.silentAfterRequests)
       return .silenced
     }
     if knobs.closeAfterRequests > 0, number >= knobs.closeAfterRequests {
-      note(.closeAfterRequests)
+      count(.closeAfterRequests)
       return .answeredLast
     }
     if reset.isDue(knobs.resetShare) {
-      note(.resetShare)
+      count(.resetShare)
       return .reset
     }
     if withheld.isDue(knobs.withheldShare) {
-      note(.withheldShare)
+      count(.withheldShare)
       return .withheld
     }
     return .answered

@@ -7,7 +7,7 @@ extension LoopState {
   ///   - details: the other values of the push, if a knob needs them.
   func nextFailure(for token: [UInt8], _ details: PushDetails?) -> SimulatorKnobs.Failure? {
     if !knobs.tokenFailures.isEmpty, let failure = shared.tokenFailures.take(token) {
-      note(.tokenFailures)
+      count(.tokenFailures)
       return SimulatorKnobs.Failure(share: 0, status: failure.status, reason: failure.reason)
     }
     if knobs.failures.isEmpty { return nil }
@@ -33,37 +33,37 @@ extension LoopState {
     let isAllowed = shared.tokenRates.take(
       token, burst: knobs.tokenBurst, refill: knobs.tokenRefillMilliseconds, now: Self.milliseconds)
     if isAllowed { return nil }
-    note(.tokenBurst)
+    count(.tokenBurst)
     return .tooManyRequests
   }
 
   /// Returns whether an accepted connection is reset immediately, and counts it.
   func refusesConnection(from descriptor: Int32) -> Bool {
     if shares.connects.isDue(knobs.connectResetShare) {
-      note(.connectResetShare)
+      count(.connectResetShare)
       return true
     }
     guard knobs.connectsPerMinute > 0 else { return false }
     let address = PeerAddress.text(of: descriptor)
     if shared.connectRates.admit(address, limit: knobs.connectsPerMinute, now: Self.milliseconds) { return false }
-    note(.connectsPerMinute)
+    count(.connectsPerMinute)
     return true
   }
 
   /// Returns the delay of the next answer in milliseconds.
   func nextLatency() -> Int {
-    shares.exchange.isActive ? shares.exchange.latency(random: &generator) { note($0) } : 0
+    shares.exchange.isActive ? shares.exchange.latency(random: &generator) { count($0) } : 0
   }
 
   /// Decides the outcome of a received request and of its connection, and counts it.
   ///
   /// - Parameter number: number of the request on its connection, from 1.
-  func nextFate(onConnection number: Int) -> RequestFate {
-    shares.exchange.isActive ? shares.exchange.fate(onConnection: number) { note($0) } : .answered
+  func nextOutcome(onConnection number: Int) -> RequestOutcome {
+    shares.exchange.isActive ? shares.exchange.outcome(onConnection: number) { count($0) } : .answered
   }
 
   /// Returns whether the next request is refused before any processing, and counts it.
-  func refusesRequest() -> Bool { shares.exchange.isActive && shares.exchange.refuses { note($0) } }
+  func refusesRequest() -> Bool { shares.exchange.isActive && shares.exchange.refuses { count($0) } }
 }
 
 extension SimulatorKnobs.Failure {

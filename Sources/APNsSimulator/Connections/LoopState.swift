@@ -62,8 +62,8 @@ final class LoopState {
   /// The current knobs.
   var knobs: SimulatorKnobs { rules.knobs }
 
-  /// Applies new rules. Requests that are already judged keep their verdict.
-  func obey(_ rules: Rules) {
+  /// Applies new rules. Requests that are already checked keep their verdict.
+  func apply(_ rules: Rules) {
     self.rules = rules
     shares = Shares(rules.knobs)
     updateClock()
@@ -76,7 +76,7 @@ final class LoopState {
   var wantsTokens: Bool { log != nil || rules.wantsTokens }
 
   /// Counts a fault that fired.
-  func note(_ fault: FaultKind, _ count: Int = 1) { tally.faults[fault, default: 0] += count }
+  func count(_ fault: FaultKind, _ count: Int = 1) { tally.faults[fault, default: 0] += count }
 
   static var milliseconds: UInt64 { EventLoop.now / 1_000_000 }
 }

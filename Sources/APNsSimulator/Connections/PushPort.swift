@@ -6,7 +6,7 @@ struct PushPort: ServedPort {
   func greeting(for descriptor: Int32, by state: LoopState) -> Greeting? {
     if state.refusesConnection(from: descriptor) { return nil }
     let knobs = state.knobs
-    if knobs.handshakeDelayMilliseconds > 0 { state.note(.handshakeDelayMilliseconds) }
+    if knobs.handshakeDelayMilliseconds > 0 { state.count(.handshakeDelayMilliseconds) }
     return Greeting(
       delayMilliseconds: knobs.handshakeDelayMilliseconds,
       offer: TLSOffer(

@@ -2,7 +2,7 @@ private import EventLoop
 internal import HTTP2
 internal import TLS
 
-/// The APNs side of one connection: judges each request and answers it immediately or later.
+/// The APNs side of one connection: checks each request and answers it immediately or later.
 final class PushRole: ServiceRole {
   /// State of an open stream, at the index of the stream's slot.
   private struct Request {
@@ -10,7 +10,7 @@ final class PushRole: ServiceRole {
     var id: MessageID?
     /// Device token in lower-case hex, if it is needed; empty if it is invalid.
     var token: [UInt8] = []
-    var verdict = RequestJudge.Verdict()
+    var verdict = RequestValidator.Verdict()
     /// Values that are needed for a device that is away, or by a knob; otherwise `nil`.
     var details: PushDetails?
     var bodyCount = 0
@@ -38,7 +38,7 @@ final class PushRole: ServiceRole {
   private let connection: Int
   private let session: HTTP2Session
   private let loop: LoopState
-  private var judge: RequestJudge
+  private var validator: RequestValidator
   private var requests: [Request] = []
   private let channels: ChannelExchanges
   private var answer = HeaderFields()
@@ -90,30 +90,30 @@ final class PushRole: ServiceRole {
     self.limit = limit
     lifetime = ConnectionLifetime(ageSeconds: loop.knobs.connectionSeconds, idleSeconds: loop.knobs.idleSeconds)
     channels = ChannelExchanges(session: session, loop: loop)
-    judge = RequestJudge(loop.shared, authentication: authentication)
+    validator = RequestValidator(loop.shared, authentication: authentication)
   }
 
   // MARK: Requests
 
   func opened() throws {
     loop.tally.connections += 1
-    if silence > 0 { loop.note(.settingsDelayMilliseconds) }
-    guard let certificate = judge.authentication.certificate,
+    if silence > 0 { loop.count(.settingsDelayMilliseconds) }
+    guard let certificate = validator.authentication.certificate,
       !certificate.environments.contains(loop.shared.configuration.environment)
     else { return }
-    loop.note(.wrongCertificate)
+    loop.count(.wrongCertificate)
     // Observed: the GOAWAY follows SETTINGS immediately, with NO_ERROR and no processed stream (reference 1.5).
     if loop.knobs.refusesCertificateByGoAway { try leave(because: Reason.badCertificateEnvironment.name) }
   }
 
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream) throws {
     while requests.count <= stream.slot { requests.append(Request()) }
-    // Trailers are ignored: only the first header block is judged.
+    // Trailers are ignored: only the first header block is checked.
     guard requests[stream.slot].stream != stream.id else { return }
     // nghttp2 accepts streams until GOAWAY is written. The client considers streams above the last one of the GOAWAY
     // unprocessed, so the simulator must not process them.
     guard !isCut else { return }
-    guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
+    guard stream.id <= lastStream else { return loop.count(.goAwayAfterRequests) }
     if fields.listSize > Int(StreamLimit.headerListSize) {
       loop.tally.refusedStreams += 1
       return try session.reset(stream, error: .refusedStream)
@@ -122,7 +122,7 @@ final class PushRole: ServiceRole {
     let headers = PushHeaders(fields)
     if headers.token == nil, let request = ChannelRequest(fields) { return channels.begin(request, on: stream) }
     let id = headers.id.flatMap { MessageID($0) }
-    let verdict = judge.judge(headers, id: id, by: loop.rules, now: loop.now)
+    let verdict = validator.validate(headers, id: id, by: loop.rules, now: loop.now)
     let token = loop.wantsTokens ? headers.token.flatMap { Hex.lowered($0) } ?? [] : []
     let details = loop.rules.needsDetails || verdict.isAway ? PushDetails(headers, topicID: verdict.topic) : nil
     requests[stream.slot] = Request(stream: stream.id, id: id, token: token, verdict: verdict, details: details)
@@ -137,21 +137,21 @@ final class PushRole: ServiceRole {
 
   func ended(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else {
-      if try channels.finish(stream, &judge.authentication) == true { limit.accepted() }
+      if try channels.finish(stream, &validator.authentication) == true { limit.accepted() }
       return
     }
-    guard stream.id <= lastStream else { return loop.note(.goAwayAfterRequests) }
+    guard stream.id <= lastStream else { return loop.count(.goAwayAfterRequests) }
     requests[stream.slot].isReceived = true
     decide(stream.slot)
     requestCount += 1
-    let fate = loop.nextFate(onConnection: requestCount)
+    let outcome = loop.nextOutcome(onConnection: requestCount)
     try loop.log?.add(
       now: EventLoop.wallClock, connection: connection, stream: stream.id, token: requests[stream.slot].token,
-      id: requests[stream.slot].id, status: fate.isAnswered ? requests[stream.slot].outcome.status : nil,
+      id: requests[stream.slot].id, status: outcome.isAnswered ? requests[stream.slot].outcome.status : nil,
       body: requests[stream.slot].body)
-    if fate.isAnswered { try answerInTime(stream) }
-    if fate == .reset { try session.reset(stream, error: .internalError) }
-    if let cut = fate.cut {
+    if outcome.isAnswered { try answerInTime(stream) }
+    if outcome == .reset { try session.reset(stream, error: .internalError) }
+    if let cut = outcome.cut {
       isCut = true
       throw cut
     }
@@ -186,7 +186,7 @@ final class PushRole: ServiceRole {
   var lingers: Bool { loop.knobs.lingersAfterGoAway }
 
   func pinged() {
-    if !loop.knobs.answersPings { loop.note(.answersPings) }
+    if !loop.knobs.answersPings { loop.count(.answersPings) }
   }
 
   func abandoned() {
@@ -200,7 +200,7 @@ final class PushRole: ServiceRole {
     requests[stream.slot].isAnswered = true
     lastAnswered = max(lastAnswered, stream.id)
     let request = requests[stream.slot]
-    if loop.knobs.interimStatus > 0 { try inform(stream) }
+    if loop.knobs.interimStatus > 0 { try sendInterim(stream) }
     answer.removeAll()
     var body: [UInt8]?
     switch request.outcome {
@@ -230,15 +230,15 @@ final class PushRole: ServiceRole {
     if body != nil { answer.add("content-type", "application/json") }
     try session.respond(to: stream, answer, body: body)
     if errors.isSpent(loop.knobs.errorBudget), lastStream == .max {
-      loop.note(.errorBudget)
+      loop.count(.errorBudget)
       try leave(because: Reason.tooManyRequests.name, error: .enhanceYourCalm)
     }
   }
 
-  private func inform(_ stream: HTTP2Stream) throws {
+  private func sendInterim(_ stream: HTTP2Stream) throws {
     answer.removeAll()
     answer.add(":status", String(loop.knobs.interimStatus))
-    try session.inform(stream, answer)
+    try session.submitInterim(stream, answer)
   }
 
   private func rejected(_ reason: Reason) throws {
@@ -299,7 +299,7 @@ final class PushRole: ServiceRole {
       return
     }
     if request.verdict.isAway {
-      loop.shared.mailboxes.keep(details, now: loop.now)
+      loop.shared.mailboxes.store(details, now: loop.now)
     } else {
       loop.tally.delivered += 1
       if loop.knobs.tracksCollapse { loop.shared.mailboxes.show(details) }
@@ -311,10 +311,10 @@ final class PushRole: ServiceRole {
   func leave(at end: ConnectionEnd) throws {
     switch end {
     case .age:
-      loop.note(.connectionSeconds)
+      loop.count(.connectionSeconds)
       try leave()
     case .idleness:
-      loop.note(.idleSeconds)
+      loop.count(.idleSeconds)
       try leave(because: Reason.idleTimeout.name)
     case .order: try leave()
     }
@@ -327,9 +327,9 @@ final class PushRole: ServiceRole {
     guard lastStream == .max else { return }
     lastStream = max(session.lastStream(keeping: loop.knobs.goAwayUnprocessed), lastAnswered)
     let unprocessed = requests.count { $0.stream > lastStream && $0.isReceived }
-    if unprocessed > 0 { loop.note(.goAwayUnprocessed, unprocessed) }
+    if unprocessed > 0 { loop.count(.goAwayUnprocessed, unprocessed) }
     loop.tally.goAways += 1
-    if lingers { loop.note(.lingersAfterGoAway) }
+    if lingers { loop.count(.lingersAfterGoAway) }
     let error = error ?? HTTP2ErrorCode(rawValue: loop.knobs.goAwayError)
     for _ in 0..<(loop.knobs.repeatsGoAway ? 2 : 1) {
       try session.goAway(lastStreamID: lastStream, error: error, debugData: loop.rules.goAwayData(reason))
@@ -338,7 +338,7 @@ final class PushRole: ServiceRole {
 
   func willWrite() throws {
     guard let settings = limit.announcement(imposed: loop.knobs.streamLimit) else { return }
-    if loop.knobs.streamLimit > 0 { loop.note(.streamLimit) }
+    if loop.knobs.streamLimit > 0 { loop.count(.streamLimit) }
     try session.submit(settings)
   }
 

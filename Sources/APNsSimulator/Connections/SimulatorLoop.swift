@@ -57,8 +57,8 @@ actor SimulatorLoop {
       let stream = try TLSStream(socket, context: try contexts.context(for: greeting.offer))
       let watcher = SocketWatcher(
         socket, on: loop,
-        onReadable: { [weak self] in self?.assumeIsolated { $0.pump(id) } },
-        onWritable: { [weak self] in self?.assumeIsolated { $0.pump(id) } })
+        onReadable: { [weak self] in self?.assumeIsolated { $0.process(id) } },
+        onWritable: { [weak self] in self?.assumeIsolated { $0.process(id) } })
       let connection = Connection(tls: stream, loop: state) { [state, weak self] stream in
         try served.open(id, on: stream, by: state, in: self)
       }
@@ -72,25 +72,25 @@ actor SimulatorLoop {
   }
 
   private func begin(_ id: Int, after delay: Int) {
-    guard delay > 0 else { return pump(id) }
+    guard delay > 0 else { return process(id) }
     members[id]?.watcher.wantsRead = false
     loop.execute(after: .milliseconds(delay)) { [weak self] in
       self?.assumeIsolated { loop in
         loop.members[id]?.watcher.wantsRead = true
-        loop.pump(id)
+        loop.process(id)
       }
     }
   }
 
-  private func pump(_ id: Int) {
+  private func process(_ id: Int) {
     guard let member = members[id] else { return }
     if member.isSilent { return }
     if member.isDraining { return drain(id, member.socket) }
     state.updateClock()
     do {
-      switch try member.connection.pump() {
+      switch try member.connection.readAndWrite() {
       case .waiting: break
-      case .hungry: loop.execute { [weak self] in self?.assumeIsolated { $0.pump(id) } }
+      case .moreInput: loop.execute { [weak self] in self?.assumeIsolated { $0.process(id) } }
       case .finished: return close(id)
       }
       watchWrites(of: member, id)
@@ -247,9 +247,9 @@ actor SimulatorLoop {
   /// Resets the counts.
   func resetTally() { state.tally.reset() }
 
-  /// Changes the knobs. Requests that are already judged keep their verdict.
+  /// Changes the knobs. Requests that are already checked keep their verdict.
   func apply(_ rules: Rules) {
-    state.obey(rules)
+    state.apply(rules)
     // A stream limit is announced immediately, also on connections without other output.
     for id in Array(members.keys) { flush(id) }
   }

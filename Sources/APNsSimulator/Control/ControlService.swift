@@ -24,7 +24,7 @@ final class ControlService: Sendable {
     counters.duplicates = deliveries.accepted
     counters.duplicatesReceived = deliveries.received
     counters.repeatedIDs = deliveries.repeatedIDs
-    counters.mostDeliveries = deliveries.mostDeliveries
+    counters.maximumDeliveries = deliveries.maximumDeliveries
     let mailboxes = shared.mailboxes.summary(now: now)
     counters.delivered += mailboxes.forwarded
     counters.stored = mailboxes.stored
@@ -47,7 +47,7 @@ final class ControlService: Sendable {
       current = Rules(knobs, version: current.version + 1)
       return current
     }
-    shared.obey(knobs)
+    shared.apply(knobs)
     for loop in loops { await loop.apply(rules) }
   }
 

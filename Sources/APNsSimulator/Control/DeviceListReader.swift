@@ -11,11 +11,11 @@ struct DeviceListReader {
 
     var loaded = 0
     var skipped = 0
-    /// The first ``mostErrors`` problems.
+    /// The first ``maximumErrors`` problems.
     var errors: [Problem] = []
   }
 
-  private static let mostErrors = 20
+  private static let maximumErrors = 20
   /// Maximum length of a line in bytes. The longest token has 510 digits, the longest topic 255 characters.
   private static let longestLine = 4096
 
@@ -97,6 +97,6 @@ struct DeviceListReader {
 
   private mutating func skip(_ message: String) {
     report.skipped += 1
-    if report.errors.count < Self.mostErrors { report.errors.append(Report.Problem(line: line, message: message)) }
+    if report.errors.count < Self.maximumErrors { report.errors.append(Report.Problem(line: line, message: message)) }
   }
 }

@@ -23,7 +23,7 @@ public struct FCMCounters: Codable, Equatable, Sendable {
   /// Streams that ended before their answer was sent.
   public var abandonedStreams = 0
   /// The largest number of streams that were open on one connection.
-  public var mostStreams = 0
+  public var maximumStreams = 0
   /// Faults that fired, except error answers, by the name of their knob.
   public var faults: [String: Int] = [:]
   /// Bytes of request bodies.
@@ -48,7 +48,7 @@ public struct FCMCounters: Codable, Equatable, Sendable {
     connections += other.connections
     goAways += other.goAways
     abandonedStreams += other.abandonedStreams
-    mostStreams = max(mostStreams, other.mostStreams)
+    maximumStreams = max(maximumStreams, other.maximumStreams)
     faults.merge(other.faults, uniquingKeysWith: +)
     bodyBytes += other.bodyBytes
   }

@@ -3,7 +3,7 @@
 /// the time.
 struct ConnectionAuthentication {
   /// The sender of a request.
-  enum Speaker: Equatable {
+  enum Sender: Equatable {
     /// The holder of the verifier's key with this number.
     case key(Int)
     /// The holder of the connection's certificate.
@@ -11,7 +11,7 @@ struct ConnectionAuthentication {
   }
 
   enum Verdict {
-    case genuine(Speaker)
+    case genuine(Sender)
     case refused(Reason)
   }
 
@@ -44,7 +44,7 @@ struct ConnectionAuthentication {
   /// - Parameters:
   ///   - authorization: the field's value.
   ///   - now: seconds since 1970 on the simulator's clock.
-  mutating func judge(_ authorization: UnsafeRawBufferPointer?, by rules: Rules, now: Int64) -> Verdict {
+  mutating func authenticate(_ authorization: UnsafeRawBufferPointer?, by rules: Rules, now: Int64) -> Verdict {
     if let certificate {
       let isHere = certificate.environments.contains(environment)
       return isHere ? .genuine(.certificate) : .refused(.badCertificateEnvironment)

@@ -36,7 +36,7 @@ final class ProviderTokenVerifier: Sendable {
 
   /// Maximum number of stored results. A fleet has a few tokens at a time. The bound limits the memory if a sender uses
   /// random tokens.
-  private static let mostRemembered = 1000
+  private static let maximumRemembered = 1000
 
   let keys: [Key]
   /// Results with the version of the rules that was used for the verification.
@@ -56,7 +56,7 @@ final class ProviderTokenVerifier: Sendable {
     if let known = remembered.withLock({ $0[token] }), known.version == rules.version { return known.verified }
     let verified = examine(token, by: rules)
     remembered.withLock { remembered in
-      if remembered.count >= Self.mostRemembered { remembered.removeAll() }
+      if remembered.count >= Self.maximumRemembered { remembered.removeAll() }
       remembered[token] = (rules.version, verified)
     }
     return verified

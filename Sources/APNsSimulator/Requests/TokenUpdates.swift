@@ -30,12 +30,12 @@ struct TokenUpdates {
 /// loops.
 final class TokenUpdatesByAddress: Sendable {
   /// Maximum number of addresses, more than a test setup has. At this number, the simulator removes all of them.
-  private static let mostAddresses = 10_000
+  private static let maximumAddresses = 10_000
   private let addresses = Mutex<[String: TokenUpdates]>([:])
 
   func admit(_ token: [UInt8], from address: String, interval: Int64, now: Int64) -> Bool {
     addresses.withLock { addresses in
-      if addresses.count >= Self.mostAddresses, addresses[address] == nil { addresses.removeAll() }
+      if addresses.count >= Self.maximumAddresses, addresses[address] == nil { addresses.removeAll() }
       return addresses[address, default: TokenUpdates()].admit(token, interval: interval, now: now)
     }
   }

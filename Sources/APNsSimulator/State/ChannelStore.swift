@@ -16,7 +16,7 @@ final class ChannelStore: Sendable {
   }
 
   /// Apple's maximum number of channels for an app in one environment.
-  private static let mostChannels = 10_000
+  private static let maximumChannels = 10_000
   /// Number of bytes of a channel identifier before Base64 encoding. Apple's identifiers have no fixed size.
   private static let identifierSize = 16
 
@@ -29,7 +29,7 @@ final class ChannelStore: Sendable {
   /// - Returns: its identifier in Base64; `nil` if the app has the maximum number of channels.
   func create(for app: [UInt8], _ storage: Storage) -> String? {
     state.withLock { state in
-      guard state.channels[app, default: [:]].count < Self.mostChannels else { return nil }
+      guard state.channels[app, default: [:]].count < Self.maximumChannels else { return nil }
       let bytes = (0..<Self.identifierSize).map { _ in UInt8.random(in: .min ... .max, using: &state.generator) }
       let identifier = Base64.encode(bytes)
       state.channels[app, default: [:]][identifier] = storage
@@ -49,7 +49,7 @@ final class ChannelStore: Sendable {
   func list(of app: [UInt8]) -> [String] { state.withLock { ($0.channels[app] ?? [:]).keys.sorted() } }
 
   /// Counts an accepted broadcast.
-  func noteBroadcast() { state.withLock { $0.broadcasts += 1 } }
+  func countBroadcast() { state.withLock { $0.broadcasts += 1 } }
 
   /// Accepted broadcasts and existing channels.
   var counts: (broadcasts: Int, channels: Int) {

@@ -10,7 +10,7 @@ final class ConnectRates: Sendable {
 
   private static let minute: UInt64 = 60_000
   /// Maximum number of addresses, more than a test setup has. At this number, the simulator removes all of them.
-  private static let mostAddresses = 10_000
+  private static let maximumAddresses = 10_000
   private let windows = Mutex<[String: Window]>([:])
 
   /// Counts a connection and returns whether it is accepted.
@@ -20,7 +20,7 @@ final class ConnectRates: Sendable {
   ///   - now: milliseconds on any monotonic clock.
   func admit(_ address: String, limit: Int, now: UInt64) -> Bool {
     windows.withLock { windows in
-      if windows.count >= Self.mostAddresses { windows.removeAll() }
+      if windows.count >= Self.maximumAddresses { windows.removeAll() }
       var window = windows[address] ?? Window(begins: now, count: 0)
       if now - window.begins >= Self.minute { window = Window(begins: now, count: 0) }
       window.count += 1

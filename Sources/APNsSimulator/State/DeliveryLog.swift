@@ -11,7 +11,7 @@ final class DeliveryLog: Sendable {
     /// Identifiers that arrived more than once.
     var repeatedIDs = 0
     /// The largest number of deliveries of one identifier; 0 without deliveries.
-    var mostDeliveries = 0
+    var maximumDeliveries = 0
   }
 
   private final class Shard: Sendable {
@@ -50,9 +50,9 @@ final class DeliveryLog: Sendable {
         summary.repeatedIDs += state.deliveries.count
         for count in state.deliveries.values {
           summary.received += count - 1
-          summary.mostDeliveries = max(summary.mostDeliveries, count)
+          summary.maximumDeliveries = max(summary.maximumDeliveries, count)
         }
-        if state.ids.count > 0 { summary.mostDeliveries = max(summary.mostDeliveries, 1) }
+        if state.ids.count > 0 { summary.maximumDeliveries = max(summary.maximumDeliveries, 1) }
       }
     }
     return summary

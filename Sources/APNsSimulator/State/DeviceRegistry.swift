@@ -19,7 +19,7 @@ final class DeviceRegistry: Sendable {
   private static let overflow = TopicID.max
   /// Maximum number of topics. An app has about a dozen topics. The bound limits the memory if a sender uses random
   /// topics.
-  private static let mostTopics = 10_000
+  private static let maximumTopics = 10_000
   /// Many more shards than threads, so that two threads seldom need the same lock; a power of two.
   private static let shardCount = 64
 
@@ -33,7 +33,7 @@ final class DeviceRegistry: Sendable {
   func topicID(_ topic: [UInt8]) -> TopicID {
     topics.withLock { topics in
       if let number = topics.numbers[topic] { return number }
-      guard topics.numbers.count < Self.mostTopics else { return Self.overflow }
+      guard topics.numbers.count < Self.maximumTopics else { return Self.overflow }
       let number = TopicID(topics.numbers.count + 1)
       topics.numbers[topic] = number
       return number

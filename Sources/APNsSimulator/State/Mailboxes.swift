@@ -36,14 +36,14 @@ final class Mailboxes: Sendable {
   private static let longestStorage: Int64 = 30 * 86_400
   /// Maximum number of stored collapse identifiers; each needs about a hundred bytes. At this number, the simulator
   /// removes all of them.
-  private static let mostShown = 1_000_000
+  private static let maximumShown = 1_000_000
 
   private let state = Mutex(State())
 
   /// Stores a push for a device that is away.
   ///
   /// - Parameter now: seconds since 1970 on the simulator's clock.
-  func keep(_ details: PushDetails, now: Int64) {
+  func store(_ details: PushDetails, now: Int64) {
     let latest = now + Self.longestStorage
     let expiration = min(details.expiration ?? latest, latest)
     state.withLock { state in
@@ -104,7 +104,7 @@ final class Mailboxes: Sendable {
   private static func show(
     _ token: [UInt8], _ topic: DeviceRegistry.TopicID, _ collapseID: [UInt8], in state: inout State
   ) {
-    if state.shown.count >= mostShown { state.shown.removeAll() }
+    if state.shown.count >= maximumShown { state.shown.removeAll() }
     // The tag contains the length of the token, so that the concatenation of token and identifier is unambiguous.
     let tag = [UInt8(token.count), UInt8(topic >> 8), UInt8(truncatingIfNeeded: topic)]
     if !state.shown.insert(tag + token + collapseID).inserted { state.summary.collapsed += 1 }

@@ -26,11 +26,11 @@ final class SharedState: Sendable {
     fcm = try configuration.fcm.map { try FCMState($0) }
     clients = configuration.clientAuthorityPEM.map { ClientCertificatePolicy(authorityPEM: $0) }
     verifier = try ProviderTokenVerifier(configuration.keys)
-    obey(configuration.knobs)
+    apply(configuration.knobs)
   }
 
   /// Applies the knobs to the shared state.
-  func obey(_ knobs: SimulatorKnobs) {
+  func apply(_ knobs: SimulatorKnobs) {
     tokenFailures.set(knobs.tokenFailures)
     switch knobs.certificateAlert {
     case .none: clients?.refuse(nil)

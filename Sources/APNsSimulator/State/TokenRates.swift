@@ -10,7 +10,7 @@ final class TokenRates: Sendable {
 
   /// Maximum number of stored tokens. At this number, the simulator removes all of them. A test that limits the rate of
   /// single tokens pushes to few tokens.
-  private static let mostTokens = 1_000_000
+  private static let maximumTokens = 1_000_000
   private let buckets = Mutex<[[UInt8]: Bucket]>([:])
 
   /// Returns whether a token may get one more push, and counts it.
@@ -22,7 +22,7 @@ final class TokenRates: Sendable {
   ///   - now: milliseconds on any monotonic clock.
   func take(_ token: [UInt8], burst: Int, refill: Int, now: UInt64) -> Bool {
     buckets.withLock { buckets in
-      if buckets.count >= Self.mostTokens { buckets.removeAll() }
+      if buckets.count >= Self.maximumTokens { buckets.removeAll() }
       var bucket = buckets[token] ?? Bucket(left: Double(burst), at: now)
       bucket.left = min(Double(burst), bucket.left + Double(now - bucket.at) / Double(max(refill, 1)))
       bucket.at = now

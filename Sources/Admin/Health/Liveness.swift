@@ -14,7 +14,7 @@ public final class Liveness: Sendable {
     /// Time in ns without progress after which the part counts as stuck.
     let deadline: UInt64
     /// Time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not block.
-    let owes: @Sendable () -> UInt64?
+    let overdueSince: @Sendable () -> UInt64?
     /// Called by the timer.
     fileprivate let look: @Sendable () -> Void
 
@@ -23,12 +23,12 @@ public final class Liveness: Sendable {
     /// - Parameters:
     ///   - name: the name for operators.
     ///   - deadline: the longest time without progress.
-    ///   - owes: returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not
+    ///   - overdueSince: returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not
     ///     block.
-    public init(_ name: String, within deadline: Duration, owes: @escaping @Sendable () -> UInt64?) {
+    public init(_ name: String, within deadline: Duration, overdueSince: @escaping @Sendable () -> UInt64?) {
       self.name = name
       self.deadline = Liveness.nanoseconds(deadline)
-      self.owes = owes
+      self.overdueSince = overdueSince
       look = {}
     }
 
@@ -45,7 +45,7 @@ public final class Liveness: Sendable {
       let pulse = Pulse()
       self.name = name
       self.deadline = Liveness.nanoseconds(deadline)
-      owes = { pulse.asked }
+      overdueSince = { pulse.asked }
       look = { if pulse.begin() { ask { pulse.end() } } }
     }
 
@@ -106,7 +106,7 @@ public final class Liveness: Sendable {
   var stuck: [String] {
     let now = Self.now
     return parts.compactMap { part in
-      guard let since = part.owes(), now > since, now - since > part.deadline else { return nil }
+      guard let since = part.overdueSince(), now > since, now - since > part.deadline else { return nil }
       return "\(part.name) for \((now - since) / 1_000_000_000) s"
     }
   }

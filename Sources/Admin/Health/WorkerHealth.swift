@@ -17,7 +17,7 @@ public struct WorkerHealth: Sendable, Equatable {
 
   /// Maximum time in ns without a heartbeat that Redis accepted. A worker sends a heartbeat at least every 2.5 s, so
   /// two heartbeats may fail.
-  private static let patience: UInt64 = 8_000_000_000
+  private static let timeout: UInt64 = 8_000_000_000
 
   public var isReady: Bool { !checks.contains { $0.isFatal && $0.reason != nil } }
 
@@ -32,7 +32,7 @@ public struct WorkerHealth: Sendable, Equatable {
       return
     }
     var redis: String?
-    if worker.silence ?? .max > Self.patience {
+    if worker.silence ?? .max > Self.timeout {
       let since = worker.silence.map { " for \($0 / 1_000_000_000) s" } ?? " yet"
       redis = "Redis has accepted no heartbeat\(since)" + (worker.heartbeatError.map { ": \($0)" } ?? "")
     }

@@ -2,9 +2,9 @@ import HTTPServer
 public import PushWorker
 import Synchronization
 
-/// The present worker of this process, for health checks and metrics. The watch exists before the worker. After a
+/// The present worker of this process, for health checks and metrics. The object exists before the worker. After a
 /// repartition of the store, another worker replaces the present one.
-public final class WorkerWatch: Sendable {
+public final class CurrentWorker: Sendable {
   private struct State {
     var worker: PushWorker?
     var obstacle: String?
@@ -12,7 +12,7 @@ public final class WorkerWatch: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates a watch without a worker.
+  /// Creates an object without a worker.
   public init() {}
 
   /// Sets the worker that is about to run.
@@ -36,20 +36,20 @@ public enum WorkerSite {
   ///   - liveness: checks the essential parts.
   ///   - droppedLogLines: returns the number of log lines that were dropped.
   public static func routes(
-    of watch: WorkerWatch, _ identity: WorkerIdentity, _ liveness: Liveness,
+    of current: CurrentWorker, _ identity: WorkerIdentity, _ liveness: Liveness,
     droppedLogLines: @escaping @Sendable () -> Int
   ) -> [Route] {
     [
       liveness.route,
       .probe("/readyz") { _ in
-        let health = WorkerHealth(await watch.worker?.metrics(), obstacle: watch.obstacle)
+        let health = WorkerHealth(await current.worker?.metrics(), obstacle: current.obstacle)
         return .init(health.isReady ? 200 : 503, health.json, type: "application/json")
       },
       .probe("/metrics") { _ in
-        let worker = await watch.worker?.metrics()
+        let worker = await current.worker?.metrics()
         var metrics = Exposition()
         WorkerExposition(
-          identity: identity, worker: worker, isReady: WorkerHealth(worker, obstacle: watch.obstacle).isReady
+          identity: identity, worker: worker, isReady: WorkerHealth(worker, obstacle: current.obstacle).isReady
         ).write(to: &metrics)
         ProcessUsage.write(to: &metrics, droppedLogLines: droppedLogLines())
         return .init(200, metrics.text, type: Exposition.type)

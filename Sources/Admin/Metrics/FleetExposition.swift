@@ -50,9 +50,9 @@ public struct FleetExposition: Sendable {
     metrics.family("carillon_fleet_schedule_lag_seconds", .gauge, "Delay of the next scheduled campaign, in seconds.")
     metrics.sample(Double(fleet.queues.scheduled.lag(at: fleet.at)) / 1000)
     gauge("slices_parked", "Slices that wait for a retry, or for their push service.", fleet.queues.parked.count)
-    gauge("dead_entries", "Jobs and events that could not be run.", fleet.leftovers.dead)
-    gauge("quarantined_devices", "Devices in quarantine.", fleet.leftovers.quarantined)
-    gauge("feedback_entries", "Tokens on the feedback list that no consumer has taken.", fleet.leftovers.feedback)
+    gauge("dead_entries", "Jobs and events that could not be run.", fleet.pendingEntries.dead)
+    gauge("quarantined_devices", "Devices in quarantine.", fleet.pendingEntries.quarantined)
+    gauge("feedback_entries", "Tokens on the feedback list that no consumer has taken.", fleet.pendingEntries.feedback)
     metrics.family(
       "carillon_fleet_backend_share", .gauge, "Share of its rate that an app may use while its backend is unhealthy.")
     for backend in fleet.backends { metrics.sample(backend.share, ("app", backend.app)) }

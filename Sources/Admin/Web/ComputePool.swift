@@ -33,27 +33,27 @@ public final class ComputePool: Sendable {
   }
 
   /// Maximum number of requests that wait for a lane: a few seconds of work with large jobs. With more requests, the
-  /// wait would exceed ``standardPatience``.
-  private static let mostWaiting = 16
+  /// wait would exceed ``standardTimeout``.
+  private static let maximumWaiting = 16
   /// Maximum number of waiting requests of one token.
-  private static let mostWaitingOfOne = 8
+  private static let maximumWaitingOfOne = 8
   /// Maximum time for a request to wait and to compute. The largest allowed job takes one or two seconds on a slow
   /// machine.
-  public static let standardPatience = Duration.seconds(10)
+  public static let standardTimeout = Duration.seconds(10)
   /// Value of `Retry-After` in seconds: the time in which half of the waiting requests complete.
   private static let retryAfter = 5
 
   private let lanesOfOne: Int
-  private let patience: Duration
+  private let timeout: Duration
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - lanes: number of threads, at least two. Default: half of the processors.
-  ///   - patience: maximum time for a request to wait and to compute.
-  public init(lanes: Int? = nil, patience: Duration = standardPatience) {
+  ///   - timeout: maximum time for a request to wait and to compute.
+  public init(lanes: Int? = nil, timeout: Duration = standardTimeout) {
     let count = max(2, lanes ?? ProcessInfo.processInfo.activeProcessorCount / 2)
     lanesOfOne = count - 1
-    self.patience = patience
+    self.timeout = timeout
     state = Mutex(State(free: (0..<count).map { _ in Lane() }))
   }
 
@@ -94,11 +94,11 @@ public final class ComputePool: Sendable {
       }
       task?.cancel()
     }
-    let timer = Task { [patience] in
-      try await Task.sleep(for: patience)
+    let timer = Task { [timeout] in
+      try await Task.sleep(for: timeout)
       cancel(
         Problem(
-          503, "busy", "the request took longer than \(patience.components.seconds) s and was ended",
+          503, "busy", "the request took longer than \(timeout.components.seconds) s and was ended",
           hint: "try again later, or send a smaller request", retryAfter: Self.retryAfter))
     }
     defer { timer.cancel() }
@@ -111,8 +111,8 @@ public final class ComputePool: Sendable {
 
   private func enter(_ holder: String, _ start: @escaping @Sendable (Lane) -> Void) throws(Problem) -> UInt64 {
     let id = try state.withLock { state throws(Problem) in
-      guard state.waiting.count < Self.mostWaiting,
-        state.waiting.count(where: { $0.holder == holder }) < Self.mostWaitingOfOne
+      guard state.waiting.count < Self.maximumWaiting,
+        state.waiting.count(where: { $0.holder == holder }) < Self.maximumWaitingOfOne
       else {
         throw Problem(
           503, "busy", "too many long requests are running", hint: "try again later", retryAfter: Self.retryAfter)

@@ -93,8 +93,8 @@ struct AudienceSearch: Sendable {
   /// Returns whether each member of a page matches the term.
   ///
   /// - Parameter columns: for each checked set, which members of the page are in it.
-  func holds(_ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int) -> [Bool] {
-    root.holds { $0 == source ? Array(repeating: true, count: count) : columns[$0] ?? [] }
+  func matches(_ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int) -> [Bool] {
+    root.matches { $0 == source ? Array(repeating: true, count: count) : columns[$0] ?? [] }
   }
 
   /// Whether exclusions or suppression lists may leave users out.
@@ -109,7 +109,7 @@ struct AudienceSearch: Sendable {
       set == source ? Array(repeating: true, count: count) : columns[set] ?? Array(repeating: false, count: count)
     }
     guard let wider else { return ([], []) }
-    return (wider.selected.holds(column), wider.admitted.holds(column))
+    return (wider.selected.matches(column), wider.admitted.matches(column))
   }
 }
 
@@ -181,13 +181,13 @@ extension AudienceTerm {
 
   /// Returns whether each member of a page matches.
   /// - Parameter column: returns which members of the page are in a set.
-  fileprivate func holds(_ column: (AudienceSet) -> [Bool]) -> [Bool] {
+  fileprivate func matches(_ column: (AudienceSet) -> [Bool]) -> [Bool] {
     switch self {
     case .set(let set): column(set)
-    case .not(let term): zip(column(.users), term.holds(column)).map { $0 && !$1 }
-    case .and(let left, .not(let right)): zip(left.holds(column), right.holds(column)).map { $0 && !$1 }
-    case .and(let left, let right): zip(left.holds(column), right.holds(column)).map { $0 && $1 }
-    case .or(let left, let right): zip(left.holds(column), right.holds(column)).map { $0 || $1 }
+    case .not(let term): zip(column(.users), term.matches(column)).map { $0 && !$1 }
+    case .and(let left, .not(let right)): zip(left.matches(column), right.matches(column)).map { $0 && !$1 }
+    case .and(let left, let right): zip(left.matches(column), right.matches(column)).map { $0 && $1 }
+    case .or(let left, let right): zip(left.matches(column), right.matches(column)).map { $0 || $1 }
     }
   }
 }

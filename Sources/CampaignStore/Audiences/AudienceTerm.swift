@@ -24,11 +24,11 @@ struct DeviceCondition: Sendable {
   let start: Int
 
   /// Returns whether a user has a device that meets the condition. Quarantined devices are ignored.
-  func holds(of record: UnsafeRawBufferPointer, attributes json: RedisReply?) -> Bool {
+  func matches(_ record: UnsafeRawBufferPointer, attributes json: RedisReply?) -> Bool {
     let names = predicate.attributes
     let attributes = PredicateAttributes(names.isEmpty ? [] : json?.bytes.map(Array.init) ?? [], of: names)
     return DeviceCursor(record).contains {
-      !$0.isQuarantined && predicate.holds(of: $0, user: attributes, now: start)
+      !$0.isQuarantined && predicate.matches($0, user: attributes, now: start)
     }
   }
 }

@@ -36,12 +36,12 @@ extension Audiences {
   ///
   /// - Returns: the valid definitions, from the first call; `nil` if the campaign no longer exists.
   /// - Throws: ``StoreError`` `invalid` if the audience depends on data that no longer exists.
-  public func narrow(_ campaign: Campaign) async throws -> SegmentDefinitions? {
+  public func fixPartitions(of campaign: Campaign) async throws -> SegmentDefinitions? {
     // The users of each partition must be read from the same servers to which the campaign is written.
-    try await store.pinned().audiences.narrowHere(campaign)
+    try await store.pinned().audiences.fixPinnedPartitions(of: campaign)
   }
 
-  private func narrowHere(_ campaign: Campaign) async throws -> SegmentDefinitions? {
+  private func fixPinnedPartitions(of campaign: Campaign) async throws -> SegmentDefinitions? {
     var campaign = try await withEarlierParts(campaign)
     campaign.recipients.definitions = try await currentDefinitions(for: campaign)
     var partitions: [Int] = []

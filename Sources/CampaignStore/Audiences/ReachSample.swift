@@ -32,7 +32,7 @@ extension Audiences {
     campaign.recipients.definitions = try await store.queue.check(campaign)
     var sample = ReachSample()
     if case .users(let users) = campaign.recipients.audience {
-      try await look(at: users, filter, &sample)
+      try await inspect(users, filter, &sample)
     } else if let search = AudienceSearch(campaign, start: filter.start) {
       try await look(for: search, of: campaign.id, filter, &sample)
     }
@@ -44,7 +44,7 @@ extension Audiences {
     return sample
   }
 
-  private func look(at users: [String], _ filter: DeviceFilter, _ sample: inout ReachSample) async throws {
+  private func inspect(_ users: [String], _ filter: DeviceFilter, _ sample: inout ReachSample) async throws {
     let count = min(users.count, Self.sampledUsers)
     sample.isComplete = count == users.count
     let some = (0..<count).map { users[$0 * users.count / count] }

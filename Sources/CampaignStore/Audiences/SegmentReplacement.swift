@@ -30,12 +30,12 @@ extension Audiences {
           + "replaced or removed as of \(Timestamp.format(milliseconds: known)), which is later",
         hint: "export the list again, or set its time: --as-of TIME")
     }
-    if SuppressionList(segment: segment) != nil { try await noteArrivals(on: segment, from: now) }
+    if SuppressionList(segment: segment) != nil { try await recordArrivals(on: segment, from: now) }
     return SegmentReplacement(of: segment, at: instant, began: now)
   }
 
   /// Starts a list of the opt-outs that arrive during the import. They may have earlier times than the imported list.
-  private func noteArrivals(on list: String, from now: Int) async throws {
+  private func recordArrivals(on list: String, from now: Int) async throws {
     for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
       for partition in page {

@@ -212,7 +212,7 @@ extension Audiences {
           let attributes = PredicateAttributes(json?.bytes.map(Array.init) ?? [], of: names)
           let known = DeviceCursor(record).reduce(0) { count, device in
             guard !device.isQuarantined else { return count }
-            return count + (predicate?.holds(of: device, user: attributes, now: now) ?? true ? 1 : 0)
+            return count + (predicate?.matches(device, user: attributes, now: now) ?? true ? 1 : 0)
           }
           // Without a condition, a user whose devices are all quarantined still counts.
           if known > 0 || predicate == nil { users += 1 }

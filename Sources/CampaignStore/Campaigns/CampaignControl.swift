@@ -29,7 +29,7 @@ public struct ControlView: Sendable {
   /// The control epoch: the number of pauses, resumes and cancels so far.
   public var epoch: Int
   /// Whether campaigns may begin.
-  public var hold: StoreHold
+  public var lock: StoreLock
   /// The states of the campaigns, in the requested order; `nil` for a campaign that does not exist.
   public var states: [CampaignState?]
   /// The number of resumes of each campaign.
@@ -83,8 +83,8 @@ extension Campaigns {
     gate: Int? = nil, needsApproval: Bool = false, everyLeg: Bool = false
   ) async throws -> CampaignState {
     let service = everyLeg || verb == .cancel ? nil : CampaignID(id).part?.service
-    return try await raise(
-      id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate,
+    return try await changeState(
+      of: id, verb, reason, unguarded: unguarded, isByPerson: false, round: round, gate: gate,
       needsApproval: needsApproval, service: service
     ).state
   }
@@ -101,8 +101,8 @@ extension Campaigns {
   public func controlEverywhere(
     _ id: String, _ verb: ControlVerb, reason: String = "", by person: String = "", service: String? = nil, lease: Int
   ) async throws -> (state: CampaignState, unconfirmed: [String]) {
-    let (state, epoch, _) = try await raise(
-      id, verb, reason, unguarded: false, isByPerson: true, person, service: service)
+    let (state, epoch, _) = try await changeState(
+      of: id, verb, reason, unguarded: false, isByPerson: true, person, service: service)
     let end = ContinuousClock.now + .milliseconds(2 * lease)
     while true {
       let lagging = try await workersLagging(behind: epoch, timeout: lease)
@@ -129,8 +129,8 @@ extension Campaigns {
         .unapproved, "campaign \(waiting.id) needs approval before it continues",
         hint: "the approver must not be the submitter: carillon campaign approve \(waiting.id) --by NAME")
     }
-    let answer = try await raise(
-      id, .resume, "", unguarded: unguarded, isByPerson: true, person, service: service)
+    let answer = try await changeState(
+      of: id, .resume, "", unguarded: unguarded, isByPerson: true, person, service: service)
     return (answer.state, answer.resumed)
   }
 
@@ -150,7 +150,7 @@ extension Campaigns {
   /// Stores the counted users and pushes of a campaign for its approver.
   ///
   /// - Parameter id: the id of the campaign, or of a part of it.
-  public func note(_ reached: Reached?, of id: String) async throws {
+  public func record(_ reached: Reached?, of id: String) async throws {
     guard let reached else { return }
     var pipeline = RedisPipeline()
     let key = keys.campaign(CampaignID(id).whole)
@@ -177,7 +177,7 @@ extension Campaigns {
         .unapproved, "\(Excerpt.quoted(person)) submitted campaign \(id) and can't approve it",
         hint: "ask another person to approve it")
     }
-    return try await raise(record.id, .approve, "", unguarded: false, isByPerson: true, person).state
+    return try await changeState(of: record.id, .approve, "", unguarded: false, isByPerson: true, person).state
   }
 
   /// Returns the campaign that an approval concerns: the campaign itself, or the latest run that waits for approval if
@@ -213,13 +213,13 @@ extension Campaigns {
   /// - Parameter id: the id of the campaign, or of a part of it.
   /// - Returns: the new state, the epoch, and what a resume has resumed. A worker that has applied this epoch knows of
   ///   the change.
-  private func raise(
-    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
+  private func changeState(
+    of id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
     round: Int? = nil, gate: Int? = nil, needsApproval: Bool = false, service: String? = nil
   ) async throws -> ControlAnswer {
-    for _ in 0..<Self.mostReadings {
-      let answer = try await raiseOnce(
-        id, verb, reason, unguarded: unguarded, isByPerson: isByPerson, person, round: round, gate: gate,
+    for _ in 0..<Self.maximumReadings {
+      let answer = try await changeStateOnce(
+        of: id, verb, reason, unguarded: unguarded, isByPerson: isByPerson, person, round: round, gate: gate,
         needsApproval: needsApproval, service: service)
       if let answer { return answer }
     }
@@ -228,13 +228,13 @@ extension Campaigns {
 
   /// Maximum number of times that one change reads the campaign. A run begins at most once a minute, so the second read
   /// finds the run and its parts, unless the record is damaged.
-  private static let mostReadings = 4
+  private static let maximumReadings = 4
 
   /// Reads the campaign with its parts and its unfinished runs, and changes them.
   ///
   /// - Returns: `nil` without a change if a worker has begun or taken in a run since the campaign was read.
-  private func raiseOnce(
-    _ id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String,
+  private func changeStateOnce(
+    of id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String,
     round: Int?, gate: Int?, needsApproval: Bool, service: String?
   ) async throws -> ControlAnswer? {
     let whole = CampaignID(id).whole
@@ -321,15 +321,16 @@ extension Campaigns {
       $0.append(keys.partitions)
     }
     let reply = try await run(pipeline)[0]
-    guard let epoch = reply.first?.integer, 0...StoredHash.mostCounted ~= epoch, reply.count == 2 + 2 * ids.count else {
+    guard let epoch = reply.first?.integer, 0...StoredHash.maximumCounted ~= epoch, reply.count == 2 + 2 * ids.count
+    else {
       throw await store.repair.damaged([keys.epoch])
     }
     let campaigns = stride(from: 2, to: reply.count - 1, by: 2)
     return ControlView(
-      epoch: epoch, hold: reply[1].integer.flatMap(StoreHold.init(rawValue:)) ?? .none,
+      epoch: epoch, lock: reply[1].integer.flatMap(StoreLock.init(rawValue:)) ?? .none,
       states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
       // An impossible number reads as 0 here. The worker that takes a slice of the campaign detects the damage.
-      rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.mostCounted ~= $0 ? $0 : nil } ?? 0 })
+      rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.maximumCounted ~= $0 ? $0 : nil } ?? 0 })
   }
 
   /// Returns live workers that have not applied an epoch yet: at most the first batch of them.

@@ -24,7 +24,7 @@ extension Campaigns {
 
   /// Maximum number of campaigns that are read for a page. If few campaigns match the filter, a page may have fewer
   /// campaigns than requested.
-  static let mostRead = 2000
+  static let maximumRead = 2000
 
   /// Returns campaigns whose records still exist, newest first, with their totals.
   ///
@@ -38,7 +38,7 @@ extension Campaigns {
     var place = try cursor.map(CampaignPlace.init(cursor:))
     var page = StorePage<CampaignRecord>(elements: [], next: nil)
     var looked = 0
-    while looked < Self.mostRead {
+    while looked < Self.maximumRead {
       let places = try await places(after: place, .newestFirst)
       if places.isEmpty { break }
       var pipeline = RedisPipeline()
@@ -50,7 +50,7 @@ extension Campaigns {
         guard CampaignID(id).part == nil else { continue }
         // A damaged record is left out: a worker isolates it.
         if let record = try? record(id, result.get()), filter.matches(record) { page.elements.append(record) }
-        guard page.elements.count < count, looked < Self.mostRead else {
+        guard page.elements.count < count, looked < Self.maximumRead else {
           page.next = place?.cursor
           page.elements = try await withParts(page.elements)
           return page

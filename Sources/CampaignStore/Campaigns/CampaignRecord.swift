@@ -13,7 +13,7 @@ public enum CampaignState: String, Sendable {
 }
 
 /// The parts of a campaign's status that can change after its job was read.
-public struct CampaignStanding: Sendable {
+public struct CampaignStatus: Sendable {
   public var state: CampaignState
   public var lane: Lane
   /// Number of resumes.
@@ -163,7 +163,7 @@ public struct CampaignRecord: Sendable {
       times.next = [times.next, part.times.next].compactMap(\.self).min()
       waiting = waiting ?? part.waiting
     }
-    if state == .failed { reason = whyFailed }
+    if state == .failed { reason = failureReason }
   }
 
   /// Reads the job. Returns the campaign, or the part that this record describes.
@@ -258,11 +258,11 @@ public struct CampaignRecord: Sendable {
     placement.eventsNotApplied = try values.number("eventsNotApplied") ?? 0
     times.startedAt = try values.number("startedAt")
     times.finishedAt = try values.number("finishedAt")
-    if state == .failed { reason = reason ?? whyFailed }
+    if state == .failed { reason = reason ?? failureReason }
   }
 
   /// Reason why it has failed, from its counters.
-  private var whyFailed: String {
+  private var failureReason: String {
     let refusals = Outcome.allCases.compactMap { outcome in
       outcome.isRefusal ? counters.outcomes[outcome].map { "\($0) \(outcome.name)" } : nil
     }

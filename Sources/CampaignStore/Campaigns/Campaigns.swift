@@ -75,11 +75,11 @@ public struct Campaigns: StoreRoom {
   }
 
   /// Returns the status of a campaign; `nil` if the id does not exist.
-  public func standing(of id: String) async throws -> CampaignStanding? {
+  public func status(of id: String) async throws -> CampaignStatus? {
     var pipeline = RedisPipeline()
-    read(CampaignStanding.fields, of: id, to: &pipeline)
+    read(CampaignStatus.fields, of: id, to: &pipeline)
     let reply = try await run(pipeline)[0]
-    return try CampaignStanding(StoredFields(.campaign(id, keys), CampaignStanding.fields, reply))
+    return try CampaignStatus(StoredFields(.campaign(id, keys), CampaignStatus.fields, reply))
   }
 
   /// Reads a record.

@@ -84,7 +84,7 @@ extension Campaigns {
     // The count of users is that of all legs together, so it is complete when all of them have ended.
     let users = legs.reduce(0) { $0 + $1.counters.audience.users }
     if users > 0, legs.count == campaign.legs(ofStage: place).count { finding.users = users }
-    if stage.leastOpened != nil { finding.opened = try await store.results.receipts(ofLegs: legs)[.opened] ?? 0 }
+    if stage.minimumOpened != nil { finding.opened = try await store.results.receipts(ofLegs: legs)[.opened] ?? 0 }
     if let winner = stage.winner, let variants = campaign.message.variants {
       var counts = variants.all.map { _ in VariantCounts() }
       for part in (0...place).flatMap({ campaign.legs(ofStage: $0) }) {
@@ -177,7 +177,7 @@ extension Campaigns {
   ///   - job: the job of its campaign.
   ///   - start: the original start of the stage, in ms since the epoch.
   public func restoreStage(of part: Campaign, job: [UInt8], start: Int) async throws {
-    guard let stage = part.part?.stage, part.place(of: stage) > 0 else { return }
+    guard let stage = part.part?.stage, part.index(of: stage) > 0 else { return }
     guard try await find(part.id)?.staging.isGated == true else { return }
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(part.whole), "stage")
@@ -189,7 +189,7 @@ extension Campaigns {
     } catch {
       throw StoreError(.invalid, error.reason, hint: error.hint ?? "")
     }
-    for place in begun..<max(begun, part.place(of: stage)) {
+    for place in begun..<max(begun, part.index(of: stage)) {
       _ = try await openGate(behind: place, of: whole, job, start: start, winner: part.message.variant, isAgain: true)
     }
   }

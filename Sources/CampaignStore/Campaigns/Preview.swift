@@ -54,7 +54,7 @@ extension Campaigns {
   private func sealedTargets(of user: String, in legs: [Campaign]) async throws -> [UserTargets]? {
     var targets: [UserTargets?] = []
     for campaign in legs {
-      let stage = campaign.delivery.stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
+      let stage = campaign.delivery.stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.index) }
       let part =
         campaign.part
         ?? (campaign.parts.isEmpty

@@ -5,7 +5,7 @@ import Redis
 /// version.
 extension Campaigns {
   /// Maximum number of versions of a template.
-  static let mostVersions = 10_000
+  static let maximumVersions = 10_000
 
   /// Stores a new version of a template. If the newest version has the same content, nothing changes.
   ///
@@ -18,12 +18,12 @@ extension Campaigns {
     pipeline.script(StoreScripts.putTemplate, keys: [keys.template(name), keys.templates]) {
       $0.append(name)
       $0.append(content)
-      $0.append(Self.mostVersions)
+      $0.append(Self.maximumVersions)
     }
     let version = try await run(pipeline)[0].integer ?? 0
     guard version > 0 else {
       throw StoreError(
-        .refused, "template \(name) already has \(Self.mostVersions) versions, the maximum",
+        .refused, "template \(name) already has \(Self.maximumVersions) versions, the maximum",
         hint: "use another name for the next template")
     }
     return version

@@ -161,7 +161,7 @@ extension Campaigns {
         .invalid, "no stage of campaign \(id) chooses a winner",
         hint: "a job needs variants and a stage with winner")
     }
-    guard let place = variants.place(named: name) else {
+    guard let place = variants.index(named: name) else {
       throw StoreError(
         .invalid, "campaign \(id) has no variant \(Excerpt.quoted(name))",
         hint: Nearest.hint(name, among: variants.all.map(\.name)))

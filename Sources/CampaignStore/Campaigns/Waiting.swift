@@ -18,7 +18,7 @@ extension Campaigns {
   /// Reports or renews the reason why this worker can't send a campaign.
   ///
   /// - Parameter since: the start of the wait in ms since the epoch.
-  public func noteWaiting(_ id: String, worker: String, reason: String, since: Int) async throws {
+  public func reportWaiting(_ id: String, worker: String, reason: String, since: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HSET", keys.waiting(id), worker, "\(since) \(reason)")
     pipeline.append("EXPIRE", keys.waiting(id), Self.waitMemory)

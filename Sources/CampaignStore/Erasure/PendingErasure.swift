@@ -90,7 +90,7 @@ extension Erasure {
   }
 
   /// Stores the remaining steps of an erasure.
-  func note(_ pending: PendingErasure, of user: String) async throws {
+  func save(_ pending: PendingErasure, of user: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("HSET", keys.erasing, user, pending.text)
     _ = try await run(pipeline)
@@ -99,9 +99,9 @@ extension Erasure {
   /// Removes the record of a complete erasure, or stores the remaining steps.
   ///
   /// - Returns: whether the erasure is complete.
-  func settle(_ pending: PendingErasure, of user: String) async throws -> Bool {
+  func saveProgress(_ pending: PendingErasure, of user: String) async throws -> Bool {
     guard pending.slices?.isEmpty ?? false, pending.jobs.isEmpty else {
-      try await note(pending, of: user)
+      try await save(pending, of: user)
       return false
     }
     var pipeline = RedisPipeline()
@@ -160,6 +160,6 @@ extension Erasure {
       try await eraseFromEvents(user, pending.tokens)
       try await eraseFromDeadList(user, pending.tokens)
     }
-    return try await settle(pending, of: user)
+    return try await saveProgress(pending, of: user)
   }
 }

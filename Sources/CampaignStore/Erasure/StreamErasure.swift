@@ -62,13 +62,14 @@ extension Erasure {
   }
 
   /// The decision about an entry of a stream.
-  private enum Fate: Sendable {
+  private enum EntryDecision: Sendable {
     case keep, remove
     case replace([String: [UInt8]])
   }
 
   private func remove(
-    from stream: String, replacing script: RedisScript? = nil, _ fate: @escaping @Sendable ([String: [UInt8]]) -> Fate
+    from stream: String, replacing script: RedisScript? = nil,
+    _ decision: @escaping @Sendable ([String: [UInt8]]) -> EntryDecision
   ) async throws {
     var start = "-"
     while true {
@@ -79,10 +80,10 @@ extension Erasure {
       pipeline.removeAll()
       let entries = page.map(Self.fields)
       let size = entries.reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } }
-      let fates = await LargeJobThread.read(size) { entries.map(fate) }
-      for (entry, fate) in zip(page, fates) {
+      let decisions = await LargeJobThread.read(size) { entries.map(decision) }
+      for (entry, decision) in zip(page, decisions) {
         guard let key = entry[0].string else { continue }
-        switch fate {
+        switch decision {
         case .keep: break
         case .remove: pipeline.append("XDEL", stream, key)
         case .replace(var fields):

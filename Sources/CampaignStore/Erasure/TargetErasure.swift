@@ -95,7 +95,7 @@ extension Erasure {
       }
       guard phase != nil else { continue }
       try await eraseControl(user, from: slice)
-      let versions = TargetPage.oldestErasable...TargetPage.formatVersion
+      let versions = TargetPage.oldestErasableVersion...TargetPage.formatVersion
       guard let version = fields[4].integer, versions.contains(version), let count = fields[2].integer, count > 0 else {
         continue
       }

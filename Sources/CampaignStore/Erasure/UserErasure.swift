@@ -51,14 +51,14 @@ extension Erasure {
     pending.at = max(pending.at, instant)
     pending.slices = nil
     pending.add(try await store.registry.user(user)?.devices ?? [], until: instant)
-    try await note(pending, of: user)
+    try await save(pending, of: user)
     try await eraseFromWaitingEvents(user, pending.tokens, at: instant)
     // Every event that a worker has already read counts as earlier than the erasure.
     if !isRepeated {
       instant = try await store.time() / 1000
       pending.at = max(pending.at, instant)
       pending.add(try await store.registry.user(user)?.devices ?? [], until: instant)
-      try await note(pending, of: user)
+      try await save(pending, of: user)
     }
     (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
     // Segments come first, because they would bring the user into a campaign. After this step, no older statement can
@@ -70,7 +70,7 @@ extension Erasure {
     let created = Set(lists.filter { SuppressionList(segment: $0) == nil }).subtracting(known)
     if !created.isEmpty { _ = try await erase(user, from: created.sorted(), at: instant) }
     let devices = try await store.registry.user(user)?.devices ?? []
-    if pending.add(devices, until: instant) { try await note(pending, of: user) }
+    if pending.add(devices, until: instant) { try await save(pending, of: user) }
     let removals = devices.map {
       Registry.DeviceEdit(
         user: user, token: Registry.OwnedToken($0.token, $0.service), action: .erase, instant: instant)
@@ -85,12 +85,12 @@ extension Erasure {
     try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
     // From here on a worker removes the user from these jobs.
     pending.jobs = try await waitingJobs(naming: user, pending.tokens)
-    if !pending.jobs.isEmpty { try await note(pending, of: user) }
+    if !pending.jobs.isEmpty { try await save(pending, of: user) }
     erased.campaigns = try await eraseFromCampaigns(user, &pending)
     erased.feedback = try await forgetFeedback(of: user)
     try await eraseFromEvents(user, pending.tokens)
     try await eraseFromDeadList(user, pending.tokens)
-    if !(try await settle(pending, of: user)) { erased.completeBy = start + PendingErasure.longest * 1000 }
+    if !(try await saveProgress(pending, of: user)) { erased.completeBy = start + PendingErasure.longest * 1000 }
     return erased
   }
 
@@ -129,7 +129,7 @@ extension Erasure {
   public func forgetOldStatements(in partition: Int) async throws -> Int {
     let names = try await store.audiences.userLists()
     var erased = 0
-    for _ in 0..<Self.mostForgettingCalls {
+    for _ in 0..<Self.maximumForgettingCalls {
       let now = try await forgetSome(in: partition, names)
       erased += now
       if now < CampaignStore.batch { break }
@@ -138,7 +138,7 @@ extension Erasure {
   }
 
   /// Largest number of calls for one partition; each removes some hundred entries of a kind.
-  private static let mostForgettingCalls = 8
+  private static let maximumForgettingCalls = 8
 
   private func forgetSome(in partition: Int, _ names: [String]) async throws -> Int {
     var pipeline = RedisPipeline()

@@ -2,7 +2,7 @@
 ///
 /// A user counts under one reason. The cases are in the order of the expansion's checks: the first reason that applies
 /// to the user counts. For a user with several devices, the device that passed the most checks gives the reason.
-public enum LeftOut: Int, CaseIterable, Sendable {
+public enum ExclusionReason: Int, CaseIterable, Sendable {
   /// The job excludes the user.
   case excluded
   /// The user is on a suppression list that applies.
@@ -58,20 +58,20 @@ public enum LeftOut: Int, CaseIterable, Sendable {
 public struct AudienceCount: Sendable, Equatable {
   /// Users with at least one target.
   public var users = 0
-  private var leftOut = [Int](repeating: 0, count: LeftOut.allCases.count)
+  private var leftOut = [Int](repeating: 0, count: ExclusionReason.allCases.count)
 
   /// An empty count.
   public init() {}
 
   /// Number of users who are left out for a reason.
-  public subscript(reason: LeftOut) -> Int {
+  public subscript(reason: ExclusionReason) -> Int {
     get { leftOut[reason.rawValue] }
     set { leftOut[reason.rawValue] = newValue }
   }
 
   /// The reasons that apply to at least one user, with the number of users.
-  public var reasons: [(reason: LeftOut, count: Int)] {
-    zip(LeftOut.allCases, leftOut).filter { $1 > 0 }.map { ($0, $1) }
+  public var reasons: [(reason: ExclusionReason, count: Int)] {
+    zip(ExclusionReason.allCases, leftOut).filter { $1 > 0 }.map { ($0, $1) }
   }
 
   /// The reasons with their counts, for people.
@@ -81,9 +81,9 @@ public struct AudienceCount: Sendable, Equatable {
   public var left: Int { leftOut.reduce(0, +) }
 
   /// The fields of a slice and of a campaign that have the counts.
-  static let fields = ["users"] + LeftOut.allCases.map(field)
+  static let fields = ["users"] + ExclusionReason.allCases.map(field)
 
-  private static func field(_ reason: LeftOut) -> String { "left:" + reason.name }
+  private static func field(_ reason: ExclusionReason) -> String { "left:" + reason.name }
 
   /// The fields that are not zero.
   var stored: [(String, Int)] {
@@ -95,7 +95,7 @@ public struct AudienceCount: Sendable, Equatable {
   /// - Parameter fields: the fields of a slice or a campaign.
   init(_ fields: StoredFields) throws(StoreError) {
     users = try fields.number("users") ?? 0
-    for reason in LeftOut.allCases { self[reason] = try fields.number(Self.field(reason)) ?? 0 }
+    for reason in ExclusionReason.allCases { self[reason] = try fields.number(Self.field(reason)) ?? 0 }
   }
 
   static func += (left: inout AudienceCount, right: AudienceCount) {

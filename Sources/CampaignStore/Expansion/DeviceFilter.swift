@@ -101,7 +101,7 @@ public struct DeviceFilter: Sendable {
     self.init(
       service: service.name, kind: service.tokenKind(for: campaign), app: campaign.app, environment: environment,
       predicate: campaign.recipients.predicate, sample: campaign.recipients.sample,
-      stages: campaign.delivery.stages.map { ($0.draw, campaign.part.map { campaign.place(of: $0.stage) }) },
+      stages: campaign.delivery.stages.map { ($0.draw, campaign.part.map { campaign.index(of: $0.stage) }) },
       token: campaign.recipients.token, devices: campaign.recipients.devices,
       control: ControlGroup(of: campaign, app: control),
       variants: campaign.message.variants,
@@ -172,7 +172,7 @@ public struct DeviceFilter: Sendable {
   /// Returns whether a user is in the selected stage; true if all stages are selected.
   func isOfStage(_ user: UnsafeRawBufferPointer) -> Bool {
     guard let place = stages?.place else { return true }
-    return stages?.draw.place(of: user) == place
+    return stages?.draw.index(of: user) == place
   }
 
   private func isSampled(_ user: UnsafeRawBufferPointer) -> Bool {
@@ -184,9 +184,9 @@ public struct DeviceFilter: Sendable {
   /// The condition is not evaluated again: a device that passes every other check must have failed it.
   ///
   /// - Parameter record: the user's device records.
-  func reason(for user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> LeftOut {
+  func reason(for user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> ExclusionReason {
     guard isSampled(user) else { return .notSampled }
-    var furthest = LeftOut.noDevice
+    var furthest = ExclusionReason.noDevice
     for device in DeviceCursor(record) {
       let isUsable = predicate != nil && TargetBuilder.canBeTarget(token: device.token, user: user)
       let reason = refusal(of: device) ?? (isUsable ? .notMatching : .unusable)
@@ -202,7 +202,7 @@ public struct DeviceFilter: Sendable {
   }
 
   /// Returns the place of the variant that a user gets; 0 without variants.
-  func variant(of user: UnsafeRawBufferPointer) -> Int { variant ?? variants?.place(of: user) ?? 0 }
+  func variant(of user: UnsafeRawBufferPointer) -> Int { variant ?? variants?.index(of: user) ?? 0 }
 
   /// Returns the user's own send time, in seconds after midnight; `nil` if the user has none.
   ///
@@ -223,7 +223,7 @@ public struct DeviceFilter: Sendable {
   /// Returns the position of the leg that sends to a device; `nil` if the device is left out.
   private func leg(admitting device: DeviceView, _ attributes: PredicateAttributes) -> Int? {
     guard let place = leg(of: device) else { return nil }
-    return predicate?.holds(of: device, user: attributes, now: start) ?? true ? place : nil
+    return predicate?.matches(device, user: attributes, now: start) ?? true ? place : nil
   }
 
   private func leg(of device: DeviceView) -> Int? {
@@ -232,10 +232,10 @@ public struct DeviceFilter: Sendable {
   }
 
   /// Returns the check that a device fails; `nil` if the device passes all checks of one leg. If the device fails
-  /// different checks of several legs, the function returns the last of them in the order of ``LeftOut``. The condition
+  /// different checks of several legs, the function returns the last of them in the order of ``ExclusionReason``. The condition
   /// is not one of these checks.
-  private func refusal(of device: DeviceView) -> LeftOut? {
-    var furthest = LeftOut.excluded
+  private func refusal(of device: DeviceView) -> ExclusionReason? {
+    var furthest = ExclusionReason.excluded
     for leg in legs {
       guard let reason = refusal(of: device, by: leg) else { return nil }
       if reason.rawValue > furthest.rawValue { furthest = reason }
@@ -243,7 +243,7 @@ public struct DeviceFilter: Sendable {
     return furthest
   }
 
-  private func refusal(of device: DeviceView, by leg: Leg) -> LeftOut? {
+  private func refusal(of device: DeviceView, by leg: Leg) -> ExclusionReason? {
     guard token.isEmpty || device.token.elementsEqual(token) else { return .noDevice }
     guard device.name(.service).elementsEqual(leg.service) else { return .noDeviceOfService }
     let app = device.name(.app)

@@ -36,7 +36,7 @@ public struct Expansion: StoreRoom {
     departures: Int = 0
   ) async throws -> SealedTargets? {
     var builder = TargetBuilder(ledger: ledger, filter: filter, quota: quota, now: now)
-    builder.note(departures: departures)
+    builder.set(departures: departures)
     let source = source(of: campaign, start: filter.start, in: ledger.slice.partition)
     let rest = try await walk(source, in: ledger.slice.partition, reading: filter.asks) {
       page, pipeline in

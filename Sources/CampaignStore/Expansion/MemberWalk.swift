@@ -276,8 +276,8 @@ struct MemberWalk: Sendable {
         }
       }
       if !conditions.isEmpty { answer(conditions, about: page, by: &replies, to: &columns) }
-      let holds = search.holds(columns, source: source, count: page.members.count)
-      if search.leavesOut, holds.contains(false) { noteLeftOut(page, where: holds, columns, source, &complete) }
+      let holds = search.matches(columns, source: source, count: page.members.count)
+      if search.leavesOut, holds.contains(false) { collectExcluded(page, where: holds, columns, source, &complete) }
       keep(page, where: holds, &complete)
     }
     if let reply = replies.first { receive(scan: reply, &complete) }
@@ -285,7 +285,7 @@ struct MemberWalk: Sendable {
   }
 
   /// Collects the users of a page who are left out only because of an exclusion or a suppression list.
-  private func noteLeftOut(
+  private func collectExcluded(
     _ page: MemberPage, where holds: [Bool], _ columns: [AudienceSet: [Bool]], _ source: AudienceSet,
     _ complete: inout MemberPage
   ) {
@@ -310,7 +310,7 @@ struct MemberWalk: Sendable {
     }
     for condition in conditions {
       columns[.matching(condition)] = records.enumerated().map { offset, record in
-        !record.isNull && record.withBytes { condition.holds(of: $0, attributes: attributes?[offset]) }
+        !record.isNull && record.withBytes { condition.matches($0, attributes: attributes?[offset]) }
       }
     }
   }
@@ -356,7 +356,7 @@ struct MemberWalk: Sendable {
     if let search, let source = scan.set {
       if search.asked(of: source).isEmpty {
         // The term depends on no other set, but it may still be false.
-        keep(read, where: search.holds([:], source: source, count: read.members.count), &complete)
+        keep(read, where: search.matches([:], source: source, count: read.members.count), &complete)
         read = MemberPage()
       }
     } else {

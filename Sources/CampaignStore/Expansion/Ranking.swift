@@ -168,7 +168,7 @@ extension RecencyHistogram {
 struct BestUsers {
   private struct User {
     var seenAt: UInt64
-    var tie: UInt64
+    var tieBreaker: UInt64
     /// Range of the user's targets in `ends`. A user of the control group has one entry, which contains the user's
     /// name.
     var targets: Range<Int>
@@ -216,7 +216,7 @@ struct BestUsers {
 
   private mutating func end(_ user: UnsafeRawBufferPointer, _ seenAt: UInt64, isControl: Bool) {
     guard ends.count > begun else { return }
-    users.append(User(seenAt: seenAt, tie: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
+    users.append(User(seenAt: seenAt, tieBreaker: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
     begun = ends.count
     // Removing other users from time to time bounds the memory.
     if users.count > 2 * quota + 1024 { keepBest() }
@@ -234,7 +234,7 @@ struct BestUsers {
   }
 
   private mutating func keepBest() {
-    users.sort { ($1.seenAt, $0.tie) < ($0.seenAt, $1.tie) }
+    users.sort { ($1.seenAt, $0.tieBreaker) < ($0.seenAt, $1.tieBreaker) }
     users = Array(users.prefix(quota))
     var (kept, places, keptMarks): ([UInt8], [Int], [Int]) = ([], [], [])
     for index in users.indices {

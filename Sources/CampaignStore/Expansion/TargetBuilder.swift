@@ -130,7 +130,7 @@ struct TargetBuilder {
   }
 
   /// Sets the number of departures from the partition before the first user was added.
-  mutating func note(departures: Int) {
+  mutating func set(departures: Int) {
     legs.changeEach { $0.targets.departures = departures }
   }
 
@@ -140,7 +140,7 @@ struct TargetBuilder {
 
   /// Adds the devices of users, each token once for its user.
   mutating func add(_ page: MemberPage, filter: DeviceFilter) {
-    noteLeftOut(of: page, filter)
+    countExcluded(of: page, filter)
     guard filter.isPersonal else {
       page.forEachUser { user, record, json, _ in add(user, record, json, filter) }
       return
@@ -154,7 +154,7 @@ struct TargetBuilder {
   }
 
   /// Counts the users of a page who are left out regardless of their devices.
-  private mutating func noteLeftOut(of page: MemberPage, _ filter: DeviceFilter) {
+  private mutating func countExcluded(of page: MemberPage, _ filter: DeviceFilter) {
     func count(_ users: [RedisReply]) -> Int { users.count { $0.withBytes(filter.isOfStage) } }
     if !page.excluded.isEmpty { legs.firstLeg.targets.audience[.excluded] += count(page.excluded) }
     if !page.suppressed.isEmpty { legs.firstLeg.targets.audience[.suppressed] += count(page.suppressed) }

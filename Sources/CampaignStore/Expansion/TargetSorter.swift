@@ -40,7 +40,7 @@ struct TargetSorter {
   /// Zones of devices that the system does not know. These devices use the campaign's default zone.
   private var unknownZones: [String] = []
   /// Maximum number of unknown zones to report: enough to see the error, and few enough for a log line.
-  private static let mostUnknown = 5
+  private static let maximumUnknown = 5
 
   /// Creates a sorter without targets.
   ///
@@ -123,7 +123,7 @@ struct TargetSorter {
     if !text.isEmpty, let found = zones.rules(text) {
       known = (text, found)
     } else {
-      if !text.isEmpty, unknownZones.count < Self.mostUnknown { unknownZones.append(text) }
+      if !text.isEmpty, unknownZones.count < Self.maximumUnknown { unknownZones.append(text) }
       let fallback = timing.timing.defaultZone
       // A worker expands no campaign whose default zone is unknown to it (`PushWorker+Slices`).
       known = (fallback, zones.rules(fallback) ?? .utc)

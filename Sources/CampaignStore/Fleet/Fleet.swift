@@ -52,12 +52,12 @@ public struct Fleet: StoreRoom {
     pipeline.script(StoreScripts.oldest, keys: [keys.campaigns, keys.housekeeping]) { $0.append(Self.readJob) }
     for lane in keys.lanes {
       pipeline.append("LLEN", lane)
-      pipeline.append("LRANGE", lane, 0, FleetSnapshot.mostCampaigns - 1)
+      pipeline.append("LRANGE", lane, 0, FleetSnapshot.maximumCampaigns - 1)
     }
     pipeline.append("ZCARD", keys.approvals)
-    pipeline.append("ZRANGE", keys.approvals, 0, FleetSnapshot.mostAwaiting - 1)
+    pipeline.append("ZRANGE", keys.approvals, 0, FleetSnapshot.maximumAwaiting - 1)
     pipeline.append("SCARD", keys.running)
-    pipeline.append("SSCAN", keys.running, 0, "COUNT", FleetSnapshot.mostCampaigns)
+    pipeline.append("SSCAN", keys.running, 0, "COUNT", FleetSnapshot.maximumCampaigns)
     var replies = FleetReplies(try await runEach(pipeline))
     let time = replies.next()
     fleet.at = (time?[0].integer ?? 0) * 1000 + (time?[1].integer ?? 0) / 1000
@@ -68,10 +68,10 @@ public struct Fleet: StoreRoom {
       fleet.problems.append(self.store.mismatch(version))
     }
     fleet.presence.housekeeper = replies.next()?.string.flatMap(WorkerInstance.init)?.name
-    fleet.leftovers.dead = replies.next()?.integer ?? 0
-    fleet.leftovers.feedback = replies.next()?.integer ?? 0
-    fleet.queues.scheduled = replies.nextAgenda()
-    fleet.queues.parked = replies.nextAgenda()
+    fleet.pendingEntries.dead = replies.next()?.integer ?? 0
+    fleet.pendingEntries.feedback = replies.next()?.integer ?? 0
+    fleet.queues.scheduled = replies.nextScheduledWork()
+    fleet.queues.parked = replies.nextScheduledWork()
     for list in EventList.allCases { fleet.queues.events[list] = replies.next()?.integer ?? 0 }
     let oldest = replies.next()
     var ids: [String] = []
@@ -86,7 +86,7 @@ public struct Fleet: StoreRoom {
     if let oldest { fleet.queues.intake = try await intake(oldest) }
     var seen: Set<String> = []
     ids = ids.filter { seen.insert($0).inserted }
-    ids = Array(ids.prefix(FleetSnapshot.mostCampaigns))
+    ids = Array(ids.prefix(FleetSnapshot.maximumCampaigns))
     fleet.running.unseen = max(0, running - ids.count)
     fleet.running.unseenAwaiting = max(0, awaiting.count - awaiting.ids.count)
     return ids + awaiting.ids.filter { !ids.contains($0) }
@@ -117,7 +117,7 @@ public struct Fleet: StoreRoom {
     var pipeline = RedisPipeline()
     pipeline.append("ZCARD", keys.workers)
     pipeline.append("ZCOUNT", keys.workers, "(\(fleet.at - lease)", "+inf")
-    pipeline.append("ZREVRANGE", keys.workers, 0, FleetSnapshot.mostWorkers - 1, "WITHSCORES")
+    pipeline.append("ZREVRANGE", keys.workers, 0, FleetSnapshot.maximumWorkers - 1, "WITHSCORES")
     var replies = FleetReplies(try await runEach(pipeline))
     let listed = replies.next()?.integer ?? 0
     fleet.presence.live = replies.next()?.integer ?? 0
@@ -168,7 +168,7 @@ public struct Fleet: StoreRoom {
           if record.state == .active, record.times.finishedAt == nil, let waits {
             record.waiting = Campaigns.wait(in: waits, createdAt: record.times.createdAt)
           }
-          fleet.note(FleetSnapshot.RunningCampaign(record: record, openSlices: open?.integer ?? 0))
+          fleet.add(FleetSnapshot.RunningCampaign(record: record, openSlices: open?.integer ?? 0))
         } catch {
           fleet.problems.append(error)
         }
@@ -201,8 +201,8 @@ public struct Fleet: StoreRoom {
     pipeline.append("HGETALL", keys.webhooks)
     var replies = FleetReplies(try await runEach(pipeline))
     if let pairs = replies.next() {
-      fleet.webhooks = stride(from: 0, to: pairs.count - 1, by: 2).prefix(FleetSnapshot.mostWebhooks).compactMap {
-        WebhookStanding(name: pairs[$0].string ?? "", text: pairs[$0 + 1].string ?? "")
+      fleet.webhooks = stride(from: 0, to: pairs.count - 1, by: 2).prefix(FleetSnapshot.maximumWebhooks).compactMap {
+        WebhookStatus(name: pairs[$0].string ?? "", text: pairs[$0 + 1].string ?? "")
       }.sorted { $0.name < $1.name }
     }
     fleet.problems += replies.problems
@@ -226,7 +226,7 @@ public struct Fleet: StoreRoom {
         pipeline.append("HLEN", keys.quarantine(partition))
       }
       let replies = FleetReplies(try await runEach(pipeline))
-      fleet.leftovers.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
+      fleet.pendingEntries.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
       if let problem = replies.problems.first {
         // All partitions have the same problem, so one error is enough.
         fleet.problems.append(problem)
@@ -238,7 +238,7 @@ public struct Fleet: StoreRoom {
 
 extension FleetSnapshot {
   /// Adds a campaign, and counts its slices for its lane.
-  mutating func note(_ campaign: RunningCampaign) {
+  mutating func add(_ campaign: RunningCampaign) {
     running.campaigns.append(campaign)
     let record = campaign.record
     guard campaign.openSlices > 0, record.state == .active || record.state == .cancelled,
@@ -273,8 +273,8 @@ private struct FleetReplies {
   }
 
   /// Reads a count, and the first member with its score.
-  mutating func nextAgenda() -> FleetSnapshot.Agenda {
+  mutating func nextScheduledWork() -> FleetSnapshot.ScheduledWork {
     let (count, first) = (next()?.integer ?? 0, next())
-    return FleetSnapshot.Agenda(count: count, next: first.flatMap { $0.count == 2 ? $0[1].integer : nil })
+    return FleetSnapshot.ScheduledWork(count: count, next: first.flatMap { $0.count == 2 ? $0[1].integer : nil })
   }
 }

@@ -264,10 +264,10 @@ extension FleetSnapshot {
           "webhook \(webhook.name) has \(webhook.backlog) undelivered events: \(webhook.error)",
           hint: "fix the receiver; delivery is retried automatically, and the latest 1000 events are kept"))
     }
-    if leftovers.dead > 0 {
+    if pendingEntries.dead > 0 {
       alarms.append(
         FleetAlarm(
-          .dead, "dead", "\(leftovers.dead) jobs or events could not be run",
+          .dead, "dead", "\(pendingEntries.dead) jobs or events could not be run",
           hint: "check the reasons with carillon dead list, then retry or drop them"))
     }
   }

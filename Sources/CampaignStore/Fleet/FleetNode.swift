@@ -15,7 +15,7 @@ public struct FleetNode: Sendable {
   static let sections = ["server", "clients", "memory", "persistence", "stats", "replication"]
 
   init(_ state: RedisServerState, _ keys: Keyspace) {
-    self.init(endpoint: state.endpoint, info: state.info, hasControl: state.holds(keys.home))
+    self.init(endpoint: state.endpoint, info: state.info, hasControl: state.owns(keys.home))
   }
 
   /// Creates a node.

@@ -53,7 +53,7 @@ public struct FleetSnapshot: Sendable {
   }
 
   /// A list of work with due times.
-  public struct Agenda: Sendable, Equatable {
+  public struct ScheduledWork: Sendable, Equatable {
     /// Number of entries.
     public var count = 0
     /// Due time of the first entry, which may have passed.
@@ -83,7 +83,7 @@ public struct FleetSnapshot: Sendable {
 
   /// The workers.
   public struct Presence: Sendable {
-    /// Workers by name, live ones first. If there are more than ``mostWorkers``, only the workers with the latest
+    /// Workers by name, live ones first. If there are more than ``maximumWorkers``, only the workers with the latest
     /// heartbeats.
     public var workers: [Worker] = []
     /// Number of live workers.
@@ -103,14 +103,14 @@ public struct FleetSnapshot: Sendable {
     /// The lanes, highest first.
     public var lanes: [LaneBacklog] = []
     /// Campaigns whose start time has not come, or that no worker has begun.
-    public var scheduled = Agenda()
+    public var scheduled = ScheduledWork()
     /// Slices that wait for a retry or for their push service.
-    public var parked = Agenda()
+    public var parked = ScheduledWork()
   }
 
   /// Campaigns that have begun and not ended.
   public struct Running: Sendable {
-    /// The campaigns, those on lanes first; at most ``mostCampaigns``.
+    /// The campaigns, those on lanes first; at most ``maximumCampaigns``.
     public var campaigns: [RunningCampaign] = []
     /// Number of such campaigns that were not read.
     public var unseen = 0
@@ -119,7 +119,7 @@ public struct FleetSnapshot: Sendable {
   }
 
   /// Entries that wait for an operator or for the backend.
-  public struct Leftovers: Sendable {
+  public struct PendingEntries: Sendable {
     /// Jobs and events on the dead list, and isolated data.
     public var dead = 0
     /// Quarantined devices.
@@ -134,17 +134,17 @@ public struct FleetSnapshot: Sendable {
   public var presence = Presence()
   public var queues = Queues()
   public var running = Running()
-  public var leftovers = Leftovers()
+  public var pendingEntries = PendingEntries()
 
   /// Number of events that had no effect because a newer event exists. The present workers have counted them since
   /// their start.
   public var superseded: Int { presence.workers.reduce(0) { $0 + ($1.report?.superseded ?? 0) } }
 
   /// The health of the apps' backends that were checked recently, by app.
-  public var backends: [BackendStanding] = []
+  public var backends: [BackendStatus] = []
 
   /// The delivery status of webhooks, by name.
-  public var webhooks: [WebhookStanding] = []
+  public var webhooks: [WebhookStatus] = []
 
   /// The Redis servers with keys of the store.
   public var nodes: [FleetNode] = []
@@ -153,14 +153,14 @@ public struct FleetSnapshot: Sendable {
   public var problems: [StoreError] = []
 
   /// Largest number of workers that are read.
-  public static let mostWorkers = 1000
+  public static let maximumWorkers = 1000
   /// Largest number of campaigns that are read.
-  public static let mostCampaigns = 250
+  public static let maximumCampaigns = 250
   /// Largest number of campaigns waiting for approval that are read: the campaigns that begin first.
-  public static let mostAwaiting = 100
+  public static let maximumAwaiting = 100
 
   /// Largest number of webhooks that are read.
-  static let mostWebhooks = 64
+  static let maximumWebhooks = 64
 
   /// Creates an empty snapshot.
   public init() {}

@@ -19,7 +19,7 @@ extension Fleet {
     /// ms until the next scheduled campaign or gate is due.
     public var nextScheduled: Int?
     /// Progress of the previous maintenance leader.
-    public var notes: HousekeepingNotes
+    public var progress: HousekeepingProgress
     /// The lists that have events.
     public var events: [EventList]
   }
@@ -34,11 +34,12 @@ extension Fleet {
   ///   - instance: instance of the worker.
   ///   - former: a leader that is known to be dead; `nil` for none.
   ///   - timeout: ms without a heartbeat after which a worker counts as dead.
-  ///   - beat: ms until the next signal while a campaign runs.
-  ///   - idleBeat: ms until the next signal while no campaign runs; `nil` if this call publishes no signal.
+  ///   - signalInterval: ms until the next signal while a campaign runs.
+  ///   - idleSignalDelay: ms until the next signal while no campaign runs; `nil` if this call publishes no signal.
   /// - Returns: `nil` if another worker is the leader.
   public func housekeep(
-    as instance: WorkerInstance, replacing former: WorkerInstance? = nil, timeout: Int, beat: Int, idleBeat: Int?
+    as instance: WorkerInstance, replacing former: WorkerInstance? = nil, timeout: Int, signalInterval: Int,
+    idleSignalDelay: Int?
   ) async throws -> DueTasks? {
     var pipeline = RedisPipeline()
     pipeline.script(
@@ -54,8 +55,8 @@ extension Fleet {
       $0.append(former?.description ?? "")
       $0.append(timeout)
       $0.append(CampaignStore.batch)
-      $0.append(beat)
-      if let idleBeat { $0.append(idleBeat) } else { $0.append("") }
+      $0.append(signalInterval)
+      if let idleSignalDelay { $0.append(idleSignalDelay) } else { $0.append("") }
     }
     let reply = try await run(pipeline)[0]
     guard reply.count == 10 else { return nil }
@@ -72,7 +73,7 @@ extension Fleet {
         gates[index].string.map { ($0, gates[index + 1].integer ?? 0) }
       },
       nextScheduled: reply[5].integer.flatMap { $0 < 0 ? nil : $0 },
-      notes: HousekeepingNotes(reply[6]),
+      progress: HousekeepingProgress(reply[6]),
       events: zip(EventList.allCases, reply[7..<9]).filter { $1.integer ?? 0 > 0 }.map(\.0))
   }
 
@@ -95,16 +96,17 @@ extension Fleet {
   }
 
   /// Stores the progress of the maintenance leader, for the next one.
-  public func write(_ notes: HousekeepingNotes) async throws {
+  public func write(_ progress: HousekeepingProgress) async throws {
     var pipeline = RedisPipeline()
     pipeline.append(
-      "HSET", keys.housekeeping, "partition", notes.partition, "schedule", notes.schedule, "running", notes.running)
+      "HSET", keys.housekeeping, "partition", progress.partition, "schedule", progress.schedule, "running",
+      progress.running)
     _ = try await run(pipeline)
   }
 }
 
 /// Progress of the housekeeping tasks that visit all partitions and campaigns in turn.
-public struct HousekeepingNotes: Sendable, Equatable {
+public struct HousekeepingProgress: Sendable, Equatable {
   /// The partition that is checked next.
   public var partition = 0
   /// Place in the list of all campaigns from which the schedule is checked next.

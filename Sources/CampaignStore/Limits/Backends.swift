@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// The health of an app's own backend, and how much it slows down the app's campaigns.
-public struct BackendStanding: Sendable, Equatable {
+public struct BackendStatus: Sendable, Equatable {
   /// The app's name.
   public var app: String
   /// Share of the rate that the app's campaigns get: above 0; 1 while the backend is healthy.
@@ -58,22 +58,22 @@ public struct BackendStanding: Sendable, Equatable {
 /// The checks of backends by one worker, shared with the fleet.
 extension Limits {
   /// Returns the status of all backends that were ever checked, by app.
-  public func backends() async throws -> [String: BackendStanding] {
+  public func backends() async throws -> [String: BackendStatus] {
     var pipeline = RedisPipeline()
     pipeline.append("HGETALL", keys.backends)
     let pairs = try await run(pipeline)[0]
-    var standings: [String: BackendStanding] = [:]
+    var statuses: [String: BackendStatus] = [:]
     for index in stride(from: 0, to: pairs.count - 1, by: 2) {
       let app = pairs[index].string ?? ""
-      standings[app] = BackendStanding(app: app, text: pairs[index + 1].string ?? "")
+      statuses[app] = BackendStatus(app: app, text: pairs[index + 1].string ?? "")
     }
-    return standings
+    return statuses
   }
 
   /// Stores the status of a backend.
-  public func keep(_ standing: BackendStanding) async throws {
+  public func save(_ status: BackendStatus) async throws {
     var pipeline = RedisPipeline()
-    pipeline.append("HSET", keys.backends, standing.app, standing.text)
+    pipeline.append("HSET", keys.backends, status.app, status.text)
     _ = try await run(pipeline)
   }
 }

@@ -8,23 +8,23 @@ public struct GuardTrialAnswer: Sendable, Equatable {
   /// Sends that this call has leased.
   public var leased: Int
   /// Number of sends that the fleet has leased and that have no answer yet.
-  public var underWay: Int
+  public var inFlight: Int
   /// Answers to the latest campaigns of the app while their guards were undecided, including this campaign.
   public var app: GuardCounts
 
   /// Creates an answer.
-  public init(counts: GuardCounts, leased: Int, underWay: Int, app: GuardCounts = GuardCounts()) {
+  public init(counts: GuardCounts, leased: Int, inFlight: Int, app: GuardCounts = GuardCounts()) {
     self.counts = counts
     self.leased = leased
-    self.underWay = underWay
+    self.inFlight = inFlight
     self.app = app
   }
 }
 
 /// Decision whether a worker with mostly bad answers declines a campaign.
-public enum StandDownAnswer: Sendable, Equatable {
+public enum DeclineDecision: Sendable, Equatable {
   /// The worker declines the campaign. Redis has removed its answers from the counters.
-  case leave
+  case decline
   /// The worker does not decline the campaign: the answers of the other workers are as bad, another worker has already
   /// declined it, or there are no other workers.
   case stay
@@ -72,7 +72,7 @@ extension Limits {
     guard 0...max(0, wanted) ~= numbers[3] else { throw await store.repair.damaged(hashes) }
     return GuardTrialAnswer(
       counts: GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2]), leased: numbers[3],
-      underWay: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
+      inFlight: numbers[4], app: GuardCounts(answers: numbers[5], suspects: numbers[6], gone: numbers[7]))
   }
 
   /// Decides whether a worker with mostly bad answers declines a campaign, because its own settings may be wrong. The
@@ -86,12 +86,12 @@ extension Limits {
   ///   - leased: sends that the worker has leased and not returned.
   ///   - timeout: ms without a heartbeat after which a worker counts as dead.
   ///   - round: number of resumes of the campaign that the worker knows.
-  public func standDown(
-    _ worker: String, from id: String, app: String, policy: GuardPolicy, isOpen: Bool, reported: GuardCounts,
+  public func decideDecline(
+    of worker: String, from id: String, app: String, policy: GuardPolicy, isOpen: Bool, reported: GuardCounts,
     leased: Int,
     timeout: Int,
     round: Int
-  ) async throws -> StandDownAnswer {
+  ) async throws -> DeclineDecision {
     var pipeline = RedisPipeline()
     pipeline.script(
       StoreScripts.standDown,
@@ -112,7 +112,7 @@ extension Limits {
       $0.append(worker)
     }
     return switch try await run(pipeline)[0].integer {
-    case 1: .leave
+    case 1: .decline
     case 0: .stay
     default: .outdated
     }
@@ -142,7 +142,7 @@ extension Limits {
   /// Returns the numbers of a reply. It throws if one of them is outside the range of stored numbers.
   private func counted(_ reply: RedisReply, in hashes: [String]) async throws -> [Int] {
     let numbers = reply.map { $0.integer ?? .min }
-    guard numbers.allSatisfy({ (-StoredHash.mostCounted...StoredHash.mostCounted).contains($0) }) else {
+    guard numbers.allSatisfy({ (-StoredHash.maximumCounted...StoredHash.maximumCounted).contains($0) }) else {
       throw await store.repair.damaged(hashes)
     }
     return numbers

@@ -61,7 +61,7 @@ extension Queue {
       arguments.append(minified)
       for id in parts {
         guard let part = id.part else { continue }
-        let isFirst = campaign.place(of: part.stage) == 0
+        let isFirst = campaign.index(of: part.stage) == 0
         // The partitions and definitions of a later stage are fixed when the stage begins.
         fields =
           self.fields(
@@ -91,7 +91,7 @@ extension Queue {
     // Another worker has activated the campaign, or nothing may begin. If the campaign has ended or does not exist yet,
     // no other step removes the audience that was written here.
     var isOurs = answer == -1
-    if !isOurs { isOurs = try await store.campaigns.standing(of: campaign.id)?.state.isFinal ?? true }
+    if !isOurs { isOurs = try await store.campaigns.status(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {
       pipeline.removeAll()
       for partition in partitions {
@@ -101,7 +101,7 @@ extension Queue {
       }
       _ = try await run(pipeline)
     }
-    guard answer == 0 else { throw try await store.repartition.whyHeld() }
+    guard answer == 0 else { throw try await store.repartition.lockError() }
     return .duplicate
   }
 

@@ -42,7 +42,7 @@ extension Queue {
   /// Counts a failure to take in a job.
   ///
   /// - Returns: the number of failures, including this one.
-  public func noteFailure(of attempts: JobAttempts) async throws -> Int {
+  public func countFailure(of attempts: JobAttempts) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.append("HINCRBY", keys.attempts, attempts.digest + ":failures", 1)
     return try await run(pipeline)[0].integer ?? 0

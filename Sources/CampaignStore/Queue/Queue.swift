@@ -62,16 +62,16 @@ public struct Queue: StoreRoom {
     var queue = JobQueue()
     var known: [String: QueuedJob] = [:]
     var order: [String] = []
-    let note: (Waiting) -> Void = { waiting in
+    let visit: (Waiting) -> Void = { waiting in
       guard let queued = waiting.queued else { return queue.nameless += 1 }
       if known.updateValue(queued, forKey: queued.outline.id) == nil { order.append(queued.outline.id) }
     }
     var pipeline = RedisPipeline()
     pipeline.append("LLEN", keys.campaigns)
     queue.unseen = max(0, (try await run(pipeline)[0].integer ?? 0) - Self.queueView)
-    try await forEachWaiting(in: keys.campaigns, worker: nil, from: queue.unseen, note)
+    try await forEachWaiting(in: keys.campaigns, worker: nil, from: queue.unseen, visit)
     for worker in try await store.fleet.workers() {
-      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
+      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, visit)
     }
     queue.jobs = order.compactMap { known[$0] }
     return queue
@@ -79,17 +79,17 @@ public struct Queue: StoreRoom {
 
   /// Removes a job from the producers' list, with every copy of it. A worker that takes the job first keeps it.
   ///
-  /// - Parameter patience: the time in ms to wait until a worker that is taking in the job has made it a campaign.
+  /// - Parameter timeout: the time in ms to wait until a worker that is taking in the job has made it a campaign.
   /// - Returns: whether the job was removed; false if it is a campaign now, is still being taken in, or is on no list.
-  public func unqueue(_ id: String, patience: Int) async throws -> Bool {
-    let end = ContinuousClock.now + .milliseconds(patience)
+  public func unqueue(_ id: String, timeout: Int) async throws -> Bool {
+    let end = ContinuousClock.now + .milliseconds(timeout)
     while true {
       let copies = try await copies(of: id)
       var count = 0
       for copy in copies where copy.queued.list == keys.campaigns { count += try await unqueue(copy.job, id) }
       // A job on a worker's list becomes a campaign, or returns to the producers' list if the worker dies.
       let isTaken = count == 0 && !copies.isEmpty || copies.contains { $0.queued.list != keys.campaigns }
-      guard isTaken, ContinuousClock.now < end, try await store.campaigns.standing(of: id) == nil else {
+      guard isTaken, ContinuousClock.now < end, try await store.campaigns.status(of: id) == nil else {
         return count > 0 && !isTaken
       }
       try await Task.sleep(for: Self.intakeInterval)
@@ -129,13 +129,13 @@ public struct Queue: StoreRoom {
   /// Returns the waiting jobs that contain a text, with their outlines.
   func waitingJobs(containing text: String) async throws -> [(outline: JobOutline, job: [UInt8])] {
     var found: [(outline: JobOutline, job: [UInt8])] = []
-    let note: (Waiting) -> Void = { waiting in
+    let visit: (Waiting) -> Void = { waiting in
       guard let outline = waiting.queued?.outline, waiting.job.contains(text.utf8) else { return }
       found.append((outline, waiting.job))
     }
-    try await forEachWaiting(in: keys.campaigns, worker: nil, note)
+    try await forEachWaiting(in: keys.campaigns, worker: nil, visit)
     for worker in try await store.fleet.workers() {
-      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
+      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, visit)
     }
     return found
   }
@@ -143,16 +143,16 @@ public struct Queue: StoreRoom {
   /// Returns the ids of jobs that pass a test, among those that wait and those that a worker is taking in.
   func waitingIDs(where passes: ([UInt8]) async -> Bool) async throws -> Set<String> {
     var found: Set<String> = []
-    func note(_ waiting: Waiting) async {
+    func visit(_ waiting: Waiting) async {
       guard let id = waiting.queued?.outline.id, await passes(waiting.job) else { return }
       found.insert(id)
     }
-    try await forEachWaiting(in: keys.campaigns, worker: nil, note)
+    try await forEachWaiting(in: keys.campaigns, worker: nil, visit)
     for worker in try await store.fleet.workers() {
-      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
+      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, visit)
     }
     // The job of a worker that died returns to the producers' list.
-    try await forEachWaiting(in: keys.campaigns, worker: nil, note)
+    try await forEachWaiting(in: keys.campaigns, worker: nil, visit)
     return found
   }
 
@@ -166,14 +166,14 @@ public struct Queue: StoreRoom {
   /// Returns the jobs of an id, each different text once, in the order in which a job passes through the lists.
   private func copies(of id: String) async throws -> [(job: [UInt8], queued: QueuedJob)] {
     var copies: [(job: [UInt8], queued: QueuedJob)] = []
-    let note: (Waiting) -> Void = { waiting in
+    let visit: (Waiting) -> Void = { waiting in
       guard let queued = waiting.queued, queued.outline.id == id else { return }
       copies.removeAll { $0.queued.list == queued.list && $0.job == waiting.job }
       copies.append((waiting.job, queued))
     }
-    try await forEachWaiting(in: keys.campaigns, worker: nil, note)
+    try await forEachWaiting(in: keys.campaigns, worker: nil, visit)
     for worker in try await store.fleet.workers() {
-      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, note)
+      try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, visit)
     }
     return copies
   }

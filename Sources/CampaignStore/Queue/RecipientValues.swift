@@ -12,16 +12,16 @@ extension Queue {
   /// Seconds for which values wait for their job: eight days, so that they can be uploaded a week ahead.
   static let valuesMemory = 8 * 86_400
   /// Maximum number of users in one call.
-  public static let mostValues = 1000
+  public static let maximumValues = 1000
 
   /// Writes values of users for a campaign that is not taken in yet. They replace the users' earlier values.
   ///
   /// - Parameters:
-  ///   - values: at most ``mostValues`` JSON objects.
+  ///   - values: at most ``maximumValues`` JSON objects.
   ///   - id: the id of the campaign.
   /// - Throws: ``StoreError`` `invalid` if the campaign has been taken in: some of it may have been sent.
   public func put(_ values: [(user: String, json: [UInt8])], of id: String) async throws {
-    guard try await store.campaigns.standing(of: id) == nil else {
+    guard try await store.campaigns.status(of: id) == nil else {
       throw StoreError(
         .invalid, "campaign \(id) is already activated: its values can't be changed",
         hint: "upload the values before you submit the job")

@@ -66,7 +66,7 @@ extension Queue {
       repetition.last(until: now / 1000, from: due / 1000, local, in: rules)
       ?? Repetition.Run(begins: due / 1000, wall: rules.wall(at: due / 1000))
     let runID = Repetition.id(of: run, parent: id)
-    let isBegun = try await moveOn(
+    let isBegun = try await advance(
       record, to: repetition.next(after: now / 1000, local, in: rules), beginning: runID, repetition)
     return isBegun ? runID : nil
   }
@@ -80,12 +80,12 @@ extension Queue {
       let repetition = campaign.delivery.timing.repetition
     else { return }
     let next = repetition.next(after: now / 1000, campaign.delivery.timing.localTime, in: try rules(of: repetition))
-    _ = try await moveOn(record, to: next, beginning: nil, repetition)
+    _ = try await advance(record, to: next, beginning: nil, repetition)
   }
 
   /// Maximum number of runs of a recurring campaign that have not ended. A further run is skipped. A pause or cancel of
   /// the campaign changes all of these runs in one step.
-  static let mostOpenRuns = 100
+  static let maximumOpenRuns = 100
 
   /// Moves a recurring campaign on to its next run.
   ///
@@ -93,7 +93,7 @@ extension Queue {
   ///   - next: the run after this one; `nil` for none.
   ///   - run: the id of the run that begins; `nil` for none.
   /// - Returns: whether this call began the run.
-  func moveOn(
+  func advance(
     _ record: CampaignRecord, to next: Repetition.Run?, beginning run: String?, _ repetition: Repetition
   ) async throws -> Bool {
     let id = record.id
@@ -110,7 +110,7 @@ extension Queue {
       $0.append(run.map(RunRequest.text) ?? "")
       $0.append(next.map { String($0.begins * 1000) } ?? "")
       $0.append(repetition.count.map(String.init) ?? "")
-      $0.append(repetition.skipsIfRunning ? 0 : Self.mostOpenRuns)
+      $0.append(repetition.skipsIfRunning ? 0 : Self.maximumOpenRuns)
       $0.append(record.repetition?.lastRun.map(RunRequest.text) ?? "")
       for run in runs { $0.append(run) }
     }

@@ -16,7 +16,7 @@ extension Registry {
   /// registration does not add the user.
   ///
   /// - Parameter activities: rows of the batch by activity.
-  func note(_ activities: [String: [Int]], of batch: RegistrationBatch) async throws {
+  func addMembers(_ activities: [String: [Int]], of batch: RegistrationBatch) async throws {
     let now = try await store.time() / 1000
     var pipeline = RedisPipeline()
     for activity in activities.keys {

@@ -1,7 +1,7 @@
 import Redis
 
 /// The users of a partition who have lost a device or entered a suppression list since an earlier time.
-public struct DepartureNews: Sendable, Equatable {
+public struct NewDepartures: Sendable, Equatable {
   /// The number of departures so far.
   public var number: Int
   /// The fingerprints of the users, see ``UserFingerprint``; `nil` if the ring is too small for all of them.

@@ -89,11 +89,11 @@ extension Registry {
   ///
   /// - Parameter file: text that identifies the file and the options of its import.
   /// - Throws: ``StoreError`` `held` if the store is being repartitioned, and the import must be resumed later.
-  public func keep(_ checkpoint: ImportCheckpoint, of file: String) async throws {
+  public func save(_ checkpoint: ImportCheckpoint, of file: String) async throws {
     var pipeline = RedisPipeline()
     checkpoint.append(to: &pipeline, keys.importOf(file: file))
     pipeline.append("HGET", keys.store, "nextPartitions")
-    if let next = try await run(pipeline).last?.integer { throw StoreError.held(for: next) }
+    if let next = try await run(pipeline).last?.integer { throw StoreError.locked(for: next) }
   }
 
   /// Returns the checkpoint of an interrupted import; `nil` if there is none.

@@ -5,7 +5,7 @@ import Redis
 public struct KnownAttributes: Sendable, Equatable {
   /// The requested names that none of the users has, sorted.
   public var missing: [String] = []
-  /// Names that the users have, sorted; at most ``mostNames``.
+  /// Names that the users have, sorted; at most ``maximumNames``.
   public var names: [String] = []
   /// Number of examined users with attributes.
   public var examined = 0
@@ -13,13 +13,13 @@ public struct KnownAttributes: Sendable, Equatable {
   public var isComplete = true
 
   /// Largest number of names that are collected for suggestions. A job can name 64, and a user has at most 64.
-  static let mostNames = 1000
+  static let maximumNames = 1000
 }
 
 extension Registry {
   /// Number of examined users after which a name counts as missing. Reading them takes some tenths of a second. An
   /// attribute of one user in a thousand is still found.
-  public static let mostExamined = 20_000
+  public static let maximumExamined = 20_000
   /// Number of partitions that are read in a round trip, and number of users of each partition. A round trip reads
   /// about 100 kB.
   private static let attributePartitions = 16
@@ -31,7 +31,7 @@ extension Registry {
   /// - Parameters:
   ///   - names: the attributes that a job names.
   ///   - most: largest number of examined users.
-  public func knownAttributes(_ names: Set<String>, most: Int = mostExamined) async throws -> KnownAttributes {
+  public func knownAttributes(_ names: Set<String>, most: Int = maximumExamined) async throws -> KnownAttributes {
     var result = KnownAttributes()
     guard !names.isEmpty else { return result }
     var missing = names
@@ -57,7 +57,7 @@ extension Registry {
           result.examined += 1
           for name in UserAttributes.names(stored: Array(stored)) {
             missing.remove(name)
-            if known.count < KnownAttributes.mostNames { known.insert(name) }
+            if known.count < KnownAttributes.maximumNames { known.insert(name) }
           }
         }
       }

@@ -101,7 +101,7 @@ extension Registry {
     for registration in registrations { try batch.append(registration) }
     var bound = try await bind(batch)
     bound.isExclusive = exclusively
-    return try await settle(enter(bound))
+    return try await complete(enter(bound))
   }
 
   /// Runs step (a). A time later than Redis' clock is replaced by the time of that clock.
@@ -111,7 +111,7 @@ extension Registry {
     var batch = batch
     try batch.cut(to: UInt64(try await store.time() / 1000))
     bound = BoundRegistrations(batch: batch)
-    if !batch.activities.isEmpty { try await note(batch.activities, of: batch) }
+    if !batch.activities.isEmpty { try await addMembers(batch.activities, of: batch) }
     var pipeline = RedisPipeline(reserving: batch.bytes.count * 2 + batch.count * 32)
     for part in batch.parts(of: 0..<batch.count, by: \.tokenPartition) {
       let partition = part.partition
@@ -171,7 +171,7 @@ extension Registry {
   }
 
   /// Runs steps (d) and (e).
-  public func settle(_ entered: EnteredRegistrations) async throws -> RegistrationOutcome {
+  public func complete(_ entered: EnteredRegistrations) async throws -> RegistrationOutcome {
     let bound = entered.bound
     let batch = bound.batch
     var outcome = RegistrationOutcome(
@@ -195,7 +195,9 @@ extension Registry {
     }
     if !doubted.isEmpty {
       let rows = doubted.sorted()
-      for (row, stands) in zip(rows, try await look(at: rows, of: batch, notes: left)) { outcome.stands[row] = stands }
+      for (row, stands) in zip(rows, try await checkOwners(of: rows, of: batch, notes: left)) {
+        outcome.stands[row] = stands
+      }
       for row in bound.refused { outcome.stands[row] = false }
     }
     for row in entered.void { outcome.stands[row] = false }
@@ -227,7 +229,7 @@ extension Registry {
   /// Runs step (d) for rows that may have lost their tokens, and then step (e).
   ///
   /// - Returns: whether each row is valid.
-  private func look(at rows: [Int], of batch: RegistrationBatch, notes: [BoundPart]) async throws -> [Bool] {
+  private func checkOwners(of rows: [Int], of batch: RegistrationBatch, notes: [BoundPart]) async throws -> [Bool] {
     let owners = try await owners(of: rows.map { batch.owned($0) })
     let users = rows.map { batch.user(of: $0) }
     var stands = rows.indices.map { owners[$0]?.user == users[$0] }

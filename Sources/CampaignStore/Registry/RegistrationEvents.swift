@@ -20,33 +20,33 @@ extension Registry {
   public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws -> Int {
     guard !events.isEmpty else { return 0 }
     let now = try await store.time() / 1000
-    var wave = EventWave()
+    var batch = EventBatch()
     var superseded = 0
-    for event in events.map({ $0.cut(to: now) }).sorted(by: { $0.at < $1.at }) where !wave.add(event) {
-      superseded += try await apply(wave.devices, lastDeviceOnly: apps)
-      wave.devices = EventWave.Devices()
-      _ = wave.add(event)
+    for event in events.map({ $0.cut(to: now) }).sorted(by: { $0.at < $1.at }) where !batch.add(event) {
+      superseded += try await apply(batch.devices, lastDeviceOnly: apps)
+      batch.devices = EventBatch.Devices()
+      _ = batch.add(event)
     }
-    superseded += try await apply(wave.devices, lastDeviceOnly: apps)
-    for (list, statements) in wave.members {
+    superseded += try await apply(batch.devices, lastDeviceOnly: apps)
+    for (list, statements) in batch.members {
       superseded += try await store.audiences.set(statements, in: list).superseded
     }
-    return superseded + wave.superseded
+    return superseded + batch.superseded
   }
 
-  private func apply(_ wave: EventWave.Devices, lastDeviceOnly apps: Set<String>) async throws -> Int {
+  private func apply(_ batch: EventBatch.Devices, lastDeviceOnly apps: Set<String>) async throws -> Int {
     var superseded = 0
-    if !wave.registrations.isEmpty { superseded += try await enroll(wave.registrations).superseded }
-    superseded += try await logIn(wave.logins, lastDeviceOnly: apps)
-    superseded += try await effects(of: wave.logouts).count { $0 == .superseded }
-    superseded += try await unregister(wave.removals).count { $0 == .superseded }
-    superseded += try await state(wave.attributes)
-    return try await superseded + set(wave.badges)
+    if !batch.registrations.isEmpty { superseded += try await enroll(batch.registrations).superseded }
+    superseded += try await logIn(batch.logins, lastDeviceOnly: apps)
+    superseded += try await effects(of: batch.logouts).count { $0 == .superseded }
+    superseded += try await unregister(batch.removals).count { $0 == .superseded }
+    superseded += try await state(batch.attributes)
+    return try await superseded + set(batch.badges)
   }
 
   /// Sets badges of users.
   /// - Parameter badges: badges by user and app.
-  private func set(_ badges: [String: [String: EventWave.Badge]]) async throws -> Int {
+  private func set(_ badges: [String: [String: EventBatch.Badge]]) async throws -> Int {
     let all = badges.flatMap { user, apps in apps.map { (user: user, app: $0.key, badge: $0.value) } }
     var superseded = 0
     try await perPartition(all.indices, of: { Partition.of(user: all[$0].user, count: keys.partitions) }) {
@@ -71,7 +71,7 @@ extension Registry {
   // MARK: Logins
 
   /// Gives devices to users, and copies missing data from the known devices.
-  private func logIn(_ logins: [EventWave.Login], lastDeviceOnly apps: Set<String>) async throws -> Int {
+  private func logIn(_ logins: [EventBatch.Login], lastDeviceOnly apps: Set<String>) async throws -> Int {
     guard !logins.isEmpty else { return 0 }
     let tokens = logins.map { OwnedToken($0.row.token.bytes, $0.row.service) }
     let owners = try await owners(of: tokens)

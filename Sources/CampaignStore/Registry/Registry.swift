@@ -3,7 +3,7 @@
 /// **Events.** The maintenance leader reads the lists `registrations` and `receipts` a page at a time, applies the
 /// page, and removes it from the list (`takeoff`, which succeeds only under its lease). If the leader dies, the next
 /// one applies its page again. The field `taken:LIST` of `housekeeping` counts the events that have left a list.
-/// `EventWave` combines events that do not depend on each other, so that each kind needs one script call for each
+/// `EventBatch` combines events that do not depend on each other, so that each kind needs one script call for each
 /// partition.
 ///
 /// **Waiting campaigns.** Before a worker gets the first slice of a campaign to users (`dequeue`), the campaign waits.

@@ -24,7 +24,7 @@ extension StoreError {
     case nil: break
     }
     return switch code {
-    case .mismatch, .held, .unfit, .forbidden, .readOnly, .full: true
+    case .mismatch, .locked, .unfit, .forbidden, .readOnly, .full: true
     case .notFound, .unapproved, .conflict, .decided, .invalid, .damaged, .refused: false
     }
   }

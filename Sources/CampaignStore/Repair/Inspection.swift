@@ -63,7 +63,7 @@ extension Repair {
       }
       for key in stored {
         if key.name == keys.epoch, case let epoch = try await redis.command("GET", key.name).get(), !epoch.isNull,
-          !(0...StoredHash.mostCounted ~= epoch.integer ?? -1)
+          !(0...StoredHash.maximumCounted ~= epoch.integer ?? -1)
         {
           return StoreError(
             key.damage, "the key \(key.name) is \(Excerpt.quoted(epoch.string ?? "")), expected a whole number")

@@ -34,7 +34,7 @@ struct OldIdentifier {
   static func all(in ids: some Sequence<String>) -> [OldIdentifier] { ids.compactMap(OldIdentifier.init) }
 
   /// Returns the problem and its consequence for a member of a list of users.
-  func danger(in list: String) -> String {
+  func problem(in list: String) -> String {
     let user = present.map(Excerpt.quoted) ?? "the intended user"
     let effect =
       SuppressionList(segment: list) == nil
@@ -44,7 +44,7 @@ struct OldIdentifier {
   }
 
   /// The problem and its consequence for an id with devices or other data.
-  var dangerOfUser: String {
+  var problemOfUser: String {
     let user = present.map(Excerpt.quoted) ?? "the intended user"
     return "\(Excerpt.quoted(stored)) \(text); an opt-out of \(user) does not stop pushes to these devices"
   }

@@ -77,12 +77,12 @@ extension StoreCheck {
         $1.append("SCAN", $0, "MATCH", "{\(self.keys.namespace)[:}]*", "COUNT", CampaignStore.batch)
       } _: { page in
         count += page.count
-        try found(try await look(at: page.compactMap(\.string), &names))
+        try found(try await check(page.compactMap(\.string), &names))
       }
     }
     tally.keys = count
     let segments = names.segments
-    try await pass(names, found) { check in try await check.unlistedSegments(among: segments) }
+    try await runCheck(names, found) { check in try await check.unlistedSegments(among: segments) }
     return names
   }
 
@@ -94,7 +94,7 @@ extension StoreCheck {
     }
   }
 
-  private func look(at page: [String], _ names: inout Names) async throws -> [StoreFinding] {
+  private func check(_ page: [String], _ names: inout Names) async throws -> [StoreFinding] {
     var pipeline = RedisPipeline()
     for name in page {
       pipeline.append("TYPE", name)
@@ -103,7 +103,7 @@ extension StoreCheck {
     guard !pipeline.isEmpty else { return [] }
     let replies = try await store.run(pipeline)
     var findings: [StoreFinding] = []
-    var immortal: [Named] = []
+    var nonExpiring: [Named] = []
     var suspects: [Named] = []
     for (index, name) in page.enumerated() {
       let (type, seconds) = (replies[2 * index].string ?? "none", replies[2 * index + 1].integer ?? 0)
@@ -127,12 +127,12 @@ extension StoreCheck {
       if key.isControl, key.kind == "processing" || key.kind == "intake" { findings += try await unlisted(key) }
       guard seconds == -1 else { continue }
       if key.lifetime != nil {
-        immortal.append(key)
+        nonExpiring.append(key)
       } else if key.campaign != nil, key.kind != "campaign" {
         suspects.append(key)
       }
     }
-    findings += try await expire(immortal: immortal)
+    findings += try await expire(nonExpiring: nonExpiring)
     return try await findings + expire(orphans: suspects)
   }
 
@@ -170,14 +170,14 @@ extension StoreCheck {
   private func unlisted(_ key: Named) async throws -> [StoreFinding] {
     // A worker that wrongly counted as dead is listed again at its next heartbeat.
     let left = try await twice([key]) { keys in
-      try await look(atListsOf: keys, repairing: false).map(\.0)
+      try await check(listsOf: keys, repairing: false).map(\.0)
     }
-    return try await look(atListsOf: left, repairing: repairs).map { key, left in
+    return try await check(listsOf: left, repairing: repairs).map { key, left in
       finding(.unlistedWorker, key.name, key.rest, "\(left) left")
     }
   }
 
-  private func look(atListsOf workers: [Named], repairing repairs: Bool) async throws -> [(Named, Int)] {
+  private func check(listsOf workers: [Named], repairing repairs: Bool) async throws -> [(Named, Int)] {
     var pipeline = RedisPipeline()
     for key in workers {
       pipeline.script(StoreScripts.repairWorker, keys: [keys.workers, key.name]) {
@@ -211,7 +211,7 @@ extension StoreCheck {
   }
 
   /// Finds keys without an expiry that should have one. Their writer died before it could set the expiry.
-  private func expire(immortal keys: [Named]) async throws -> [StoreFinding] {
+  private func expire(nonExpiring keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys, lasting)
     if repairs, !found.isEmpty {
       var pipeline = RedisPipeline()
@@ -230,7 +230,7 @@ extension StoreCheck {
   /// Finds keys of campaigns that no longer exist, and lets them expire after a day.
   private func expire(orphans keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys) { keys in
-      let gone = try await gone(among: Set(keys.compactMap(\.campaign)))
+      let gone = try await missing(among: Set(keys.compactMap(\.campaign)))
       return try await lasting(keys.filter { gone.contains($0.campaign ?? "") })
     }
     if repairs, !found.isEmpty {
@@ -238,7 +238,7 @@ extension StoreCheck {
       for key in found { pipeline.append("EXPIRE", key.name, Self.orphanMemory) }
       _ = try await store.run(pipeline)
       // A job that Redis had lost may have been activated again since the check. The keys of its campaign must stay.
-      let gone = try await gone(among: Set(found.compactMap(\.campaign)))
+      let gone = try await missing(among: Set(found.compactMap(\.campaign)))
       pipeline.removeAll()
       for key in found where !gone.contains(key.campaign ?? "") { pipeline.append("PERSIST", key.name) }
       if !pipeline.isEmpty { _ = try await store.run(pipeline) }
@@ -251,7 +251,7 @@ extension StoreCheck {
 
   /// Returns the campaigns that no longer exist and that no worker is taking in. A worker writes the audience before
   /// the campaign.
-  private func gone(among ids: Set<String>) async throws -> Set<String> {
+  private func missing(among ids: Set<String>) async throws -> Set<String> {
     var pipeline = RedisPipeline()
     for id in ids {
       pipeline.append("EXISTS", keys.campaign(id))

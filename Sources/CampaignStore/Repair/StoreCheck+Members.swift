@@ -3,7 +3,7 @@ import Redis
 
 /// Checks lists of users for ids in a form of an older version.
 ///
-/// The order ensures that an opt-out is valid at every moment. First ``unite(_:in:)`` adds the present forms to every
+/// The order ensures that an opt-out is valid at every moment. First ``addPresentForms(to:in:)`` adds the present forms to every
 /// list. Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the old forms
 /// last. Each step can be repeated, so the next check completes a repair whose process died.
 extension StoreCheck {
@@ -15,7 +15,7 @@ extension StoreCheck {
   }
 
   /// Adds the present forms of a partition's members to their lists.
-  func unite(_ lists: [String], in partition: Int) async throws {
+  func addPresentForms(to lists: [String], in partition: Int) async throws {
     for list in lists {
       try await forEachMember(of: keys.segment(partition, list)) { members in
         let old = OldIdentifier.all(in: members).filter { $0.present != nil }
@@ -36,11 +36,11 @@ extension StoreCheck {
         // A process of an older version may have added members since the first pass.
         if repairs, !movable.isEmpty { try await enter(movable, into: list, from: partition) }
         let isGone = repairs ? try await remove(movable.map(\.stored), from: list, in: partition) : []
-        findings += old.filter { $0.present == nil }.map { open(.unusableID, key, $0.stored, $0.danger(in: list)) }
+        findings += old.filter { $0.present == nil }.map { open(.unusableID, key, $0.stored, $0.problem(in: list)) }
         for (index, member) in movable.enumerated() {
           let isRepaired = !repairs || isGone[index]
           findings.append(
-            (isRepaired ? finding : open)(.unnormalizedMember, key, member.stored, member.danger(in: list)))
+            (isRepaired ? finding : open)(.unnormalizedMember, key, member.stored, member.problem(in: list)))
         }
       }
     }

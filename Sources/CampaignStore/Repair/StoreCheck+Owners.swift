@@ -58,14 +58,14 @@ extension StoreCheck {
           findings.append(open(.unreadableOwner, key, Self.text(bytes)))
         }
       }
-      findings += try await look(at: entries, in: partition, pending)
+      findings += try await check(entries, in: partition, pending)
     }
     tally.tokens += tokens
     return findings
   }
 
-  private func look(
-    at entries: [Entry], in partition: Int, _ pending: PendingTokens
+  private func check(
+    _ entries: [Entry], in partition: Int, _ pending: PendingTokens
   ) async throws -> [StoreFinding] {
     let found = try await twice(entries) { entries in
       let there = try await unchanged(entries, in: partition, pending)

@@ -44,7 +44,7 @@ extension StoreCheck {
   private func isLeft(_ id: String) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("TTL", keys.campaign(id))
-    pipeline.append("EXISTS", keys.aside(keys.campaign(CampaignID(id).whole)))
+    pipeline.append("EXISTS", keys.isolated(keys.campaign(CampaignID(id).whole)))
     let replies = try await store.run(pipeline)
     return replies[0].integer == -1 && replies[1].integer == 0
   }
@@ -56,7 +56,7 @@ extension StoreCheck {
     let missing = record.staging.partIDs.filter { id in !record.parts.contains { $0.id == id } }
     guard !missing.isEmpty else { return [] }
     var pipeline = RedisPipeline()
-    for id in missing { pipeline.append("EXISTS", keys.aside(keys.campaign(id))) }
+    for id in missing { pipeline.append("EXISTS", keys.isolated(keys.campaign(id))) }
     return zip(missing, try await store.run(pipeline)).filter { $1.integer == 0 }.map { id, _ in
       open(.missingPart, keys.campaign(record.id), id)
     }

@@ -42,12 +42,12 @@ extension StoreCheck {
     let key = keys.devices(partition)
     let users = try await read(ids, in: partition).filter { !$0.isEmpty }
     var findings = users.filter { $0.id.present == nil }.map {
-      open(.unusableID, key, $0.id.stored, $0.id.dangerOfUser)
+      open(.unusableID, key, $0.id.stored, $0.id.problemOfUser)
     }
     let movable = users.filter { $0.id.present != nil }
     let isGone = repairs ? try await move(movable, in: partition) : movable.map { _ in true }
     for (user, isGone) in zip(movable, isGone) {
-      findings.append((isGone ? finding : open)(.unnormalizedUser, key, user.id.stored, user.id.dangerOfUser))
+      findings.append((isGone ? finding : open)(.unnormalizedUser, key, user.id.stored, user.id.problemOfUser))
     }
     return findings
   }

@@ -107,7 +107,7 @@ extension StoreCheck {
     if isSealed {
       var known = Set(findings)
       try await forEachRanked(in: keys.retry(partition, id)) { members in
-        let indexes = members.compactMap { Int($0) }.filter { $0 >= 0 && $0 < StoredHash.mostTargets }
+        let indexes = members.compactMap { Int($0) }.filter { $0 >= 0 && $0 < StoredHash.maximumTargets }
         for finding in try await hold(indexes, of: slice.reference) where known.insert(finding).inserted {
           findings.append(finding)
         }

@@ -17,11 +17,11 @@ extension StoreCheck {
     let key = keys.devices(partition)
     var lost: Set<String> = []
     try await forEachField(of: key) { page in
-      let strangers = page.compactMap { user, record in user.string.map { ($0, record) } }
+      let foreignUsers = page.compactMap { user, record in user.string.map { ($0, record) } }
         .filter { place(of: $0.0) != partition }
-      guard !strangers.isEmpty else { return }
-      lost.formUnion(strangers.map(\.0))
-      if repairs { try await move(strangers, from: partition) }
+      guard !foreignUsers.isEmpty else { return }
+      lost.formUnion(foreignUsers.map(\.0))
+      if repairs { try await move(foreignUsers, from: partition) }
     }
     if !repairs { misplaced.formUnion(lost) }
     return findings + lost.sorted().map { finding(.misplacedUser, key, $0) }
@@ -30,10 +30,10 @@ extension StoreCheck {
   private func place(of user: String) -> Int { Partition.of(user: user, count: keys.partitions) }
 
   /// Adds members to their own partitions, then removes them from this one.
-  private func move(_ strangers: [String], of segment: String, from partition: Int) async throws -> [StoreFinding] {
+  private func move(_ foreignUsers: [String], of segment: String, from partition: Int) async throws -> [StoreFinding] {
     let key = keys.segment(partition, segment)
     // The segment may have been removed or replaced since.
-    let users = try await twice(strangers) { users in
+    let users = try await twice(foreignUsers) { users in
       var pipeline = RedisPipeline()
       for user in users { pipeline.append("SISMEMBER", key, user) }
       return zip(users, try await store.run(pipeline)).filter { $1.integer == 1 }.map(\.0)
@@ -51,27 +51,27 @@ extension StoreCheck {
 
   /// Registers devices in their own partition, then removes them from this one. A device that was registered later for
   /// another user is only removed.
-  private func move(_ strangers: [(String, RedisReply)], from partition: Int) async throws {
+  private func move(_ foreignUsers: [(String, RedisReply)], from partition: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.command("HMGET") { arguments in
       arguments.append(keys.attributes(partition))
-      for (user, _) in strangers { arguments.append(user) }
+      for (user, _) in foreignUsers { arguments.append(user) }
     }
     pipeline.command("HMGET") { arguments in
       arguments.append(keys.pressure(partition))
-      for (user, _) in strangers { arguments.append(user) }
+      for (user, _) in foreignUsers { arguments.append(user) }
     }
     let replies = try await store.run(pipeline)
     let (attributes, pressure) = (replies[0], replies[1])
     var registrations: [DeviceRegistration] = []
-    for ((user, record), attributes) in zip(strangers, attributes) {
+    for ((user, record), attributes) in zip(foreignUsers, attributes) {
       registrations += record.withBytes(DeviceRecord.all).filter { store.services[$0.service] != nil }.map {
         DeviceRegistration(user: user, device: $0, attributes: attributes.bytes.map(Array.init) ?? [])
       }
     }
     try await store.registry.register(registrations)
     pipeline.removeAll()
-    for ((user, _), pressure) in zip(strangers, pressure) where !pressure.isNull {
+    for ((user, _), pressure) in zip(foreignUsers, pressure) where !pressure.isNull {
       pipeline.append("HSETNX", keys.pressure(place(of: user)), user, pressure)
     }
     if !pipeline.isEmpty { _ = try await store.run(pipeline) }
@@ -82,7 +82,7 @@ extension StoreCheck {
         keys.devices(partition), keys.users(partition), keys.attributes(partition), keys.pressure(partition),
       ]
     ) {
-      for (user, record) in strangers {
+      for (user, record) in foreignUsers {
         $0.append(user)
         $0.append(record)
       }
@@ -110,25 +110,25 @@ extension StoreCheck {
             user: user, token: Registry.OwnedToken($0.token, $0.service), registeredAt: Int($0.registeredAt))
         }
       }
-      add(try await look(at: page.compactMap(\.0.string), in: partition))
+      add(try await check(page.compactMap(\.0.string), in: partition))
       add(try await tokens(of: devices, in: partition))
     }
     tally.users += users
     // The following keys may have users without devices, which the pass over devices did not find.
     try await forEachField(of: keys.attributes(partition)) { page in
-      add(try await look(at: page.compactMap(\.0.string), in: partition))
+      add(try await check(page.compactMap(\.0.string), in: partition))
     }
     try await forEachField(of: keys.pressure(partition)) { page in
-      add(try await look(at: page.compactMap(\.0.string), in: partition))
+      add(try await check(page.compactMap(\.0.string), in: partition))
     }
-    try await forEachMember(of: keys.users(partition)) { page in add(try await look(at: page, in: partition)) }
+    try await forEachMember(of: keys.users(partition)) { page in add(try await check(page, in: partition)) }
     try await forEachField(of: keys.quarantine(partition)) { page in
       add(try await notes(page, in: partition))
     }
     return findings
   }
 
-  private func look(at users: [String], in partition: Int) async throws -> [StoreFinding] {
+  private func check(_ users: [String], in partition: Int) async throws -> [StoreFinding] {
     let (devices, names) = (keys.devices(partition), keys.users(partition))
     let (attributes, quarantine) = (keys.attributes(partition), keys.quarantine(partition))
     let pressure = keys.pressure(partition)

@@ -25,26 +25,26 @@ extension Repair {
     let names = try await check.keys(found)
     guard !names.isUnreadable else { return check.tally }
     let partitions = 0..<keys.partitions
-    for partition in partitions { try await check.pass(names, found) { try await $0.registrations(in: partition) } }
+    for partition in partitions { try await check.runCheck(names, found) { try await $0.registrations(in: partition) } }
     // Users in wrong partitions come first, because the owners of tokens can only be checked after that.
     for partition in partitions {
-      try await check.pass(names, found) { try await $0.places(in: partition, segments: names.segments.keys) }
+      try await check.runCheck(names, found) { try await $0.places(in: partition, segments: names.segments.keys) }
     }
     // The opt-outs must have the present ids before any device has them.
     let lists = StoreCheck.optOutsFirst(names.segments.keys)
     if repairs {
       for partition in partitions {
-        try await check.pass(names, found) {
-          try await $0.unite(lists, in: partition)
+        try await check.runCheck(names, found) {
+          try await $0.addPresentForms(to: lists, in: partition)
           return []
         }
       }
     }
-    for partition in partitions { try await check.pass(names, found) { try await $0.renames(in: partition) } }
-    for partition in partitions { try await check.pass(names, found) { try await $0.owners(in: partition) } }
-    for partition in partitions { try await check.pass(names, found) { try await $0.users(in: partition) } }
+    for partition in partitions { try await check.runCheck(names, found) { try await $0.renames(in: partition) } }
+    for partition in partitions { try await check.runCheck(names, found) { try await $0.owners(in: partition) } }
+    for partition in partitions { try await check.runCheck(names, found) { try await $0.users(in: partition) } }
     for partition in partitions {
-      try await check.pass(names, found) { try await $0.members(of: lists, in: partition) }
+      try await check.runCheck(names, found) { try await $0.members(of: lists, in: partition) }
     }
     try await check.campaigns(names, found)
     return check.tally
@@ -70,7 +70,7 @@ struct StoreCheck {
   var keys: Keyspace { store.keys }
 
   /// Runs one check. If it needs a key of a wrong type that is already reported, the check is left out.
-  mutating func pass(
+  mutating func runCheck(
     _ names: Names, _ found: ([StoreFinding]) throws -> Void,
     _ look: (inout StoreCheck) async throws -> [StoreFinding]
   ) async throws {

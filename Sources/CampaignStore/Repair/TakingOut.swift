@@ -4,7 +4,7 @@ import Redis
 /// Isolates damaged data, so that everything else continues: a slice, a campaign, or a list that workers rebuild.
 extension Repair {
   /// Seconds until isolated data expires: a week.
-  private static let asideMemory = 7 * 86400
+  private static let isolatedLifetime = 7 * 86400
 
   /// Isolates a slice. The reason goes to the dead list, and the slice counts as finished without its targets. Its
   /// campaign ends as failed when all other slices are finished. The keys of the slice stay until they expire.
@@ -47,7 +47,8 @@ extension Repair {
     pipeline.script(
       StoreScripts.takeOutCampaign,
       keys: [
-        key, keys.aside(key), keys.open(id), keys.running, keys.schedule, keys.ended, keys.all, keys.dead, keys.changes,
+        key, keys.isolated(key), keys.open(id), keys.running, keys.schedule, keys.ended, keys.all, keys.dead,
+        keys.changes,
       ]
     ) {
       $0.append(id)
@@ -55,7 +56,7 @@ extension Repair {
       $0.append(hint)
       $0.append(Queue.deadJobs)
       $0.append(Queue.deadJobSize)
-      $0.append(Self.asideMemory)
+      $0.append(Self.isolatedLifetime)
     }
     guard try await run(pipeline)[0].integer == 1 else { return false }
     if CampaignID(id).part != nil {
@@ -64,10 +65,10 @@ extension Repair {
       // Without their campaign, the content of the parts is unknown.
       for part in try await listedParts(of: id) { _ = try await takeOut(campaign: part, reason: reason, hint: hint) }
     }
-    try await store.campaigns.expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.asideMemory)
+    try await store.campaigns.expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.isolatedLifetime)
     pipeline.removeAll()
-    pipeline.append("EXPIRE", keys.finished(id), Self.asideMemory)
-    pipeline.append("EXPIRE", keys.timeline(id), Self.asideMemory)
+    pipeline.append("EXPIRE", keys.finished(id), Self.isolatedLifetime)
+    pipeline.append("EXPIRE", keys.timeline(id), Self.isolatedLifetime)
     _ = try await run(pipeline)
     return true
   }
@@ -103,9 +104,9 @@ extension Repair {
   func setAside(_ key: String, type: String?) async {
     do {
       var pipeline = RedisPipeline()
-      pipeline.script(StoreScripts.setAside, keys: [key, keys.aside(key)]) {
+      pipeline.script(StoreScripts.setAside, keys: [key, keys.isolated(key)]) {
         $0.append(type ?? "")
-        $0.append(Self.asideMemory)
+        $0.append(Self.isolatedLifetime)
       }
       // The epoch starts again from the beginning. Otherwise a worker that has applied a higher epoch would count as up
       // to date.

@@ -21,25 +21,25 @@ public struct Repartition: StoreRoom {
   let store: CampaignStore
 
   /// Moves all data to its new partitions, and then records the new number of partitions in the store. The store must
-  /// be held for this number (``hold(for:)``), without running campaigns and live workers (``obstacles(timeout:)``).
+  /// be locked for this number (``lock(for:)``), without running campaigns and live workers (``obstacles(timeout:)``).
   ///
   /// All data is written to its new place before it leaves the old one. So the move may be interrupted at any time and
-  /// repeated, for the same number or another one. A writer that began before the hold may still write to the old
+  /// repeated, for the same number or another one. A writer that began before the lock may still write to the old
   /// places. Therefore the passes through the store are repeated until no data moves.
   ///
   /// - Parameters:
   ///   - count: the new number of partitions.
-  ///   - spread: number of partitions that may have users, see ``hold(for:)``.
+  ///   - spread: number of partitions that may have users, see ``lock(for:)``.
   ///   - progress: called after each partition, with the pass and the number of completed partitions.
-  /// - Throws: ``StoreError`` `conflict` if the store is now held for another number, and errors of `progress`.
+  /// - Throws: ``StoreError`` `conflict` if the store is now locked for another number, and errors of `progress`.
   public func change(
     to count: Int, spread: Int, progress: (_ pass: Int, _ done: Int) async throws -> Void = { _, _ in }
   ) async throws -> RepartitionTally {
     guard let wanted = Keyspace(namespace: keys.namespace, partitions: count) else {
       throw StoreError(.invalid, "\(count) is not a valid number of partitions", hint: "choose 1 to 16384")
     }
-    var move = RepartitionMove(here: store, there: store.withPartitions(of: wanted))
-    try await move.settle(0..<spread)
+    var move = RepartitionMove(here: store, destination: store.withPartitions(of: wanted))
+    try await move.completePending(0..<spread)
     var (pass, before) = (1, RepartitionTally())
     repeat {
       before = move.tally

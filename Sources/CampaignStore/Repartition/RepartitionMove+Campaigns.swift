@@ -17,7 +17,7 @@ extension RepartitionMove {
     let campaign = try record.campaign(job, record.apps(in: here.services))
     // The campaign, not its parts, has the keys of the listed users.
     guard campaign.part == nil else {
-      return try await reslice(id, to: there.queue.listedPartitions(of: campaign))
+      return try await reslice(id, to: destination.queue.listedPartitions(of: campaign))
     }
     for page in (0..<spread).batches() {
       var pipeline = RedisPipeline()
@@ -32,7 +32,7 @@ extension RepartitionMove {
     }
     // A recurring campaign itself sends no pushes.
     let isSent = campaign.delivery.timing.repetition == nil
-    try await reslice(id, to: isSent ? there.queue.writeAudience(of: campaign) : [])
+    try await reslice(id, to: isSent ? destination.queue.writeAudience(of: campaign) : [])
   }
 
   private mutating func reslice(_ id: String, to partitions: [Int]) async throws {
@@ -41,8 +41,8 @@ extension RepartitionMove {
       StoreScripts.reslice, keys: [keys.campaign(id), keys.open(id), keys.finished(id), keys.running]
     ) {
       $0.append(id)
-      $0.append(there.keys.partitions)
-      $0.append(PartitionBitmap(allBut: partitions, of: there.keys.partitions).bytes)
+      $0.append(destination.keys.partitions)
+      $0.append(PartitionBitmap(allBut: partitions, of: destination.keys.partitions).bytes)
       for partition in partitions { $0.append(partition) }
     }
     tally.campaigns += try await here.run(pipeline)[0].integer ?? 0
@@ -53,7 +53,7 @@ extension RepartitionMove {
     try await forEachPage("HSCAN", keys.values(partition, id)) { move, pairs in
       var moved: [Int: [Int]] = [:]
       for index in stride(from: 0, to: pairs.count - 1, by: 2) {
-        let home = move.home(ofUser: Array(pairs[index].bytes ?? []))
+        let home = move.newPartition(ofUser: Array(pairs[index].bytes ?? []))
         if home != partition { moved[home, default: []].append(index) }
       }
       for part in [true, false] {

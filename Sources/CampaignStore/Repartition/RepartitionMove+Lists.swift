@@ -10,9 +10,9 @@ extension RepartitionMove {
     try await forEachPage("ZSCAN", key) { move, reply in
       let pairs = Self.pairs(reply)
       let whole = pairs.filter(\.token.isEmpty)
-      try await move.enter(whole, (0..<move.there.keys.partitions).map { move.keys.stated($0, name) })
-      let away = pairs.filter { !$0.token.isEmpty && move.home(ofUser: $0.token) != partition }
-      for (home, pairs) in Dictionary(grouping: away, by: { move.home(ofUser: $0.token) }) {
+      try await move.enter(whole, (0..<move.destination.keys.partitions).map { move.keys.stated($0, name) })
+      let away = pairs.filter { !$0.token.isEmpty && move.newPartition(ofUser: $0.token) != partition }
+      for (home, pairs) in Dictionary(grouping: away, by: { move.newPartition(ofUser: $0.token) }) {
         try await move.enter(pairs, [move.keys.stated(home, name)])
       }
       guard !away.isEmpty else { return }
@@ -31,10 +31,10 @@ extension RepartitionMove {
       try await times(of: name, partition)
       let key = keys.segment(partition, name)
       try await forEachPage("SSCAN", key) { move, reply in
-        let away = reply.compactMap { $0.bytes.map(Array.init) }.filter { move.home(ofUser: $0) != partition }
+        let away = reply.compactMap { $0.bytes.map(Array.init) }.filter { move.newPartition(ofUser: $0) != partition }
         guard !away.isEmpty else { return }
         var pipeline = RedisPipeline()
-        for (home, users) in Dictionary(grouping: away, by: move.home) {
+        for (home, users) in Dictionary(grouping: away, by: move.newPartition) {
           pipeline.command("SADD") {
             $0.append(move.keys.segment(home, name))
             for user in users { $0.append(user) }
@@ -61,7 +61,7 @@ extension RepartitionMove {
       var away: [(token: [UInt8], text: [UInt8])] = []
       for ((token, text), service) in zip(entries, services) {
         guard let service else { continue }
-        let home = try move.there.registry.partition(of: Registry.OwnedToken(token, service))
+        let home = try move.destination.registry.partition(of: Registry.OwnedToken(token, service))
         guard home != partition else { continue }
         pipeline.append("HSETNX", move.keys.owner(home), token, text)
         away.append((token, text))
@@ -85,7 +85,7 @@ extension RepartitionMove {
     // The entry is `at:user`.
     let users = entries.map { $0.text.drop { $0 != UInt8(ascii: ":") }.dropFirst() }
     var services = [String?](repeating: nil, count: entries.count)
-    try await here.registry.perPartition(entries.indices, of: { home(ofUser: Array(users[$0])) }) {
+    try await here.registry.perPartition(entries.indices, of: { newPartition(ofUser: Array(users[$0])) }) {
       partition, part, pipeline in
       pipeline.command("HMGET") {
         $0.append(keys.devices(partition))

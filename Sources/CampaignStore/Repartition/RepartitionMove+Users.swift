@@ -17,7 +17,7 @@ extension RepartitionMove {
   mutating func users(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.devices(partition)) { move, reply in
       var users: [User] = []
-      for (name, blob) in Self.pairs(reply) where move.home(ofUser: name) != partition {
+      for (name, blob) in Self.pairs(reply) where move.newPartition(ofUser: name) != partition {
         users.append(User(name: name, blob: blob))
       }
       guard !users.isEmpty else { return }
@@ -70,10 +70,10 @@ extension RepartitionMove {
     try await enter(users)
     pipeline.removeAll()
     for user in users where !user.pressure.isEmpty {
-      pipeline.append("HSETNX", keys.pressure(home(ofUser: user.name)), user.name, user.pressure)
+      pipeline.append("HSETNX", keys.pressure(newPartition(ofUser: user.name)), user.name, user.pressure)
     }
     for (device, note) in zip(held, held.isEmpty ? [] : Array(replies[2])) where !note.isNull {
-      pipeline.append("HSETNX", keys.quarantine(home(ofUser: device.user)), device.token, note)
+      pipeline.append("HSETNX", keys.quarantine(newPartition(ofUser: device.user)), device.token, note)
     }
     if !pipeline.isEmpty { _ = try await here.run(pipeline) }
   }
@@ -86,7 +86,7 @@ extension RepartitionMove {
       let rows = user.blob.withUnsafeBytes { blob in
         DeviceCursor(blob).map { (user.name, Array($0.bytes), user.attributes) }
       }
-      waiting[home(ofUser: user.name), default: []] += rows
+      waiting[newPartition(ofUser: user.name), default: []] += rows
     }
     // A script stops early if records are large. The next call gets the remaining rows.
     while !waiting.isEmpty {
@@ -115,7 +115,7 @@ extension RepartitionMove {
   /// Moves the retained data of users without a device.
   mutating func retained(of partition: Int) async throws {
     try await forEachPage("ZSCAN", keys.retained(partition)) { move, reply in
-      let away = Self.pairs(reply).filter { move.home(ofUser: $0.token) != partition }
+      let away = Self.pairs(reply).filter { move.newPartition(ofUser: $0.token) != partition }
       guard !away.isEmpty else { return }
       var pipeline = RedisPipeline()
       for (user, _) in away {
@@ -125,7 +125,7 @@ extension RepartitionMove {
       let known = try await move.here.run(pipeline)
       pipeline.removeAll()
       for (index, (user, since)) in away.enumerated() {
-        let home = move.home(ofUser: user)
+        let home = move.newPartition(ofUser: user)
         if !known[2 * index].isNull {
           pipeline.append("HSETNX", move.keys.attributes(home), user, known[2 * index])
         }

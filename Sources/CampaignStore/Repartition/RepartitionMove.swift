@@ -11,20 +11,20 @@ struct RepartitionMove {
   /// The store with its present number of partitions.
   let here: CampaignStore
   /// The store with its future number of partitions.
-  let there: CampaignStore
+  let destination: CampaignStore
   var tally = RepartitionTally()
 
   var keys: Keyspace { here.keys }
 
-  init(here: CampaignStore, there: CampaignStore) {
+  init(here: CampaignStore, destination: CampaignStore) {
     self.here = here
-    self.there = there
+    self.destination = destination
   }
 
-  func home(ofUser bytes: [UInt8]) -> Int { Partition.of(user: bytes, count: there.keys.partitions) }
+  func newPartition(ofUser bytes: [UInt8]) -> Int { Partition.of(user: bytes, count: destination.keys.partitions) }
 
   /// Completes registrations and feedback in the present partitions.
-  func settle(_ partitions: Range<Int>) async throws {
+  func completePending(_ partitions: Range<Int>) async throws {
     _ = try await here.results.deliverFeedback(from: partitions)
     for partition in partitions { while try await here.registry.redoMoves(in: partition) > 0 {} }
   }
@@ -33,8 +33,8 @@ struct RepartitionMove {
   /// tokens. The statements have only digests of users and tokens, so their exact partition is unknown. Unneeded copies
   /// expire like the others.
   mutating func marks(of partition: Int) async throws {
-    let step = Self.greatestCommonDivisor(keys.partitions, there.keys.partitions)
-    let homes = stride(from: partition % step, to: there.keys.partitions, by: step).filter { $0 != partition }
+    let step = Self.greatestCommonDivisor(keys.partitions, destination.keys.partitions)
+    let homes = stride(from: partition % step, to: destination.keys.partitions, by: step).filter { $0 != partition }
     for key in [Keyspace.removals, Keyspace.erased] {
       try await forEachPage("ZSCAN", key(keys)(partition)) { move, reply in
         try await move.enter(Self.pairs(reply), homes.map { key(move.keys)($0) })

@@ -58,7 +58,7 @@ public struct Change: Sendable, Equatable {
 }
 
 /// Delivery status of a webhook.
-public struct WebhookStanding: Sendable, Equatable {
+public struct WebhookStatus: Sendable, Equatable {
   public var name: String
   /// The last change that was delivered.
   public var position: String
@@ -100,7 +100,7 @@ extension Results {
   /// Largest number of changes in a page.
   private static let changesPerBatch = 50
   /// Largest number of alarms that are reported. If more alarms are active, they have a common cause.
-  private static let mostAlarms = 200
+  private static let maximumAlarms = 200
 
   /// Returns the changes after a position, oldest first, and the position of the last read entry.
   public func changes(after position: String) async throws -> (changes: [Change], end: String?) {
@@ -114,7 +114,7 @@ extension Results {
   ///
   /// A new webhook is stored. It gets every change after the present latest one.
   @discardableResult
-  public func standings(of webhooks: [String]) async throws -> (standings: [WebhookStanding], latest: String) {
+  public func statuses(of webhooks: [String]) async throws -> (statuses: [WebhookStatus], latest: String) {
     guard !webhooks.isEmpty else { return ([], "0-0") }
     var pipeline = RedisPipeline()
     pipeline.append("XREVRANGE", keys.changes, "+", "-", "COUNT", 1)
@@ -124,27 +124,27 @@ extension Results {
     }
     let replies = try await run(pipeline)
     let latest = replies[0].first?[0].string ?? "0-0"
-    var standings: [WebhookStanding] = []
+    var statuses: [WebhookStatus] = []
     var new = RedisPipeline()
     for (name, reply) in zip(webhooks, replies[1]) {
-      if let known = reply.string.flatMap({ WebhookStanding(name: name, text: $0) }) {
-        standings.append(known)
+      if let known = reply.string.flatMap({ WebhookStatus(name: name, text: $0) }) {
+        statuses.append(known)
         continue
       }
-      let standing = WebhookStanding(name: name, position: latest)
-      standings.append(standing)
+      let status = WebhookStatus(name: name, position: latest)
+      statuses.append(status)
       // Another worker may have stored a status in between, and may have delivered changes. So only an unreadable
       // status is replaced.
-      new.append(reply.string == nil ? "HSETNX" : "HSET", keys.webhooks, name, standing.text)
+      new.append(reply.string == nil ? "HSETNX" : "HSET", keys.webhooks, name, status.text)
     }
     if !new.isEmpty { _ = try await run(new) }
-    return (standings, latest)
+    return (statuses, latest)
   }
 
   /// Stores the delivery status of a webhook.
-  public func keep(_ standing: WebhookStanding) async throws {
+  public func save(_ status: WebhookStatus) async throws {
     var pipeline = RedisPipeline()
-    pipeline.append("HSET", keys.webhooks, standing.name, standing.text)
+    pipeline.append("HSET", keys.webhooks, status.name, status.text)
     _ = try await run(pipeline)
   }
 
@@ -152,10 +152,10 @@ extension Results {
   ///
   /// - Returns: the number of these changes.
   @discardableResult
-  public func note(_ alarms: [FleetAlarm]) async throws -> Int {
+  public func record(_ alarms: [FleetAlarm]) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.alarm, keys: [keys.alarms, keys.changes]) { arguments in
-      for alarm in alarms.prefix(Self.mostAlarms) {
+      for alarm in alarms.prefix(Self.maximumAlarms) {
         arguments.append("\(alarm.kind.rawValue) \(alarm.subject)")
         arguments.append(alarm.text)
       }

@@ -34,7 +34,7 @@ extension Results {
         page.elements.append(device)
       }
       if position == "0" { partition += 1 }
-      if partition < keys.partitions, page.elements.count >= count || looked >= 10 * Campaigns.mostRead {
+      if partition < keys.partitions, page.elements.count >= count || looked >= 10 * Campaigns.maximumRead {
         page.next = "\(partition)-\(position)"
         return page
       }

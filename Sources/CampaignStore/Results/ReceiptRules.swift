@@ -23,7 +23,7 @@ struct ReceiptRules: Sendable {
   /// Returns the parts that may have a user; empty for a campaign without parts.
   func parts(of user: String) -> [CampaignPart] {
     guard !legs.isEmpty else { return [] }
-    return legs[draw.map { Array(user.utf8).withUnsafeBytes($0.place) } ?? 0]
+    return legs[draw.map { Array(user.utf8).withUnsafeBytes($0.index) } ?? 0]
   }
 }
 

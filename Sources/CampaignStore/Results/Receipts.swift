@@ -36,7 +36,7 @@ extension Results {
       guard let count = partitions[receipt.campaign], count > 0 else { continue }
       let partition = Partition.of(user: receipt.user, count: count)
       let place = variants[receipt.campaign].map { all in
-        winners[receipt.campaign] ?? Array(receipt.user.utf8).withUnsafeBytes(all.place)
+        winners[receipt.campaign] ?? Array(receipt.user.utf8).withUnsafeBytes(all.index)
       }
       groups[
         ReceiptGroup(kind: receipt.kind, campaign: receipt.campaign, partition: partition, place: place), default: []
@@ -46,8 +46,8 @@ extension Results {
     func kept(_ id: String) -> Int { ((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000 }
     // If Redis loses the sealed list of targets, the slice may be sealed again while its index is built. The loop then
     // repeats.
-    for _ in 0..<Self.mostTries where !groups.isEmpty {
-      let unindexed = try await note(groups, kept)
+    for _ in 0..<Self.maximumTries where !groups.isEmpty {
+      let unindexed = try await record(groups, kept)
       for slice in Set(unindexed.map(\.slice)) {
         try await buildRecipientIndex(of: slice, keptFor: kept(slice.campaign))
       }
@@ -55,7 +55,7 @@ extension Results {
     }
   }
 
-  private static let mostTries = 3
+  private static let maximumTries = 3
 
   /// Returns the rules of campaigns that have parts or variants, by id. Reads a campaign's job only if no receipt came
   /// for the campaign lately.
@@ -105,7 +105,7 @@ extension Results {
   ///   - groups: users by receipt kind, campaign, partition and variant.
   ///   - kept: returns the ms until the receipts of a running campaign expire.
   /// - Returns: the groups of slices without an index of users.
-  private func note(_ groups: [ReceiptGroup: [String]], _ kept: (String) -> Int) async throws -> Set<ReceiptGroup> {
+  private func record(_ groups: [ReceiptGroup: [String]], _ kept: (String) -> Int) async throws -> Set<ReceiptGroup> {
     var pipeline = RedisPipeline()
     var asked: [ReceiptGroup] = []
     for (group, users) in groups {

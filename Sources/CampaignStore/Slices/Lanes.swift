@@ -44,7 +44,7 @@ extension Slices {
   private func begin(_ id: String) async throws -> Bool {
     guard let (record, job) = try await store.campaigns.findWithJob(id) else { return false }
     let campaign = try await record.read(job, record.apps(in: services))
-    return try await store.audiences.narrow(campaign) != nil
+    return try await store.audiences.fixPartitions(of: campaign) != nil
   }
 
   /// Dequeues references to slices of one campaign: the next campaign of the highest lane that has an open slice.
@@ -54,19 +54,19 @@ extension Slices {
   ///   - lanes: the lanes to read, highest first.
   ///   - excluded: campaigns to skip.
   ///   - number: the maximum number of slices to take from a campaign.
-  ///   - begin: called for a campaign whose partitions are not fixed yet. It fixes them (``narrow(_:)``) and returns
+  ///   - begin: called for a campaign whose partitions are not fixed yet. It fixes them (``fixPartitions(of:)``) and returns
   ///     true. It returns false to skip a campaign that can't be expanded now. `nil` fixes the partitions immediately.
   ///   - report: called for each campaign that waits for registration events, and for each that begins without them.
-  ///   - mayGoOn: whether to try another campaign; called after each campaign without an available slice.
+  ///   - mayContinue: whether to try another campaign; called after each campaign without an available slice.
   public func dequeueSlices(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
     atMost number: (String) -> Int = { _ in 1 }, beginning begin: ((String) async throws -> Bool)? = nil,
-    report: (EventWait) -> Void = { _ in }, while mayGoOn: () -> Bool = { true }
+    report: (EventWait) -> Void = { _ in }, while mayContinue: () -> Bool = { true }
   ) async throws -> [SliceReference] {
     var excluded = excluded
     for lane in lanes {
       // The script removes a campaign without an open slice from the lane, so this loop ends.
-      while mayGoOn(), let id = try await nextCampaign(of: lane, excluding: excluded) {
+      while mayContinue(), let id = try await nextCampaign(of: lane, excluding: excluded) {
         var pipeline = RedisPipeline()
         pipeline.script(
           StoreScripts.dequeue,
@@ -92,7 +92,7 @@ extension Slices {
         switch reply.integer {
         // If a lane has one reference to a missing campaign, it may have many. Each of them would cost as much as a
         // slice.
-        case -2: while mayGoOn(), try await prune(lane) > 0 {}
+        case -2: while mayContinue(), try await prune(lane) > 0 {}
         case -3:
           let hasBegun = if let begin { try await begin(id) } else { try await self.begin(id) }
           if !hasBegun { excluded.insert(id) }
@@ -136,7 +136,7 @@ extension Slices {
   }
 
   /// Number of campaigns to read from the head of a lane, in addition to the number of excluded campaigns.
-  private static let lookedAhead = 64
+  private static let lookahead = 64
 
   /// Returns the next campaign of a lane. Excluded campaigns are skipped and do not move to the end of the lane.
   private func nextCampaign(of lane: Lane, excluding excluded: Set<String>) async throws -> String? {
@@ -146,7 +146,7 @@ extension Slices {
       pipeline.script(StoreScripts.rotate, keys: [ring])
       return try await run(pipeline)[0].string
     }
-    pipeline.append("LRANGE", ring, 0, Self.lookedAhead + excluded.count - 1)
+    pipeline.append("LRANGE", ring, 0, Self.lookahead + excluded.count - 1)
     return try await run(pipeline)[0].lazy.compactMap(\.string).first { !excluded.contains($0) }
   }
 

@@ -22,10 +22,10 @@ extension Slices {
     let open = try await run(pipeline)
     var opened = 0
     for (id, open) in zip(running, open) {
-      let standing = try await store.campaigns.standing(of: id)
+      let status = try await store.campaigns.status(of: id)
       // If the campaign no longer exists, only its entry among the running campaigns remains.
-      let isComplete = standing.map { open.integer ?? 0 >= $0.unfinished } ?? true
-      opened += try await self.open(isComplete ? [] : lostSlices(of: id), of: id, lane: standing?.lane ?? .normal)
+      let isComplete = status.map { open.integer ?? 0 >= $0.unfinished } ?? true
+      opened += try await self.open(isComplete ? [] : lostSlices(of: id), of: id, lane: status?.lane ?? .normal)
     }
     return (opened, page[0].integer ?? 0)
   }

@@ -176,7 +176,7 @@ public struct OutcomeBatch: Sendable {
     to arguments: inout RedisArguments, of service: any PushService, names: [UInt8], rules: PackedGrantRules,
     _ request: CommitRequest
   ) {
-    let (heads, stretches) = stretches()
+    let (heads, ranges) = runs()
     arguments.append(names)
     arguments.append(heads)
     arguments.append(packedDetails())
@@ -190,7 +190,7 @@ public struct OutcomeBatch: Sendable {
       for (place, entry) in entries.enumerated() {
         Self.write(entry.record, to: records, at: place * LedgerRecord.size)
       }
-      for stretch in stretches {
+      for stretch in ranges {
         let bytes = stretch.lowerBound * LedgerRecord.size..<stretch.upperBound * LedgerRecord.size
         arguments.append(UnsafeRawBufferPointer(rebasing: buffer[bytes]))
       }
@@ -203,7 +203,7 @@ public struct OutcomeBatch: Sendable {
 
   /// Divides the entries into stretches. Returns the heads in the form that `commit.lua` reads, and the range of each
   /// stretch.
-  private func stretches() -> (heads: [UInt8], ranges: [Range<Int>]) {
+  private func runs() -> (heads: [UInt8], ranges: [Range<Int>]) {
     var heads: [UInt8] = []
     var ranges: [Range<Int>] = []
     // An outcome of a variant is also counted in the variant's field for that state.

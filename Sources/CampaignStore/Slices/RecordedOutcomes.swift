@@ -4,7 +4,7 @@ import PushCore
 /// from the sealed targets.
 public struct RecordedOutcomes: Sendable {
   /// Consecutive targets with the same record, including its time. The answers came in one read of the connection.
-  private struct Stretch {
+  private struct RecordRun {
     var first: UInt32
     var count: UInt32
     var hasLines: Bool
@@ -19,11 +19,11 @@ public struct RecordedOutcomes: Sendable {
     var unknownReason: [UInt8]
   }
 
-  private var stretches: [Stretch] = []
+  private var runs: [RecordRun] = []
   private var effects: [Effect] = []
 
   /// Whether there is nothing to replay.
-  public var isEmpty: Bool { stretches.isEmpty }
+  public var isEmpty: Bool { runs.isEmpty }
 
   /// Stores the outcomes of a batch, without those that Redis has refused. A later replay of a refused outcome could
   /// end a target as undelivered, although the new owner of the slice has sent it since.
@@ -43,10 +43,10 @@ public struct RecordedOutcomes: Sendable {
   }
 
   private mutating func add(_ record: LedgerRecord, at index: UInt32, hasLine: Bool) {
-    if let last = stretches.last, index == last.first + last.count, hasLine == last.hasLines, record == last.record {
-      stretches[stretches.count - 1].count += 1
+    if let last = runs.last, index == last.first + last.count, hasLine == last.hasLines, record == last.record {
+      runs[runs.count - 1].count += 1
     } else {
-      stretches.append(Stretch(first: index, count: 1, hasLines: hasLine, record: record))
+      runs.append(RecordRun(first: index, count: 1, hasLines: hasLine, record: record))
     }
   }
 
@@ -55,20 +55,20 @@ public struct RecordedOutcomes: Sendable {
     var batch = OutcomeBatch()
     var effects = self.effects[...]
     var targets = TargetReader(ledger)
-    for stretch in stretches {
-      for index in stretch.first..<(stretch.first + stretch.count) {
+    for run in runs {
+      for index in run.first..<(run.first + run.count) {
         let effect = effects.first?.index == index ? effects.removeFirst() : nil
         let index = Int(index)
-        guard stretch.hasLines || effect != nil else {
-          batch.append(stretch.record, at: index)
+        guard run.hasLines || effect != nil else {
+          batch.append(run.record, at: index)
           continue
         }
         // If the list does not have this index, the index belongs to another slice, or to a sealed list that Redis
         // lost.
         guard let (token, user) = try await targets.target(index) else { continue }
         batch.append(
-          stretch.record, at: index, action: effect?.action ?? .none, token: token, user: user,
-          timestamp: effect?.timestamp ?? 0, keepsResult: stretch.hasLines,
+          run.record, at: index, action: effect?.action ?? .none, token: token, user: user,
+          timestamp: effect?.timestamp ?? 0, keepsResult: run.hasLines,
           unknownReason: effect.map { String(decoding: $0.unknownReason, as: UTF8.self) } ?? "")
       }
     }

@@ -3,7 +3,7 @@ public import PushCore
 /// Result of claiming a slice.
 public enum ClaimAnswer: Sendable {
   /// The caller owns the slice.
-  case claimed(SliceStanding)
+  case claimed(SliceProgress)
   /// Another worker's lease has this much time left, in ms.
   case held(milliseconds: Int)
   /// The slice has ended. The worker must still add its counters to the campaign (`finish.lua`).
@@ -11,7 +11,7 @@ public enum ClaimAnswer: Sendable {
 }
 
 /// Progress of a slice at the time of its claim.
-public struct SliceStanding: Sendable {
+public struct SliceProgress: Sendable {
   /// Whether the list of targets is sealed (final). Before that, the slice has no targets.
   public var isSealed: Bool
   /// Number of sealed targets.
@@ -80,7 +80,7 @@ public struct SliceVersion: Equatable, Sendable {
 /// Request that a commit makes in addition to its outcomes.
 public struct CommitRequest: Sendable {
   /// State that the worker expects in Redis.
-  public enum Standing: Sendable {
+  public enum ExpectedState: Sendable {
     /// Redis is expected to have this version: the version after the last acknowledged commit.
     case acknowledged(SliceVersion)
     /// Redis may have lost commits that it had acknowledged, and this commit replays them. The values are the number of
@@ -91,7 +91,7 @@ public struct CommitRequest: Sendable {
   /// Seal id of the list of targets.
   public var seal: [UInt8]
   /// State that the worker expects in Redis.
-  public var standing: Standing
+  public var expected: ExpectedState
   /// Maximum number of further targets to grant.
   public var credit: Int
   /// Number of targets in doubt that the worker sends again after it has taken over the slice.
@@ -103,9 +103,9 @@ public struct CommitRequest: Sendable {
   public var suspects: [SealedTarget] = []
 
   /// Creates a request.
-  public init(seal: [UInt8], standing: Standing, credit: Int = 0, resent: Int = 0, departures: Int? = nil) {
+  public init(seal: [UInt8], expected: ExpectedState, credit: Int = 0, resent: Int = 0, departures: Int? = nil) {
     self.seal = seal
-    self.standing = standing
+    self.expected = expected
     self.credit = credit
     self.resent = resent
     self.departures = departures
@@ -142,7 +142,7 @@ public struct CommitAnswer: Sendable {
   ///
   /// Before the worker sends targets of these users, it must check them with ``SliceLedger/regrant(_:seal:)``. Suspects
   /// of the request need no further check.
-  public var departures: DepartureNews?
+  public var departures: NewDepartures?
 }
 
 /// Reason for closing a slice.

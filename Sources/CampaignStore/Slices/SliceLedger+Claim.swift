@@ -49,16 +49,16 @@ extension SliceLedger {
       throw StoreError(unreadable: slice, version: version)
     default:
       guard reply.count == 16 else { throw await store.repair.inspect(slice) }
-      let count = try await number(reply[2], upTo: StoredHash.mostTargets)
+      let count = try await number(reply[2], upTo: StoredHash.maximumTargets)
       return .claimed(
-        SliceStanding(
+        SliceProgress(
           isSealed: reply[1].string == "sealed", count: count, granted: try await number(reply[3], upTo: count),
           inDoubt: try await number(reply[4], upTo: count), waiting: try await number(reply[5], upTo: count),
-          claims: try await number(reply[6], upTo: StoredHash.mostCounted),
+          claims: try await number(reply[6], upTo: StoredHash.maximumCounted),
           seal: Array(reply[8].bytes ?? []), version: try await version(reply[9], reply[10]),
-          deaths: try await number(reply[11], upTo: StoredHash.mostCounted),
+          deaths: try await number(reply[11], upTo: StoredHash.maximumCounted),
           bisected: Self.range(reply[12].string ?? "", of: count), later: try await number(reply[13], upTo: count),
-          times: try times(reply[14]), departures: try await number(reply[15], upTo: StoredHash.mostCounted)))
+          times: try times(reply[14]), departures: try await number(reply[15], upTo: StoredHash.maximumCounted)))
     }
   }
 
@@ -88,7 +88,7 @@ extension SliceLedger {
 
   func version(_ sequence: RedisReply, _ replays: RedisReply) async throws -> SliceVersion {
     SliceVersion(
-      sequence: try await number(sequence, upTo: StoredHash.mostCounted),
-      replays: try await number(replays, upTo: StoredHash.mostCounted))
+      sequence: try await number(sequence, upTo: StoredHash.maximumCounted),
+      replays: try await number(replays, upTo: StoredHash.maximumCounted))
   }
 }

@@ -135,7 +135,7 @@ public struct SliceLedger: Sendable {
 
   /// Writes an empty commit, which renews the lease.
   func renewLease(to pipeline: inout RedisPipeline) {
-    let request = CommitRequest(seal: [], standing: .acknowledged(SliceVersion()))
+    let request = CommitRequest(seal: [], expected: .acknowledged(SliceVersion()))
     write(OutcomeBatch(), request, to: &pipeline)
   }
 
@@ -312,15 +312,15 @@ public struct SliceLedger: Sendable {
         "the key \(String(decoding: commitKeys[2], as: UTF8.self)) has a target that is due in \(due) ms, more than the limit of "
           + "\(Self.longestRetry)")
     }
-    let granted = try await number(reply[2], upTo: StoredHash.mostTargets)
+    let granted = try await number(reply[2], upTo: StoredHash.maximumTargets)
     return CommitAnswer(
       isOwner: reply[0].integer == 1, isSealed: reply[1].string == "sealed",
       version: try await version(reply[7], reply[8]), granted: granted,
-      inDoubt: try await number(reply[3], upTo: StoredHash.mostTargets),
-      waiting: try await number(reply[4], upTo: StoredHash.mostTargets),
-      later: try await number(reply[10], upTo: StoredHash.mostTargets), nextRetry: due < 0 ? nil : due,
+      inDoubt: try await number(reply[3], upTo: StoredHash.maximumTargets),
+      waiting: try await number(reply[4], upTo: StoredHash.maximumTargets),
+      later: try await number(reply[10], upTo: StoredHash.maximumTargets), nextRetry: due < 0 ? nil : due,
       retries: retries, firstDecisions: GrantDecision.all(reply[11]), retryDecisions: GrantDecision.all(reply[12]),
-      withheld: Self.withheld(reply[15]), departures: DepartureNews(number: reply[13], users: reply[14]))
+      withheld: Self.withheld(reply[15]), departures: NewDepartures(number: reply[13], users: reply[14]))
   }
 
   /// Reads the checked targets that must not be sent.
@@ -342,7 +342,7 @@ public struct SliceLedger: Sendable {
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
       arguments.append(lease)
-      switch request.standing {
+      switch request.expected {
       case .acknowledged(let version):
         arguments.append(request.credit)
         arguments.append(request.resent)

@@ -127,7 +127,7 @@ extension Slices {
   static let longestLease = 86_400_000
 
   /// Records that Redis may have lost its last writes, for workers that start within this time.
-  public func noteFailover(for milliseconds: Int) async throws {
+  public func recordFailover(for milliseconds: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("SET", keys.failover, "1", "PX", milliseconds)
     // The reply is not checked. A full Redis refuses the write, but a Redis whose data has just been loaded is not

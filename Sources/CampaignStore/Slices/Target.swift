@@ -14,7 +14,7 @@ enum TargetPage {
   static let formatVersion = 6
   /// The first version whose pages an erasure can read. Pages of version 5 differ only in that they have no erased
   /// targets.
-  static let oldestErasable = 5
+  static let oldestErasableVersion = 5
   /// Number of targets in a page, about 6 kB. Redis copies the whole entry to read one of its targets.
   static let size = 128
   /// Number of bytes in front of each token.
@@ -22,7 +22,7 @@ enum TargetPage {
   /// Flag in the length of a token: values follow the user.
   static let hasValues = 0x8000
   /// Size of the largest possible page in bytes.
-  static let mostBytes = size * (header + DeviceToken.maximumLength + 2 * Int(UInt16.max))
+  static let maximumBytes = size * (header + DeviceToken.maximumLength + 2 * Int(UInt16.max))
 
   static func write(token: UnsafeRawBufferPointer, user: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
     bytes.append(length: token.count)
@@ -88,7 +88,7 @@ public struct TargetChunk: Sendable {
   /// Appends the targets of the next page, up to the first byte that is not valid. The first page must contain the
   /// target ``first``.
   mutating func append(page: UnsafeRawBufferPointer) {
-    guard page.count <= TargetPage.mostBytes else { return }
+    guard page.count <= TargetPage.maximumBytes else { return }
     let start = bytes.count
     bytes.append(contentsOf: page)
     var at = 0

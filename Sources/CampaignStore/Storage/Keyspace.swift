@@ -121,7 +121,7 @@ public struct Keyspace: Sendable {
   var audit: String { control + "audit" }
   /// Stream: changes of campaigns and alarms, for webhooks.
   var changes: String { control + "changes" }
-  /// Hash: webhook → its delivery position, see `WebhookStanding`.
+  /// Hash: webhook → its delivery position, see `WebhookStatus`.
   var webhooks: String { control + "webhooks" }
   /// Hash: app → health of its backend, see `Backends`.
   var backends: String { control + "backends" }
@@ -154,7 +154,7 @@ public struct Keyspace: Sendable {
   func presence(_ instance: WorkerInstance) -> String { control + "presence:" + instance.name + ":" + instance.nonce }
 
   /// New name of a damaged control key that was isolated.
-  func aside(_ key: String) -> String { control + "aside:" + key.dropFirst(control.count) }
+  func isolated(_ key: String) -> String { control + "aside:" + key.dropFirst(control.count) }
 
   // MARK: Slice
 

@@ -27,10 +27,10 @@ public struct ServerIdentity: Sendable {
   }
 
   /// Whether this server has the control keys.
-  public var hasControl: Bool { state.holds(keys.home) }
+  public var hasControl: Bool { state.owns(keys.home) }
 
   /// Returns whether this server has the keys of a partition.
-  public func has(partition: Int) -> Bool { state.holds(keys.home(of: partition)) }
+  public func has(partition: Int) -> Bool { state.owns(keys.home(of: partition)) }
 }
 
 /// The connections whose server is known. The copies of a store share this object.

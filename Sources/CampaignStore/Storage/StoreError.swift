@@ -8,7 +8,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The store was initialised with another number of partitions, or by another version.
     case mismatch
     /// The store is being repartitioned; the operation must wait.
-    case held
+    case locked = "held"
     /// The server is not safe for campaigns: too old, configured to evict keys, or a cluster node that is used as a
     /// single server.
     case unfit
@@ -61,9 +61,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   }
 
   /// Returns the error of a store that is being repartitioned.
-  static func held(for partitions: Int) -> StoreError {
+  static func locked(for partitions: Int) -> StoreError {
     StoreError(
-      .held,
+      .locked,
       "the store is being repartitioned to \(partitions) partitions: no campaign starts, and devices and segments can't change",
       hint: "wait for its end; if the command was interrupted, run carillon store repartition \(partitions)")
   }

@@ -26,9 +26,9 @@ enum StoredHash {
   }
 
   /// Largest number of targets of a slice: a ledger is a string, and Redis limits a string to 512 MiB.
-  static let mostTargets = (512 << 20) / LedgerRecord.size
+  static let maximumTargets = (512 << 20) / LedgerRecord.size
   /// Limit of exact integers in Lua.
-  static let mostCounted = 1 << 53
+  static let maximumCounted = 1 << 53
   /// Times until the end of the year 9999.
   private static let times = 0...Timestamp.range.upperBound
   private static let stages = 0...CampaignStages.maximum
@@ -40,7 +40,7 @@ enum StoredHash {
     switch self {
     case .slice: Self.ofSlice[field]
     case .campaign: Self.ofCampaign[field]
-    case .guardTrial: field == "at" ? .number(Self.times) : .number(-Self.mostCounted...Self.mostCounted)
+    case .guardTrial: field == "at" ? .number(Self.times) : .number(-Self.maximumCounted...Self.maximumCounted)
     }
   }
 
@@ -56,18 +56,18 @@ enum StoredHash {
   private static let ofSlice: [String: Value] = {
     var values: [String: Value] = [
       "phase": .word(SlicePhase.allCases.map(\.rawValue)), "lease": .number(times),
-      "format": .number(1...1_000_000), "deaths": .number(0...mostCounted), "claims": .number(0...mostCounted),
-      "seq": .number(0...mostCounted), "replays": .number(0...mostCounted),
+      "format": .number(1...1_000_000), "deaths": .number(0...maximumCounted), "claims": .number(0...maximumCounted),
+      "seq": .number(0...maximumCounted), "replays": .number(0...maximumCounted),
       "seal": .text(64), "claim": .text(64), "bisected": .text(64), "readyAt": .number(times),
-      "cancelledAt": .number(times), "times": .text(SendTimes.largest), "departed": .number(-1...mostCounted),
-      "withheld": .number(0...1), "blanked": .text(4 * mostTargets),
+      "cancelledAt": .number(times), "times": .text(SendTimes.largest), "departed": .number(-1...maximumCounted),
+      "withheld": .number(0...1), "blanked": .text(4 * maximumTargets),
     ]
     let counts = ["count", "granted", "doubt", "waiting", "ready", "pruned", "quarantined", "control"]
     for field in counts + outcomes + AudienceCount.fields {
-      values[field] = .number(0...mostTargets)
+      values[field] = .number(0...maximumTargets)
     }
-    for field in CampaignVariants.places.flatMap(VariantCounts.fields) { values[field] = .number(0...mostTargets) }
-    values["resent"] = .number(0...mostCounted)
+    for field in CampaignVariants.places.flatMap(VariantCounts.fields) { values[field] = .number(0...maximumTargets) }
+    values["resent"] = .number(0...maximumCounted)
     return values
   }()
 
@@ -77,14 +77,14 @@ enum StoredHash {
       "lane": .word(Lane.allCases.map(\.rawValue)), "ttl": .number(1...DurationText.maximumSeconds),
       "expiration": .numberOrNothing(0...Timestamp.range.upperBound / 1000),
       "lifetime": .number(0...Timestamp.range.upperBound / 1000), "isLocal": .number(0...1),
-      "round": .number(0...mostCounted),
+      "round": .number(0...maximumCounted),
       "unguarded": .number(0...1), "pausedItself": .number(0...1), "finished": .number(0...16384),
       "slices": .number(0...16384), "partitions": .number(0...16384), "absent": bitmap, "narrowed": .number(0...1),
-      "receipts": .number(0...2), "awaits": .text(64), "eventsNotApplied": .number(0...mostCounted),
+      "receipts": .number(0...2), "awaits": .text(64), "eventsNotApplied": .number(0...maximumCounted),
       "createdAt": .number(times), "sendAt": .number(times), "startedAt": .number(times), "finishedAt": .number(times),
       "rate": .text(32), "spread": .number(CampaignRate.spreads), "finishBy": .number(times),
-      "repeat": .text(1024), "runs": .number(0...mostCounted), "leftOut": .number(0...mostCounted),
-      "lastRun": .text(128), "openRuns": .text((Queue.mostOpenRuns + 1) * 129), "finalRun": .number(0...1),
+      "repeat": .text(1024), "runs": .number(0...maximumCounted), "leftOut": .number(0...maximumCounted),
+      "lastRun": .text(128), "openRuns": .text((Queue.maximumOpenRuns + 1) * 129), "finalRun": .number(0...1),
       "pending": .number(0...1), "of": .text(128), "run": .text(128), "parts": .text(1024),
       "gated": .number(0...1),
       "stage": .number(stages), "verdict": .number(stages), "overridden": .number(stages), "start": .number(times),
@@ -93,13 +93,13 @@ enum StoredHash {
       "decidedBy": .text(1024),
       "quotas": .text(4 * 16384), "definitions": .text(SegmentDefinitions.longest),
       "reason": .text(65_536), "app": .text(1024), "service": .text(1024),
-      "reachedTargets": .number(0...StoredHash.mostCounted), "reachedUsers": .number(0...StoredHash.mostCounted),
+      "reachedTargets": .number(0...StoredHash.maximumCounted), "reachedUsers": .number(0...StoredHash.maximumCounted),
       "approval": .word(["needed", "given"]), "approvedBy": .text(1024), "submittedBy": .text(1024),
     ]
     for field in ["targets", "pruned", "quarantined", "control"] + outcomes + AudienceCount.fields {
-      values[field] = .number(0...mostTargets * 16384)
+      values[field] = .number(0...maximumTargets * 16384)
     }
-    values["resent"] = .number(0...mostCounted)
+    values["resent"] = .number(0...maximumCounted)
     values["takenOut"] = .number(0...16384)
     return values
   }()

@@ -17,7 +17,7 @@ public final class ZoneDatabase: Sendable {
   /// The database of the system.
   public static let system = ZoneDatabase(folder: systemFolder)
   /// Largest number of cached names, because the data of devices may contain any number of unknown names.
-  private static let mostKnown = 4096
+  private static let maximumKnown = 4096
 
   /// Creates a database.
   /// - Parameter folder: folder of TZif files (RFC 8536), by zone name.
@@ -36,7 +36,7 @@ public final class ZoneDatabase: Sendable {
     // A fixed offset needs no database.
     let rules = ZoneOffset.seconds(name.utf8).map(ZoneRules.fixed) ?? (ZoneName.isAbbreviation(name) ? nil : read(name))
     known.withLock { known in
-      if known.count >= Self.mostKnown { known = [:] }
+      if known.count >= Self.maximumKnown { known = [:] }
       known[name] = .some(rules)
     }
     return rules

@@ -75,7 +75,7 @@ struct BenchLimitsCommand: CarillonCommand {
     for limit in Self.limits where setting.ceiling(limit) >= comparison.bestRate / 2 {
       comparison.pairs[limit] = [await bench.measure(limit, seconds: seconds)]
     }
-    for limit in comparison.toughest(Self.candidates) {
+    for limit in comparison.lowestRatios(Self.candidates) {
       for _ in 1..<rounds { comparison.pairs[limit]?.append(await bench.measure(limit, seconds: seconds)) }
     }
     await bench.stop()

@@ -8,7 +8,7 @@ struct Figure: Sendable {
     case atMost(Double)
     case atLeast(Double)
 
-    func holds(for value: Double) -> Bool {
+    func isMet(by value: Double) -> Bool {
       switch self {
       case .atMost(let bound): value <= bound
       case .atLeast(let bound): value >= bound
@@ -29,7 +29,7 @@ struct Figure: Sendable {
   /// Additional values: percentiles, shares, settings.
   var details: [String: Double] = [:]
   /// Reason why a missed target does not count, for example because all cores were busy.
-  var excuse: String?
+  var skippedReason: String?
 
   /// Creates a figure from the samples of its rounds.
   init(_ key: String, _ name: String, _ unit: String, samples: [Double], details: [String: Double] = [:]) {
@@ -52,11 +52,11 @@ struct Figure: Sendable {
   /// The figure's target, if it has one.
   var bound: Bound? { BenchTargets.bounds[key] }
 
-  /// `met`, `missed` or the excuse; empty without a target.
+  /// `met`, `missed` or the reason; empty without a target.
   var verdict: String {
     guard let bound else { return "" }
-    if bound.holds(for: value) { return "met" }
-    return excuse ?? "missed"
+    if bound.isMet(by: value) { return "met" }
+    return skippedReason ?? "missed"
   }
 
   /// The row of the table: measure, target, measured value, range of the rounds, verdict.

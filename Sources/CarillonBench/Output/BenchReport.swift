@@ -24,7 +24,7 @@ final class BenchReport {
 
   /// Prints the settings and the machine as `name: value`.
   func begin(_ settings: BenchSettings, _ machine: [String: String]) throws {
-    try note { json in
+    try append { json in
       json.beginObject()
       json.member("event", "settings")
       json.name("settings")
@@ -44,7 +44,7 @@ final class BenchReport {
 
   func add(_ figure: Figure) throws {
     figures.append(figure)
-    try note { figure.write(to: &$0) }
+    try append { figure.write(to: &$0) }
   }
 
   /// Records that a part could not be measured. The other parts continue.
@@ -52,7 +52,7 @@ final class BenchReport {
     let message = CommandError(error).message
     failures.append("\(part): \(message)")
     progress("\(part) failed: \(message)")
-    try note { json in
+    try append { json in
       json.beginObject()
       json.member("event", "failed")
       json.member("part", part)
@@ -94,7 +94,7 @@ final class BenchReport {
     try OutputFile(path).write(&bytes)
   }
 
-  private func note(_ write: (inout JSONWriter) -> Void) throws {
+  private func append(_ write: (inout JSONWriter) -> Void) throws {
     var json = JSONWriter()
     write(&json)
     lines.append(json.text)

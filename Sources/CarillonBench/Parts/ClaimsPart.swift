@@ -81,7 +81,7 @@ private struct ClaimClient {
   let redis: BenchWorld.RedisProcess
 
   func run(until end: ContinuousClock.Instant) async throws -> ClaimTally {
-    let options = RedisOptions(clientName: name, answerTimeout: .seconds(60), patience: .seconds(60))
+    let options = RedisOptions(clientName: name, answerTimeout: .seconds(60), waitTimeout: .seconds(60))
     let client = RedisClient(url: try RedisURL(redis.address), options: options)
     let store = CampaignStore(redis: client, keys: redis.store.keys, services: .known)
     var tally = ClaimTally()

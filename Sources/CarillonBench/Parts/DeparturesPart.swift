@@ -12,7 +12,7 @@ struct DeparturesPart: BenchPart {
   /// One user in this number departs.
   private static let share = 100
   /// Time in seconds until the campaign's send time. Expansion and departures must end before that time.
-  private static let patience = 6.0
+  private static let leadTime = 6.0
   private static let interval = Duration.milliseconds(20)
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
@@ -42,7 +42,7 @@ struct DeparturesPart: BenchPart {
       "w", simulator, redis, environment: ["CARILLON_WORKER_ENGINE": "native"])
     let store = redis.store
     // The send time is a whole second, like local times.
-    let delay = Self.patience * max(1, Double(devices.count) / 100_000)
+    let delay = Self.leadTime * max(1, Double(devices.count) / 100_000)
     let due = (WallClock.now + delay).rounded(.up)
     var job = CampaignRun.job("campaign")
     job.removeLast()
@@ -51,7 +51,7 @@ struct DeparturesPart: BenchPart {
     try await wait(for: worker) {
       try await store.campaigns.show("campaign")?.counters.later == devices.count
     }
-    let departed = departs ? try await depart(devices, store) : [:]
+    let departed = departs ? try await removeUsers(devices, store) : [:]
     guard WallClock.now < due else {
       throw CommandError(.failed, "expansion and departures took longer than \(delay) s", hint: "measure fewer targets")
     }
@@ -82,7 +82,7 @@ struct DeparturesPart: BenchPart {
   /// Removes users in four ways.
   ///
   /// - Returns: the expected outcomes of their targets.
-  private func depart(_ devices: BenchDevices, _ store: CampaignStore) async throws -> [String: Outcome] {
+  private func removeUsers(_ devices: BenchDevices, _ store: CampaignStore) async throws -> [String: Outcome] {
     let users = stride(from: 0, to: devices.users, by: Self.share).map { "u\($0)" }
     let groups = (0..<4).map { group in users.indices.filter { $0 % 4 == group }.map { users[$0] } }
     try await store.audiences.add(groups[0], to: SuppressionList(app: "news").segment)

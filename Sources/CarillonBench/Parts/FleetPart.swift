@@ -10,7 +10,7 @@ struct FleetPart: BenchPart {
   private static let most = 60
   private static let campaigns = 10
   /// Factor for `--seconds`, because the measured values are small and new workers need some time to become idle.
-  private static let patience = 4.0
+  private static let durationFactor = 4.0
 
   /// Resource usage of a fleet so far.
   private struct Usage {
@@ -31,9 +31,9 @@ struct FleetPart: BenchPart {
     }
     func idle(_ what: String) async throws -> Usage {
       report.progress("fleet: \(workers.count) idle workers\(what)")
-      try await Task.sleep(for: .seconds(Self.patience * settings.seconds / 2))
+      try await Task.sleep(for: .seconds(Self.durationFactor * settings.seconds / 2))
       let (began, before) = (WallClock.now, try await usage(of: workers, redis))
-      try await Task.sleep(for: .seconds(Self.patience * settings.seconds))
+      try await Task.sleep(for: .seconds(Self.durationFactor * settings.seconds))
       let (seconds, after) = (WallClock.now - began, try await usage(of: workers, redis))
       return Usage(
         commands: (after.commands - before.commands) / seconds, redis: (after.redis - before.redis) / seconds,

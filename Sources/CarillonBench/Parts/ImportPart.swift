@@ -58,7 +58,7 @@ struct ImportPart: BenchPart {
     let name = "import of \(count.grouped) rows, half of them known"
     var rate = Figure("import.rate", "\(name): rows a second", "/s", samples: runs.map(\.rate))
     let used = Rounds(runs.map(\.used)).median
-    if used >= BenchTargets.saturation { rate.excuse = "met: all cores busy" }
+    if used >= BenchTargets.saturation { rate.skippedReason = "met: all cores busy" }
     try report.add(rate)
     try report.add(Figure("import.redis", "\(name): Redis, CPU a row", "µs", samples: runs.map(\.redis)))
     try report.add(Figure("import.client", "\(name): program, CPU a row", "µs", samples: runs.map(\.client)))

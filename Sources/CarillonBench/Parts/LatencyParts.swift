@@ -8,11 +8,11 @@ struct UrgentPart: BenchPart {
   /// Targets of each urgent campaign.
   private static let urgent = 1000
   /// Devices of the bulk campaigns, which run in succession.
-  private static let mostBulk = 200_000
+  private static let maximumBulk = 200_000
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     report.progress("urgent: \(settings.samples) campaigns while others saturate")
-    let devices = BenchDevices(count: min(settings.targets, Self.mostBulk), urgent: Self.urgent, seed: settings.seed)
+    let devices = BenchDevices(count: min(settings.targets, Self.maximumBulk), urgent: Self.urgent, seed: settings.seed)
     let scene = try await LatencyScene(world, devices)
     var bulk: [String] = []
     var begun = 0

@@ -194,7 +194,7 @@ private actor SimulatedWorker {
       guard let slice = try await store.slices.dequeueSlice(worker: name) else {
         repeat {
           try await Task.sleep(for: Self.pause)
-        } while !fleet.hasEnded && !WakeRule.looks(for: 1, roll: .random(in: 0..<fleet.count))
+        } while !fleet.hasEnded && !WakeRule.triesToTake(1, roll: .random(in: 0..<fleet.count))
         continue
       }
       let ledger = SliceLedger(store: store, slice: slice, lease: Self.lease, app: campaign.app)
@@ -213,7 +213,7 @@ private actor SimulatedWorker {
   private func record(_ count: Int, _ ledger: SliceLedger) async throws {
     var (outcomes, version, granted) = (OutcomeBatch(), SliceVersion(), 0)
     while granted < count || !outcomes.isEmpty {
-      let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(version), credit: Self.batch)
+      let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(version), credit: Self.batch)
       let answer = try await ledger.commit(&outcomes, request)
       version = answer.version.next
       outcomes.removeAll()

@@ -6,7 +6,7 @@ import Redis
 /// Time until other workers hold the slices of a killed worker.
 struct TakeoverPart: BenchPart {
   private static let fleet = 3
-  private static let mostSamples = 40
+  private static let maximumSamples = 40
 
   /// The times of a takeover, in ms after the death of the worker.
   private struct Takeover {
@@ -17,7 +17,7 @@ struct TakeoverPart: BenchPart {
   }
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
-    let samples = min(settings.samples, Self.mostSamples)
+    let samples = min(settings.samples, Self.maximumSamples)
     report.progress("takeover: \(samples) workers are killed")
     let devices = BenchDevices(count: min(100_000, 10 * settings.targets), seed: settings.seed)
     let redis = try await world.startRedis(devices)

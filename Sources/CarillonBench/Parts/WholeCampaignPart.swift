@@ -46,7 +46,7 @@ enum CampaignFigures {
     rate.details = cores
     if median(\.used) >= BenchTargets.saturation {
       let busy = cores.sorted { $0.value > $1.value }.map { "\($0.key) \(Figure.text($0.value))" }
-      rate.excuse = "met: all cores busy (\(busy.joined(separator: ", ")))"
+      rate.skippedReason = "met: all cores busy (\(busy.joined(separator: ", ")))"
     }
     try report.add(rate)
     try add("worker", "workers, CPU a target", "µs", \.worker)

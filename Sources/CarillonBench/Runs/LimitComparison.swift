@@ -18,14 +18,14 @@ struct LimitComparison {
   var lastError: String? { pairs.values.joined().lazy.compactMap { $0.fixed.lastError ?? $0.adaptive.lastError }.first }
 
   /// Returns the fixed limits with the lowest ratio for the adaptive limit.
-  func toughest(_ count: Int) -> [Int] {
+  func lowestRatios(_ count: Int) -> [Int] {
     pairs.sorted { Self.median(Self.ratios($0.value)) < Self.median(Self.ratios($1.value)) }.prefix(count).map(\.key)
   }
 
   /// The limit with the lowest ratio, among the limits with the largest number of pairs.
   private var shown: (limit: Int, pairs: [Pair]) {
     let most = pairs.values.map(\.count).max()
-    let limit = toughest(pairs.count).first { pairs[$0]?.count == most } ?? 0
+    let limit = lowestRatios(pairs.count).first { pairs[$0]?.count == most } ?? 0
     return (limit, pairs[limit] ?? [])
   }
 

@@ -47,7 +47,7 @@ struct BenchCluster: Sendable {
       _ = try await ask(server, "CLUSTER", "MEET", "127.0.0.1", String(first.port))
     }
     for server in servers {
-      try await server.process.wait(for: "the cluster", seconds: patience) {
+      try await server.process.wait(for: "the cluster", seconds: timeout) {
         let info = (try? await ask(server, "CLUSTER", "INFO").string) ?? ""
         return info.contains("cluster_state:ok") && info.contains("cluster_size:\(servers.count)")
       }
@@ -57,7 +57,7 @@ struct BenchCluster: Sendable {
   }
 
   private static let slots = 16_384
-  private static let patience = 60.0
+  private static let timeout = 60.0
 
   private static func ask(_ server: BenchWorld.RedisProcess, _ words: String...) async throws -> RedisReply {
     try await ask(server, words)
@@ -72,7 +72,7 @@ struct BenchCluster: Sendable {
   /// Creates a store with a separate client.
   func store(for name: String, on loop: EventLoop) -> (CampaignStore, RedisClient) {
     let options = RedisOptions(
-      clientName: name, home: keys.home, answerTimeout: .seconds(60), patience: .seconds(60))
+      clientName: name, home: keys.home, answerTimeout: .seconds(60), waitTimeout: .seconds(60))
     let client = RedisClient(url: url, options: options, on: loop)
     return (CampaignStore(redis: client, keys: keys, services: .known), client)
   }

@@ -24,7 +24,7 @@ final class BenchProcess: Sendable {
   private let end = Mutex<End?>(nil)
 
   /// Maximum time in seconds from SIGTERM to the end of the program. Workers finish the pushes in flight in this time.
-  private static let patience = 10.0
+  private static let timeout = 10.0
 
   /// Starts a program from `PATH`.
   ///
@@ -94,7 +94,7 @@ final class BenchProcess: Sendable {
   /// Ends the program, with SIGKILL after a timeout, and waits for the end. Works in a cancelled task too.
   func stop() {
     send(SIGTERM)
-    let deadline = ContinuousClock.now + .seconds(Self.patience)
+    let deadline = ContinuousClock.now + .seconds(Self.timeout)
     while poll() == nil {
       if ContinuousClock.now > deadline { send(SIGKILL) }
       usleep(2000)

@@ -40,9 +40,9 @@ actor BenchWorld {
   private static let namespace = "bench"
   static let partitions = 256
   /// Maximum time in seconds for the start of a Redis. Loading ten million devices takes some tens of seconds.
-  private static let redisPatience = 300.0
+  private static let redisTimeout = 300.0
   /// Maximum time in seconds for an import. Importing ten million devices takes minutes.
-  private static let importPatience = 3600.0
+  private static let importTimeout = 3600.0
 
   /// The file of this program, whose `engine` command is also measured.
   nonisolated let program: String
@@ -268,9 +268,9 @@ actor BenchWorld {
       let address = "redis://127.0.0.1:\(port)"
       let client = RedisClient(
         url: try RedisURL(address),
-        options: RedisOptions(clientName: "bench", answerTimeout: .seconds(60), patience: .milliseconds(200)))
+        options: RedisOptions(clientName: "bench", answerTimeout: .seconds(60), waitTimeout: .milliseconds(200)))
       do {
-        try await process.wait(for: "Redis on port \(port)", seconds: Self.redisPatience) {
+        try await process.wait(for: "Redis on port \(port)", seconds: Self.redisTimeout) {
           guard let info = try? await client.serverInfo(section: "all") else { return false }
           // The comparison of the process id excludes another server on this port.
           return info.fields["process_id"] == String(process.id) && !info.isLoading
@@ -308,7 +308,7 @@ actor BenchWorld {
     }
     for file in [rows, urgent] { unlink(file) }
     _ = try await redis.client.command("BGREWRITEAOF")
-    try await redis.process.wait(for: "the file of \(devices.count) devices", seconds: Self.importPatience) {
+    try await redis.process.wait(for: "the file of \(devices.count) devices", seconds: Self.importTimeout) {
       let fields = try await redis.client.serverInfo(section: "persistence").fields
       return fields["aof_rewrite_in_progress"] == "0" && fields["aof_rewrite_scheduled"] == "0"
     }

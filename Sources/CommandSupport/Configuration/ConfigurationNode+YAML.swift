@@ -6,7 +6,7 @@ import Yams
 extension ConfigurationNode {
   /// Maximum number of values in a file. An alias counts as all values that it refers to, because a few lines of
   /// aliases can expand to billions of values. A configuration of a hundred apps has some 2,000 values.
-  static let mostValues = 50_000
+  static let maximumValues = 50_000
 
   /// Parses YAML; an empty file is an empty section.
   static func parse(yaml: String, file: String) throws(ConfigurationError) -> ConfigurationNode {
@@ -14,7 +14,7 @@ extension ConfigurationNode {
       guard let root = try Yams.compose(yaml: yaml) else {
         return ConfigurationNode(content: .section([:]), origin: file)
       }
-      var left = mostValues
+      var left = maximumValues
       return try convert(root, key: "", file: file, left: &left)
     } catch let error as ConfigurationError {
       throw error
@@ -32,7 +32,7 @@ extension ConfigurationNode {
     left -= 1
     guard left >= 0 else {
       throw ConfigurationError(
-        key: "", message: "has more than \(mostValues) values, including the values of each alias (*name)",
+        key: "", message: "has more than \(maximumValues) values, including the values of each alias (*name)",
         origin: origin, hint: "write out the values, or use fewer aliases")
     }
     switch node {

@@ -117,18 +117,18 @@ struct ConfigurationReader {
       guard let seconds = DurationText.seconds(text), FrequencyCap.spans.contains(seconds) else {
         throw entry.error("per", "\(Excerpt.quoted(text)) is not a duration from 1m to 366d", hint: "such as 1d or 7d")
       }
-      guard let most = try entry.integer("most", in: 1...FrequencyCap.mostTogether) else {
+      guard let most = try entry.integer("most", in: 1...FrequencyCap.maximumSum) else {
         throw entry.error("most", "is missing", hint: "set the maximum number of campaigns for a user")
       }
       caps.append(FrequencyCap(category: category, most: most, seconds: seconds))
     }
-    guard caps.count <= FrequencyCap.mostOfApp else {
-      throw section.error("caps", "has \(caps.count) caps, more than the limit of \(FrequencyCap.mostOfApp)")
+    guard caps.count <= FrequencyCap.maximumOfApp else {
+      throw section.error("caps", "has \(caps.count) caps, more than the limit of \(FrequencyCap.maximumOfApp)")
     }
     let together = caps.reduce(0) { $0 + $1.most }
-    guard together <= FrequencyCap.mostTogether else {
+    guard together <= FrequencyCap.maximumSum else {
       throw section.error(
-        "caps", "together allow \(together) campaigns per user, more than the limit of \(FrequencyCap.mostTogether)",
+        "caps", "together allow \(together) campaigns per user, more than the limit of \(FrequencyCap.maximumSum)",
         hint: "lower `most` of some caps, or remove some")
     }
     return caps

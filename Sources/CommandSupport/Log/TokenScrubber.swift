@@ -28,7 +28,7 @@ struct TokenScrubber: Sendable {
     var start = 0
     while start < bytes.count {
       let end = bytes[start...].firstIndex { !Self.isHex($0) } ?? bytes.count
-      result += end - start >= Self.shortest ? standIn(bytes[start..<end]) : Array(bytes[start..<end])
+      result += end - start >= Self.shortest ? replacement(for: bytes[start..<end]) : Array(bytes[start..<end])
       start = end
       while start < bytes.count, !Self.isHex(bytes[start]) {
         result.append(bytes[start])
@@ -38,7 +38,7 @@ struct TokenScrubber: Sendable {
     return String(decoding: result, as: UTF8.self)
   }
 
-  private func standIn(_ token: ArraySlice<UInt8>) -> [UInt8] {
+  private func replacement(for token: ArraySlice<UInt8>) -> [UInt8] {
     let lower = token.map { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) ? $0 | 0x20 : $0 }
     return Array("token:".utf8) + Hex.encode(Array(HMAC.sha256(lower, key: key).prefix(4)))
   }

@@ -67,7 +67,7 @@ struct ErrorBody {
           return facts.status != nil || scanner.skip()
         case 7 where key.elementsEqual("message".utf8):
           guard let text = scanner.string() else { return scanner.skip() }
-          note(message: text, &facts)
+          read(message: text, &facts)
           return true
         case 7 where key.elementsEqual("details".utf8):
           return scanner.array { detail(&$0, &facts) }
@@ -105,7 +105,7 @@ struct ErrorBody {
       // `google.rpc.QuotaFailure`: the subject or the description says whether the quota belongs to a device, a topic
       // or the project.
       case 10 where key.elementsEqual("violations".utf8):
-        return violations(&scanner) { _, text in noteTarget(text, &facts) }
+        return violations(&scanner) { _, text in readTarget(text, &facts) }
       default: return scanner.skip()
       }
       return true
@@ -136,15 +136,15 @@ struct ErrorBody {
   /// The message in a 400 for a wrong token. Some of these answers do not name the field.
   private static let wrongToken = "The registration token is not a valid FCM registration token"
 
-  private static func note(message: Facts.Text, _ facts: inout Facts) {
+  private static func read(message: Facts.Text, _ facts: inout Facts) {
     if message.elementsEqual(wrongToken.utf8) { facts.isTokenNamed = true }
     // "Message is too large. The maximum is 4K (4096 bytes)." since 2026, and "Android message is too big" before. The
     // text only determines the name of the reason, not the consequence.
     if contains(message, "too large") || contains(message, "too big") { facts.isTooLarge = true }
-    noteTarget(message, &facts)
+    readTarget(message, &facts)
   }
 
-  private static func noteTarget(_ text: Facts.Text, _ facts: inout Facts) {
+  private static func readTarget(_ text: Facts.Text, _ facts: inout Facts) {
     if contains(text, "device") || contains(text, "topic") { facts.isTargetNamed = true }
   }
 

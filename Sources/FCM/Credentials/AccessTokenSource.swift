@@ -97,7 +97,7 @@ public final class AccessTokenSource: PushCredential {
     }
   }
 
-  public func note(_ event: CredentialEvent) {
+  public func record(_ event: CredentialEvent) {
     switch event {
     case .tokenExpired(let generation): handle(.tokenRefused(generation: generation))
     case .refused(let reason, let words, let generation):

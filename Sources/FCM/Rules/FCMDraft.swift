@@ -58,7 +58,7 @@ struct FCMDraft: LintDraft {
     payload.omit((skeleton?.count ?? payload.size) - additions.counted(members))
   }
 
-  mutating func become(_ type: FCMPushType) { (pushType, priority) = (type, type.defaultPriority) }
+  mutating func setPushType(_ type: FCMPushType) { (pushType, priority) = (type, type.defaultPriority) }
 
   var maximumSize: Int { MessageSize.maximum }
 

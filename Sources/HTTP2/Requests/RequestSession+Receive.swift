@@ -2,7 +2,7 @@
 /// a GOAWAY that contains the reason. A stream error ends the stream with RST_STREAM.
 extension RequestSession {
   /// Maximum number of frames, and maximum number of bytes, of one header block. Only a hostile peer sends more.
-  private static let mostBlockFrames = 64
+  private static let maximumBlockFrames = 64
   private static let largestBlock = 65_536
 
   /// Processes bytes from the peer.
@@ -63,8 +63,8 @@ extension RequestSession {
 
   private func handle(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) throws {
     frames += 1
-    guard frames <= Self.mostFrames else {
-      throw violation(.enhanceYourCalm, "more than \(Self.mostFrames) frames a second that answer nothing")
+    guard frames <= Self.maximumFrames else {
+      throw violation(.enhanceYourCalm, "more than \(Self.maximumFrames) frames a second that answer nothing")
     }
     if blockStream != 0, header.kind != FrameHeader.Kind.continuation || header.stream != blockStream {
       throw violation(.protocolError, "a frame within a header block")
@@ -155,7 +155,7 @@ extension RequestSession {
   private func takeBlock(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws {
     blockSize += bytes.count
     blockFrames += 1
-    guard blockSize <= Self.largestBlock, blockFrames <= Self.mostBlockFrames else {
+    guard blockSize <= Self.largestBlock, blockFrames <= Self.maximumBlockFrames else {
       throw violation(.enhanceYourCalm, "a header block without end")
     }
     // The block of an ended stream is read too, because the table of fields belongs to the connection.

@@ -52,7 +52,7 @@ public final class RequestSession {
   /// Maximum number of frames between two calls of ``allowMoreFrames()``, in addition to ``framesPerAnswer`` for each
   /// answer. A peer that sends more frames only causes load (RFC 9113 section 10.5). A normal peer sends a few frames
   /// for each of at most some thousand open requests. Reading 20,000 frames takes some ms.
-  static let mostFrames = 20_000
+  static let maximumFrames = 20_000
   /// Maximum number of frames of an answer: HEADERS, CONTINUATION, DATA, trailers and some WINDOW_UPDATEs.
   static let framesPerAnswer = 16
   /// Size of the largest frame of this session. Its payload fits into the largest TLS record (RFC 8446 section 5.1).
@@ -79,7 +79,7 @@ public final class RequestSession {
   public internal(set) var hasReceivedSettings = false
   /// Number of PINGs that the peer has answered.
   public internal(set) var pingAnswers = 0
-  /// Frames that count against ``mostFrames``.
+  /// Frames that count against ``maximumFrames``.
   var frames = 0
   /// Number of streams that the peer allows now; 100 until it announces a limit.
   public internal(set) var peerMaxConcurrentStreams = 100
@@ -244,7 +244,7 @@ public final class RequestSession {
     return ended
   }
 
-  /// Restarts the count of the peer's frames. Call this once a second. If the peer sends more than ``mostFrames``
+  /// Restarts the count of the peer's frames. Call this once a second. If the peer sends more than ``maximumFrames``
   /// frames between two calls with hardly any answers, ``receive(_:)`` ends the connection.
   public func allowMoreFrames() { frames = 0 }
 

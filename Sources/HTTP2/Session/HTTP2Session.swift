@@ -126,7 +126,7 @@ public final class HTTP2Session {
   public func respond(
     to stream: HTTP2Stream, _ fields: borrowing HeaderFields, body: [UInt8]? = nil
   ) throws -> Bool {
-    guard slots.holds(stream) else { return false }
+    guard slots.contains(stream) else { return false }
     // Trailers need a body before them.
     let body = options.sendsTrailers ? body ?? [] : body
     slots.setBody(body, of: stream.slot)
@@ -141,8 +141,8 @@ public final class HTTP2Session {
   /// stream is gone.
   ///
   /// - Parameter fields: `:status` first, from 100 to 199 except 101 (RFC 9113 section 8.6).
-  public func inform(_ stream: HTTP2Stream, _ fields: borrowing HeaderFields) throws {
-    guard slots.holds(stream) else { return }
+  public func submitInterim(_ stream: HTTP2Stream, _ fields: borrowing HeaderFields) throws {
+    guard slots.contains(stream) else { return }
     let status = submitting(fields) { nv, count in
       nghttp2_submit_headers(handle, Self.noFlags, stream.id, nil, nv, count, nil)
     }
@@ -151,7 +151,7 @@ public final class HTTP2Session {
 
   /// Ends a stream immediately with RST_STREAM. Does nothing if the stream is gone.
   public func reset(_ stream: HTTP2Stream, error: HTTP2ErrorCode) throws {
-    guard slots.holds(stream) else { return }
+    guard slots.contains(stream) else { return }
     try reset(streamID: stream.id, error: error)
   }
 

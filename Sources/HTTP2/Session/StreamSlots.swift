@@ -35,7 +35,7 @@ struct StreamSlots {
     free.append(index)
   }
 
-  func holds(_ stream: HTTP2Stream) -> Bool { stream.slot < slots.count && slots[stream.slot].id == stream.id }
+  func contains(_ stream: HTTP2Stream) -> Bool { stream.slot < slots.count && slots[stream.slot].id == stream.id }
 
   func find(_ id: Int32) -> HTTP2Stream? {
     slots.firstIndex { $0.id == id }.map { HTTP2Stream(id: id, slot: $0) }

@@ -49,26 +49,27 @@ extension DevicePredicate {
   ///   - device: the device.
   ///   - user: the user's values of ``attributes``.
   ///   - now: reference time for ages, in ms since the epoch.
-  public func holds(of device: some PredicateSubject, user: PredicateAttributes, now: Int) -> Bool {
-    Self.holds(root, of: device, user, now)
+  public func matches(_ device: some PredicateSubject, user: PredicateAttributes, now: Int) -> Bool {
+    Self.matches(root, of: device, user, now)
   }
 
-  private static func holds(
+  private static func matches(
     _ node: Node, of device: some PredicateSubject, _ user: PredicateAttributes, _ now: Int
   ) -> Bool {
     switch node {
-    case .not(let node): !holds(node, of: device, user, now)
-    case .and(let left, let right): holds(left, of: device, user, now) && holds(right, of: device, user, now)
-    case .or(let left, let right): holds(left, of: device, user, now) || holds(right, of: device, user, now)
-    case .test(.text(.locale), let test): holds(test, ofLocale: device.bytes(of: .locale))
-    case .test(.text(let field), let test): holds(test, ofText: device.bytes(of: field))
-    case .test(.version(let field), let test): holds(test, ofVersion: device.bytes(of: field))
-    case .test(.time(let field), let test): holds(test, ofTime: device.time(of: field), now)
-    case .test(.attribute(let place), let test): user[place].contains { value in holds(test, ofAttribute: value, now) }
+    case .not(let node): !matches(node, of: device, user, now)
+    case .and(let left, let right): matches(left, of: device, user, now) && matches(right, of: device, user, now)
+    case .or(let left, let right): matches(left, of: device, user, now) || matches(right, of: device, user, now)
+    case .test(.text(.locale), let test): matches(test, ofLocale: device.bytes(of: .locale))
+    case .test(.text(let field), let test): matches(test, ofText: device.bytes(of: field))
+    case .test(.version(let field), let test): matches(test, ofVersion: device.bytes(of: field))
+    case .test(.time(let field), let test): matches(test, ofTime: device.time(of: field), now)
+    case .test(.attribute(let place), let test):
+      user[place].contains { value in matches(test, ofAttribute: value, now) }
     }
   }
 
-  private static func holds(_ test: Test, ofText bytes: UnsafeRawBufferPointer) -> Bool {
+  private static func matches(_ test: Test, ofText bytes: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return false }
     switch test {
     case .exists: return true
@@ -86,7 +87,7 @@ extension DevicePredicate {
     return ZoneOffset.seconds(bytes) == offset
   }
 
-  private static func holds(_ test: Test, ofLocale bytes: UnsafeRawBufferPointer) -> Bool {
+  private static func matches(_ test: Test, ofLocale bytes: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return false }
     switch test {
     case .exists: return true
@@ -111,13 +112,13 @@ extension DevicePredicate {
     }
   }
 
-  private static func holds(_ test: Test, ofVersion bytes: UnsafeRawBufferPointer) -> Bool {
+  private static func matches(_ test: Test, ofVersion bytes: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return false }
     switch test {
     case .exists: return true
     case .prefix(let prefix): return bytes.starts(with: prefix)
     case .compare(let comparison, .version(let wanted)):
-      return Version(bytes).map { comparison.holds($0.order(against: wanted)) } ?? false
+      return Version(bytes).map { comparison.matches($0.order(against: wanted)) } ?? false
     case .isOneOf(let literals):
       guard let version = Version(bytes) else { return false }
       return literals.contains { $0 == .version(version) }
@@ -125,11 +126,11 @@ extension DevicePredicate {
     }
   }
 
-  private static func holds(_ test: Test, ofTime time: UInt64, _ now: Int) -> Bool {
+  private static func matches(_ test: Test, ofTime time: UInt64, _ now: Int) -> Bool {
     guard time > 0 else { return false }
     return switch test {
     case .exists: true
-    case .compare(let comparison, let literal): order(ofTime: Int(time), literal, now).map(comparison.holds) ?? false
+    case .compare(let comparison, let literal): order(ofTime: Int(time), literal, now).map(comparison.matches) ?? false
     case .isOneOf, .prefix: false
     }
   }
@@ -143,16 +144,16 @@ extension DevicePredicate {
     }
   }
 
-  private static func holds(_ test: Test, ofAttribute value: [UInt8], _ now: Int) -> Bool {
+  private static func matches(_ test: Test, ofAttribute value: [UInt8], _ now: Int) -> Bool {
     switch test {
     case .exists: true
     case .prefix(let prefix): value.starts(with: prefix)
-    case .isOneOf(let literals): literals.contains { holds(.equal, $0, ofAttribute: value, now) }
-    case .compare(let comparison, let literal): holds(comparison, literal, ofAttribute: value, now)
+    case .isOneOf(let literals): literals.contains { matches(.equal, $0, ofAttribute: value, now) }
+    case .compare(let comparison, let literal): matches(comparison, literal, ofAttribute: value, now)
     }
   }
 
-  private static func holds(
+  private static func matches(
     _ comparison: Comparison, _ literal: Literal, ofAttribute value: [UInt8], _ now: Int
   ) -> Bool {
     switch literal {
@@ -162,11 +163,11 @@ extension DevicePredicate {
       return (known == bool) == (comparison == .equal)
     case .number(let number):
       guard let known = Double(String(decoding: value, as: UTF8.self)), !known.isNaN else { return false }
-      return comparison.holds(known < number ? -1 : known > number ? 1 : 0)
+      return comparison.matches(known < number ? -1 : known > number ? 1 : 0)
     case .age, .instant:
       let text = String(decoding: value, as: UTF8.self)
       let time = Timestamp.milliseconds(text) ?? Timestamp.milliseconds(text + "T00:00:00Z") ?? Int(text)
-      return time.flatMap { order(ofTime: $0, literal, now) }.map(comparison.holds) ?? false
+      return time.flatMap { order(ofTime: $0, literal, now) }.map(comparison.matches) ?? false
     case .version, .language: return false
     }
   }

@@ -53,7 +53,7 @@ public struct DevicePredicate: Sendable, Equatable {
 
     /// Returns whether the comparison is true for the order of two values: negative if the first value is less than the
     /// second, 0 if they are equal, positive if it is greater.
-    func holds(_ order: Int) -> Bool {
+    func matches(_ order: Int) -> Bool {
       switch self {
       case .equal: order == 0
       case .unequal: order != 0

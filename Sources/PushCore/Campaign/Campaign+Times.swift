@@ -34,7 +34,7 @@ extension Campaign {
         field: "sendAt",
         message: "\(WallTime.format(local.wall)) passed in the last time zone \(Self.rounded(passed)) ago, "
           + "more than \(allowed): no user would get it",
-        hint: "check the date; to send it anyway set late, such as \"late\": \"\(Self.consent(passed))\"")
+        hint: "check the date; to send it anyway set late, such as \"late\": \"\(Self.suggestedLate(passed))\"")
     }
     guard now - sendAt > delivery.timing.late * 1000 else { return nil }
     return JobError(
@@ -42,7 +42,7 @@ extension Campaign {
       message:
         "\(Timestamp.format(milliseconds: sendAt)) passed \(Self.rounded(now - sendAt)) ago, more than \(allowed)",
       hint: "check the date; to send immediately omit sendAt, or set late, such as "
-        + "\"late\": \"\(Self.consent(now - sendAt))\"")
+        + "\"late\": \"\(Self.suggestedLate(now - sendAt))\"")
   }
 
   private func problemOfEnds(now: Int) -> JobError? {
@@ -71,7 +71,7 @@ extension Campaign {
 
   /// Returns the smallest `late`, in whole hours or days, that permits a time which passed this number of milliseconds
   /// ago. It is rounded up, to leave some time to submit the job.
-  private static func consent(_ milliseconds: Int) -> String {
+  private static func suggestedLate(_ milliseconds: Int) -> String {
     let hours = milliseconds / 3_600_000 + 1
     return hours < 48 ? "\(hours)h" : "\(hours / 24 + 1)d"
   }

@@ -136,10 +136,10 @@ extension Campaign {
   public func legs(ofStage place: Int) -> [CampaignPart] { parts(ofStage: place).filter(\.isStage) }
 
   /// Whether this is a part of the first step, or a campaign without parts.
-  public var isFirstStage: Bool { part.map { place(of: $0.stage) == 0 } ?? true }
+  public var isFirstStage: Bool { part.map { index(of: $0.stage) == 0 } ?? true }
 
   /// Returns the position of a delivery step, from 0.
-  public func place(of stage: CampaignPart.Stage) -> Int {
+  public func index(of stage: CampaignPart.Stage) -> Int {
     switch stage {
     case .number(let number): number - 1
     case .rest: delivery.stages?.all.count ?? 0

@@ -30,7 +30,7 @@ extension Campaign {
   /// shares it.
   public var expandedTogether: [String] {
     guard let part, part.companion == nil, legs.count > 1 else { return [] }
-    return legs(ofStage: place(of: part.stage)).map { CampaignID(whole: whole, part: $0).description }
+    return legs(ofStage: index(of: part.stage)).map { CampaignID(whole: whole, part: $0).description }
   }
 
   /// Name of the push service that gets ``message``; empty if the campaign has no leg.

@@ -76,7 +76,7 @@ struct AttributeScan {
     switch json[at] {
     case UInt8(ascii: "\""):
       guard let text = string() else { return nil }
-      return Value(text: isSound && UTF8Check.holds(of: rebased(text)) ? text : nil)
+      return Value(text: isSound && UTF8Check.isValid(rebased(text)) ? text : nil)
     case UInt8(ascii: "["), UInt8(ascii: "{"): return skipNested() ? Value() : nil
     default:
       let start = at
@@ -200,7 +200,7 @@ struct AttributeScan {
 
 /// Check whether bytes are UTF-8 (RFC 3629), without making a string.
 enum UTF8Check {
-  static func holds(of bytes: UnsafeRawBufferPointer) -> Bool {
+  static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var at = 0
     while at < bytes.count {
       let first = bytes[at]

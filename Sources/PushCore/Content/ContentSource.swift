@@ -115,10 +115,11 @@ struct ContentSource {
         languages.append(language)
       }
     }
-    guard languages.count <= PersonalContent.mostLocales else {
+    guard languages.count <= PersonalContent.maximumLocales else {
       throw variant.error(
         "localized",
-        "has \(languages.count) languages with those of the job, more than the limit of \(PersonalContent.mostLocales)")
+        "has \(languages.count) languages with those of the job, more than the limit of \(PersonalContent.maximumLocales)"
+      )
     }
   }
 
@@ -197,9 +198,9 @@ struct ContentSource {
     guard case .object(let patches) = value.kind else {
       throw fields.error("localized", "must be an object with a language each, not \(value.kindName)")
     }
-    guard patches.count <= PersonalContent.mostLocales else {
+    guard patches.count <= PersonalContent.maximumLocales else {
       throw fields.error(
-        "localized", "has \(patches.count) languages, more than the limit of \(PersonalContent.mostLocales)")
+        "localized", "has \(patches.count) languages, more than the limit of \(PersonalContent.maximumLocales)")
     }
     var seen: [LanguageTag: String] = [:]
     var languages: [Language] = []

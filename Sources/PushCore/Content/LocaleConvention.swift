@@ -74,7 +74,7 @@ struct LocaleConvention: Sendable {
   }()
 
   /// Returns the position in ``table`` of a language tag or its nearest parent; `nil` if ``neutral`` applies.
-  static func place(for tag: LanguageTag?) -> Int? { tag?.nearest(in: table, \.tag) }
+  static func index(for tag: LanguageTag?) -> Int? { tag?.nearest(in: table, \.tag) }
 
   private static func parts(_ pattern: some StringProtocol) -> [Part] {
     var parts: [Part] = []

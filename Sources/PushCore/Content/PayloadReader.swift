@@ -161,14 +161,14 @@ struct PayloadReader {
 
   /// Maximum size in bytes of a message or payload, or of the changes for one language, without white space. No push
   /// service accepts a third of this. The limit bounds the work for a job with many languages and variants.
-  static let mostBytes = 16_384
+  static let maximumBytes = 16_384
 
   private func checkSize(_ value: JSONValue, path: String) throws(JobError) {
-    guard value.range.count > Self.mostBytes else { return }
+    guard value.range.count > Self.maximumBytes else { return }
     let size = JSONValue.minified(composer.bytes(value.range)).count
-    guard size > Self.mostBytes else { return }
+    guard size > Self.maximumBytes else { return }
     throw JobError(
-      field: path, message: "has \(size) bytes, more than the limit of \(Self.mostBytes) for a push",
+      field: path, message: "has \(size) bytes, more than the limit of \(Self.maximumBytes) for a push",
       hint: "send an id, and let the app fetch the rest")
   }
 
@@ -301,9 +301,9 @@ struct PayloadReader {
   ) throws(JobError) -> Int {
     if let place = values.firstIndex(of: placeholder) { return place }
     values.append(placeholder)
-    guard values.count <= PersonalContent.mostValues else {
+    guard values.count <= PersonalContent.maximumValues else {
       throw JobError(
-        field: path(of: value), message: "more than \(PersonalContent.mostValues) values in one job",
+        field: path(of: value), message: "more than \(PersonalContent.maximumValues) values in one job",
         hint: "compose such texts in your backend, and send them as one value")
     }
     return values.count - 1

@@ -43,9 +43,9 @@ public struct PersonalContent: Sendable, Equatable {
   public internal(set) var badgeStep: Int
 
   /// Maximum number of languages of a campaign, without the payload itself.
-  static let mostLocales = 255
+  static let maximumLocales = 255
   /// Maximum number of values of a campaign. Each value costs every target some bytes.
-  static let mostValues = 32
+  static let maximumValues = 32
 
   /// Creates the content of a campaign without variants.
   init(values: [Value], forms: [Form], badgeStep: Int = 0) {
@@ -166,7 +166,7 @@ public struct PersonalContent: Sendable, Equatable {
   ) {
     if needsLanguage, !locale.elementsEqual(user.language.text) {
       let tag = LanguageTag(locale)
-      user.language = (Array(locale), tag, hasFormats ? LocaleConvention.place(for: tag) : nil)
+      user.language = (Array(locale), tag, hasFormats ? LocaleConvention.index(for: tag) : nil)
     }
     let form = variants?.number(of: variant, user.language.tag) ?? form(for: user.language.tag)
     bytes.append(UInt8(form >> 8))

@@ -6,9 +6,9 @@
 /// too small, and the time to calculate it depends only on the length of the job.
 struct RecipientSizes {
   /// Maximum number of lengths that are added for exact sizes: about 20 ms.
-  var mostSteps = 2_000_000
+  var maximumSteps = 2_000_000
   /// Maximum number of values that are formatted: about 100 ms.
-  var mostFormatted = 200_000
+  var maximumFormatted = 200_000
   /// Number of bytes by which a value formatted in one language may exceed twice its length in another language.
   private static let formatSlack = 48
 
@@ -31,8 +31,8 @@ struct RecipientSizes {
     guard !recipients.isEmpty else { return }
     let conventions = Conventions(forms, usesFormats: content.values.contains { $0.format != nil })
     let steps = recipients.count * forms.reduce(0) { $0 + $1.template.pieces.count }
-    if steps <= mostSteps,
-      recipients.count * conventions.locales.count * content.values.count <= mostFormatted
+    if steps <= maximumSteps,
+      recipients.count * conventions.locales.count * content.values.count <= maximumFormatted
     {
       measureEach(&forms, conventions)
     } else {
@@ -56,7 +56,7 @@ struct RecipientSizes {
       var known: [Int: Int] = [:]
       for form in forms {
         let locale = Array((form.locale ?? "").utf8)
-        let way = LocaleConvention.place(for: LanguageTag(locale)) ?? -1
+        let way = LocaleConvention.index(for: LanguageTag(locale)) ?? -1
         if known[way] == nil {
           known[way] = locales.count
           locales.append(locale)
@@ -98,7 +98,7 @@ struct RecipientSizes {
   }
 
   private func bound(_ forms: inout [PayloadForm], _ conventions: Conventions) {
-    let most = max(1, mostFormatted / (recipients.count * max(1, content.values.count)))
+    let most = max(1, maximumFormatted / (recipients.count * max(1, content.values.count)))
     let locales = conventions.locales.prefix(most)
     var longest = Array(repeating: 0, count: content.values.count)
     var isMissing = Array(repeating: false, count: content.values.count)

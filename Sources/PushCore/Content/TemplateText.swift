@@ -107,7 +107,7 @@ struct TemplateText: Equatable {
   // MARK: Problems
 
   /// Maximum length in bytes of an excerpt in a message: long enough to find the place in the job.
-  private static let mostShown = 60
+  private static let maximumShown = 60
 
   private static func unclosed(_ text: ArraySlice<UInt8>) -> Problem {
     Problem(
@@ -123,7 +123,7 @@ struct TemplateText: Equatable {
   }
 
   private static func excerpt(_ text: ArraySlice<UInt8>) -> String {
-    String(decoding: text.prefix(mostShown), as: UTF8.self)
+    String(decoding: text.prefix(maximumShown), as: UTF8.self)
   }
 
   /// Returns a placeholder in the form for messages.

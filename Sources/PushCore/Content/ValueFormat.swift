@@ -11,9 +11,9 @@ struct ValueFormat: Hashable, Sendable {
   let style: Style
 
   /// Maximum number of decimals.
-  private static let mostDecimals = 9
+  private static let maximumDecimals = 9
   /// Names of all formats, for messages.
-  static let names = "number, number.0 to number.\(mostDecimals), date, date.long and time"
+  static let names = "number, number.0 to number.\(maximumDecimals), date, date.long and time"
 
   /// - Returns: `nil` for an unknown name.
   init?(_ name: some StringProtocol) {
@@ -23,7 +23,7 @@ struct ValueFormat: Hashable, Sendable {
     case "date.long": style = .longDate
     case "time": style = .time
     default:
-      guard name.hasPrefix("number."), let decimals = Int(name.dropFirst(7)), 0...Self.mostDecimals ~= decimals,
+      guard name.hasPrefix("number."), let decimals = Int(name.dropFirst(7)), 0...Self.maximumDecimals ~= decimals,
         "\(decimals)" == name.dropFirst(7)
       else { return nil }
       style = .number(decimals: decimals)
@@ -51,12 +51,12 @@ struct DecimalText {
   private(set) var fraction: ArraySlice<UInt8> = []
 
   /// Maximum number of digits. A longer number is copied unchanged.
-  private static let mostDigits = 30
+  private static let maximumDigits = 30
 
   /// - Parameter decimals: the number of decimals, with the last one rounded half away from zero; `nil` to keep them.
   /// - Returns: `nil` unless the text is digits, or digits with a point and digits, optionally with a minus sign.
   init?(_ text: UnsafeRawBufferPointer, decimals: Int?) {
-    guard text.count <= Self.mostDigits + 2 else { return nil }
+    guard text.count <= Self.maximumDigits + 2 else { return nil }
     var rest = Array(text)[...]
     if rest.first == UInt8(ascii: "-") {
       isNegative = true
@@ -106,7 +106,7 @@ struct WallClockText {
   /// Length of `2026-12-01` and length of `2026-12-01T09:00`, in bytes.
   private static let (dateLength, minuteLength) = (10, 16)
   /// Maximum number of digits of the milliseconds since 1970.
-  private static let mostDigits = 15
+  private static let maximumDigits = 15
 
   /// - Parameter needsTime: whether a date without a time is invalid.
   init?(_ text: UnsafeRawBufferPointer, needsTime: Bool) {
@@ -124,7 +124,7 @@ struct WallClockText {
     } else {
       let isNegative = text.first == UInt8(ascii: "-")
       let digits = text.dropFirst(isNegative ? 1 : 0)
-      guard 1...Self.mostDigits ~= digits.count, let number = Self.number(digits) else { return nil }
+      guard 1...Self.maximumDigits ~= digits.count, let number = Self.number(digits) else { return nil }
       let milliseconds = isNegative ? -number : number
       guard Timestamp.range.contains(milliseconds) else { return nil }
       (year, month, day, hour, minute) = Timestamp.civil(milliseconds: milliseconds)

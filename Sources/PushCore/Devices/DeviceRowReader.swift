@@ -37,7 +37,7 @@ public struct DeviceRowReader: Sendable {
   public static let maximumForeignRecord = 1 << 20
 
   /// Position between two rows of a file.
-  public struct Mark: Equatable, Sendable {
+  public struct Position: Equatable, Sendable {
     /// Number of bytes before it in the file.
     public var offset: Int
     /// Number of the line of this position, from 1.
@@ -107,13 +107,13 @@ public struct DeviceRowReader: Sendable {
 
   /// Position after the returned rows. `nil` before the header and inside a row that is being skipped, because an
   /// import can't resume there.
-  public var mark: Mark? {
-    skipping || atStart || (format == .csv && header == nil) ? nil : Mark(offset: origin + position, line: line)
+  public var mark: Position? {
+    skipping || atStart || (format == .csv && header == nil) ? nil : Position(offset: origin + position, line: line)
   }
 
   /// Resumes at another position in the file. A CSV reader must have read the header before. The next bytes must be the
   /// bytes from that position.
-  public mutating func goOn(at mark: Mark) {
+  public mutating func resume(at mark: Position) {
     pending = []
     position = 0
     (origin, line) = (mark.offset, mark.line)

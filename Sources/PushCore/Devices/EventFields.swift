@@ -78,13 +78,13 @@ struct EventFields {
   }
 
   /// Maximum badge.
-  static let mostOnIcon = 999_999_999
+  static let maximumOnIcon = 999_999_999
 
   mutating func badge() throws(DeviceRowDraft.Problem) -> Int {
     let text = try required("value")
-    guard let value = Int(text), 0...Self.mostOnIcon ~= value else {
+    guard let value = Int(text), 0...Self.maximumOnIcon ~= value else {
       throw .init(
-        description: "value: \(Excerpt.quoted(text)) is not a whole number from 0 to \(Self.mostOnIcon)")
+        description: "value: \(Excerpt.quoted(text)) is not a whole number from 0 to \(Self.maximumOnIcon)")
     }
     return value
   }

@@ -47,7 +47,7 @@ public struct CampaignGuard: Sendable {
   /// Whether the worker waits for the other workers' answers, to find out whether only its own answers are bad.
   public private(set) var isSuspended = false
   /// Number of bad answers at which the worker asks the other workers.
-  private var patience: Int
+  private var badAnswersBeforeAsking: Int
 
   /// - Parameters:
   ///   - policy: the bounds for the shares of bad answers.
@@ -61,7 +61,7 @@ public struct CampaignGuard: Sendable {
     self.isOff = isOff
     // Fewer bad answers may be chance. With a larger number, the guard would trip before the worker asks.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
-    patience = max(1, min(5, Int(trips)))
+    badAnswersBeforeAsking = max(1, min(5, Int(trips)))
     if isOff { state = .open }
   }
 
@@ -87,38 +87,38 @@ public struct CampaignGuard: Sendable {
     guard counts.count(outcome) else { return false }
     if counts.suspects > before.suspects { mainRefusal.count(reason) }
     if counts.gone > before.gone { mainLoss.count(reason) }
-    if !isAlone, outcome != .accepted, isOdd { isSuspended = true }
-    return judgeOwn()
+    if !isAlone, outcome != .accepted, isMostlyBad { isSuspended = true }
+    return evaluateOwn()
   }
 
   /// Whether most answers are bad, and there are enough of them to ask the other workers.
-  private var isOdd: Bool {
+  private var isMostlyBad: Bool {
     let bad = counts.suspects + counts.gone
-    return bad >= patience && 2 * bad > counts.answers && tripReason == nil && !isOff
+    return bad >= badAnswersBeforeAsking && 2 * bad > counts.answers && tripReason == nil && !isOff
   }
 
   /// Ends the suspension, because the other workers' answers are equally bad or there is no other worker. From now on,
   /// the worker's own answers can trip the guard. The worker asks again when it has twice as many bad answers.
   ///
   /// - Returns: whether ``state`` changed.
-  public mutating func goOn() -> Bool {
+  public mutating func resume() -> Bool {
     isSuspended = false
-    patience = 2 * (counts.suspects + counts.gone)
-    return judgeOwn()
+    badAnswersBeforeAsking = 2 * (counts.suspects + counts.gone)
+    return evaluateOwn()
   }
 
   /// Withdraws this worker from the campaign, because only its own answers are bad.
   ///
   /// - Returns: the problem, for people.
-  public mutating func standDown() -> String {
-    let reason = complaint(of: counts) ?? "most of \(counts.answers) answers were bad"
+  public mutating func decline() -> String {
+    let reason = problem(of: counts) ?? "most of \(counts.answers) answers were bad"
     isSuspended = false
     state = .tripped(reason: reason)
     return reason
   }
 
   /// Trips an open guard if the counts of this worker are out of bounds.
-  private mutating func judgeOwn() -> Bool {
+  private mutating func evaluateOwn() -> Bool {
     guard state == .open, !isSuspended else { return false }
     var least = counts
     least.answers = max(counts.answers, policy.minimum)
@@ -131,7 +131,7 @@ public struct CampaignGuard: Sendable {
   ///
   /// - Parameter fleet: the answers that all workers got.
   /// - Returns: whether ``state`` changed.
-  public mutating func judge(_ fleet: GuardCounts) -> Bool {
+  public mutating func evaluate(_ fleet: GuardCounts) -> Bool {
     guard isUndecided, fleet.answers >= policy.minimum else { return false }
     return decide(on: fleet)
   }
@@ -143,7 +143,7 @@ public struct CampaignGuard: Sendable {
   ///   - own: the answers to the campaign's pushes; there may be few.
   ///   - app: the answers to the pushes of the app's latest campaigns.
   /// - Returns: whether ``state`` changed.
-  public mutating func judge(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
+  public mutating func evaluate(_ own: GuardCounts, amongThoseOfItsApp app: GuardCounts) -> Bool {
     guard isUndecided, reasonToPause(on: own) != nil, app.answers >= policy.minimum, let reason = reasonToPause(on: app)
     else {
       return false
@@ -182,13 +182,13 @@ public struct CampaignGuard: Sendable {
   /// Returns the reason to pause the campaign, with a hint; `nil` if the shares of bad answers are in bounds. The
   /// number of answers may be below the minimum.
   public func reasonToPause(on counts: GuardCounts) -> String? {
-    complaint(of: counts).map { $0 + Self.hint }
+    problem(of: counts).map { $0 + Self.hint }
   }
 
   /// Advice for the operator when the guard has tripped on all workers.
   public static let hint = "; fix the cause and resume, or resume with --unguarded if the answers are right"
 
-  private func complaint(of counts: GuardCounts) -> String? {
+  private func problem(of counts: GuardCounts) -> String? {
     guard counts.answers > 0, !isOff else { return nil }
     let (suspects, gone) = (
       Double(counts.suspects) / Double(counts.answers), Double(counts.gone) / Double(counts.answers)

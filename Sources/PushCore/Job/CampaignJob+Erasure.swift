@@ -31,7 +31,7 @@ extension CampaignJob {
     else { throw UnreadableRecipients() }
     var (removed, others): ([Range<Int>], Int) = ([], 0)
     func isUser(_ value: JSONValue) -> Bool { (try? UserID.read(value)) == user }
-    func look(at list: JSONValue?, _ isErased: (JSONValue) -> Bool) -> Int {
+    func countErased(in list: JSONValue?, _ isErased: (JSONValue) -> Bool) -> Int {
       guard case .array(let elements)? = list?.kind else { return 0 }
       removed += elements.filter(isErased).map(\.range)
       return elements.count { !$0.isErasedEntry && !isErased($0) }
@@ -40,17 +40,17 @@ extension CampaignJob {
     if case .object(let audience)? = members.value("audience")?.kind {
       let (users, tokens) = (audience.value("users"), audience.value("tokens"))
       if case .array? = (users ?? tokens)?.kind { isList = true }
-      others += look(at: users) { element in
+      others += countErased(in: users) { element in
         guard case .object(let recipient) = element.kind else { return isUser(element) }
         if case .string(let token)? = recipient.value("token")?.kind, isToken(token) { return true }
         return recipient.value("user").map(isUser) ?? false
       }
-      others += look(at: tokens) { if case .string(let text) = $0.kind { isToken(text) } else { false } }
+      others += countErased(in: tokens) { if case .string(let text) = $0.kind { isToken(text) } else { false } }
     }
     if case .array(let stages)? = members.value("stages")?.kind {
       for stage in stages {
         guard case .object(let fields) = stage.kind else { continue }
-        _ = look(at: fields.value("users"), isUser)
+        _ = countErased(in: fields.value("users"), isUser)
       }
     }
     guard !removed.isEmpty else {

@@ -18,7 +18,7 @@ extension CampaignJob {
       defaults.readOptions(members, fields, destination(root), services(app))
     }
     var json = JSONWriter()
-    JSONValue.writeCanonical(JobTimeSpelling.unify(in: defaults.remove(from: given(members))), to: &json)
+    JSONValue.writeCanonical(JobTimeSpelling.normalize(in: defaults.remove(from: given(members))), to: &json)
     return json.take()
   }
 }
@@ -50,7 +50,7 @@ private struct JobDefaults {
       Field("also", isEmpty), Field("localized", isEmpty),
     ],
     "audience": [Field("devices", isText(DeviceChoice.all.rawValue))],
-    "quietHours": [Field("then", isText(QuietHours.Fate.hold.rawValue))],
+    "quietHours": [Field("then", isText(QuietHours.Handling.hold.rawValue))],
     "repeat": [Field("zone", isText(CampaignTiming.utc)), Field("skipIfRunning", isFalse)],
     "stages": [Field("wait", isDuration(0)), Field("approval", isFalse)],
     "stages.winner": [
@@ -180,25 +180,25 @@ private enum JobTimeSpelling {
   private static let members: [String: Set<String>] = ["stages": ["wait"], "repeat": ["end"]]
 
   /// Writes instants in UTC, such as `2026-12-01T09:00:00Z`, and durations with the largest unit that is exact.
-  static func unify(in job: [JSONValue.Member]) -> [JSONValue.Member] {
+  static func normalize(in job: [JSONValue.Member]) -> [JSONValue.Member] {
     job.map { member in
-      if let names = members[member.name] { return member.with(unify(names, in: member.value)) }
-      return fields.contains(member.name) ? member.with(unify(member.value)) : member
+      if let names = members[member.name] { return member.with(normalize(names, in: member.value)) }
+      return fields.contains(member.name) ? member.with(normalize(member.value)) : member
     }
   }
 
-  private static func unify(_ names: Set<String>, in value: JSONValue) -> JSONValue {
+  private static func normalize(_ names: Set<String>, in value: JSONValue) -> JSONValue {
     switch value.kind {
     case .object(let members):
-      let unified = members.map { names.contains($0.name) ? $0.with(unify($0.value)) : $0 }
+      let unified = members.map { names.contains($0.name) ? $0.with(normalize($0.value)) : $0 }
       return JSONValue(kind: .object(unified), range: value.range)
     case .array(let elements):
-      return JSONValue(kind: .array(elements.map { unify(names, in: $0) }), range: value.range)
+      return JSONValue(kind: .array(elements.map { normalize(names, in: $0) }), range: value.range)
     default: return value
     }
   }
 
-  private static func unify(_ value: JSONValue) -> JSONValue {
+  private static func normalize(_ value: JSONValue) -> JSONValue {
     text(of: value).map { JSONValue(kind: .string($0), range: value.range) } ?? value
   }
 

@@ -22,7 +22,7 @@ extension CampaignJob {
   static func refuse(moved errors: [JobError]) throws(JobError) {
     guard var error = errors.first else { return }
     // The number of fields is limited, because a message has one line.
-    let others = errors.dropFirst().prefix(mostMoved).map(\.field)
+    let others = errors.dropFirst().prefix(maximumMoved).map(\.field)
     if !others.isEmpty {
       error.message += ", as did \(others.joined(separator: ", "))" + (errors.count - 1 > others.count ? ", …" : "")
     }
@@ -30,7 +30,7 @@ extension CampaignJob {
   }
 
   /// Maximum number of other moved fields that an error names: enough for those of the job itself and of one variant.
-  private static let mostMoved = 5
+  private static let maximumMoved = 5
 
   private static func movedFields(
     of members: [JSONValue.Member], path: String, _ services: [any PushService]

@@ -94,7 +94,7 @@ public enum CampaignJob {
     }
     if let stages = campaign.delivery.stages, let now {
       let start = max(now, (campaign.delivery.sendAt ?? 0) / 1000)
-      let rest = start + stages.leastDuration(isLocal: campaign.delivery.timing.localTime != nil)
+      let rest = start + stages.minimumDuration(isLocal: campaign.delivery.timing.localTime != nil)
       let known = try findings(in: job, apps, service, at: start)
       for finding in try findings(in: job, apps, service, at: rest)
       where !known.contains(where: { $0.rule.id == finding.rule.id && $0.path == finding.path }) {
@@ -188,9 +188,9 @@ public enum CampaignJob {
     campaign.message.variant = variant
     if let stages = campaign.delivery.stages {
       campaign.delivery.rate = stages.rate(
-        campaign.delivery.rate, ofStage: campaign.place(of: part.stage), start: start)
+        campaign.delivery.rate, ofStage: campaign.index(of: part.stage), start: start)
     }
-    if let local = campaign.delivery.timing.localTime, campaign.place(of: part.stage) > 0 {
+    if let local = campaign.delivery.timing.localTime, campaign.index(of: part.stage) > 0 {
       let later = local.onFirstDay(notBefore: start)
       campaign.delivery.timing.localTime = later
       campaign.delivery.sendAt = later.beginning * 1000
@@ -207,7 +207,7 @@ public enum CampaignJob {
   }
 
   /// Start of a campaign for checks without the present time. Any value is suitable.
-  private static let someStart = 1_800_000_000
+  private static let exampleStart = 1_800_000_000
 
   /// Returns a job in which absolute times replace relative push times; `nil` if it has no relative time. The start is
   /// `sendAt`, or now if the job has no `sendAt`. A stored job keeps its relative times, because the start may change
@@ -218,7 +218,7 @@ public enum CampaignJob {
   public static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, now: Int?
   ) throws(JobError) -> [UInt8]? {
-    var start = now ?? someStart
+    var start = now ?? exampleStart
     if case .object(let members) = root.kind, case .string(let text)? = members.value("sendAt")?.kind,
       let sendAt = Timestamp.milliseconds(text)
     {

@@ -8,7 +8,7 @@ public struct JobField: Sendable {
     /// Job of a companion: a push of another type to the same users, at the same times, see ``Companion``.
     static let companion = Documents(rawValue: 1)
     /// Job for one device token, which is sent once and immediately, see
-    /// ``CampaignJob/alone(_:token:of:suffix:payload:for:)``.
+    /// ``CampaignJob/forSingleDevice(_:token:of:suffix:payload:for:)``.
     static let single = Documents(rawValue: 2)
     /// Job of a run of a recurring job, see ``CampaignJob/run(of:localTime:)``.
     static let run = Documents(rawValue: 4)

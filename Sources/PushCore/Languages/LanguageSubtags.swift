@@ -10,7 +10,7 @@ struct LanguageSubtags {
   ///   to the end is dropped.
   /// - Returns: `nil` if the text has another form.
   init?(_ text: some Collection<UInt8>) {
-    guard text.count <= LanguageTag.mostBytes else { return nil }
+    guard text.count <= LanguageTag.maximumBytes else { return nil }
     var subtag = Subtag()
     var isOver = false
     // Whether the last subtag was empty and no `#` has followed yet.

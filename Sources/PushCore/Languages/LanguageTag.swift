@@ -16,7 +16,7 @@ public struct LanguageTag: Hashable, Sendable {
   private(set) var variant: UInt64 = 0
 
   /// Maximum length of a text in bytes. The longest identifier of ICU's list has 11 bytes, and a calendar adds 20.
-  static let mostBytes = 64
+  static let maximumBytes = 64
 
   /// - Parameter text: a tag as a phone writes it, in UTF-8.
   /// - Returns: `nil` for a text that does not have the form of a tag. The language may be unknown.

@@ -7,7 +7,7 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   public var rawValue: UInt8
 
   /// Maximum number of counted attempts: six bits. The configuration allows 20 attempts.
-  public static let mostCounted = 63
+  public static let maximumCounted = 63
 
   private static let countedBits: UInt8 = 0x3f
   private static let withheldBit: UInt8 = 0x40
@@ -18,7 +18,7 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
 
   /// Creates a history. The defaults describe a first attempt.
   public init(counted: Int = 0, isAmbiguous: Bool = false) {
-    rawValue = UInt8(min(max(0, counted), Self.mostCounted))
+    rawValue = UInt8(min(max(0, counted), Self.maximumCounted))
     self.isAmbiguous = isAmbiguous
   }
 
@@ -40,6 +40,6 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
     set { rawValue = newValue ? rawValue | Self.withheldBit : rawValue & ~Self.withheldBit }
   }
 
-  /// Counts further attempts, up to ``mostCounted``.
-  public mutating func count(_ attempts: Int) { rawValue += UInt8(min(attempts, Self.mostCounted - counted)) }
+  /// Counts further attempts, up to ``maximumCounted``.
+  public mutating func count(_ attempts: Int) { rawValue += UInt8(min(attempts, Self.maximumCounted - counted)) }
 }

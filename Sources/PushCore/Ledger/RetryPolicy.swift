@@ -123,7 +123,7 @@ public struct RetryPolicy: Sendable, Equatable {
     timePerAttempt > 0 ? max(1, (delay + timePerAttempt / 2) / timePerAttempt) : 1
   }
 
-  /// Part of ``RetryBounds/maximumTime`` for each counted attempt; 0 if the service does not limit the time. The ledger can count 63 attempts (``AttemptHistory/mostCounted``).
+  /// Part of ``RetryBounds/maximumTime`` for each counted attempt; 0 if the service does not limit the time. The ledger can count 63 attempts (``AttemptHistory/maximumCounted``).
   private var timePerAttempt: Int { (bounds.maximumTime ?? 0) / 60 }
 
   /// Returns the delay after a server error without jitter and `Retry-After`.
@@ -132,7 +132,7 @@ public struct RetryPolicy: Sendable, Equatable {
     guard attempt > 1 else { return max(first, bounds.minimumDelay) }
     guard let factor = bounds.serverErrorFactor else { return serverError }
     var delay = max(first, bounds.minimumDelay)
-    for _ in 1..<min(attempt, AttemptHistory.mostCounted) where delay < serverError { delay *= factor }
+    for _ in 1..<min(attempt, AttemptHistory.maximumCounted) where delay < serverError { delay *= factor }
     return max(min(delay, serverError), bounds.minimumDelay)
   }
 

@@ -15,9 +15,9 @@ public struct FrequencyCap: Sendable, Equatable {
   }
 
   /// Maximum sum of ``most`` of all caps of an app: the stored counters of a user can't hold more.
-  public static let mostTogether = 255
+  public static let maximumSum = 255
   /// Maximum number of caps of an app.
-  public static let mostOfApp = 16
+  public static let maximumOfApp = 16
   /// Allowed periods in seconds, from a minute to a year.
   public static let spans = 60...366 * 86_400
 }

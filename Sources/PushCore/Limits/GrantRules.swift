@@ -35,11 +35,11 @@ public struct GrantRules: Sendable, Equatable {
       app: campaign.app, suppression: campaign.suppression, category: campaign.recipients.category,
       caps: campaign.keepsToCaps
         ? caps.filter { $0.category == nil || $0.category == campaign.recipients.category } : [],
-      memory: max(caps.map(\.seconds).max() ?? 0, Self.leastMemory),
+      memory: max(caps.map(\.seconds).max() ?? 0, Self.minimumMemory),
       badgeStep: campaign.message.content?.badgeStep ?? 0)
   }
 
-  private static let leastMemory = 3 * 86_400
+  private static let minimumMemory = 3 * 86_400
 
   /// Whether anything is counted for the users of granted targets.
   public var countsUsers: Bool { !caps.isEmpty || badgeStep > 0 }

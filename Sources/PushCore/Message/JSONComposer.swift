@@ -121,18 +121,18 @@ extension JSONValue {
   /// Returns the path of the value with this range; `nil` for none.
   private func path(of place: Range<Int>) -> String? {
     if range == place { return "" }
-    func holds(_ value: JSONValue) -> Bool {
+    func matches(_ value: JSONValue) -> Bool {
       value.range.lowerBound <= place.lowerBound && place.upperBound <= value.range.upperBound
     }
     switch kind {
     case .object(let members):
-      guard let member = members.first(where: { holds($0.value) }), let rest = member.value.path(of: place) else {
+      guard let member = members.first(where: { matches($0.value) }), let rest = member.value.path(of: place) else {
         return nil
       }
       let name = Excerpt.bare(member.name)
       return rest.isEmpty ? name : rest.hasPrefix("[") ? name + rest : "\(name).\(rest)"
     case .array(let elements):
-      guard let index = elements.firstIndex(where: holds), let rest = elements[index].path(of: place) else {
+      guard let index = elements.firstIndex(where: matches), let rest = elements[index].path(of: place) else {
         return nil
       }
       return rest.isEmpty || rest.hasPrefix("[") ? "[\(index)]\(rest)" : "[\(index)].\(rest)"

@@ -12,7 +12,7 @@ public struct Disposition: Sendable, Equatable {
   }
 
   /// Decision about the device token. The worker carries it out only if the campaign's guard permits it.
-  public enum TokenFate: Sendable, Equatable {
+  public enum TokenAction: Sendable, Equatable {
     case keep
     /// The token is removed, unless the device registered after the answer's timestamp or, for an answer without one,
     /// after the push was granted.
@@ -38,7 +38,7 @@ public struct Disposition: Sendable, Equatable {
   }
 
   public var target: Target
-  public var token: TokenFate
+  public var token: TokenAction
   public var effect: Effect
   /// How many attempts the attempt counts as. 0 if the service has certainly not processed the push, or if the push is
   /// not the cause of the failure. More than 1 after a long delay, see ``RetryPolicy/counted(after:)``.
@@ -49,7 +49,7 @@ public struct Disposition: Sendable, Equatable {
   public var waitsForGuard: Bool { token != .keep || target == .finish(.rejected) }
 
   /// Creates an instance with these values.
-  public init(_ target: Target, token: TokenFate = .keep, effect: Effect = .none, countsAttempt: Bool = true) {
+  public init(_ target: Target, token: TokenAction = .keep, effect: Effect = .none, countsAttempt: Bool = true) {
     self.target = target
     self.token = token
     self.effect = effect
@@ -99,7 +99,7 @@ public struct Disposition: Sendable, Equatable {
   // MARK: Decisions for services
 
   /// Handles a server error (5xx): the first retry follows after a short delay, all further retries after longer ones.
-  public static func laterAsServerFails(
+  public static func retryAfterServerError(
     _ policy: RetryPolicy, _ answer: PushAnswer, attempt: Int, _ jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
     if attempt <= 1, !isBreakerOpen { return .later(policy.afterFirstServerError(asked: answer.asked, chance: jitter)) }

@@ -38,22 +38,22 @@ public struct CampaignStages: Sendable, Equatable {
     /// Whether the next stage needs approval.
     public var approval: Bool
     /// Share of failed pushes, 0 to 1, above which the campaign pauses; `nil` for no check.
-    public var mostFailures: Double?
+    public var maximumFailures: Double?
     /// Share of the stage's users, 0 to 1, who must have opened the push; `nil` for no check.
-    public var leastOpened: Double?
+    public var minimumOpened: Double?
     /// Rules for the choice of the variant that all later stages get; `nil` if no winner is chosen.
     public var winner: Winner?
 
     /// Creates an instance with these values.
     public init(
-      _ members: Members, wait: Int = 0, approval: Bool = false, mostFailures: Double? = nil,
-      leastOpened: Double? = nil, winner: Winner? = nil
+      _ members: Members, wait: Int = 0, approval: Bool = false, maximumFailures: Double? = nil,
+      minimumOpened: Double? = nil, winner: Winner? = nil
     ) {
       self.members = members
       self.wait = wait
       self.approval = approval
-      self.mostFailures = mostFailures
-      self.leastOpened = leastOpened
+      self.maximumFailures = maximumFailures
+      self.minimumOpened = minimumOpened
       self.winner = winner
     }
   }
@@ -86,7 +86,7 @@ public struct CampaignStages: Sendable, Equatable {
   ///
   /// - Parameter isLocal: whether the campaign uses each device's local time. In that case, a stage takes at least one
   ///   day.
-  public func leastDuration(isLocal: Bool) -> Int {
+  public func minimumDuration(isLocal: Bool) -> Int {
     all.reduce(0) { $0 + max($1.wait, isLocal ? 86_400 : 0) }
   }
 

@@ -62,13 +62,13 @@ public struct CampaignVariants: Sendable, Equatable {
   }
 
   /// Returns the position of a user's variant.
-  public func place(of user: UnsafeRawBufferPointer) -> Int {
+  public func index(of user: UnsafeRawBufferPointer) -> Int {
     let share = draw.share(user)
     return bounds.firstIndex { share < $0 } ?? all.count - 1
   }
 
   /// Returns the position of the variant with a name; `nil` if there is none.
-  public func place(named name: String) -> Int? { all.firstIndex { $0.name == name } }
+  public func index(named name: String) -> Int? { all.firstIndex { $0.name == name } }
 
   /// Returns the share of the users who get a variant, according to the weights.
   public func share(of place: Int) -> Double { all[place].weight / all.reduce(0) { $0 + $1.weight } }

@@ -39,7 +39,7 @@ public struct StageDraw: Sendable, Equatable {
   }
 
   /// Returns the position of a user's stage; for a user after all stages, the number of stages.
-  public func place(of user: UnsafeRawBufferPointer) -> Int {
+  public func index(of user: UnsafeRawBufferPointer) -> Int {
     if let place = listing(user) { return place }
     let number = draw.share(user)
     return ends.firstIndex { number < $0 } ?? ends.count

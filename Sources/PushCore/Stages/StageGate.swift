@@ -80,13 +80,13 @@ public struct StageGate: Sendable {
     if finding.isOverridden { return .open(winner: winner.place) }
     let reasons = [failures(finding), opens(finding), winner.reason].compactMap(\.self)
     guard reasons.isEmpty, !stage.approval else {
-      let wish =
+      let nextStep =
         stage.approval
         ? "`carillon campaign approve \(campaign) --by NAME` starts the next stage"
         : "`carillon campaign resume \(campaign)` starts the next stage anyway"
       let what = reasons.isEmpty ? ["it needs approval"] : reasons
       return .pause(
-        "stage \(number): \(what.joined(separator: "; ")); \(wish)", needsApproval: stage.approval)
+        "stage \(number): \(what.joined(separator: "; ")); \(nextStep)", needsApproval: stage.approval)
     }
     return .open(winner: winner.place)
   }
@@ -101,7 +101,7 @@ public struct StageGate: Sendable {
   }
 
   private func failures(_ finding: Finding) -> String? {
-    guard let most = stage.mostFailures else { return nil }
+    guard let most = stage.maximumFailures else { return nil }
     let legs = finding.legs.map { (name: $0.name, answers: Self.answers($0.outcomes)) }.filter { $0.answers.all > 0 }
     guard !legs.isEmpty else { return "no push of the stage was answered, so the share of failures is unknown" }
     // Each leg is checked separately. In the sum of all legs, the failures of a small leg would hardly matter.
@@ -115,7 +115,7 @@ public struct StageGate: Sendable {
   }
 
   private func opens(_ finding: Finding) -> String? {
-    guard let least = stage.leastOpened else { return nil }
+    guard let least = stage.minimumOpened else { return nil }
     let accepted = finding.legs.reduce(0) { $0 + Self.answers($1.outcomes).reached }
     // A user with several devices gets several pushes, and counts once.
     let reached = min(accepted, finding.users ?? accepted)

@@ -28,7 +28,7 @@ public struct CSVWriter: Sendable {
     needsComma = true
     guard var text, let first = text.utf8.first else { return }
     if spreadsheetSafe {
-      text = Excerpt.replacing(in: text) { Excerpt.misleads($0) && $0 != "\t" && $0 != "\r" && $0 != "\n" }
+      text = Excerpt.replacing(in: text) { Excerpt.isMisleading($0) && $0 != "\t" && $0 != "\r" && $0 != "\n" }
     }
     let isFormula = spreadsheetSafe && "=+-@\t\r".utf8.contains(first)
     let needsQuotes = isQuoted || text.utf8.contains(where: ",\"\n\r".utf8.contains)

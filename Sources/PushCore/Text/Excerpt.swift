@@ -1,7 +1,7 @@
 /// Excerpts of text from other sources, made safe for Carillon's messages.
 public enum Excerpt {
   /// Returns the text in single quotes: at most 48 characters, with misleading characters replaced, see
-  /// ``misleads(_:)``.
+  /// ``isMisleading(_:)``.
   public static func quoted(_ text: some StringProtocol) -> String {
     var shown = "'"
     var count = 0
@@ -10,14 +10,14 @@ public enum Excerpt {
         shown += "…"
         break
       }
-      shown.unicodeScalars.append(misleads(scalar) ? "\u{FFFD}" : scalar)
+      shown.unicodeScalars.append(isMisleading(scalar) ? "\u{FFFD}" : scalar)
       count += 1
     }
     return shown + "'"
   }
 
-  /// Returns the whole text on one line, with misleading characters replaced, see ``misleads(_:)``.
-  public static func harmless(_ text: String) -> String { replacing(in: text, misleads) }
+  /// Returns the whole text on one line, with misleading characters replaced, see ``isMisleading(_:)``.
+  public static func harmless(_ text: String) -> String { replacing(in: text, isMisleading) }
 
   /// Replaces each character that meets a condition by U+FFFD.
   static func replacing(in text: String, _ condition: (Unicode.Scalar) -> Bool) -> String {
@@ -34,7 +34,7 @@ public enum Excerpt {
   /// a terminal, and a bidirectional control character changes the order in which the characters around it are shown.
   ///
   /// Source: Unicode Standard Annex #9, section 2, "Directional Formatting Characters".
-  static func misleads(_ scalar: Unicode.Scalar) -> Bool {
+  static func isMisleading(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0x061C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
     default: isControl(scalar)

@@ -4,7 +4,7 @@ public enum InstantText {
   public static let earliest = 1_000_000_000_000
   /// Maximum time ahead of the clock in ms: a day, to allow for a phone with a wrong time zone. A time in the future
   /// would override all changes until that time, or would prevent a device from being pruned.
-  public static let mostAhead = 86_400_000
+  public static let maximumAhead = 86_400_000
   /// First number that is too large for milliseconds of this century: such a number is in microseconds or nanoseconds.
   private static let microseconds = 100_000_000_000_000
 
@@ -27,7 +27,7 @@ public enum InstantText {
         description: "\(field): \(Excerpt.quoted(text)) is before 2001"
           + (number == nil ? "" : " in milliseconds since 1970; are these seconds? multiply by 1000"))
     }
-    guard instant <= now + mostAhead else {
+    guard instant <= now + maximumAhead else {
       throw IdentifierError(
         description: "\(field): \(Excerpt.quoted(text)) is more than a day ahead of the clock"
           + (number.map { $0 >= microseconds } == true ? "; are these microseconds? divide by 1000" : ""))

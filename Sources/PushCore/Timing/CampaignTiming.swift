@@ -141,7 +141,7 @@ public struct TargetTiming: Sendable, Equatable {
     guard let quiet = timing.quietHours else { return slot }
     let earliest = max(slot.due, start, now).floorDivided(by: 1000).quotient
     guard let end = quiet.end(at: earliest, in: zone) else { return slot }
-    guard quiet.fate == .hold else { return .dropped }
+    guard quiet.handling == .hold else { return .dropped }
     slot.due = end * 1000
     // A push that would be held beyond its deadline is dropped immediately.
     if let deadline = timing.deadline(start: start / 1000, due: end), deadline <= end { return .dropped }

@@ -1,7 +1,7 @@
 /// Quiet hours: hours of the day, by the clock of each device, in which the device gets nothing.
 public struct QuietHours: Sendable, Equatable {
   /// Handling of a push in the quiet hours. Raw values are names in a job.
-  public enum Fate: String, CaseIterable, Sendable {
+  public enum Handling: String, CaseIterable, Sendable {
     /// The push waits for the end of the quiet hours.
     case hold
     /// The push is not sent: its outcome is `expired`.
@@ -11,17 +11,17 @@ public struct QuietHours: Sendable, Equatable {
   /// Seconds after midnight. If `to` is before `from`, the quiet hours end on the next day.
   public var from: Int
   public var to: Int
-  public var fate: Fate
+  public var handling: Handling
 
   /// Creates an instance with these values.
   ///
   /// - Parameters:
   ///   - from: seconds after midnight.
   ///   - to: seconds after midnight; must differ from `from`.
-  public init(from: Int, to: Int, fate: Fate) {
+  public init(from: Int, to: Int, handling: Handling) {
     self.from = from
     self.to = to
-    self.fate = fate
+    self.handling = handling
   }
 
   /// Returns the end of the quiet hours that contain an instant, both in UNIX seconds; `nil` if none contain it.

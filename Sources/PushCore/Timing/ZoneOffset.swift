@@ -35,8 +35,8 @@ public enum ZoneOffset {
   public static func text(_ seconds: Int) -> String {
     guard seconds != 0 else { return CampaignTiming.utc }
     let minutes = abs(seconds) / 60
-    func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return (seconds < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60)
+    func twoDigits(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return (seconds < 0 ? "-" : "+") + twoDigits(minutes / 60) + ":" + twoDigits(minutes % 60)
   }
 
   /// Removes `UTC`, `GMT` or `Z` from the beginning.

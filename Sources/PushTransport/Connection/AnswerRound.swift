@@ -39,7 +39,7 @@ struct AnswerRound: Sendable, Equatable {
   ///   - inFlight: number of pushes that were handed over and not answered at that time.
   ///   - waiting: number of these pushes that the connection had not begun to send.
   ///   - width: width of the window, which is about the number of answers in the round.
-  mutating func note(
+  mutating func record(
     _ signal: CongestionWindow.Signal, latency: UInt64, inFlight: Int, waiting: Int, width: Double
   ) {
     count += 1

@@ -79,7 +79,7 @@ public struct CongestionWindow: Sendable, Equatable {
   /// packets). Starting at 16 instead of 1 saves four round trips until the window reaches 1,000.
   private static let first = 16.0
   /// Minimum share of growth, which applies after a sign of congestion.
-  private static let leastPace = 1.0 / 16
+  private static let minimumPace = 1.0 / 16
   /// Share of the width during a measurement. With a quarter of the width, the queue that ``LatencyGauge`` tolerates
   /// becomes empty. The latency then differs clearly from the latency with a full queue.
   private static let measurementShare = 0.25
@@ -89,10 +89,10 @@ public struct CongestionWindow: Sendable, Equatable {
   private static let queueShare = 0.4
   /// Minimum number of pushes that wait in the connection: with one stream, the next push is ready when an answer
   /// arrives.
-  private static let leastWaiting = 4
+  private static let minimumWaiting = 4
   /// Maximum number of pushes that wait in the connection. When the stream limit rises, these pushes begin immediately,
   /// and the next ones follow in the same turn.
-  private static let mostWaiting = 32
+  private static let maximumWaiting = 32
 
   /// - Parameter maximum: at least 1.
   public init(maximum: Int, start: ConnectionPolicy.Start = .onePush) {
@@ -119,7 +119,7 @@ public struct CongestionWindow: Sendable, Equatable {
   ///   - inFlight: number of pushes that were handed over and not answered.
   ///   - waiting: number of these pushes that the connection has not begun to send.
   public func room(inFlight: Int, waiting: Int) -> Int {
-    min(limit - inFlight, min(max(Self.leastWaiting, (inFlight - waiting) / 2), Self.mostWaiting) - waiting)
+    min(limit - inFlight, min(max(Self.minimumWaiting, (inFlight - waiting) / 2), Self.maximumWaiting) - waiting)
   }
 
   /// Records the result of one push.
@@ -129,26 +129,26 @@ public struct CongestionWindow: Sendable, Equatable {
   ///   - now: time when the result of the push was seen, in monotonic nanoseconds.
   ///   - inFlight: number of pushes that were handed over and not answered at that time, including this one.
   ///   - waiting: number of these pushes that the connection had not begun to send.
-  public mutating func note(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
+  public mutating func record(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
     let latency = now &- sentAt
     guard isTrusted else {
       // A full window needs no acceptance. Any answer begins the rounds that can narrow it.
       if signal == .accepted || start == .fullWindow && signal != .failed { trust(latency, now) }
       return
     }
-    round.note(signal, latency: latency, inFlight: inFlight, waiting: waiting, width: width)
+    round.record(signal, latency: latency, inFlight: inFlight, waiting: waiting, width: width)
     if sentAt >= round.began { finishRound(now) }
   }
 
   /// Resets the window for a new connection. If the window starts at one, the first acceptance widens it to half of the
   /// width on the last connection, because the new path may differ.
   public mutating func reset() {
-    narrow()
+    limitToOnePush()
     if start == .fullWindow { width = Double(maximum) }
   }
 
   /// Allows one push until it is accepted, whatever the start of a connection.
-  mutating func narrow() {
+  mutating func limitToOnePush() {
     if isTrusted { before = measurement?.width ?? width }
     width = 1
     isTrusted = false
@@ -171,7 +171,7 @@ public struct CongestionWindow: Sendable, Equatable {
     isFlat = false
     let trouble = errors.add(round)
     if trouble > 0 {
-      pace = Self.leastPace
+      pace = Self.minimumPace
       measurement?.width *= 1 - trouble / 2
       resize(width * (1 - trouble / 2))
     }
@@ -182,9 +182,9 @@ public struct CongestionWindow: Sendable, Equatable {
       guard trouble == 0 else { return }
       isFlat = true
       grow(headroom)
-    case .late: pace = Self.leastPace
+    case .late: pace = Self.minimumPace
     case .doubtful:
-      pace = Self.leastPace
+      pace = Self.minimumPace
       guard width > 1 else { return gauge.measured(latency, now: now) }
       measurement = Measurement(width: width, latency: latency)
       resize(width * Self.measurementShare)
@@ -195,7 +195,7 @@ public struct CongestionWindow: Sendable, Equatable {
     // If the connection did not use the full width, the round does not show whether a wider window is useful.
     guard round.accepted > 0, round.peak * 4 >= limit * 3 else { return }
     resize(width + max(1, width * pace) * headroom)
-    pace = headroom >= 0.5 ? min(1, pace * 2) : max(Self.leastPace, pace / 2)
+    pace = headroom >= 0.5 ? min(1, pace * 2) : max(Self.minimumPace, pace / 2)
   }
 
   private mutating func settleMeasurement(_ latency: UInt64, _ now: UInt64) {
@@ -209,7 +209,7 @@ public struct CongestionWindow: Sendable, Equatable {
     let isQueue = Double(latency) < Double(ended.latency) * Self.queueShare
     gauge.measured(isQueue ? nil : latency, now: now)
     // Little's law: the new width keeps the rate with no more pushes in flight than necessary.
-    resize(ended.width * min(1, gauge.bearable / Double(max(1, ended.latency))))
+    resize(ended.width * min(1, gauge.toleratedLatency / Double(max(1, ended.latency))))
   }
 
   private mutating func resize(_ width: Double) {

@@ -13,7 +13,7 @@ struct ConnectionBlame {
   /// Whether too many errors in a row occurred on the connection.
   var isFaulty: Bool { faults >= Self.faultsToReplace }
 
-  mutating func note(_ blame: AnswerMeaning.Blame) {
+  mutating func record(_ blame: AnswerMeaning.Blame) {
     switch blame {
     case .clears: faults = 0
     case .none: break

@@ -22,7 +22,7 @@ struct ConnectionDriver {
     case open(Int)
     /// Call the driver after this number of nanoseconds.
     case checkAgain(after: UInt64)
-    /// Take at most this number of pushes from the supply for the current connection; ``took(_:now:)`` gets the actual
+    /// Take at most this number of pushes from the supply for the current connection; ``recordHandover(_:now:)`` gets the actual
     /// number.
     case take(upTo: Int)
     /// Replace the connection with this serial number: give it no more pushes, and report the reason to the supply.
@@ -143,14 +143,14 @@ struct ConnectionDriver {
   mutating func failedToOpen() { phase = .closed }
 
   /// Records that pushes were handed to the current connection.
-  mutating func took(_ count: Int, now: UInt64) {
+  mutating func recordHandover(_ count: Int, now: UInt64) {
     inFlight += count
     handedAt = now
     usedAt = now
   }
 
   /// Resets the window to one, because the whole service has a problem.
-  mutating func startSmall() { window.narrow() }
+  mutating func limitToOnePush() { window.limitToOnePush() }
 
   // MARK: Ended pushes
 
@@ -164,7 +164,7 @@ struct ConnectionDriver {
     _ signal: CongestionWindow.Signal, _ blame: AnswerMeaning.Blame, sentAt: UInt64, waiting: Int, now: UInt64
   ) -> Bool {
     end(signal, sentAt, waiting, now)
-    verdict.note(blame)
+    verdict.record(blame)
     guard signal == .accepted else { return false }
     accepted += 1
     guard phase == .opening else { return false }
@@ -173,9 +173,9 @@ struct ConnectionDriver {
   }
 
   /// Records that a push on the current connection got no answer, for a reason that concerns the connection.
-  mutating func lost(_ loss: Loss, sentAt: UInt64, waiting: Int, now: UInt64) {
+  mutating func recordLoss(_ loss: Loss, sentAt: UInt64, waiting: Int, now: UInt64) {
     end(.failed, sentAt, waiting, now)
-    verdict.note(loss, sentAt: sentAt, now: now)
+    verdict.record(loss, sentAt: sentAt, now: now)
   }
 
   /// Records that a push was returned for a reason that does not concern the connection, or on a connection that takes
@@ -189,21 +189,21 @@ struct ConnectionDriver {
   }
 
   private mutating func end(_ signal: CongestionWindow.Signal, _ sentAt: UInt64, _ waiting: Int, _ now: UInt64) {
-    window.note(signal, sentAt: sentAt, now: now, inFlight: inFlight, waiting: waiting)
+    window.record(signal, sentAt: sentAt, now: now, inFlight: inFlight, waiting: waiting)
     inFlight -= 1
     usedAt = max(usedAt, now)
   }
 
   /// Decides about the current connection from its condition and from the pushes that have ended since the last call.
   ///
-  /// - Parameter trouble: the reason why the first push was lost; `nil` if none was lost.
-  mutating func settle(_ condition: ConnectionCondition, trouble: @autoclosure () -> String?) -> Action {
+  /// - Parameter lossReason: the reason why the first push was lost; `nil` if none was lost.
+  mutating func evaluate(_ condition: ConnectionCondition, lossReason: @autoclosure () -> String?) -> Action {
     guard phase != .closed else { return .rest }
     switch verdict.conclude(
-      condition, trouble: trouble(), isEstablished: phase == .established, isNarrow: window.limit == 1)
+      condition, lossReason: lossReason(), isEstablished: phase == .established, isNarrow: window.limit == 1)
     {
     case nil: return .rest
-    case .trouble(let text): return .report(text)
+    case .pushesLost(let text): return .report(text)
     case .ended: return replace(.closed(accepted: accepted))
     case .broken(let text): return replace(.failed(text, accepted: accepted))
     }

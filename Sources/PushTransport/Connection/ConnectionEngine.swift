@@ -56,8 +56,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     loop.execute { [weak self] in self?.assumeIsolated { $0.turn() } }
   }
 
-  nonisolated func startSmall() {
-    loop.execute { [weak self] in self?.assumeIsolated { $0.driver.startSmall() } }
+  nonisolated func limitToOnePush() {
+    loop.execute { [weak self] in self?.assumeIsolated { $0.driver.limitToOnePush() } }
   }
 
   func drain(deadline: UInt64) async {
@@ -82,7 +82,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
 
   /// Handles an event of a connection, which may be closed already. Without an event, the connection only continues its
   /// work.
-  private func happened(_ event: Connector.Connection.Event?, to serial: Int) {
+  private func handle(_ event: Connector.Connection.Event?, on serial: Int) {
     guard let connection = connection(serial) else { return }
     let now = EventLoop.now
     if let event { connection.handle(event, now: now) }
@@ -114,7 +114,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       now = connection.run(now: now)
       collect(connection, serial, now)
       if connection === current {
-        execute(driver.settle(connection.condition, trouble: connection.takeTrouble()), now)
+        execute(driver.evaluate(connection.condition, lossReason: connection.takeLossReason()), now)
         // The completions are delivered first, because they influence the pool's decision about further pushes.
         deliver()
         refill(now)
@@ -123,7 +123,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       connection.flush()
       rounds += 1
     } while connection.isDue && rounds < Self.roundsPerTurn
-    connection.rest()
+    connection.endTurn()
     if connection.isDue { continueLater(serial) }
     // Another connection may have replaced this one during the turn.
     if driver.serial != before { continueLater(driver.serial) }
@@ -132,11 +132,11 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private func reportSaturation() {
     guard driver.isSaturated != reportedSaturation else { return }
     reportedSaturation.toggle()
-    supply.note(.saturated(reportedSaturation), of: number)
+    supply.record(.saturated(reportedSaturation), of: number)
   }
 
   private func continueLater(_ serial: Int) {
-    loop.execute { [weak self] in self?.assumeIsolated { $0.happened(nil, to: serial) } }
+    loop.execute { [weak self] in self?.assumeIsolated { $0.handle(nil, on: serial) } }
   }
 
   private func finishTurn() {
@@ -172,13 +172,13 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     let stopped = connection.authorization.identity == nil ? nil : supply.stopped
     for index in ended.indices {
       let answer = completions[first + index].answer
-      if answer.kind == .answered { times.note(now &- min(now, ended[index].sentAt)) }
+      if answer.kind == .answered { times.record(now &- min(now, ended[index].sentAt)) }
       if isCurrent, answer.kind == .answered {
-        note(answer, completions[first + index].unknownReason, ended[index], waiting, now)
+        record(answer, completions[first + index].unknownReason, ended[index], waiting, now)
         continue
       }
       if isCurrent, !ended[index].loss.isEmpty {
-        driver.lost(ended[index].loss, sentAt: ended[index].sentAt, waiting: waiting, now: now)
+        driver.recordLoss(ended[index].loss, sentAt: ended[index].sentAt, waiting: waiting, now: now)
       } else {
         driver.ended(on: serial)
       }
@@ -189,7 +189,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
     ended.removeAll(keepingCapacity: true)
   }
 
-  private func note(
+  private func record(
     _ answer: PushAnswer, _ unknownReason: String?, _ ended: EndedPush, _ waiting: Int, _ now: UInt64
   ) {
     let meaning =
@@ -198,13 +198,13 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       .init(answer), meaning.blame, sentAt: ended.sentAt, waiting: waiting, now: now)
     if isFirst {
       current?.isEstablished = true
-      supply.note(.established, of: number)
+      supply.record(.established, of: number)
     }
     guard !answer.isAccepted else { return }
     if let event = meaning.event
       ?? service.refusal(of: answer, unknownReason: unknownReason, generation: ended.generation)
     {
-      supply.note(.credential(event), of: number)
+      supply.record(.credential(event), of: number)
     }
   }
 
@@ -225,7 +225,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       switch action {
       case .take(let count):
         guard let part = take(upTo: count) else { return }
-        driver.took(part.range.count, now: now)
+        driver.recordHandover(part.range.count, now: now)
         current?.send(part, with: authorization, now: now)
       case .open(let serial):
         guard open(serial, authorization, now) else { return }
@@ -256,7 +256,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private func execute(_ action: ConnectionDriver.Action, _ now: UInt64) {
     switch action {
     case .rest, .askToOpen, .open, .take: break
-    case .report(let text): supply.note(.trouble(text), of: number)
+    case .report(let text): supply.record(.pushesLost(text), of: number)
     case .checkAgain(let delay):
       let timer = supplyTimer ?? LoopTimer(on: loop) { [weak self] in self?.assumeIsolated { $0.turn() } }
       supplyTimer = timer
@@ -266,28 +266,28 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       current = nil
       ending[serial] = connection
       connection.retire()
-      supply.note(event, of: number)
+      supply.record(event, of: number)
       // Collects the pushes that the connection had not begun, because it returns them immediately.
       collect(connection, serial, now)
     }
   }
 
   private func open(_ serial: Int, _ authorization: PushAuthorization, _ now: UInt64) -> Bool {
-    supply.note(.opening, of: number)
+    supply.record(.opening, of: number)
     do {
-      let surroundings = ConnectionSurroundings<Connector.Connection.Event>(
+      let context = ConnectionContext<Connector.Connection.Event>(
         loop: loop,
-        happened: { [weak self] event in self?.assumeIsolated { $0.happened(event, to: serial) } },
-        learned: { [supply, number] event in supply.note(.credential(event), of: number) },
+        onEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event, on: serial) } },
+        onCredentialEvent: { [supply, number] event in supply.record(.credential(event), of: number) },
         mayConnect: { [supply, number] address in supply.mayConnect(number, to: address) })
-      current = try connector.connect(authorization, surroundings, now: now)
+      current = try connector.connect(authorization, context, now: now)
       driver.opened(now: now, chance: .random(in: 0..<1))
       reportedSaturation = false
       startTicking()
       return true
     } catch {
       driver.failedToOpen()
-      supply.note(.failed("\(error)", accepted: 0), of: number)
+      supply.record(.failed("\(error)", accepted: 0), of: number)
       // The supply decides when to try again.
       wake()
       return false

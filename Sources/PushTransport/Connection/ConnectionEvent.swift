@@ -7,7 +7,7 @@ enum ConnectionEvent: Sendable, Equatable {
   /// The service accepted the first push on the connection.
   case established
   /// Pushes got no answer, but the connection continues; the text is for logs.
-  case trouble(String)
+  case pushesLost(String)
   /// The connection could not be opened or broke, after this number of accepted pushes; the text is for logs.
   case failed(String, accepted: Int)
   /// The connection was closed without an error or replaced on purpose, after this number of accepted pushes.

@@ -5,7 +5,7 @@ struct ConnectionVerdict {
   /// Decision about the connection.
   enum Conclusion: Equatable {
     /// The connection continues; the text describes an error for logs.
-    case trouble(String)
+    case pushesLost(String)
     /// The connection takes no more pushes, without an error.
     case ended
     /// The connection takes no more pushes, because of an error.
@@ -19,13 +19,13 @@ struct ConnectionVerdict {
   private var lostAt: UInt64 = 0
 
   /// Records the effect of an answer on the connection.
-  mutating func note(_ blame: AnswerMeaning.Blame) { self.blame.note(blame) }
+  mutating func record(_ blame: AnswerMeaning.Blame) { self.blame.record(blame) }
 
   /// Records a push without an answer.
-  mutating func note(_ loss: Loss, sentAt: UInt64, now: UInt64) {
+  mutating func record(_ loss: Loss, sentAt: UInt64, now: UInt64) {
     self.loss.formUnion(loss)
     if sentAt > lostAt {
-      blame.note(.counts)
+      blame.record(.counts)
       lostAt = now
     }
   }
@@ -33,13 +33,13 @@ struct ConnectionVerdict {
   /// Returns the conclusion and clears the losses.
   ///
   /// - Parameters:
-  ///   - trouble: the reason why the first push was lost; `nil` if none was lost. Later losses on the same connection
+  ///   - lossReason: the reason why the first push was lost; `nil` if none was lost. Later losses on the same connection
   ///     are consequences.
   ///   - isEstablished: whether a push was accepted on the connection.
   ///   - isNarrow: whether the window is one push.
   /// - Returns: `nil` if there is nothing to report.
   mutating func conclude(
-    _ condition: ConnectionCondition, trouble: @autoclosure () -> String?, isEstablished: Bool, isNarrow: Bool
+    _ condition: ConnectionCondition, lossReason: @autoclosure () -> String?, isEstablished: Bool, isNarrow: Bool
   ) -> Conclusion? {
     defer { loss = [] }
     switch condition {
@@ -47,20 +47,20 @@ struct ConnectionVerdict {
     case .broken(let text):
       // The connection was closed without an error while no push was in flight, so nothing was lost.
       if isEstablished, loss.isEmpty { return .ended }
-      return .broken(text ?? trouble() ?? "the connection was closed")
+      return .broken(text ?? lossReason() ?? "the connection was closed")
     case .exhausted: return .ended
     case .working: break
     }
     guard !loss.isEmpty else { return blame.isSpent || blame.isFaulty ? .ended : nil }
-    let trouble = trouble() ?? "a push was lost"
+    let lossReason = lossReason() ?? "a push was lost"
     // Before the first accepted push, and with a window of one push, a loss that may concern the connection counts as
     // an error of the connection.
     if loss.contains(.silence) || loss.contains(.ofConnection) && (!isEstablished || isNarrow) {
-      return .broken(trouble)
+      return .broken(lossReason)
     }
     if blame.isSpent { return .ended }
-    if blame.isFaulty { return isEstablished ? .ended : .broken(trouble) }
-    return .trouble(trouble)
+    if blame.isFaulty { return isEstablished ? .ended : .broken(lossReason) }
+    return .pushesLost(lossReason)
   }
 }
 

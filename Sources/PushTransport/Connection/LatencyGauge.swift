@@ -34,16 +34,16 @@ struct LatencyGauge: Sendable, Equatable {
   private static let doubtfulTime: UInt64 = 200_000_000
   /// Duration of late rounds, in nanoseconds, after which a new measurement is due even with fewer than
   /// ``doubtfulRounds``.
-  private static let unbearableTime: UInt64 = 5_000_000_000
+  private static let maximumLateTime: UInt64 = 5_000_000_000
   /// Minimum interval between measurements, in nanoseconds and in round trips. A measurement takes up to three round
   /// trips at a quarter of the rate, so measurements reduce the rate by at most a twentieth.
-  private static let leastInterval: UInt64 = 10_000_000_000
-  private static let leastTrips: UInt64 = 45
+  private static let minimumInterval: UInt64 = 10_000_000_000
+  private static let minimumTrips: UInt64 = 45
   /// Nanoseconds after which the round-trip time may have changed, if no round has confirmed it.
-  private static let longestUnseen: UInt64 = 30_000_000_000
+  private static let maximumUnconfirmed: UInt64 = 30_000_000_000
 
   /// Tolerated latency in nanoseconds. Above it, the window does not grow.
-  var bearable: Double { Double(base) * Self.tolerance + Self.slack }
+  var toleratedLatency: Double { Double(base) * Self.tolerance + Self.slack }
 
   /// - Parameter way: latency of the first answer.
   init(way: UInt64 = 0, now: UInt64 = 0) {
@@ -69,13 +69,13 @@ struct LatencyGauge: Sendable, Equatable {
   ///   - roundBegan: beginning of the round in monotonic nanoseconds.
   mutating func record(_ latency: UInt64, roundBegan: UInt64, now: UInt64) -> Verdict {
     base = min(latency, base)
-    let headroom = (bearable - Double(latency)) / (bearable - Double(base))
+    let headroom = (toleratedLatency - Double(latency)) / (toleratedLatency - Double(base))
     if headroom > 1 - Self.margin { seenAt = now }
-    let mayMeasure = measuredAt.map { now &- $0 >= max(Self.leastInterval, base &* Self.leastTrips) } ?? true
+    let mayMeasure = measuredAt.map { now &- $0 >= max(Self.minimumInterval, base &* Self.minimumTrips) } ?? true
     if headroom > 0 {
       lateSince = nil
       lateRounds = 0
-      if mayMeasure, now &- seenAt >= Self.longestUnseen { return .doubtful }
+      if mayMeasure, now &- seenAt >= Self.maximumUnconfirmed { return .doubtful }
       return .flat(headroom: max(0, (headroom - Self.margin) / (1 - Self.margin)))
     }
     let since = lateSince ?? roundBegan
@@ -83,7 +83,7 @@ struct LatencyGauge: Sendable, Equatable {
     lateRounds += 1
     let lasted = now &- since
     let isDoubtful =
-      lateRounds >= Self.doubtfulRounds && lasted >= Self.doubtfulTime || lasted >= Self.unbearableTime
+      lateRounds >= Self.doubtfulRounds && lasted >= Self.doubtfulTime || lasted >= Self.maximumLateTime
     return isDoubtful && mayMeasure ? .doubtful : .late
   }
 }

@@ -39,12 +39,12 @@ protocol PushConnection: AnyObject {
   /// Writes the collected bytes, after all pushes of the turn were handed over.
   func flush()
   /// Ends the turn.
-  func rest()
+  func endTurn()
   /// Appends the pushes that have ended to both lists, each once. One call handles many pushes, so that no push costs a
   /// dispatch.
   func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64)
   /// Returns the reason why the first push since the last call was lost; `nil` if none was lost.
-  func takeTrouble() -> String?
+  func takeLossReason() -> String?
   /// Stops taking pushes. The connection returns pushes that it has not begun to send.
   func retire()
   /// Ends all pushes in their present state.
@@ -65,18 +65,18 @@ protocol PushConnector: Sendable {
   ///
   /// - Throws: an error if a local problem makes a connection impossible; never for a network problem.
   mutating func connect(
-    _ authorization: PushAuthorization, _ surroundings: ConnectionSurroundings<Connection.Event>, now: UInt64
+    _ authorization: PushAuthorization, _ context: ConnectionContext<Connection.Event>, now: UInt64
   ) throws -> Connection
 }
 
 /// Resources and callbacks that an engine gives to a connection.
-struct ConnectionSurroundings<Event: Sendable> {
+struct ConnectionContext<Event: Sendable> {
   /// Loop on which the connection works.
   let loop: EventLoop
   /// Callback for events, called on the loop and never during a call of the engine.
-  let happened: @Sendable (Event) -> Void
+  let onEvent: @Sendable (Event) -> Void
   /// Callback for answers of the service about the credential.
-  let learned: (CredentialEvent) -> Void
+  let onCredentialEvent: (CredentialEvent) -> Void
   /// Callback that returns whether to connect to a numeric address. If it returns false, the next address is tried.
   let mayConnect: (_ address: String) -> Bool
 }

@@ -8,7 +8,7 @@ public protocol PushEngine: AnyObject, Sendable {
   func wake()
   /// Notifies the engine that the whole service has a problem: the stream limit begins at one again. May be called from
   /// any thread.
-  func startSmall()
+  func limitToOnePush()
   /// Stops taking pushes, waits for answers to the pushes in flight, and closes the connections. After `deadline`
   /// nanoseconds, pushes without an answer complete with an unknown result. The function returns when all completions
   /// were delivered. Callers may call it several times.

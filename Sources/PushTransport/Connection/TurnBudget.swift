@@ -8,10 +8,10 @@ struct TurnBudget {
 
   /// Maximum number of TLS records. An answer needs a few records, and at most some thousand pushes are in flight on a
   /// connection. Reading 16,384 small records takes about 50 ms.
-  static let mostRecords = 16_384
+  static let maximumRecords = 16_384
   /// Maximum number of bytes in these records: 16 kB for each of a thousand answers; real answers have some hundred
   /// bytes. If the bytes consist of the smallest frames, reading them takes about 100 ms.
-  static let mostBytes = 16_777_216
+  static let maximumBytes = 16_777_216
 
   /// Reason for closing a connection that exceeds the limit.
   static let text =
@@ -27,6 +27,6 @@ struct TurnBudget {
   mutating func take(bytes count: Int) -> Bool {
     records += 1
     bytes += count
-    return records <= Self.mostRecords && bytes <= Self.mostBytes
+    return records <= Self.maximumRecords && bytes <= Self.maximumBytes
   }
 }

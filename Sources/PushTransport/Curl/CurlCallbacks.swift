@@ -41,13 +41,13 @@ func adoptConnectionContext(
 }
 
 /// CURLOPT_DEBUGFUNCTION: libcurl's text about its actions, and other data that is ignored.
-func noteVerbose(
+func receiveDebugData(
   _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
   _ data: UnsafeMutableRawPointer?
 ) -> Int32 {
   guard kind == CURLINFO_TEXT, let data else { return 0 }
   Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef {
-    $0.hear(UnsafeRawBufferPointer(start: text, count: count))
+    $0.receiveDebugText(UnsafeRawBufferPointer(start: text, count: count))
   }
   return 0
 }

@@ -43,16 +43,16 @@ final class CurlConnection: PushConnection {
   private let multi: UnsafeMutableRawPointer
   private let identity: CurlIdentity?
   private let configuration: ConnectionPool.Configuration
-  private let surroundings: ConnectionSurroundings<Event>
+  private let context: ConnectionContext<Event>
   /// Lives as long as the connection, and therefore longer than libcurl's TLS contexts.
-  private lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
+  private lazy var records = RecordObserver { [unowned self] in count(recordBytes: $0) }
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
   /// Pushes that ended without a message of libcurl.
   private var returned: [PushCompletion] = []
   /// Reason why the first push was lost since the last query.
-  private var trouble: String?
+  private var lossReason: String?
   private var headers: HeaderList?
   /// URL of the present request with a zero byte at its end, and the number of bytes of its constant part.
   private var url: [UInt8] = []
@@ -69,17 +69,17 @@ final class CurlConnection: PushConnection {
   /// - Throws: ``CurlError`` if libcurl can't be initialised, which means that memory is exhausted.
   init(
     _ configuration: ConnectionPool.Configuration, _ authorization: PushAuthorization,
-    _ surroundings: ConnectionSurroundings<Event>
+    _ context: ConnectionContext<Event>
   ) throws {
     guard Self.global == CURLE_OK, let multi = curl_multi_init() else { throw CurlError(CURLE_OUT_OF_MEMORY) }
     self.multi = multi
     self.configuration = configuration
     self.authorization = authorization
-    self.surroundings = surroundings
+    self.context = context
     identity = authorization.identity.map(CurlIdentity.init)
-    sockets = CurlSockets(surroundings)
-    let happened = surroundings.happened
-    timer = CurlTimer(LoopTimer(on: surroundings.loop) { happened(.timer) })
+    sockets = CurlSockets(context)
+    let onEvent = context.onEvent
+    timer = CurlTimer(LoopTimer(on: context.loop) { onEvent(.timer) })
     let own = Unmanaged.passUnretained(self).toOpaque()
     _ = carillon_multi_set_socket(multi, socketChanged, own)
     _ = carillon_multi_set_timer(multi, timerChanged, own)
@@ -169,7 +169,7 @@ final class CurlConnection: PushConnection {
         completions.append(CurlAnswer(transfer, configuration.service).completion(tag: transfer.tag))
       } else {
         let error = CurlError(code, detail: transfer.errorDetail)
-        completions.append(CurlAnswer.failure(transfer, wasRefused: noteRefusal(error)))
+        completions.append(CurlAnswer.failure(transfer, wasRefused: reportRefusal(error)))
         ended[ended.count - 1].loss = loss(of: transfer, error)
       }
       curl_multi_remove_handle(multi, easy)
@@ -182,28 +182,28 @@ final class CurlConnection: PushConnection {
   private func loss(of transfer: CurlTransfer, _ error: CurlError) -> Loss {
     // If the connection worked and was closed before this push was begun, nothing was lost.
     guard transfer.wasRead || !isEstablished else { return [] }
-    if trouble == nil { trouble = error.description }
+    if lossReason == nil { lossReason = error.description }
     // After a timeout the connection may be dead, and libcurl would not report that.
     return error.isTimeout ? [.ofConnection, .silence] : .ofConnection
   }
 
-  func takeTrouble() -> String? {
-    defer { trouble = nil }
-    return trouble
+  func takeLossReason() -> String? {
+    defer { lossReason = nil }
+    return lossReason
   }
 
   /// Reports that the connection was ended because of its certificate.
   ///
   /// - Returns: whether the connection was ended for this reason before the service processed any push on it.
-  private func noteRefusal(_ error: CurlError) -> Bool {
+  private func reportRefusal(_ error: CurlError) -> Bool {
     guard authorization.identity != nil else { return false }
     let generation = authorization.generation
     if let alert = error.detail.flatMap(TLSAlert.init(libcurl:)) {
-      surroundings.learned(.certificateRefused(alert, generation: generation))
+      context.onCredentialEvent(.certificateRefused(alert, generation: generation))
       return !isEstablished
     }
     guard !isEstablished, wasTurnedAway else { return false }
-    surroundings.learned(.turnedAway(generation: generation))
+    context.onCredentialEvent(.turnedAway(generation: generation))
     return true
   }
 
@@ -234,7 +234,7 @@ final class CurlConnection: PushConnection {
   /// Does nothing, because libcurl handles its own timeouts.
   func tick(now: UInt64) {}
 
-  func rest() { if !isClosed { timer.arm() } }
+  func endTurn() { if !isClosed { timer.arm() } }
 
   var condition: ConnectionCondition {
     if wasTurnedAway, !isEstablished { return .goingAway(Self.turnedAwayText) }
@@ -300,7 +300,7 @@ final class CurlConnection: PushConnection {
       carillon_easy_set_open_socket(easy, openConnectionSocket, own),
       carillon_easy_set_close_socket(easy, closeConnectionSocket, own),
       carillon_easy_set_tls_context(easy, adoptConnectionContext, own),
-      identity == nil ? CURLE_OK : carillon_easy_set_debug(easy, noteVerbose, own),
+      identity == nil ? CURLE_OK : carillon_easy_set_debug(easy, receiveDebugData, own),
     ]
     guard codes.allSatisfy({ $0 == CURLE_OK }), configuration.apply(to: easy), identity?.apply(to: easy) ?? true,
       transfer.adopt(easy)
@@ -327,7 +327,7 @@ final class CurlConnection: PushConnection {
   func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
     guard !isEstablished, !isRetired, !isClosed else { return CURL_SOCKET_BAD }
     // All connections use the same proxy, so its addresses are not spread.
-    if configuration.endpoint.proxy == nil, !surroundings.mayConnect(CurlSockets.text(of: address)) {
+    if configuration.endpoint.proxy == nil, !context.mayConnect(CurlSockets.text(of: address)) {
       return CURL_SOCKET_BAD
     }
     isAgreed = false
@@ -351,13 +351,13 @@ final class CurlConnection: PushConnection {
   func watchRecords(of context: UnsafeMutableRawPointer) { records.install(in: context) }
 
   /// Counts a TLS record. libcurl reads records until the socket has no more data. A socket that is shut down has none.
-  private func note(recordBytes count: Int) {
+  private func count(recordBytes count: Int) {
     guard !budget.take(bytes: count), !isOverrun else { return }
     isOverrun = true
     sockets.shutDown()
   }
 
-  func hear(_ text: UnsafeRawBufferPointer) {
+  func receiveDebugText(_ text: UnsafeRawBufferPointer) {
     guard let goAway = CurlGoAway(verbose: String(decoding: text, as: UTF8.self)) else { return }
     if goAway.lastStream == 0, goAway.error == 0 { wasTurnedAway = true }
   }

@@ -9,8 +9,8 @@ struct CurlConnector: PushConnector {
   var findsDeadConnections: Bool { false }
 
   func connect(
-    _ authorization: PushAuthorization, _ surroundings: ConnectionSurroundings<CurlConnection.Event>, now: UInt64
+    _ authorization: PushAuthorization, _ context: ConnectionContext<CurlConnection.Event>, now: UInt64
   ) throws -> CurlConnection {
-    try CurlConnection(configuration, authorization, surroundings)
+    try CurlConnection(configuration, authorization, context)
   }
 }

@@ -141,7 +141,7 @@ struct CurlExchange: Sendable {
     /// Limit for the data that libcurl reads. libcurl reads as long as the socket has data, even beyond its own
     /// timeout.
     private var budget = TurnBudget()
-    private(set) lazy var records = RecordWatch { [unowned self] in note(recordBytes: $0) }
+    private(set) lazy var records = RecordObserver { [unowned self] in count(recordBytes: $0) }
     /// Last socket that was opened.
     private var descriptor: Int32 = -1
     private var headerCount = 0
@@ -177,7 +177,7 @@ struct CurlExchange: Sendable {
       return descriptor
     }
 
-    private func note(recordBytes count: Int) {
+    private func count(recordBytes count: Int) {
       guard !budget.take(bytes: count) else { return }
       // A socket that is shut down has no more data to read.
       _ = shutdown(descriptor, Int32(SHUT_RDWR))

@@ -9,11 +9,11 @@ final class CurlSockets {
   private var watchers: [Int32: SocketWatcher] = [:]
   private var isClosed = false
   private let loop: EventLoop
-  private let happened: @Sendable (CurlConnection.Event) -> Void
+  private let onEvent: @Sendable (CurlConnection.Event) -> Void
 
-  init(_ surroundings: ConnectionSurroundings<CurlConnection.Event>) {
-    loop = surroundings.loop
-    happened = surroundings.happened
+  init(_ context: ConnectionContext<CurlConnection.Event>) {
+    loop = context.loop
+    onEvent = context.onEvent
   }
 
   /// Whether no socket to the service is open.
@@ -34,11 +34,11 @@ final class CurlSockets {
     // Watches a duplicate, because libcurl closes its sockets and the pipes of its resolver without notice. If no
     // duplicate can be made (no descriptors left), the transfers on the socket time out.
     guard let socket = try? Socket.duplicate(of: descriptor) else { return nil }
-    let happened = happened
+    let onEvent = onEvent
     let watcher = SocketWatcher(
       socket, on: loop,
-      onReadable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_IN)) },
-      onWritable: { happened(.ready(descriptor: descriptor, events: CURL_CSELECT_OUT)) })
+      onReadable: { onEvent(.ready(descriptor: descriptor, events: CURL_CSELECT_IN)) },
+      onWritable: { onEvent(.ready(descriptor: descriptor, events: CURL_CSELECT_OUT)) })
     watchers[descriptor] = watcher
     return watcher
   }

@@ -36,7 +36,7 @@ enum NativeAnswer {
   static func isUnprocessed(_ ended: RequestSession.Ended) -> Bool { !ended.wasSent || ended.error == .refusedStream }
 
   /// Returns why a push got no answer, for logs.
-  static func trouble(_ error: HTTP2ErrorCode) -> String {
+  static func lossReason(_ error: HTTP2ErrorCode) -> String {
     switch error {
     case .refusedStream: "the service refused a stream"
     case .cancel: "no answer in time"

@@ -23,7 +23,7 @@ final class NativeConnection: PushConnection {
   private(set) var failure: NativeFailure?
 
   private let setup: Setup
-  private let surroundings: ConnectionSurroundings<Event>
+  private let context: ConnectionContext<Event>
   private let tls: TLSContext
   private let input: UnsafeMutableRawBufferPointer
   /// Pushes that were handed to the connection and could not be begun yet.
@@ -37,7 +37,7 @@ final class NativeConnection: PushConnection {
   /// Whether the next query for ended pushes returns those that were not begun.
   private var givesBack = false
   /// Reason why the first push was lost since the last query.
-  private var trouble: String?
+  private var lossReason: String?
   /// Whether the socket takes no more bytes at the moment.
   private var isBlocked = false
   private var phase = Phase.lookingUp
@@ -46,7 +46,7 @@ final class NativeConnection: PushConnection {
   private var link: NativeLink?
   private var deadline: UInt64
   private var attemptDeadline = UInt64.max
-  private var watch = PeerWatch()
+  private var peerMonitor = PeerMonitor()
   /// Beginning of the present counting period for the peer's frames, see ``HTTP2/RequestSession/allowMoreFrames()``.
   private var countedSince: UInt64 = 0
   private var goAways = 0
@@ -66,21 +66,21 @@ final class NativeConnection: PushConnection {
   ///   - resolve: looks up a host; blocks, and is called on another thread.
   init(
     _ setup: Setup, _ authorization: PushAuthorization, tls: TLSContext,
-    _ surroundings: ConnectionSurroundings<Event>, input: UnsafeMutableRawBufferPointer,
+    _ context: ConnectionContext<Event>, input: UnsafeMutableRawBufferPointer,
     resolve: @escaping NativeConnector.Resolve, now: UInt64
   ) {
     self.setup = setup
     self.authorization = authorization
     self.tls = tls
-    self.surroundings = surroundings
+    self.context = context
     self.input = input
     deadline = now + setup.configuration.connectTimeout
     let next = setup.proxy ?? setup.target
-    let (loop, happened) = (surroundings.loop, surroundings.happened)
+    let (loop, onEvent) = (context.loop, context.onEvent)
     // getaddrinfo(3) blocks, so it runs outside the loop. Every connection makes a new lookup.
     DispatchQueue.global().async {
       let result = Result { try resolve(next.host, next.port) }
-      loop.execute { happened(.lookedUp(result)) }
+      loop.execute { onEvent(.lookedUp(result)) }
     }
   }
 
@@ -124,7 +124,7 @@ final class NativeConnection: PushConnection {
         return part.range.upperBound
       }
     }
-    if sent > part.range.lowerBound { watch.requested() }
+    if sent > part.range.lowerBound { peerMonitor.requested() }
     part.range = sent..<part.range.upperBound
     waiting = part.range.isEmpty ? nil : part
   }
@@ -171,17 +171,17 @@ final class NativeConnection: PushConnection {
     if let failure {
       // If the connection worked and was closed before this push was sent completely, the push is not lost.
       if isEstablished, isKnown { return [] }
-      if trouble == nil { trouble = failure.description }
+      if lossReason == nil { lossReason = failure.description }
       return .ofPush
     }
-    if trouble == nil { trouble = NativeAnswer.trouble(push.error) }
+    if lossReason == nil { lossReason = NativeAnswer.lossReason(push.error) }
     // If no other push was answered after this push was sent, the connection may be dead.
     return push.error == .cancel && answeredAt <= push.startedAt ? .silence : .ofPush
   }
 
-  func takeTrouble() -> String? {
-    defer { trouble = nil }
-    return trouble
+  func takeLossReason() -> String? {
+    defer { lossReason = nil }
+    return lossReason
   }
 
   var condition: ConnectionCondition {
@@ -196,7 +196,7 @@ final class NativeConnection: PushConnection {
 
   func handle(_ event: Event, now: UInt64) {
     switch event {
-    case .lookedUp(let result): lookedUp(result, now)
+    case .lookedUp(let result): recordAddresses(result, now)
     case .ready:
       isBlocked = false
       isDue = true
@@ -204,7 +204,7 @@ final class NativeConnection: PushConnection {
   }
 
   /// Records the addresses of the lookup.
-  private func lookedUp(_ result: Result<[SocketAddress], any Error>, _ now: UInt64) {
+  private func recordAddresses(_ result: Result<[SocketAddress], any Error>, _ now: UInt64) {
     guard phase == .lookingUp else { return }
     do {
       candidates = try result.get()[...]
@@ -229,7 +229,7 @@ final class NativeConnection: PushConnection {
 
   func flush() { write(all: true) }
 
-  func rest() {}
+  func endTurn() {}
 
   /// Writes the output of the session: complete records, or all of it.
   private func write(all: Bool) {
@@ -249,7 +249,7 @@ final class NativeConnection: PushConnection {
       if session.isFinished { fail(NativeFailure("the connection has ended")) }
     } catch {
       // Reads the service's last message, an alert or a GOAWAY, because it says more than the error of the write.
-      do { try read(watch.receivedAt) } catch { fail(error) }
+      do { try read(peerMonitor.receivedAt) } catch { fail(error) }
       fail(error)
     }
   }
@@ -275,7 +275,7 @@ final class NativeConnection: PushConnection {
 
   private func checkLiveness(_ session: RequestSession, _ now: UInt64) throws {
     let maximumPings = setup.configuration.policy.maximumPings
-    switch watch.next(isBusy: session.openCount > 0, setup.liveness, maximumPings: maximumPings, now: now) {
+    switch peerMonitor.next(isBusy: session.openCount > 0, setup.liveness, maximumPings: maximumPings, now: now) {
     case .none: break
     case .dead: fail(NativeFailure("the service didn't answer a PING: the connection is dead"))
     case .ping:
@@ -290,8 +290,8 @@ final class NativeConnection: PushConnection {
     leaveAddress()
     guard let next = nextCandidate() else { return fail(failure) }
     do {
-      let happened = surroundings.happened
-      link = try NativeLink(to: next, setup, tls: tls, loop: surroundings.loop) { happened(.ready) }
+      let onEvent = context.onEvent
+      link = try NativeLink(to: next, setup, tls: tls, loop: context.loop) { onEvent(.ready) }
       phase = .connecting
       // The remaining addresses share the remaining time.
       attemptDeadline = now + (deadline > now ? deadline - now : 0) / UInt64(candidates.count + 1)
@@ -307,7 +307,7 @@ final class NativeConnection: PushConnection {
   private func nextCandidate() -> SocketAddress? {
     while let next = candidates.popFirst() {
       // All connections use the same proxy, so its addresses are not spread.
-      if setup.proxy != nil || surroundings.mayConnect(next.host) { return next }
+      if setup.proxy != nil || context.mayConnect(next.host) { return next }
     }
     return nil
   }
@@ -315,7 +315,7 @@ final class NativeConnection: PushConnection {
   private func connect(_ now: UInt64) throws {
     guard let link else { return }
     if let error = link.connectionError() { return connectNext(now, NativeFailure(error)) }
-    watch.received(now: now)
+    peerMonitor.received(now: now)
     guard try link.advance() else { return }
     var settings = HTTP2Settings()
     settings.enablePush = false
@@ -337,7 +337,7 @@ final class NativeConnection: PushConnection {
     for _ in 0..<Self.readsPerTurn {
       switch try stream.read(into: input) {
       case .bytes(let count):
-        watch.received(now: now)
+        peerMonitor.received(now: now)
         do {
           try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
         } catch {
@@ -349,7 +349,7 @@ final class NativeConnection: PushConnection {
           goAways = session.goAwayCount
           let facts = GoAwayFacts(goAway, on: authorization, isEstablished: isEstablished)
           if let event = setup.configuration.service.event(of: facts) {
-            surroundings.learned(event)
+            context.onCredentialEvent(event)
           }
         }
         // The service first reports the number of streams that it accepts. Nothing is sent before that.
@@ -373,7 +373,7 @@ final class NativeConnection: PushConnection {
     isDue = true
     guard let alert = failure.alert, authorization.identity != nil else { return }
     wasRefused = !isEstablished
-    surroundings.learned(.certificateRefused(alert, generation: authorization.generation))
+    context.onCredentialEvent(.certificateRefused(alert, generation: authorization.generation))
   }
 
   func retire() { isRetired = true }

@@ -30,11 +30,11 @@ struct NativeConnector: PushConnector {
   }
 
   mutating func connect(
-    _ authorization: PushAuthorization, _ surroundings: ConnectionSurroundings<NativeConnection.Event>, now: UInt64
+    _ authorization: PushAuthorization, _ context: ConnectionContext<NativeConnection.Event>, now: UInt64
   ) throws -> NativeConnection {
     let setup = try NativeConnection.Setup(configuration, liveness: liveness, firstStreamID: firstStreamID)
     return NativeConnection(
-      setup, authorization, tls: try context(authorization), surroundings, input: input.bytes, resolve: resolve,
+      setup, authorization, tls: try self.context(authorization), context, input: input.bytes, resolve: resolve,
       now: now)
   }
 

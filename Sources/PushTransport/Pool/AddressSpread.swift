@@ -14,7 +14,7 @@ struct AddressSpread: Sendable {
   /// Addresses in use, by connection.
   private var inUse: [Int: String] = [:]
   /// Connections whose last opening failed. They accept any address.
-  private var undemanding: Set<Int> = []
+  private var acceptingAny: Set<Int> = []
 
   /// Returns whether a connection that is being opened may use an address. If so, the address counts as in use.
   mutating func admits(_ address: String, for connection: Int) -> Bool {
@@ -22,13 +22,13 @@ struct AddressSpread: Sendable {
     known.insert(address)
     let others = Set(inUse.filter { $0.key != connection }.values)
     let isTaken = others.contains(address) && !known.isSubset(of: others)
-    if isTaken, !undemanding.contains(connection), inUse[connection] == nil { return false }
+    if isTaken, !acceptingAny.contains(connection), inUse[connection] == nil { return false }
     inUse[connection] = address
     return true
   }
 
   /// Records that the service accepted a push on a connection.
-  mutating func established(_ connection: Int) { undemanding.remove(connection) }
+  mutating func established(_ connection: Int) { acceptingAny.remove(connection) }
 
   /// Records that a connection was closed.
   mutating func closed(_ connection: Int) { inUse[connection] = nil }
@@ -36,6 +36,6 @@ struct AddressSpread: Sendable {
   /// Records that a connection could not be opened, or broke.
   mutating func failed(_ connection: Int) {
     closed(connection)
-    undemanding.insert(connection)
+    acceptingAny.insert(connection)
   }
 }

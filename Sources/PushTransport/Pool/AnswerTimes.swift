@@ -21,7 +21,7 @@ public struct AnswerTimes: Sendable, Equatable {
   public var counts: [UInt64] { counters.indices.map { counters[$0] } }
 
   /// Records the latency of one answer, in nanoseconds.
-  mutating func note(_ time: UInt64) {
+  mutating func record(_ time: UInt64) {
     counters[Self.range(of: time)] &+= 1
     sum &+= time
   }

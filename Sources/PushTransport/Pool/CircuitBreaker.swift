@@ -74,7 +74,7 @@ public struct CircuitBreaker: Sendable, Equatable {
   /// congestion window slows down enough.
   static let unavailableToOpen = 32
   /// Minimum number of answers before the breaker opens. Fewer answers may be chance.
-  static let leastAnswers = 20
+  static let minimumAnswers = 20
 
   /// Settings.
   public let limits: Limits
@@ -102,7 +102,7 @@ public struct CircuitBreaker: Sendable, Equatable {
   ///   - jitter: random, 0 to 1; half of a wait is random, so that the workers of a fleet do not continue at the same
   ///     moment.
   /// - Returns: whether the state changed.
-  public mutating func note(_ signal: Signal, tag: UInt64, now: UInt64, jitter: Double) -> Bool {
+  public mutating func record(_ signal: Signal, tag: UInt64, now: UInt64, jitter: Double) -> Bool {
     switch state {
     case .open: return false
     case .halfOpen(let trial):
@@ -119,7 +119,7 @@ public struct CircuitBreaker: Sendable, Equatable {
       guard signal != .silent else { return false }
       history = history << 1 | (signal == .unavailable ? 1 : 0)
       answers += 1
-      guard signal == .unavailable, answers >= Self.leastAnswers else { return false }
+      guard signal == .unavailable, answers >= Self.minimumAnswers else { return false }
       guard history.nonzeroBitCount >= min(Self.unavailableToOpen, (answers + 1) / 2) else { return false }
       openings += 1
       wait = limits.firstWait

@@ -14,7 +14,7 @@ extension ConnectionPool.State {
     connections.indices.allSatisfy { index in
       let other = connections[index]
       guard index != engine, other.phase != .closed, !other.isForUnproven else { return true }
-      return other.isSaturated || other.silentSince.map { now >= $0 + PoolHealth.patience } ?? false
+      return other.isSaturated || other.silentSince.map { now >= $0 + PoolHealth.timeout } ?? false
     }
   }
 
@@ -31,13 +31,13 @@ extension ConnectionPool.State {
     connections[engine].isForUnproven ? unproven.take(upTo: count) : backlog.take(upTo: count)
   }
 
-  mutating func noteAnswer(on engine: Int, now: UInt64) {
+  mutating func recordAnswer(on engine: Int, now: UInt64) {
     // An answer on a connection that takes no more pushes does not show that the present connection works.
     if connections[engine].phase != .closed { connections[engine].answeredAt = now }
     failure = nil
   }
 
-  mutating func noteBreaker(now: UInt64) {
+  mutating func recordBreaker(now: UInt64) {
     breakerOpenSince = breaker.state == .closed ? nil : breakerOpenSince ?? now
   }
 
@@ -60,15 +60,15 @@ extension CircuitBreaker {
   /// Records the results of many pushes.
   ///
   /// - Returns: whether the state changed.
-  mutating func note(_ completions: [PushCompletion], of service: any PushService) -> Bool {
-    var isNews = false
+  mutating func record(_ completions: [PushCompletion], of service: any PushService) -> Bool {
+    var isChanged = false
     var clock: (now: UInt64, jitter: Double)?
     for completion in completions {
       let signal = Signal(completion.answer, of: service)
       // Reads the time and a random number only if the breaker may open, because both cost a system call.
       if signal != .answered, clock == nil { clock = (EventLoop.now, .random(in: 0..<1)) }
-      if note(signal, tag: completion.tag, now: clock?.now ?? 0, jitter: clock?.jitter ?? 0) { isNews = true }
+      if record(signal, tag: completion.tag, now: clock?.now ?? 0, jitter: clock?.jitter ?? 0) { isChanged = true }
     }
-    return isNews
+    return isChanged
   }
 }

@@ -242,9 +242,9 @@ public final class ConnectionPool: Sendable {
   /// - Parameters:
   ///   - deadline: time to wait for answers, in ns. Pushes without an answer after this time complete with an unknown
   ///     result.
-  ///   - patience: time after the deadline, in ns, in which engines must end. Usually they need a few ms.
+  ///   - timeout: time after the deadline, in ns, in which engines must end. Usually they need a few ms.
   /// - Returns: the tags of pushes that no connection had taken; they never complete.
-  public func drain(deadline: UInt64, patience: UInt64 = 10_000_000_000) async -> [UInt64] {
+  public func drain(deadline: UInt64, timeout: UInt64 = 10_000_000_000) async -> [UInt64] {
     let (engines, left) = state.withLock { state in
       state.isDraining = true
       return (state.engines, state.backlog.remove { _ in true } + state.unproven.remove { _ in true })
@@ -253,10 +253,10 @@ public final class ConnectionPool: Sendable {
     for engine in engines {
       Task {
         await engine.drain(deadline: deadline)
-        ends.note()
+        ends.recordEnd()
       }
     }
-    let missing = await ends.wait(atMost: min(deadline, Self.longestTime) + min(patience, Self.longestTime))
+    let missing = await ends.wait(atMost: min(deadline, Self.longestTime) + min(timeout, Self.longestTime))
     state.withLock { state in
       state.engines = []
       if missing > 0 { state.lastError = Self.textOfMissing(missing, of: engines.count) }
@@ -281,7 +281,7 @@ public final class ConnectionPool: Sendable {
 }
 
 extension ConnectionPool: PushSupply {
-  func take(upTo count: Int, for engine: Int) -> PushSupplied {
+  func take(upTo count: Int, for engine: Int) -> PushSupplyReply {
     state.withLock { state in
       let now = EventLoop.now
       guard state.hasWork(for: engine), !state.isOver(now) else {
@@ -298,7 +298,7 @@ extension ConnectionPool: PushSupply {
       }
       guard let part = state.take(upTo: isClosed ? count : 1, for: engine) else { return .nothing }
       if !isClosed { state.breaker.beginTrial(tag: part.batch.pushes[part.range.lowerBound].tag) }
-      state.connections[engine].took(part.range.count, now: now)
+      state.connections[engine].recordSending(part.range.count, now: now)
       return .pushes(part)
     }
   }
@@ -329,18 +329,18 @@ extension ConnectionPool: PushSupply {
     }
   }
 
-  func note(_ event: ConnectionEvent, of engine: Int) {
-    if case .credential(let event) = event { return credential.note(event) }
+  func record(_ event: ConnectionEvent, of engine: Int) {
+    if case .credential(let event) = event { return credential.record(event) }
     let now = EventLoop.now
     state.withLock { state in
       let silentSince = state.connections[engine].silentSince
-      state.connections[engine].note(event, now: now)
+      state.connections[engine].record(event, now: now)
       switch event {
       case .established:
         state.failure = nil
         state.budget.established(now: now)
         state.addresses.established(engine)
-      case .trouble(let error): state.lastError = error
+      case .pushesLost(let error): state.lastError = error
       case .failed(let error, let accepted):
         state.lastError = error
         state.budget.ended(accepted: accepted)
@@ -354,25 +354,25 @@ extension ConnectionPool: PushSupply {
       }
     }
     guard event == .established else { return }
-    credential.note(.accepted)
+    credential.record(.accepted)
     // The other engines may open their connections now.
     wakeAll()
   }
 
   func complete(_ completions: [PushCompletion], by engine: Int, window: Int, times: AnswerTimes) {
-    let (isNews, slowed) = state.withLock { state -> (Bool, [any PushEngine]) in
+    let (isChanged, slowed) = state.withLock { state -> (Bool, [any PushEngine]) in
       state.connections[engine].inFlight -= completions.count
       state.connections[engine].window = window
       state.times.add(times)
-      if completions.contains(where: { $0.kind == .answered }) { state.noteAnswer(on: engine, now: EventLoop.now) }
+      if completions.contains(where: { $0.kind == .answered }) { state.recordAnswer(on: engine, now: EventLoop.now) }
       let openings = state.breaker.openings
-      let isNews = state.breaker.note(completions, of: service)
-      if isNews { state.noteBreaker(now: EventLoop.now) }
-      return (isNews, state.breaker.openings > openings ? state.engines : [])
+      let isChanged = state.breaker.record(completions, of: service)
+      if isChanged { state.recordBreaker(now: EventLoop.now) }
+      return (isChanged, state.breaker.openings > openings ? state.engines : [])
     }
-    for engine in slowed { engine.startSmall() }
+    for engine in slowed { engine.limitToOnePush() }
     onCompletions(completions)
     // Each engine checks the new state when it has something to send.
-    if isNews { wakeAll() }
+    if isChanged { wakeAll() }
   }
 }

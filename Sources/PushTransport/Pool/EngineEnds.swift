@@ -22,7 +22,7 @@ final class EngineEnds: Sendable {
   init(count: Int) { state = Mutex(State(missing: count)) }
 
   /// Records that an engine has ended.
-  func note() {
+  func recordEnd() {
     let waiter = state.withLock { state in
       state.missing -= 1
       return state.takeWaiter()

@@ -24,7 +24,7 @@ public enum PoolHealth: Sendable, Equatable {
   /// Nanoseconds without an answer or a connection after which a pool counts as unable to send. APNs answers within
   /// half a second, and TCP repeats lost segments after 0.2, 0.6 and 1.4 s (RFC 6298). Two seconds without an answer
   /// are therefore not chance. This is far less than the answer timeout of a push.
-  static let patience: UInt64 = 2_000_000_000
+  static let timeout: UInt64 = 2_000_000_000
 
   /// Facts that determine a pool's health.
   struct Facts {
@@ -53,11 +53,11 @@ public enum PoolHealth: Sendable, Equatable {
       return
     }
     let connections = facts.connections
-    let hasAnswers = connections.contains { $0.answeredAt.map { now < $0 + Self.patience } ?? false }
+    let hasAnswers = connections.contains { $0.answeredAt.map { now < $0 + Self.timeout } ?? false }
     let silence = connections.compactMap { $0.silentSince }.min()
     if hasAnswers {
       self = .ready
-    } else if let silence, now >= silence + Self.patience {
+    } else if let silence, now >= silence + Self.timeout {
       self = .unresponsive(since: silence)
     } else if connections.contains(where: \.isAnswered) {
       self = .ready
@@ -65,7 +65,7 @@ public enum PoolHealth: Sendable, Equatable {
       self = .unreachable(since: since, reason: reason)
     } else if let since = connections.compactMap({ $0.phase == .opening ? $0.openedAt : nil }).min() {
       self =
-        now < since + Self.patience ? .connecting(since: since) : .unreachable(since: since, reason: "no answer yet")
+        now < since + Self.timeout ? .connecting(since: since) : .unreachable(since: since, reason: "no answer yet")
     } else {
       self = .ready
     }

@@ -65,7 +65,7 @@ public struct ConnectionState: Sendable, Equatable {
   /// Creates the state of a connection that was never opened.
   public init() {}
 
-  mutating func note(_ event: ConnectionEvent, now: UInt64) {
+  mutating func record(_ event: ConnectionEvent, now: UInt64) {
     switch event {
     case .opening:
       phase = .opening
@@ -80,12 +80,12 @@ public struct ConnectionState: Sendable, Equatable {
       close()
     case .closed: close()
     case .saturated(let isIt): isSaturated = isIt
-    case .trouble, .credential: break
+    case .pushesLost, .credential: break
     }
   }
 
   /// Records that the connection sends pushes.
-  mutating func took(_ count: Int, now: @autoclosure () -> UInt64) {
+  mutating func recordSending(_ count: Int, now: @autoclosure () -> UInt64) {
     if inFlight == 0 { busySince = now() }
     inFlight += count
   }

@@ -3,7 +3,7 @@ internal import PushCore
 /// Source of work for engines, and receiver of the completions. Called on the engines' own queues; must not block.
 protocol PushSupply: AnyObject, Sendable {
   /// Returns at most `count` pushes that share headers. Every returned push completes exactly once.
-  func take(upTo count: Int, for engine: Int) -> PushSupplied
+  func take(upTo count: Int, for engine: Int) -> PushSupplyReply
   /// Returns the present authorization; `nil` while there is none. The supply wakes every engine when an authorization
   /// is available.
   func authorization() -> PushAuthorization?
@@ -15,7 +15,7 @@ protocol PushSupply: AnyObject, Sendable {
   /// Returns whether the engine's new connection may use an address; called for one address after the other.
   func mayConnect(_ engine: Int, to address: String) -> Bool
   /// Records an event of the engine's connection.
-  func note(_ event: ConnectionEvent, of engine: Int)
+  func record(_ event: ConnectionEvent, of engine: Int)
   /// Delivers completions in batches.
   ///
   /// - Parameters:
@@ -25,7 +25,7 @@ protocol PushSupply: AnyObject, Sendable {
 }
 
 /// Reply to an engine that asks for pushes.
-enum PushSupplied: Sendable {
+enum PushSupplyReply: Sendable {
   /// Pushes to send.
   case pushes(PushBatch.Part)
   /// There is nothing that the engine may send. The supply wakes the engine when new pushes arrive.

@@ -8,7 +8,7 @@ final class CampaignContext {
   let facts: CampaignFacts
   private(set) var schedule: CampaignSchedule
   private(set) var composers: CampaignComposers
-  /// The guard, which judges the campaign's answers since the start or the latest resume.
+  /// The guard, which evaluates the campaign's answers since the start or the latest resume.
   var `guard`: CampaignGuard
   /// The permits to send while the guard is undecided.
   var trial = TrialLease()
@@ -42,7 +42,7 @@ final class CampaignContext {
   var hasVariants: Bool { campaign.message.variants != nil }
 
   /// Records that the campaign's partitions and the definitions of its segments are fixed.
-  func narrow(_ definitions: SegmentDefinitions) {
+  func fixPartitions(_ definitions: SegmentDefinitions) {
     campaign.recipients.definitions = definitions
     progress.isNarrowed = true
   }
@@ -57,7 +57,7 @@ final class CampaignContext {
   func times(_ times: SendTimes) -> SliceTimes { schedule.times(times, of: campaign) }
 
   /// Returns the unknown time zones among `zones` that no earlier call returned.
-  func noteUnknownZones(_ zones: [String]) -> [String] { schedule.noteUnknownZones(zones) }
+  func newUnknownZones(_ zones: [String]) -> [String] { schedule.newUnknownZones(zones) }
 
   /// Returns the composer for pushes with an expiration, in UNIX seconds.
   func composer(expiration: Int) -> any PushComposer {
@@ -79,7 +79,7 @@ final class CampaignContext {
   }
 
   /// Gives back the permits of pushes that were certainly not sent. Other workers may use them.
-  func unspend(_ count: Int) {
+  func returnPermits(_ count: Int) {
     for limit in facts.limits where limit.isInForce { limit.lease.giveBack(count) }
   }
 }

@@ -39,7 +39,7 @@ struct CampaignFollower: WorkerPart {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(declined.declines.campaigns))
       let view = try await sharedStore.campaigns.syncControl(
         ids, worker: environment.configuration.name, applied: campaigns.epoch)
-      note(view.hold)
+      record(view.lock)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
       // Slices claimed during the call need another read before this worker publishes the epoch.
       guard slices.campaigns.isSubset(of: ids) else { continue }
@@ -57,25 +57,25 @@ struct CampaignFollower: WorkerPart {
     }
     for session in slices.sessions where session.slice.campaign == id && session.intent != .lost {
       switch state {
-      case .cancelled: recorder.withdraw(session, .cancel)
+      case .cancelled: recorder.stopSending(session, .cancel)
       // No record: Redis lost the activation of the campaign, and a worker will activate it again.
-      case .paused, .failed, nil: recorder.withdraw(session, .leave)
+      case .paused, .failed, nil: recorder.stopSending(session, .leave)
       default: break
       }
     }
-    if let decline = declined.declines.raised[id], state != .active || decline.round < round {
-      declined.withdraw(id, round: decline.round)
+    if let decline = declined.declines.declined[id], state != .active || decline.round < round {
+      declined.remove(id, round: decline.round)
     }
-    if campaigns.note(state, of: id, at: EventLoop.now), let state {
+    if campaigns.record(state, of: id, at: EventLoop.now), let state {
       log.write(.controlApplied(campaign: id, state: state))
     }
   }
 
   /// Records whether the store is locked, so that no campaign may begin.
-  private func note(_ hold: StoreHold) {
-    guard hold != environment.storeLock else { return }
+  private func record(_ lock: StoreLock) {
+    guard lock != environment.storeLock else { return }
     let wasLocked = isStoreLocked
-    environment.storeLock = hold
+    environment.storeLock = lock
     if isStoreLocked != wasLocked { log.write(isStoreLocked ? .storeLocked : .storeUnlocked) }
     wakeClaims()
   }

@@ -25,7 +25,7 @@ struct CampaignPauses: WorkerPart {
     let context = campaigns.contexts[id].flatMap { $0.facts.round == round ? $0 : nil }
     context?.progress.isPaused = true
     for session in slices.sessions where session.context === context {
-      recorder.takeBackBacklog(of: session)
+      recorder.returnBacklog(of: session)
     }
     loop.start { await self.pause(id, context, everyLeg: everyLeg, needsApproval: needsApproval, round: round, reason) }
   }

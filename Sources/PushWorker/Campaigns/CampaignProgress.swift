@@ -21,5 +21,5 @@ struct CampaignProgress {
   /// block the other campaigns until its count reaches theirs.
   mutating func startServing(at start: Int) { served = max(served, start) }
 
-  mutating func noteServed(_ pushes: Int) { served += pushes }
+  mutating func addServed(_ pushes: Int) { served += pushes }
 }

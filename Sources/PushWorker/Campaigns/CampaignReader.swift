@@ -55,7 +55,7 @@ final class CampaignReader: WorkerPart {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
     case .gone: try await sharedStore.slices.dismiss(reference, worker: environment.configuration.name)
-    case .notNow(let lane):
+    case .skipped(let lane):
       try await sharedStore.slices.requeue(reference, lane: lane, worker: environment.configuration.name)
     case .unknownApp: break
     }
@@ -63,52 +63,52 @@ final class CampaignReader: WorkerPart {
   }
 
   /// The result of a search for a campaign's context.
-  private enum ContextFinding {
+  private enum ContextLookup {
     case found(CampaignContext, CampaignState)
     case gone
     /// This worker passes the campaign over: it has declined the campaign, or it is reading the campaign's large job.
     /// The claim loop wakes when the job has been read.
-    case notNow(Lane)
+    case skipped(Lane)
     /// The configuration has no such app.
     case unknownApp
   }
 
   /// Returns the context of a campaign. Builds it if there is none.
-  private func context(of id: String) async throws -> ContextFinding {
-    guard let standing = try await sharedStore.campaigns.standing(of: id) else { return .gone }
-    if standing.state == .active, declined.declines.applies(to: id, round: standing.round) {
-      return .notNow(standing.lane)
+  private func context(of id: String) async throws -> ContextLookup {
+    guard let status = try await sharedStore.campaigns.status(of: id) else { return .gone }
+    if status.state == .active, declined.declines.applies(to: id, round: status.round) {
+      return .skipped(status.lane)
     }
-    if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
-    if let known = campaigns.context(id, round: standing.round), known.progress.isNarrowed || !standing.isNarrowed {
-      known.progress.expansion.unfinished = standing.unfinished
+    if selection.record(unfinished: status.unfinished, fleet: environment.fleet) { wakeClaims() }
+    if let known = campaigns.context(id, round: status.round), known.progress.isNarrowed || !status.isNarrowed {
+      known.progress.expansion.unfinished = status.unfinished
       // The guard has tripped, but Redis has not recorded the pause.
-      if standing.state == .active, let reason = known.guard.tripReason { guards.pause(known, reason) }
-      return .found(known, standing.state)
+      if status.state == .active, let reason = known.guard.tripReason { guards.pause(known, reason) }
+      return .found(known, status.state)
     }
-    if readings.isReading(id) { return .notNow(standing.lane) }
+    if readings.isReading(id) { return .skipped(status.lane) }
     guard let (record, job) = try await sharedStore.campaigns.findWithJob(id) else { return .gone }
     if let known = campaigns.context(id, round: record.resumes.round) {
-      known.narrow(record.placement.definitions)
+      known.fixPartitions(record.placement.definitions)
       return .found(known, record.state)
     }
-    guard let parsed = await read(job, record) else { return .notNow(record.lane) }
+    guard let parsed = await read(job, record) else { return .skipped(record.lane) }
     // Another slice of the campaign may have built the context during the read.
     if let known = campaigns.context(id, round: record.resumes.round) {
-      known.narrow(record.placement.definitions)
+      known.fixPartitions(record.placement.definitions)
       return .found(known, record.state)
     }
     do throws(JobError) {
       let (campaign, legs) = try parsed.get()
       guard let app = environment.configuration.apps[campaign.app] else { return .unknownApp }
       let context = try factory.context(of: campaign, legs: legs, record, job, app)
-      context.progress.expansion.unfinished = standing.unfinished
-      if app.backend != nil { await backends.learn() }
+      context.progress.expansion.unfinished = status.unfinished
+      if app.backend != nil { await backends.loadStatus() }
       campaigns.add(context)
       // A resume asks for the credential to be tried again.
       if record.state == .active {
         context.facts.channel.credential.resume()
-        if campaigns.noteRound(record.resumes.round, of: id) { log.write(.resumed(campaign: id)) }
+        if campaigns.recordRound(record.resumes.round, of: id) { log.write(.resumed(campaign: id)) }
       }
       return .found(context, record.state)
     } catch {
@@ -116,21 +116,21 @@ final class CampaignReader: WorkerPart {
       declined.decline(
         id, round: record.resumes.round,
         "the campaign is invalid with the settings of this worker: \(error.reason)")
-      return .notNow(record.lane)
+      return .skipped(record.lane)
     }
   }
 
   /// Returns the context of a campaign; `nil` if anything about the campaign is unusual.
   func plainContext(of id: String) async throws -> CampaignContext? {
-    guard let standing = try await sharedStore.campaigns.standing(of: id), standing.state == .active, !life.isStopping,
-      !declined.declines.applies(to: id, round: standing.round),
-      let context = campaigns.context(id, round: standing.round), context.progress.isNarrowed,
+    guard let status = try await sharedStore.campaigns.status(of: id), status.state == .active, !life.isStopping,
+      !declined.declines.applies(to: id, round: status.round),
+      let context = campaigns.context(id, round: status.round), context.progress.isNarrowed,
       !context.facts.route.isStuck,
       context.guard.tripReason == nil,
       context.campaign.recipients.limit == nil || context.progress.expansion.quotas != nil
     else { return nil }
-    context.progress.expansion.unfinished = standing.unfinished
-    if selection.note(unfinished: standing.unfinished, fleet: environment.fleet) { wakeClaims() }
+    context.progress.expansion.unfinished = status.unfinished
+    if selection.record(unfinished: status.unfinished, fleet: environment.fleet) { wakeClaims() }
     return try await preconditions.canExpand(context) ? context : nil
   }
 

@@ -32,5 +32,5 @@ struct CampaignSchedule {
   }
 
   /// Returns the unknown time zones among `zones` that no earlier call returned.
-  mutating func noteUnknownZones(_ zones: [String]) -> [String] { zones.filter { unknownZones.insert($0).inserted } }
+  mutating func newUnknownZones(_ zones: [String]) -> [String] { zones.filter { unknownZones.insert($0).inserted } }
 }

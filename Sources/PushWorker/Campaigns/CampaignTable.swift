@@ -20,10 +20,10 @@ final class CampaignTable {
   private static let maximumRounds = 1000
   /// Campaigns that were paused or cancelled in the last seconds, with the time of the read. Redis may lose these
   /// writes.
-  private var lately: [String: (state: CampaignState, at: UInt64)] = [:]
+  private var recentStops: [String: (state: CampaignState, at: UInt64)] = [:]
 
   /// Whether the table has no campaign.
-  var isIdle: Bool { contexts.isEmpty && lately.isEmpty }
+  var isIdle: Bool { contexts.isEmpty && recentStops.isEmpty }
 
   /// Returns the context of a campaign, unless the campaign was resumed after the context was made.
   func context(_ id: String, round: Int) -> CampaignContext? {
@@ -60,7 +60,7 @@ final class CampaignTable {
   ///
   /// - Returns: Whether an operator or another worker has paused or cancelled a campaign that this worker was sending.
   @discardableResult
-  func note(_ state: CampaignState?, of id: String, at now: UInt64) -> Bool {
+  func record(_ state: CampaignState?, of id: String, at now: UInt64) -> Bool {
     let context = contexts[id]
     if state != .active {
       contexts[id] = nil
@@ -70,8 +70,8 @@ final class CampaignTable {
     }
     switch state {
     case .paused?, .cancelled?:
-      if let state, lately[id]?.state != state { lately[id] = (state, now) }
-    default: lately[id] = nil
+      if let state, recentStops[id]?.state != state { recentStops[id] = (state, now) }
+    default: recentStops[id] = nil
     }
     guard let context, state == .paused || state == .cancelled else { return false }
     return !context.progress.isPaused && !pausing.contains(id)
@@ -80,7 +80,7 @@ final class CampaignTable {
   /// Records the round in which a campaign is sent.
   ///
   /// - Returns: Whether the campaign was resumed after the last call for it.
-  func noteRound(_ round: Int, of id: String) -> Bool {
+  func recordRound(_ round: Int, of id: String) -> Bool {
     // Empties the table, which also removes campaigns that have ended.
     if rounds.count >= Self.maximumRounds { rounds.removeAll() }
     guard round > 0 else { return false }
@@ -89,11 +89,11 @@ final class CampaignTable {
 
   /// The pauses and cancellations of the last seconds.
   var recent: [(id: String, verb: ControlVerb)] {
-    lately.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
+    recentStops.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
   }
 
   /// Removes entries that Redis has had the time to make durable.
-  func forget(before now: UInt64) {
-    lately = lately.filter { now - $0.value.at <= SliceJournal.memory }
+  func removeDurable(before now: UInt64) {
+    recentStops = recentStops.filter { now - $0.value.at <= SliceJournal.memory }
   }
 }

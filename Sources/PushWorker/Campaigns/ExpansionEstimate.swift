@@ -33,7 +33,7 @@ struct ExpansionEstimate {
   var targetsPerSlice: Int? { expanded.slices > 0 ? max(1, expanded.targets / expanded.slices) : nil }
 
   /// Records an expanded slice. Older slices count less.
-  mutating func noteExpanded(targets: Int) {
+  mutating func addExpanded(targets: Int) {
     if expanded.slices >= 256 { expanded = (expanded.slices / 2, expanded.targets / 2) }
     expanded = (expanded.slices + 1, expanded.targets + targets)
   }

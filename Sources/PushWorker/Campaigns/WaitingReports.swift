@@ -5,7 +5,7 @@ struct WaitingReports {
   enum Change: Equatable {
     /// The campaign waits, still or from now on.
     case waits(id: String, reason: String, since: UInt64)
-    case goesOn(id: String)
+    case continues(id: String)
   }
 
   private var reported: Set<String> = []
@@ -18,6 +18,6 @@ struct WaitingReports {
     let now = Set(stuck.map(\.id))
     defer { reported = now }
     return stuck.map { .waits(id: $0.id, reason: $0.reason, since: $0.since) }
-      + reported.subtracting(now).sorted().map { .goesOn(id: $0) }
+      + reported.subtracting(now).sorted().map { .continues(id: $0) }
   }
 }

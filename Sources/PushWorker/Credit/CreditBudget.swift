@@ -51,7 +51,7 @@ struct CreditBudget: Equatable {
 
   /// Returns the maximum credit that an account could hold while the other accounts stay unchanged. A worker requests
   /// credit only if it gets a large part of this number, because a request costs a round trip.
-  func reach(_ account: Account) -> Int {
+  func maximumCredit(of account: Account) -> Int {
     isShared ? held(inLanesUpTo: account).own + allowance(account) : window
   }
 

@@ -42,7 +42,7 @@ final class CreditDispatcher: WorkerPart {
     isTicking = true
     let timer = timer ?? loop.timer { [weak self] in self?.tick() }
     self.timer = timer
-    timer.schedule(every: .milliseconds(SliceSituation.patience))
+    timer.schedule(every: .milliseconds(SliceSituation.outcomeDelay))
   }
 
   /// Stops the calls of ``tick()``.
@@ -55,7 +55,7 @@ final class CreditDispatcher: WorkerPart {
   /// credentials, and pools that can't send.
   private func tick() {
     let began = EventLoop.now
-    failover.noteRunning(began)
+    failover.recordRunning(began)
     for route in routes.routes where route.check(began) { wakeClaims() }
     declined.declineForStoppedCredentials()
     // The call above may have recorded outcomes. The time of the next steps must not be earlier than their times.
@@ -87,7 +87,7 @@ final class CreditDispatcher: WorkerPart {
 
   /// Exchanges permits and answers with the fleet.
   private func refreshPermits(_ now: UInt64) {
-    guards.askToStandDown(now)
+    guards.askWhetherToDecline(now)
     guards.refreshTrials(now)
     rates.refresh(now)
     guards.reportWatches(now)
@@ -135,17 +135,18 @@ final class CreditDispatcher: WorkerPart {
     of session: SliceSession, _ entry: Scheduler.Entry, _ demand: Scheduler.Demand, _ now: UInt64
   ) -> SliceSituation {
     session.situation(
-      credit: credit(for: session, entry, demand, now), reach: self.credit.budget.reach(session.context.facts.account),
+      credit: credit(for: session, entry, demand, now),
+      reach: self.credit.budget.maximumCredit(of: session.context.facts.account),
       lease: lease,
       now: now, clock: session.targets.times == nil ? 0 : Int(self.now))
   }
 
   /// Returns the held slices for the scheduler.
   func entries(_ now: UInt64) -> [Scheduler.Entry] {
-    var bunches: Set<Int> = []
+    var batches: Set<Int> = []
     return slices.sessions.map { session in
       var entry = entry(session, now)
-      if let bunch = session.bunch { entry.counts = bunches.insert(bunch).inserted }
+      if let sliceBatch = session.sliceBatch { entry.counts = batches.insert(sliceBatch).inserted }
       return entry
     }
   }
@@ -178,7 +179,7 @@ final class CreditDispatcher: WorkerPart {
       let limit = session.pending.unanswered - reclaim.keeping
       let unsent = session.context.facts.route.pool.cancelBacklog(limit: limit, where: session.tag.matches)
       guard !unsent.isEmpty else { continue }
-      recorder.takeBack(session, unsent)
+      recorder.recordReturned(session, unsent)
       session.wake()
       hasRemoved = true
     }

@@ -14,18 +14,18 @@ final class CreditLedger {
   /// Allocates credit to a slice.
   func assign(_ amount: Int, to session: SliceSession) {
     budget.assign(amount, to: session.context.facts.account)
-    session.note(credit: amount)
+    session.add(credit: amount)
   }
 
   /// Takes credit of a slice back.
   func giveBack(_ amount: Int, of session: SliceSession) {
     budget.giveBack(amount, of: session.context.facts.account)
-    session.note(credit: -amount)
+    session.add(credit: -amount)
   }
 
   /// Releases a slice. Its pushes in flight keep their credit until they are answered. Until then no other slice may
   /// use this credit.
-  func release(_ session: SliceSession, underWay count: Int) {
+  func release(_ session: SliceSession, inFlight count: Int) {
     if count > 0 { orphans[session.tag] = (session.context.facts.account, count) }
     giveBack(session.credit - count, of: session)
   }

@@ -30,7 +30,7 @@ final class SliceSelection {
   /// workers therefore share the end of a campaign, and each gets work even if there are few slices per worker.
   ///
   /// - Returns: Whether more slices may be prepared than before.
-  func note(unfinished: Int, fleet: Int) -> Bool {
+  func record(unfinished: Int, fleet: Int) -> Bool {
     let before = preparable
     preparable =
       fleet == 1 ? Self.maximumPreparable : max(1, min(unfinished / (2 * fleet), Self.maximumPreparable))
@@ -92,7 +92,7 @@ final class SliceSelection {
   }
 
   /// Maximum number of slices of one dequeue call. With this number, the round trip costs each slice almost nothing.
-  static let largestBunch = 128
+  static let maximumBatch = 128
   /// Maximum average number of targets of a slice in a batch. With more targets, round trips are not the main cost.
   static let fewTargets = 32
 
@@ -105,8 +105,8 @@ final class SliceSelection {
   ///   - unfinished: Remaining slices of the campaign.
   ///   - fleet: Live workers, including this one.
   ///   - room: Targets that the worker can still hold.
-  func bunch(targets: Int?, unfinished: Int, fleet: Int, room: Int) -> Int {
+  func batchSize(targets: Int?, unfinished: Int, fleet: Int, room: Int) -> Int {
     guard let targets, targets <= Self.fewTargets else { return 1 }
-    return max(1, min(Self.largestBunch, unfinished / (2 * fleet), room / max(1, targets)))
+    return max(1, min(Self.maximumBatch, unfinished / (2 * fleet), room / max(1, targets)))
   }
 }

@@ -53,7 +53,7 @@ struct FailoverReplay {
   /// The connections of each place on which its server last answered.
   private var connections: [String: [UInt64]] = [:]
   /// `EventLoop.now` of the last check of the servers.
-  var lookedAt: UInt64 = 0
+  var checkedAt: UInt64 = 0
   /// `EventLoop.now` at which the worker takes slices again, after a possible loss of writes.
   private(set) var claimsResume: UInt64 = 0
   /// `EventLoop.now` at which the worker takes over slices again whose owners could not renew their leases during the
@@ -65,9 +65,9 @@ struct FailoverReplay {
   private(set) var isDue = false
   private var isRunning = false
   /// `EventLoop.now` at which this worker last ran.
-  private var ranAt: UInt64 = 0
+  private var lastRunAt: UInt64 = 0
   /// `EventLoop.now` at which this worker continued after it was stopped; 0 for never.
-  private var wentOnAt: UInt64 = 0
+  private var continuedAt: UInt64 = 0
   /// Number of checks that found a loss of writes.
   private(set) var losses = 0
   /// Whether a replay of released slices is due or running.
@@ -104,7 +104,7 @@ struct FailoverReplay {
   /// Records the connections on which servers answered, by place.
   ///
   /// - Returns: Whether a known server answered on other connections.
-  mutating func noteConnections(_ numbers: [String: [UInt64]]) -> Bool {
+  mutating func recordConnections(_ numbers: [String: [UInt64]]) -> Bool {
     var isReconnected = false
     for (place, numbers) in numbers {
       if let before = connections.updateValue(numbers, forKey: place), before != numbers { isReconnected = true }
@@ -127,9 +127,9 @@ struct FailoverReplay {
   func takeoverGrace(_ now: UInt64) -> Int { Int(takeoversResume - min(takeoversResume, now)) / 1_000_000 }
 
   /// Records that this worker runs. The calls must be more frequent than ``SliceJournal/memory``.
-  mutating func noteRunning(_ now: UInt64) {
-    if ranAt > 0, now - ranAt > SliceJournal.memory { wentOnAt = now }
-    ranAt = now
+  mutating func recordRunning(_ now: UInt64) {
+    if lastRunAt > 0, now - lastRunAt > SliceJournal.memory { continuedAt = now }
+    lastRunAt = now
   }
 
   /// Returns the time in ns to wait before a replay; 0 for none.
@@ -139,7 +139,7 @@ struct FailoverReplay {
   /// would refuse the newer replays of the other workers. This worker therefore waits for the first half of the grace
   /// period. It still replays before the grace period ends, because it may be the only worker with the data.
   func delay(_ now: UInt64) -> UInt64 {
-    guard wentOnAt > 0, now - wentOnAt < Self.grace else { return 0 }
+    guard continuedAt > 0, now - continuedAt < Self.grace else { return 0 }
     let begin = claimsResume - min(claimsResume, Self.grace / 2)
     return begin - min(begin, now)
   }
@@ -147,7 +147,7 @@ struct FailoverReplay {
   // MARK: Storing
 
   /// Stores a slice that is being released.
-  mutating func keep(_ session: SliceSession, at now: UInt64) {
+  mutating func addReleased(_ session: SliceSession, at now: UInt64) {
     guard session.isReady, session.claim.granted > 0 || session.journal.targets != nil || session.claim.ending != nil
     else { return }
     former.append(FormerSlice(session, at: now))
@@ -162,12 +162,12 @@ struct FailoverReplay {
   ///     before.
   ///   - isDurable: Whether the server of a partition is the same as before.
   /// - Returns: `false` if all writes may still be needed.
-  mutating func forget(before now: UInt64, clock: UInt64?, where isDurable: (_ partition: Int) -> Bool) -> Bool {
+  mutating func removeDurable(before now: UInt64, clock: UInt64?, where isDurable: (_ partition: Int) -> Bool) -> Bool {
     guard !isDue, !isRunning else { return false }
     if let clock { seenDurableAt = clock }
     former.removeAll { now - $0.at > SliceJournal.memory && isDurable($0.ledger.slice.partition) }
     for index in former.indices where isDurable(former[index].ledger.slice.partition) {
-      former[index].journal.forget(before: now)
+      former[index].journal.removeDurable(before: now)
     }
     return true
   }
@@ -206,7 +206,7 @@ struct FailoverReplay {
   /// - Parameters:
   ///   - slice: The entry to store from now on; `nil` for none.
   ///   - losses: ``losses`` at the start of the replay. A later loss needs another replay.
-  mutating func note(_ slice: FormerSlice?, at place: Int, since losses: Int) {
+  mutating func recordReplay(_ slice: FormerSlice?, at place: Int, since losses: Int) {
     guard losses == self.losses else { return }
     if let slice { former[place] = slice } else { former[place].isOver = true }
   }

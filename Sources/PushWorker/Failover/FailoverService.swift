@@ -35,10 +35,10 @@ final class FailoverService: WorkerPart {
   var delay: UInt64 { failover.delay(EventLoop.now) }
 
   /// Records that this worker runs. The calls must be more frequent than ``SliceJournal/memory``.
-  func noteRunning(_ now: UInt64) { failover.noteRunning(now) }
+  func recordRunning(_ now: UInt64) { failover.recordRunning(now) }
 
   /// Stores a slice that is being released.
-  func keep(_ session: SliceSession) { failover.keep(session, at: EventLoop.now) }
+  func addReleased(_ session: SliceSession) { failover.addReleased(session, at: EventLoop.now) }
 
   /// Returns whether this worker must replay a slice. Until then this worker must not take the slice.
   func mustReplay(of slice: SliceReference) -> Bool { failover.mustReplay(of: slice) }
@@ -46,7 +46,7 @@ final class FailoverService: WorkerPart {
   /// Returns whether the servers were checked within the last milliseconds, and both clients are connected to checked
   /// servers.
   func knowsServers(since milliseconds: Int) async -> Bool {
-    guard EventLoop.now < failover.lookedAt + UInt64(milliseconds) * 1_000_000 else { return false }
+    guard EventLoop.now < failover.checkedAt + UInt64(milliseconds) * 1_000_000 else { return false }
     return await isAdmitted()
   }
 
@@ -92,12 +92,12 @@ final class FailoverService: WorkerPart {
   /// Checks which servers answer. The stores refuse calls on new connections until this check has passed, because a
   /// changed server may have lost writes.
   func checkServer() async {
-    failover.noteRunning(EventLoop.now)
+    failover.recordRunning(EventLoop.now)
     do {
       let (first, second) = try await Self.identify(store, sharedStore)
       guard let home = second.first(where: \.hasControl) else { throw SharedServerMissing() }
-      failover.lookedAt = EventLoop.now
-      let isReconnected = failover.noteConnections(
+      failover.checkedAt = EventLoop.now
+      let isReconnected = failover.recordConnections(
         Dictionary(grouping: first + second, by: \.place).mapValues { $0.map(\.connection) })
       if isReconnected || home.uptime < Int(FailoverReplay.grace / 1_000_000_000) {
         membership.expectOthers(by: EventLoop.now + FailoverReplay.grace)
@@ -112,7 +112,7 @@ final class FailoverService: WorkerPart {
         log.write(.reconnected)
       }
       // Only primaries count. A replica may still replace its data with the data of its primary.
-      forgetWhatIsDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
+      removeDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
       store.admit(first)
       sharedStore.admit(second)
       if failover.delay(EventLoop.now) == 0, failover.begin() {
@@ -155,7 +155,7 @@ final class FailoverService: WorkerPart {
     }
     failover.mustRun(where: isForgotten)
     log.write(.serverChanged)
-    try await sharedStore.slices.noteFailover(for: Int(FailoverReplay.grace / 1_000_000))
+    try await sharedStore.slices.recordFailover(for: Int(FailoverReplay.grace / 1_000_000))
   }
 
   private func mayHaveFailedOver(uptime: Int) async throws -> Bool {
@@ -170,15 +170,15 @@ final class FailoverService: WorkerPart {
   }
 
   /// - Parameter servers: Servers that are the same as before and accept writes.
-  private func forgetWhatIsDurable(_ servers: [ServerIdentity]) {
+  private func removeDurable(_ servers: [ServerIdentity]) {
     guard !servers.isEmpty else { return }
     let now = EventLoop.now
     let hasControl = servers.contains(where: \.hasControl)
     let isDurable = { (partition: Int) in servers.contains { $0.has(partition: partition) } }
-    guard failover.forget(before: now, clock: hasControl ? self.now : nil, where: isDurable) else { return }
-    if hasControl { campaigns.forget(before: now) }
+    guard failover.removeDurable(before: now, clock: hasControl ? self.now : nil, where: isDurable) else { return }
+    if hasControl { campaigns.removeDurable(before: now) }
     for session in slices.sessions where !session.claim.mustReplay && isDurable(session.slice.partition) {
-      session.journal.forget(before: now)
+      session.journal.removeDurable(before: now)
     }
   }
 
@@ -225,11 +225,11 @@ final class FailoverService: WorkerPart {
     for place in places {
       let former = failover.former[place]
       do {
-        failover.note(try await replay(former), at: place, since: losses)
+        failover.recordReplay(try await replay(former), at: place, since: losses)
       } catch let error as StoreError where error.code == .damaged {
         log.report("slice", of: former.ledger.slice, error)
         await damage.repair(error, of: former.ledger.slice)
-        failover.note(nil, at: place, since: losses)
+        failover.recordReplay(nil, at: place, since: losses)
       } catch {
         return error
       }
@@ -278,7 +278,7 @@ final class FailoverService: WorkerPart {
       let id = context.campaign.id
       do {
         let whole = context.campaign.whole
-        if try await sharedStore.campaigns.standing(of: whole) == nil {
+        if try await sharedStore.campaigns.status(of: whole) == nil {
           guard failover.mayBeForgotten(context) else {
             gone.insert(id)
             continue
@@ -302,7 +302,7 @@ final class FailoverService: WorkerPart {
         gone.insert(id)
       }
     }
-    for (id, verb) in campaigns.recent where try await sharedStore.campaigns.standing(of: id)?.state == .active {
+    for (id, verb) in campaigns.recent where try await sharedStore.campaigns.status(of: id)?.state == .active {
       try await sharedStore.campaigns.control(id, verb, reason: "restored after Redis lost its last writes")
     }
     return gone
@@ -315,13 +315,13 @@ final class FailoverService: WorkerPart {
   ) async throws -> Bool {
     if breaks(.noReplay) { return true }
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: seal, standing: .replay(granted: granted, decisions: decisions.decisions))
+    let request = CommitRequest(seal: seal, expected: .replay(granted: granted, decisions: decisions.decisions))
     if try await !ledger.commit(&nothing, request).isSealed {
       // This worker can restore only a list that it sealed recently. Otherwise the slice ended long ago, or another
       // worker restores the list.
       guard let targets = journal.targets,
-        case .claimed(let standing) = try await ledger.claim(worker: environment.configuration.name),
-        !standing.isSealed,
+        case .claimed(let progress) = try await ledger.claim(worker: environment.configuration.name),
+        !progress.isSealed,
         try await store.expansion.restore(targets, of: ledger)
       else { return false }
       _ = try await ledger.commit(&nothing, request)

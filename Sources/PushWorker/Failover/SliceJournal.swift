@@ -23,29 +23,29 @@ struct SliceJournal {
   static let memory: UInt64 = 3_000_000_000
 
   /// Records a target list that was sealed.
-  mutating func note(_ targets: SealedTargets, at now: UInt64) {
+  mutating func record(_ targets: SealedTargets, at now: UInt64) {
     self.targets = targets
     sealedAt = now
   }
 
   /// Records a commit that was acknowledged. If the worker had lost its claim, the journal contains only the outcomes
   /// that Redis accepts from a former owner.
-  mutating func note(_ batch: OutcomeBatch, _ answer: CommitAnswer, at now: UInt64) {
+  mutating func record(_ batch: OutcomeBatch, _ answer: CommitAnswer, at now: UInt64) {
     let outcomes = RecordedOutcomes(batch, isOwner: answer.isOwner)
-    note(outcomes.isEmpty ? nil : outcomes, answer.retries, at: now)
+    record(outcomes.isEmpty ? nil : outcomes, answer.retries, at: now)
   }
 
   /// Records targets that Redis had granted in a lost reply.
-  mutating func note(found targets: [GrantedTarget], at now: UInt64) { note(nil, targets, at: now) }
+  mutating func record(found targets: [GrantedTarget], at now: UInt64) { record(nil, targets, at: now) }
 
-  private mutating func note(_ outcomes: RecordedOutcomes?, _ retries: [GrantedTarget], at now: UInt64) {
-    forget(before: now)
+  private mutating func record(_ outcomes: RecordedOutcomes?, _ retries: [GrantedTarget], at now: UInt64) {
+    removeDurable(before: now)
     guard outcomes != nil || !retries.isEmpty else { return }
     entries.append(Entry(at: now, outcomes: outcomes, retries: retries))
   }
 
   /// Removes writes that are old enough to be durable in Redis.
-  mutating func forget(before now: UInt64) {
+  mutating func removeDurable(before now: UInt64) {
     if targets != nil, now - sealedAt > Self.memory { targets = nil }
     guard let first = entries.first, now - first.at > Self.memory else { return }
     entries.removeFirst(entries.firstIndex { now - $0.at <= Self.memory } ?? entries.count)

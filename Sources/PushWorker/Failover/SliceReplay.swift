@@ -20,7 +20,7 @@ struct SliceReplay: WorkerPart {
     if wait > 0 { try await Task.sleep(nanoseconds: wait) }
     if try await !failover.restoreCampaigns(of: [session.context]).isEmpty {
       session.claim.mustReplay = false
-      return recorder.withdraw(session, .lost)
+      return recorder.stopSending(session, .lost)
     }
     try await sharedStore.audiences.addSlice(session.slice)
     var claimedAt = EventLoop.now
@@ -34,15 +34,15 @@ struct SliceReplay: WorkerPart {
       session.doubt.isInherited = true
     }
     session.claim.mustReplay = false
-    guard case .claimed(let standing) = answer, standing.seal == session.claim.seal,
-      standing.count == session.targets.count
+    guard case .claimed(let progress) = answer, progress.seal == session.claim.seal,
+      progress.count == session.targets.count
     else {
       if case .claimed = answer { try await session.ledger.unclaim() }
-      return recorder.withdraw(session, .lost)
+      return recorder.stopSending(session, .lost)
     }
-    session.adopt(standing, at: claimedAt, lease: lease)
-    session.claim.granted = standing.granted
-    session.claim.note(waiting: standing.waiting, later: standing.later)
+    session.adopt(progress, at: claimedAt, lease: lease)
+    session.claim.granted = progress.granted
+    session.claim.record(waiting: progress.waiting, later: progress.later)
     do {
       try await committer.reconcile(session)
     } catch {
@@ -54,10 +54,10 @@ struct SliceReplay: WorkerPart {
 
   private func isForgotten(_ answer: ClaimAnswer, of session: SliceSession) -> Bool {
     let claim = session.claim
-    guard case .claimed(let standing) = answer, standing.seal == claim.seal, standing.granted >= claim.granted else {
+    guard case .claimed(let progress) = answer, progress.seal == claim.seal, progress.granted >= claim.granted else {
       return true
     }
-    return standing.version.sequence < claim.version.sequence || standing.version.replays != claim.version.replays
+    return progress.version.sequence < claim.version.sequence || progress.version.replays != claim.version.replays
   }
 
   private func replayOutcomes(_ session: SliceSession) async throws {

@@ -28,12 +28,12 @@ final class FleetMembership {
   /// Returns whether a missing subscription means that a worker is dead.
   func canDetectDeadWorkers(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
 
-  func noteHeartbeat(at now: UInt64) {
+  func recordHeartbeat(at now: UInt64) {
     heartbeatAt = now
     heartbeatError = nil
   }
 
-  func noteFailedHeartbeat(_ error: String) { heartbeatError = error }
+  func recordFailedHeartbeat(_ error: String) { heartbeatError = error }
 
   /// Returns the time in ns since the last heartbeat that Redis accepted; `nil` before the first.
   func silence(_ now: UInt64) -> UInt64? { heartbeatAt.map { now - min($0, now) } }

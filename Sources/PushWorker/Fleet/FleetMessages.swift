@@ -36,22 +36,22 @@ final class FleetMessages: WorkerPart {
     case .listening:
       membership.isListening = true
       // The answer to a heartbeat has the information of the missed messages.
-      signals.heartbeat.ring()
+      signals.heartbeat.wake()
     case .deaf(let error):
       membership.isListening = false
       log.report("no messages arrive", error)
       // The heartbeat shows other workers that this worker is alive.
-      signals.heartbeat.ring()
+      signals.heartbeat.wake()
     case .message(.slices(let count)): offer(count)
     case .message(.left(let slice)):
       guard isOffered(1) else { return }
-      abandoned.note(slice)
+      abandoned.add(slice)
       wakeClaims()
-    case .message(.control(let epoch)): if epoch != campaigns.epoch { signals.follower.ring() }
-    case .message(.events): if housekeeping.isMine { signals.maintenance.ring() }
+    case .message(.control(let epoch)): if epoch != campaigns.epoch { signals.follower.wake() }
+    case .message(.events): if housekeeping.isLeader { signals.maintenance.wake() }
     case .message(.beat(let campaigns, let epoch, let next)):
       housekeeping.receivedSignal(EventLoop.now, next: next)
-      if epoch != self.campaigns.epoch { signals.follower.ring() }
+      if epoch != self.campaigns.epoch { signals.follower.wake() }
       offer(campaigns)
     }
   }
@@ -63,7 +63,7 @@ final class FleetMessages: WorkerPart {
 
   /// Returns whether this worker should try to take one of the available slices.
   private func isOffered(_ slices: Int) -> Bool {
-    slices > 0 && WakeRule.looks(for: slices, fleet: environment.fleet)
+    slices > 0 && WakeRule.triesToTake(slices, fleet: environment.fleet)
   }
 
   /// Adds this worker to the list of workers, unless a live worker has the same name.
@@ -92,7 +92,7 @@ final class FleetMessages: WorkerPart {
   private func isAlive(_ state: PresenceState) async throws -> Bool {
     // A busy Redis may not have noticed a recent death. If the other worker is alive and lost only its connection, it
     // sends a heartbeat in this time.
-    await pause(milliseconds: HousekeepingLease.look)
+    await pause(milliseconds: HousekeepingLease.retryInterval)
     return try await sharedStore.fleet.presences(of: [state.instance]).contains { $0.isAlive(since: state) }
   }
 

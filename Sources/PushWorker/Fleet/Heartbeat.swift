@@ -21,25 +21,25 @@ struct Heartbeat: WorkerPart {
       pulse = try await sharedStore.fleet.heartbeat(
         worker: environment.configuration.name, timeout: environment.configuration.lease, report: report)
     } catch {
-      reporter.forget()
+      reporter.invalidate()
       throw error
     }
-    membership.noteHeartbeat(at: EventLoop.now)
+    membership.recordHeartbeat(at: EventLoop.now)
     environment.setClock(pulse.now)
     environment.fleet = pulse.workers
-    references.note(holdsSlices: pulse.holdsSlices)
+    references.record(holdsSlices: pulse.holdsSlices)
     // Redis considered this worker dead and removed it from the list. The worker now repeats everything that it
     // normally publishes only once.
     if pulse.isNew {
       membership.hasJoined = false
-      reporter.forget()
+      reporter.invalidate()
       campaigns.forgetEpoch()
     }
-    if pulse.hasWork, WakeRule.looks(for: 1, fleet: environment.fleet) { wakeClaims() }
-    if pulse.epoch != campaigns.epoch { signals.follower.ring() }
+    if pulse.hasWork, WakeRule.triesToTake(1, fleet: environment.fleet) { wakeClaims() }
+    if pulse.epoch != campaigns.epoch { signals.follower.wake() }
     if !pulse.hasHousekeeper {
       housekeeping.receivedNoLeader()
-      signals.maintenance.ring()
+      signals.maintenance.wake()
     }
   }
 }

@@ -23,5 +23,5 @@ struct LivenessMonitor {
   }
 
   /// Clears the last check, so that the next check is the first.
-  mutating func forget() { absent = [:] }
+  mutating func reset() { absent = [:] }
 }

@@ -12,7 +12,7 @@ final class OwnReferences {
 
   /// Records whether the list had references at a heartbeat. The reply with a reference may have been lost, and no
   /// other worker takes references from the list of a live worker.
-  func note(holdsSlices: Bool) { isListFilled = holdsSlices }
+  func record(holdsSlices: Bool) { isListFilled = holdsSlices }
 
   /// Returns the references that no task handles. They come from an earlier process with this name, or from a lost
   /// reply.

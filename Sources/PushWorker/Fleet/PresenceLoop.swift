@@ -9,7 +9,7 @@ struct PresenceLoop: WorkerPart {
   let membership: FleetMembership
   let messages: FleetMessages
   let heartbeat: Heartbeat
-  let upkeep: OwnUpkeep
+  let regularTasks: RegularTasks
   let routes: PushRouteTable
   let failover: FailoverService
   let damage: DamageIsolator
@@ -22,7 +22,7 @@ struct PresenceLoop: WorkerPart {
   /// may lose.
   private static let idleServerInterval = 60_000
   /// Whether the worker holds nothing and has no regular task.
-  var isIdle: Bool { upkeep.isIdle }
+  var isIdle: Bool { regularTasks.isIdle }
 
   /// Subscribes to the fleet's messages, and lists this worker.
   func enter(on events: EventLoop) async throws {
@@ -47,16 +47,16 @@ struct PresenceLoop: WorkerPart {
   func run() async {
     while !life.isFinished {
       signals.heartbeat.reset()
-      failover.noteRunning(EventLoop.now)
+      failover.recordRunning(EventLoop.now)
       do {
         // The servers are checked before the worker's own list, because Redis may have lost the claims of this worker.
         if await !isServerKnown() { await failover.checkServer() }
         try await heartbeat.give()
         if membership.isListening, !membership.hasJoined { try await messages.join() }
-        try await upkeep.run()
+        try await regularTasks.run()
         routes.reportConnections(to: log)
       } catch {
-        membership.noteFailedHeartbeat("\(error)")
+        membership.recordFailedHeartbeat("\(error)")
         log.report("heartbeat failed", error)
         await damage.repair(error)
         if await !isServerKnown() { await failover.checkServer() }
@@ -64,7 +64,8 @@ struct PresenceLoop: WorkerPart {
       guard !life.isFinished else { return }
       // Two heartbeats fit into a lease, even if one of them is late.
       let interval = min(
-        upkeep.isIdle ? Self.idlePulseInterval : Self.pulseInterval, max(50, environment.configuration.lease * 5 / 12))
+        regularTasks.isIdle ? Self.idlePulseInterval : Self.pulseInterval,
+        max(50, environment.configuration.lease * 5 / 12))
       await signals.heartbeat.wait(milliseconds: interval, on: loop)
     }
   }
@@ -72,6 +73,6 @@ struct PresenceLoop: WorkerPart {
   /// Returns whether the servers were checked recently. They are checked each second while Redis may lose writes of
   /// this worker, and after each new connection.
   private func isServerKnown() async -> Bool {
-    await failover.knowsServers(since: upkeep.isIdle ? Self.idleServerInterval : Self.pulseInterval)
+    await failover.knowsServers(since: regularTasks.isIdle ? Self.idleServerInterval : Self.pulseInterval)
   }
 }

@@ -31,5 +31,5 @@ struct ReportPace {
   }
 
   /// Records that the report did not arrive, or was lost.
-  mutating func forget() { reported = nil }
+  mutating func invalidate() { reported = nil }
 }

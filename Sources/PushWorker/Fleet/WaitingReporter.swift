@@ -29,8 +29,8 @@ final class WaitingReporter: WorkerPart {
   func report() async throws {
     try await preconditions.checkObstacles()
     let (clock, now) = (self.now, EventLoop.now)
-    var stuck = declined.declines.raised.map { (id: $0, reason: $1.reason, since: $1.since) }
-    for context in campaigns.contexts.values where declined.declines.raised[context.campaign.id] == nil {
+    var stuck = declined.declines.declined.map { (id: $0, reason: $1.reason, since: $1.since) }
+    for context in campaigns.contexts.values where declined.declines.declined[context.campaign.id] == nil {
       if let obstacle = context.facts.route.obstacle ?? context.progress.expansion.obstacle.map({
         (reason: $0.reason, since: $0.since)
       }
@@ -44,14 +44,14 @@ final class WaitingReporter: WorkerPart {
       switch change {
       case .waits(let id, let reason, let since):
         // Another worker may have ended the campaign.
-        guard let standing = try await sharedStore.campaigns.standing(of: id), !standing.state.isFinal else {
+        guard let status = try await sharedStore.campaigns.status(of: id), !status.state.isFinal else {
           campaigns.drop(id)
           continue
         }
         let milliseconds = Int(clock) - Int((now - min(since, now)) / 1_000_000)
-        try await sharedStore.campaigns.noteWaiting(
+        try await sharedStore.campaigns.reportWaiting(
           id, worker: environment.configuration.name, reason: reason, since: milliseconds)
-      case .goesOn(let id): try await sharedStore.campaigns.clearWaiting(id, worker: environment.configuration.name)
+      case .continues(let id): try await sharedStore.campaigns.clearWaiting(id, worker: environment.configuration.name)
       }
     }
   }

@@ -6,13 +6,15 @@ public enum WakeRule {
   /// publishes a message, and the answer to each heartbeat has the same information.
   static let idleInterval = 60_000
   /// Average number of workers that try to take each slice.
-  private static let looks = 4
+  private static let attemptsPerSlice = 4
 
   /// - Parameter roll: A random number from 0 up to the number of workers, exclusive.
-  public static func looks(for slices: Int, roll: Int) -> Bool { roll < slices.multipliedCapped(by: looks) }
+  public static func triesToTake(_ slices: Int, roll: Int) -> Bool {
+    roll < slices.multipliedCapped(by: attemptsPerSlice)
+  }
 
   /// Returns whether this worker tries to take slices. The choice is random.
-  static func looks(for slices: Int, fleet: Int) -> Bool { looks(for: slices, roll: .random(in: 0..<fleet)) }
+  static func triesToTake(_ slices: Int, fleet: Int) -> Bool { triesToTake(slices, roll: .random(in: 0..<fleet)) }
 
   /// Average number of workers that wait for jobs. In one of 10⁷ turns no worker waits, which delays a job by one turn.
   private static let waiters = 16

@@ -34,7 +34,7 @@ final class WorkerReporter: WorkerPart {
   func next() -> WorkerReport? { pace.next(report(), EventLoop.now) }
 
   /// Records that a report did not arrive, or was lost.
-  func forget() { pace.forget() }
+  func invalidate() { pace.invalidate() }
 
   /// Returns the worker's present state and its totals.
   func metrics() -> WorkerMetrics {

@@ -8,7 +8,7 @@ import PushCore
 /// worker therefore decides again before it expands a campaign, or a later stage of it.
 struct ApprovalCheck: Sendable {
   /// Why a campaign needs approval.
-  struct Need: Sendable, Equatable {
+  struct ApprovalReason: Sendable, Equatable {
     /// For the approver.
     var reason: String
     /// Users and pushes; `nil` if they can't be counted.
@@ -43,12 +43,12 @@ struct ApprovalCheck: Sendable {
   /// - Parameters:
   ///   - campaign: the whole campaign.
   ///   - job: its job, with the content of its templates.
-  @concurrent func need(of campaign: Campaign, job: [UInt8]) async throws -> Need? {
+  @concurrent func reason(of campaign: Campaign, job: [UInt8]) async throws -> ApprovalReason? {
     guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
     // The estimate needs the definitions of segments that are named expressions.
     var known = campaign
     known.recipients.definitions = try await store.queue.check(known)
-    return try await need(of: known, job, channel, above: most)
+    return try await reason(of: known, job, channel, above: most)
   }
 
   /// Returns whether the audience of a campaign may have grown since its intake. If not, the decision at the intake is
@@ -66,7 +66,7 @@ struct ApprovalCheck: Sendable {
   /// Returns why a campaign that is about to be expanded needs approval; `nil` if it needs none or has been approved.
   ///
   /// - Parameter id: the id of the campaign or of a part of it.
-  @concurrent func needBeforeExpansion(of id: String) async throws -> Need? {
+  @concurrent func reasonBeforeExpansion(of id: String) async throws -> ApprovalReason? {
     let whole = CampaignID(id).whole
     guard let (record, job) = try await store.campaigns.findWithJob(whole), record.approval.approvedBy == nil,
       let channel = channels[record.app], let most = channel.approvalAbove
@@ -79,15 +79,15 @@ struct ApprovalCheck: Sendable {
       } catch let error as StoreError where error.code == .invalid {
         // A rule that no longer exists stays as it was at the intake.
       }
-      return try await need(of: campaign, job, channel, above: most)
+      return try await reason(of: campaign, job, channel, above: most)
     } catch let error as StoreError where !error.affectsAllCampaigns {
       return Self.uncounted(error, of: whole)
     }
   }
 
-  private func need(
+  private func reason(
     of campaign: Campaign, _ job: [UInt8], _ channel: AppChannel, above most: Int
-  ) async throws -> Need? {
+  ) async throws -> ApprovalReason? {
     let sizes = try await store.limits.estimate(of: campaign).targets
     // Each companion may reach every user again.
     let bound = sizes * (1 + campaign.companions.count)
@@ -103,14 +103,14 @@ struct ApprovalCheck: Sendable {
       return Self.uncounted(error, of: campaign.id)
     }
     guard reached.targets > most else { return nil }
-    return Need(
+    return ApprovalReason(
       reason: "needs approval: \(reached.targets) targets when counted, and app \(campaign.app) "
         + "requires approval above \(most): carillon campaign approve \(campaign.id) --by NAME",
       reached: reached)
   }
 
-  private static func uncounted(_ error: StoreError, of id: String) -> Need {
-    Need(
+  private static func uncounted(_ error: StoreError, of id: String) -> ApprovalReason {
+    ApprovalReason(
       reason: "needs approval: its targets can't be counted, because \(error.message): "
         + "carillon campaign approve \(id) --by NAME")
   }

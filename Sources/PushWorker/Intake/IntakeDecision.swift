@@ -19,8 +19,8 @@ enum IntakeDecision: Equatable {
       if let run {
         self = .activate(try CampaignJob.parse(job, apps, as: run))
       } else {
-        let judgement = try CampaignJob.judge(job, apps, now: now)
-        self = .activate(judgement.campaign, untimely: judgement.untimely)
+        let checked = try CampaignJob.check(job, apps, now: now)
+        self = .activate(checked.campaign, untimely: checked.untimely)
       }
     } catch {
       self = .deadLetter(reason: error.reason, hint: error.hint ?? "")

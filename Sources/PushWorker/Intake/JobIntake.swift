@@ -30,10 +30,10 @@ struct JobIntake: Sendable {
 
   /// Number of worker processes that may die during the intake of a job before the job goes to the dead list. One or
   /// two deaths may have another cause. A check takes milliseconds, so the job is the cause of three deaths.
-  static let mostLives = 3
+  static let maximumLives = 3
   /// Number of failed attempts after which a job that needs damaged data goes to the dead list. After the first
   /// failure, the data may be rebuilt.
-  static let mostFailures = 3
+  static let maximumFailures = 3
 
   let store: CampaignStore
   let instance: WorkerInstance
@@ -56,7 +56,7 @@ struct JobIntake: Sendable {
     guard let attempts = try await store.queue.beginJob(entry, instance: instance) else { return .unchanged }
     var arrival = Arrival(entry: entry, job: entry, resolved: entry)
     do {
-      if attempts.otherLives >= Self.mostLives {
+      if attempts.otherLives >= Self.maximumLives {
         return try await deadLetter(
           arrival, reason: "\(attempts.otherLives) workers ended while they activated this job",
           hint: "check the last log lines of these workers; then fix the job, or retry it: carillon dead retry KEY")
@@ -70,7 +70,7 @@ struct JobIntake: Sendable {
       try await store.queue.forget(attempts)
       return .takesLong
     } catch  where Self.isOfTheJob(error) {
-      guard try await store.queue.noteFailure(of: attempts) >= Self.mostFailures else { throw error }
+      guard try await store.queue.countFailure(of: attempts) >= Self.maximumFailures else { throw error }
       let (reason, hint) = (error as? StoreError).map { ($0.message, $0.hint) } ?? ("\(error)", "fix the job")
       return try await deadLetter(arrival, reason: reason, hint: hint + "; then: carillon dead retry KEY")
     }
@@ -144,7 +144,7 @@ struct JobIntake: Sendable {
       let check = ApprovalCheck(
         store: store, apps: apps, channels: channels, largeAudience: largeAudience, mayTakeLong: mayTakeLong,
         proceed: { [checker] in try checker.checkStopped() })
-      let approval = try await check.need(of: campaign, job: arrival.resolved)
+      let approval = try await check.reason(of: campaign, job: arrival.resolved)
       let admission = try await store.queue.activate(
         campaign, job: arrival.job, resolved: arrival.resolved, request: arrival.entry,
         original: arrival.run == nil ? arrival.entry : nil, worker: instance.name,

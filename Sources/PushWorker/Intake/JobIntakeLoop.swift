@@ -31,8 +31,8 @@ final class JobIntakeLoop: WorkerPart {
 
   /// Ends the checks and the wait for a job, because the worker stops.
   func stop() {
-    signals.intake.ring()
-    signals.largeJobs.ring()
+    signals.intake.wake()
+    signals.largeJobs.wake()
     smallJobChecks.stop()
     largeJobChecks.stop()
     loop.start { await self.endWait() }
@@ -62,7 +62,7 @@ final class JobIntakeLoop: WorkerPart {
       self.loop.start(in: &group) { await self.largeJobLoop() }
       await self.jobLoop()
       // Wakes the loop of large jobs, which then sees that the worker stops.
-      self.signals.largeJobs.ring()
+      self.signals.largeJobs.wake()
     }
   }
 
@@ -115,13 +115,13 @@ final class JobIntakeLoop: WorkerPart {
         if !takesLong { takesLong = try await !take(in: job, mayTakeLong: false) }
         if takesLong {
           largeJobs.add(job)
-          signals.largeJobs.ring()
+          signals.largeJobs.wake()
         }
       } catch {
         mayHaveLeftover = true
         nextCheck = 0
         connection = nil
-        await noteIntakeTrouble(error)
+        await reportIntakeFailure(error)
       }
     }
   }
@@ -141,15 +141,15 @@ final class JobIntakeLoop: WorkerPart {
         _ = try await take(in: job, mayTakeLong: true)
         largeJobs.removeFirst()
         // There is room for another large job.
-        signals.intake.ring()
+        signals.intake.wake()
       } catch {
-        await noteIntakeTrouble(error)
+        await reportIntakeFailure(error)
       }
     }
   }
 
   /// Reports a job that could not be taken in. It stays in the worker's list, and is tried again after a pause.
-  private func noteIntakeTrouble(_ error: any Error) async {
+  private func reportIntakeFailure(_ error: any Error) async {
     guard !(error is JobChecker.Stopped) else { return }
     if let error = error as? StoreError, error.code == .full {
       log.report("jobs stay in the queue", error)

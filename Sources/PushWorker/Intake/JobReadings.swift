@@ -22,15 +22,15 @@ struct JobReadings {
   /// Maximum number of results that wait to be taken. Each is a parsed job, which may have some megabytes.
   private static let most = 16
 
-  private var underWay: [Key: (task: Task<Reading, Never>, isLarge: Bool)] = [:]
+  private var pending: [Key: (task: Task<Reading, Never>, isLarge: Bool)] = [:]
   private var done: [Key: Reading] = [:]
 
   /// The campaigns whose large jobs are being read.
-  var large: Set<String> { Set(underWay.lazy.filter(\.value.isLarge).map(\.key.campaign)) }
+  var large: Set<String> { Set(pending.lazy.filter(\.value.isLarge).map(\.key.campaign)) }
 
   /// Whether a large job of the campaign is being read.
   func isReading(_ campaign: String) -> Bool {
-    underWay.contains { $0.key.campaign == campaign && $0.value.isLarge }
+    pending.contains { $0.key.campaign == campaign && $0.value.isLarge }
   }
 
   /// Removes and returns the result of a reading that has ended.
@@ -43,9 +43,9 @@ struct JobReadings {
   mutating func begin(
     _ key: Key, _ job: [UInt8], _ record: CampaignRecord, _ apps: JobApps, hook: (@Sendable ([UInt8]) -> Void)?
   ) -> (task: Task<Reading, Never>, isNew: Bool) {
-    if let task = underWay[key]?.task { return (task, false) }
+    if let task = pending[key]?.task { return (task, false) }
     let task = Task { await Self.read(job, record, apps, hook) }
-    underWay[key] = (task, LargeJobs.isLarge(job))
+    pending[key] = (task, LargeJobs.isLarge(job))
     return (task, true)
   }
 
@@ -53,7 +53,7 @@ struct JobReadings {
   ///
   /// - Parameter kept: The result, if the next call of ``take(_:)`` must return it.
   mutating func end(_ key: Key, keeping kept: Reading? = nil) {
-    underWay[key] = nil
+    pending[key] = nil
     if done.count >= Self.most { done.removeAll() }
     if let kept { done[key] = kept }
   }

@@ -39,7 +39,7 @@ final class RegistrationIntake: WorkerPart {
     do {
       var left = lists
       // The lists take turns, so that no list waits for the end of another one.
-      while !left.isEmpty, housekeeping.isMine, !life.isFinished {
+      while !left.isEmpty, housekeeping.isLeader, !life.isFinished {
         for list in left {
           let page = try await intake.applyPage(of: list, now: Int(now))
           if let first = page.dead.first {

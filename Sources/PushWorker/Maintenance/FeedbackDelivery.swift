@@ -36,7 +36,7 @@ final class FeedbackDelivery: WorkerPart {
   var isDue: Bool { undelivered.isDue }
 
   /// Records a partition that may have prunes to deliver.
-  func note(prunesIn partition: Int) { undelivered.insert(partition) }
+  func add(prunesIn partition: Int) { undelivered.insert(partition) }
 
   /// Delivers the prunes of all recorded partitions. After a failure, the sweep through the partitions delivers them
   /// later.

@@ -38,7 +38,7 @@ final class Maintenance: WorkerPart {
 
   /// Runs the deliveries to webhooks and the checks of backends. No other part waits for these tasks. The function
   /// returns when its task is cancelled.
-  func runUnattended() async {
+  func runInBackground() async {
     await loop.withGroup { group in
       if self.webhooks.isNeeded { self.loop.start(in: &group) { await self.webhooks.run() } }
       if self.backends.isNeeded { self.loop.start(in: &group) { await self.backends.run() } }
@@ -50,27 +50,27 @@ final class Maintenance: WorkerPart {
 
   /// Releases the housekeeping lease.
   func endLease() async {
-    if housekeeping.isMine { try? await sharedStore.fleet.endHousekeeping(of: membership.instance) }
+    if housekeeping.isLeader { try? await sharedStore.fleet.endHousekeeping(of: membership.instance) }
   }
 
   /// Runs until the worker has finished.
   func run() async {
     while !life.isFinished {
       signals.maintenance.reset()
-      if slices.taken.isEmpty { housekeeping.noteIdle() }
-      var wait = HousekeepingLease.beat
+      if slices.taken.isEmpty { housekeeping.recordIdle() }
+      var wait = HousekeepingLease.signalInterval
       do {
         if let dueTasks = try await dueTasks() {
           wait = try await runTasks(dueTasks)
         } else if housekeeping.untilMissing(EventLoop.now) == 0 {
-          wait = HousekeepingLease.look
+          wait = HousekeepingLease.retryInterval
         } else {
           // The random part keeps the workers of the fleet from asking at the same time.
-          wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...HousekeepingLease.look)
+          wait = housekeeping.untilMissing(EventLoop.now) + .random(in: 0...HousekeepingLease.retryInterval)
         }
       } catch {
         housekeeping.end(EventLoop.now)
-        presence.forget()
+        presence.reset()
         log.report("housekeeping failed", error)
         await damage.repair(error)
       }
@@ -81,10 +81,10 @@ final class Maintenance: WorkerPart {
 
   /// Returns the due work; `nil` if another worker is the leader.
   private func dueTasks() async throws -> Fleet.DueTasks? {
-    let isDue = housekeeping.isMine || housekeeping.untilMissing(EventLoop.now) == 0
+    let isDue = housekeeping.isLeader || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }
     if let dueTasks = try await runTasks(replacing: nil) { return dueTasks }
-    if housekeeping.isMine {
+    if housekeeping.isLeader {
       housekeeping.end(EventLoop.now)
       return nil
     }
@@ -96,20 +96,20 @@ final class Maintenance: WorkerPart {
   }
 
   private func runTasks(replacing former: WorkerInstance?) async throws -> Fleet.DueTasks? {
-    let idleBeat = housekeeping.untilIdleBeat(fleet: environment.fleet)
+    let idleSignalDelay = housekeeping.idleSignalDelay(fleet: environment.fleet)
     let dueTasks = try await sharedStore.fleet.housekeep(
       as: membership.instance, replacing: former, timeout: environment.configuration.lease,
-      beat: HousekeepingLease.beat,
-      idleBeat: idleBeat)
-    if dueTasks != nil, let idleBeat { housekeeping.gaveIdleBeat(next: idleBeat) }
+      signalInterval: HousekeepingLease.signalInterval,
+      idleSignalDelay: idleSignalDelay)
+    if dueTasks != nil, let idleSignalDelay { housekeeping.recordIdleSignal(next: idleSignalDelay) }
     return dueTasks
   }
 
   /// - Returns: Time in ms until the next run.
   private func runTasks(_ dueTasks: Fleet.DueTasks) async throws -> Int {
     let now = EventLoop.now
-    if housekeeping.begin(dueTasks.notes) { log.write(.becameHousekeeper) }
-    await runChore("slices that are due") {
+    if housekeeping.begin(dueTasks.progress) { log.write(.becameHousekeeper) }
+    await runTask("slices that are due") {
       try await sharedStore.slices.unpark(dueTasks.due, worker: environment.configuration.name)
     }
     do {
@@ -120,7 +120,7 @@ final class Maintenance: WorkerPart {
       await damage.repair(error)
     }
     await checkGates(dueTasks.gates)
-    if housekeeping.looksAround() {
+    if housekeeping.countRun() {
       if membership.canDetectDeadWorkers(EventLoop.now) {
         for instance in presence.check(try await sharedStore.fleet.presences()) where instance != membership.instance {
           try await takeover.takeOver(from: instance.name, isGone: true)
@@ -136,7 +136,7 @@ final class Maintenance: WorkerPart {
     if housekeeping.isSweepDue(now) { try await sweep() }
     // Runs again immediately if more slices may be due. Entries that can't be handled must not delay the others.
     if dueTasks.isMoreDue { return 0 }
-    return min(HousekeepingLease.beat, dueTasks.nextScheduled ?? .max)
+    return min(HousekeepingLease.signalInterval, dueTasks.nextScheduled ?? .max)
   }
 
   /// Checks whether stages of campaigns can begin. An error in one campaign delays nothing else.
@@ -163,28 +163,29 @@ final class Maintenance: WorkerPart {
   private func sweep() async throws {
     let (partitions, isRare) = housekeeping.nextPartitions(of: sharedStore.keys.partitions)
     for partition in partitions {
-      await runChore("partition \(partition)") { _ = try await sharedStore.registry.redoMoves(in: partition) }
-      await runChore("partition \(partition)") { try await sharedStore.erasure.forgetOldStatements(in: partition) }
-      feedback.note(prunesIn: partition)
+      await runTask("partition \(partition)") { _ = try await sharedStore.registry.redoMoves(in: partition) }
+      await runTask("partition \(partition)") { try await sharedStore.erasure.forgetOldStatements(in: partition) }
+      feedback.add(prunesIn: partition)
     }
     await feedback.deliver()
-    await runChore("erasures of users") { _ = try await sharedStore.erasure.finishErasures() }
+    await runTask("erasures of users") { _ = try await sharedStore.erasure.finishErasures() }
     if isRare {
-      await runChore("running campaigns") {
-        housekeeping.notes.running = try await sharedStore.slices.reopenLost(from: housekeeping.notes.running).next
+      await runTask("running campaigns") {
+        housekeeping.progress.running = try await sharedStore.slices.reopenLost(from: housekeeping.progress.running)
+          .next
       }
-      await runChore("the schedule") {
-        let repaired = try await sharedStore.queue.repairSchedule(from: housekeeping.notes.schedule)
-        housekeeping.notes.schedule = repaired.next
+      await runTask("the schedule") {
+        let repaired = try await sharedStore.queue.repairSchedule(from: housekeeping.progress.schedule)
+        housekeeping.progress.schedule = repaired.next
         logStarted(repaired.begun)
       }
     }
     // Stores the positions also after a failure, so that the next leader continues after this step.
-    try await sharedStore.fleet.write(housekeeping.notes)
+    try await sharedStore.fleet.write(housekeeping.progress)
   }
 
   /// Runs one task of a run. A failure affects no other task.
-  private func runChore(_ what: String, _ task: () async throws -> Void) async {
+  private func runTask(_ what: String, _ task: () async throws -> Void) async {
     do {
       try await task()
     } catch {

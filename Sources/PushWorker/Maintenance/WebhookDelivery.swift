@@ -8,7 +8,7 @@ final class WebhookDelivery: WorkerPart {
   let environment: WorkerEnvironment
   private let housekeeping: HousekeepingLease
   /// Webhooks to which events are being delivered, by name.
-  private var underWay: Set<String> = []
+  private var delivering: Set<String> = []
 
   init(_ environment: WorkerEnvironment, housekeeping: HousekeepingLease) {
     self.environment = environment
@@ -17,7 +17,7 @@ final class WebhookDelivery: WorkerPart {
 
   /// Registers new webhooks, so that they get every change from now on. Called before the worker takes anything.
   func register() async throws {
-    try await sharedStore.results.standings(of: environment.configuration.webhooks.map(\.name))
+    try await sharedStore.results.statuses(of: environment.configuration.webhooks.map(\.name))
   }
 
   /// Whether there are webhooks.
@@ -31,7 +31,7 @@ final class WebhookDelivery: WorkerPart {
         self.loop.start(in: &group) { await self.alarmLoop() }
       }
       while !self.life.isFinished, !Task.isCancelled {
-        if self.housekeeping.isMine { await self.beginDeliveries(&group) }
+        if self.housekeeping.isLeader { await self.beginDeliveries(&group) }
         try? await Task.sleep(for: .milliseconds(WebhookPolicy.interval))
       }
     }
@@ -40,11 +40,11 @@ final class WebhookDelivery: WorkerPart {
   /// Starts a delivery to each webhook that has not received the latest event.
   private func beginDeliveries(_ group: inout DiscardingTaskGroup) async {
     do {
-      let (standings, latest) = try await sharedStore.results.standings(
+      let (statuses, latest) = try await sharedStore.results.statuses(
         of: environment.configuration.webhooks.map(\.name))
-      for (webhook, standing) in zip(environment.configuration.webhooks, standings)
-      where WebhookPolicy.isDue(standing, latest: latest, now: Int(now)) && underWay.insert(webhook.name).inserted {
-        loop.start(in: &group) { await self.deliver(to: webhook, from: standing) }
+      for (webhook, status) in zip(environment.configuration.webhooks, statuses)
+      where WebhookPolicy.isDue(status, latest: latest, now: Int(now)) && delivering.insert(webhook.name).inserted {
+        loop.start(in: &group) { await self.deliver(to: webhook, from: status) }
       }
     } catch {
       if !life.isFinished { log.report("could not read events for webhooks", error) }
@@ -56,10 +56,10 @@ final class WebhookDelivery: WorkerPart {
   private func alarmLoop() async {
     while !life.isFinished, !Task.isCancelled {
       var pause = WebhookPolicy.interval
-      if housekeeping.isMine {
+      if housekeeping.isLeader {
         pause = WebhookPolicy.alarmInterval
         do {
-          try await sharedStore.results.note(
+          try await sharedStore.results.record(
             sharedStore.fleet.snapshot(lease: environment.configuration.lease).alarms())
         } catch {
           if !life.isFinished { log.report("could not record alarms for webhooks", error) }
@@ -71,15 +71,15 @@ final class WebhookDelivery: WorkerPart {
 
   /// Delivers all events that a webhook has not received, until the webhook refuses one or another worker becomes the
   /// leader.
-  private func deliver(to webhook: Webhook, from standing: WebhookStanding) async {
-    defer { underWay.remove(webhook.name) }
-    var standing = standing
+  private func deliver(to webhook: Webhook, from status: WebhookStatus) async {
+    defer { delivering.remove(webhook.name) }
+    var status = status
     do {
-      while let end = try await deliverPage(to: webhook, from: &standing) {
+      while let end = try await deliverPage(to: webhook, from: &status) {
         // If the page ends with entries that are not changes, skips them: Carillon did not write these entries.
-        guard end != standing.position else { continue }
-        standing = WebhookStanding(name: webhook.name, position: end)
-        try await sharedStore.results.keep(standing)
+        guard end != status.position else { continue }
+        status = WebhookStatus(name: webhook.name, position: end)
+        try await sharedStore.results.save(status)
       }
     } catch {
       if !life.isFinished { log.report("could not deliver to webhook \(webhook.name)", error) }
@@ -87,10 +87,10 @@ final class WebhookDelivery: WorkerPart {
   }
 
   /// - Returns: The end of the page; `nil` if no further delivery is due now.
-  private func deliverPage(to webhook: Webhook, from standing: inout WebhookStanding) async throws -> String? {
-    let (changes, end) = try await sharedStore.results.changes(after: standing.position)
+  private func deliverPage(to webhook: Webhook, from status: inout WebhookStatus) async throws -> String? {
+    let (changes, end) = try await sharedStore.results.changes(after: status.position)
     for change in changes {
-      guard housekeeping.isMine, !life.isFinished, !Task.isCancelled else { return nil }
+      guard housekeeping.isLeader, !life.isFinished, !Task.isCancelled else { return nil }
       var error: String?
       if WebhookPolicy.concerns(change, webhook) {
         var record: CampaignRecord?
@@ -99,8 +99,8 @@ final class WebhookDelivery: WorkerPart {
           event: change.id, body: WebhookPolicy.body(change, namespace: sharedStore.keys.namespace, record),
           timestamp: Int(now / 1000))
       }
-      standing = WebhookPolicy.after(standing, change, error: error, now: Int(now))
-      try await sharedStore.results.keep(standing)
+      status = WebhookPolicy.after(status, change, error: error, now: Int(now))
+      try await sharedStore.results.save(status)
       if let error {
         log.report("webhook \(webhook.name)", "webhook \(webhook.name) did not accept event \(change.id): \(error)")
         return nil

@@ -27,20 +27,20 @@ enum WebhookPolicy {
   /// - Parameters:
   ///   - latest: The latest change.
   ///   - now: ms since the epoch.
-  static func isDue(_ standing: WebhookStanding, latest: String, now: Int) -> Bool {
-    standing.position != latest && standing.retryAt <= now
+  static func isDue(_ status: WebhookStatus, latest: String, now: Int) -> Bool {
+    status.position != latest && status.retryAt <= now
   }
 
   /// Returns the state of a webhook after an attempt.
   ///
   /// - Parameters:
-  ///   - standing: The state before the attempt.
+  ///   - status: The state before the attempt.
   ///   - change: The change that was delivered or skipped.
   ///   - error: The reason why it was not delivered; `nil` for success.
   ///   - now: ms since the epoch.
-  static func after(_ standing: WebhookStanding, _ change: Change, error: String?, now: Int) -> WebhookStanding {
-    guard let error else { return WebhookStanding(name: standing.name, position: change.id) }
-    var next = standing
+  static func after(_ status: WebhookStatus, _ change: Change, error: String?, now: Int) -> WebhookStatus {
+    guard let error else { return WebhookStatus(name: status.name, position: change.id) }
+    var next = status
     next.failures += 1
     next.retryAt = now + min(longest, shortest << min(16, next.failures - 1))
     next.error = error

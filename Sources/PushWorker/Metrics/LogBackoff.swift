@@ -11,7 +11,7 @@ struct LogBackoff {
   ///
   /// - Parameter now: `EventLoop.now`.
   /// - Returns: The number of errors suppressed since the last log line, if this one must be logged; otherwise `nil`.
-  mutating func note(_ now: UInt64) -> Int? {
+  mutating func count(_ now: UInt64) -> Int? {
     guard let last = loggedAt else {
       loggedAt = now
       return 0

@@ -93,7 +93,7 @@ public struct WorkerEventCounts: Sendable, Equatable {
   /// Errors that were retried, whether logged or not.
   public var retriedErrors = 0
 
-  mutating func note(_ event: WorkerEvent) {
+  mutating func count(_ event: WorkerEvent) {
     switch event {
     case .activated: activated += 1
     case .deadLettered: deadLettered += 1

@@ -31,7 +31,7 @@ final class BackendMonitor: WorkerPart {
   func run() async {
     while !life.isFinished, !Task.isCancelled {
       do {
-        if housekeeping.isMine { askBackends() }
+        if housekeeping.isLeader { askBackends() }
         if !slices.taken.isEmpty { follow(try await sharedStore.limits.backends()) }
       } catch {
         if !life.isFinished { log.report("could not read the status of backends", error) }
@@ -42,7 +42,7 @@ final class BackendMonitor: WorkerPart {
 
   /// Reads the health of the backends when the worker takes its first campaign of an app with a backend. A worker
   /// without slices does not read the health regularly.
-  func learn() async {
+  func loadStatus() async {
     do {
       follow(try await sharedStore.limits.backends())
     } catch {
@@ -67,10 +67,10 @@ final class BackendMonitor: WorkerPart {
     do {
       let now = Int(now)
       let known = try await sharedStore.limits.backends()[app].flatMap { $0.isCurrent(now) ? $0 : nil }
-      let standing = known ?? BackendStanding(app: app, at: now)
-      let next = BackendPace.after(standing, finding, leastShare: backend.leastShare, now: now)
-      try await sharedStore.limits.keep(next)
-      if next.isSlowed != standing.isSlowed {
+      let status = known ?? BackendStatus(app: app, at: now)
+      let next = BackendPace.after(status, finding, leastShare: backend.leastShare, now: now)
+      try await sharedStore.limits.save(next)
+      if next.isSlowed != status.isSlowed {
         log.write(
           next.isSlowed ? .throttled(app: app, share: next.share, reason: next.reason ?? "") : .throttleEnded(app: app))
       }
@@ -80,8 +80,8 @@ final class BackendMonitor: WorkerPart {
   }
 
   /// Adapts the rates to the health of the backends.
-  private func follow(_ standings: [String: BackendStanding]) {
+  private func follow(_ statuses: [String: BackendStatus]) {
     let backends = environment.configuration.apps.compactMapValues(\.backend)
-    if rates.follow(standings, of: backends) { wakeSlices() }
+    if rates.follow(statuses, of: backends) { wakeSlices() }
   }
 }

@@ -8,7 +8,7 @@ import PushTransport
 /// good check adds a tenth of the full rate.
 enum BackendPace {
   /// Consecutive bad checks before the share falls.
-  static let patience = 2
+  static let toleratedBadChecks = 2
   /// Factor of the share for a bad check.
   private static let fall = 0.5
   /// Increase of the share for a good check.
@@ -17,24 +17,24 @@ enum BackendPace {
   /// Returns the state of a backend after a check.
   ///
   /// - Parameters:
-  ///   - standing: The state before the check.
+  ///   - status: The state before the check.
   ///   - finding: The result of the check.
   ///   - leastShare: The bound of the share: above 0, at most 1.
   ///   - now: In ms since the epoch.
   static func after(
-    _ standing: BackendStanding, _ finding: HealthCheck.Finding, leastShare: Double, now: Int
-  ) -> BackendStanding {
-    var next = standing
+    _ status: BackendStatus, _ finding: HealthCheck.Finding, leastShare: Double, now: Int
+  ) -> BackendStatus {
+    var next = status
     next.at = now
     if let reason = reason(of: finding) {
       next.badChecks += 1
-      guard standing.isSlowed || next.badChecks >= patience else { return next }
-      next.share = max(leastShare, rounded(standing.share * fall))
-      next.since = standing.since ?? now
+      guard status.isSlowed || next.badChecks >= toleratedBadChecks else { return next }
+      next.share = max(leastShare, rounded(status.share * fall))
+      next.since = status.since ?? now
       next.reason = reason
     } else {
       next.badChecks = 0
-      next.share = min(1, rounded(standing.share + rise))
+      next.share = min(1, rounded(status.share + rise))
       if !next.isSlowed { (next.since, next.reason) = (nil, nil) }
     }
     return next

@@ -21,27 +21,27 @@ final class DeclinedCampaigns: WorkerPart {
   }
 
   /// Whether no campaign is declined.
-  var isIdle: Bool { declines.raised.isEmpty }
+  var isIdle: Bool { declines.declined.isEmpty }
 
   /// Declines a campaign, which leaves it to other workers.
   ///
   /// - Parameter hint: the next step for the operator, after the reason, if all live workers decline the campaign.
   func decline(_ id: String, round: Int, _ reason: String, hint: String = ", then resume") {
     let reason = "worker \(environment.configuration.name): \(reason)"
-    guard declines.raise(id, round: round, reason: reason, hint: hint, at: EventLoop.now) else {
+    guard declines.add(id, round: round, reason: reason, hint: hint, at: EventLoop.now) else {
       return
     }
-    for session in slices.sessions where session.slice.campaign == id { recorder.withdraw(session, .leave) }
-    loop.start { await self.affirm(id, isNew: true) }
+    for session in slices.sessions where session.slice.campaign == id { recorder.stopSending(session, .leave) }
+    loop.start { await self.renew(id, isNew: true) }
   }
 
   /// Repeats to Redis which campaigns this worker declines, and pauses those that all live workers decline.
-  func affirmAll() async {
-    for id in declines.raised.keys.sorted() { await affirm(id) }
+  func renewAll() async {
+    for id in declines.declined.keys.sorted() { await renew(id) }
   }
 
-  private func affirm(_ id: String, isNew: Bool = false) async {
-    guard let decline = declines.raised[id] else { return }
+  private func renew(_ id: String, isNew: Bool = false) async {
+    guard let decline = declines.declined[id] else { return }
     do {
       let answer = try await sharedStore.campaigns.decline(
         id, worker: environment.configuration.name, round: decline.round, timeout: environment.configuration.lease
@@ -49,7 +49,7 @@ final class DeclinedCampaigns: WorkerPart {
       switch answer {
       case .unanimous: pauses.pause(id, round: decline.round, decline.reason + decline.hint)
       case .others: if isNew { log.write(.declined(campaign: id, reason: decline.reason)) }
-      case .outdated: withdraw(id, round: decline.round)
+      case .outdated: remove(id, round: decline.round)
       }
     } catch {
       // The next heartbeat repeats the call.
@@ -58,8 +58,8 @@ final class DeclinedCampaigns: WorkerPart {
   }
 
   /// Accepts a declined campaign again, because it was resumed or has ended.
-  func withdraw(_ id: String, round: Int) {
-    guard declines.raised[id]?.round == round, declines.drop(id) else { return }
+  func remove(_ id: String, round: Int) {
+    guard declines.declined[id]?.round == round, declines.drop(id) else { return }
     wakeClaims()
   }
 

@@ -12,20 +12,20 @@ struct Declines {
     var since: UInt64
   }
 
-  private(set) var raised: [String: Decline] = [:]
+  private(set) var declined: [String: Decline] = [:]
 
   /// The campaigns from which this worker must not take a slice.
-  var campaigns: Set<String> { Set(raised.keys) }
+  var campaigns: Set<String> { Set(declined.keys) }
 
   /// - Returns: `false` if the campaign is already declined in this round.
-  mutating func raise(_ id: String, round: Int, reason: String, hint: String, at now: UInt64) -> Bool {
-    guard raised[id].map({ $0.round < round }) ?? true else { return false }
-    raised[id] = Decline(round: round, reason: reason, hint: hint, since: now)
+  mutating func add(_ id: String, round: Int, reason: String, hint: String, at now: UInt64) -> Bool {
+    guard declined[id].map({ $0.round < round }) ?? true else { return false }
+    declined[id] = Decline(round: round, reason: reason, hint: hint, since: now)
     return true
   }
 
-  func applies(to id: String, round: Int) -> Bool { raised[id].map { $0.round >= round } ?? false }
+  func applies(to id: String, round: Int) -> Bool { declined[id].map { $0.round >= round } ?? false }
 
   /// - Returns: Whether the campaign was declined.
-  mutating func drop(_ id: String) -> Bool { raised.removeValue(forKey: id) != nil }
+  mutating func drop(_ id: String) -> Bool { declined.removeValue(forKey: id) != nil }
 }

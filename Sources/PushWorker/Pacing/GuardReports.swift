@@ -8,7 +8,7 @@ import PushCore
 struct GuardReports {
   /// The latest answers since the last report. Old answers are removed in a way that keeps the proportion of bad
   /// answers.
-  private var news = GuardCounts()
+  private var unreported = GuardCounts()
   /// All bad answers since the last report.
   private var bad = GuardCounts()
   /// Both counts of the report in flight.
@@ -28,14 +28,14 @@ struct GuardReports {
   /// - Parameter fleet: Number of live workers.
   mutating func count(_ outcome: Outcome, _ policy: GuardPolicy, fleet: Int) {
     guard fleet > 1 else { return }
-    if news.answers >= policy.minimum { news.halve() }
-    news.count(outcome)
+    if unreported.answers >= policy.minimum { unreported.halve() }
+    unreported.count(outcome)
     if outcome != .accepted { bad.count(outcome) }
   }
 
   /// Returns whether this worker may now prune or quarantine a device. This depends on the changes that it has not
   /// reported. The unreported changes of all workers together are at most the number that trips one guard.
-  func mayAct(_ policy: GuardPolicy, fleet: Int) -> Bool {
+  func mayChangeDevice(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)
     let unreported = bad + reported.bad
@@ -48,8 +48,8 @@ struct GuardReports {
     guard !isReporting, bad.answers > 0, now - reportedAt >= Self.pace else { return nil }
     isReporting = true
     reportedAt = now
-    reported = (news, bad)
-    (news, bad) = (GuardCounts(), GuardCounts())
+    reported = (unreported, bad)
+    (unreported, bad) = (GuardCounts(), GuardCounts())
     report += 1
     return reported.news
   }
@@ -63,7 +63,7 @@ struct GuardReports {
   /// Records that the report has arrived.
   ///
   /// - Returns: The number of the latest report that has arrived.
-  mutating func arrived() -> Int {
+  mutating func recordArrival() -> Int {
     isReporting = false
     reported = (GuardCounts(), GuardCounts())
     return arrivedReport
@@ -73,7 +73,7 @@ struct GuardReports {
   /// they are counted twice, the guard trips slightly early.
   mutating func failed() {
     isReporting = false
-    (news, bad) = (news + reported.news, bad + reported.bad)
+    (unreported, bad) = (unreported + reported.news, bad + reported.bad)
     reported = (GuardCounts(), GuardCounts())
     report -= 1
   }

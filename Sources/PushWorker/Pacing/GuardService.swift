@@ -38,7 +38,7 @@ final class GuardService: WorkerPart {
   }
 
   /// Records a campaign whose guard has decided. The caller calls ``applyDecisions()`` afterwards.
-  func note(decided context: CampaignContext) { decided.append(context) }
+  func add(decided context: CampaignContext) { decided.append(context) }
 
   /// Defers an answer until its campaign's guard has decided.
   func deferAnswer(_ answer: DeferredAnswer, of session: SliceSession) {
@@ -56,7 +56,7 @@ final class GuardService: WorkerPart {
     guard let fullest = GuardPolicy.mustDecide(held: counts, window: environment.configuration.window),
       !holders[fullest].guard.isSuspended
     else { return }
-    if holders[fullest].guard.decide(on: known(of: holders[fullest])) { note(decided: holders[fullest]) }
+    if holders[fullest].guard.decide(on: known(of: holders[fullest])) { add(decided: holders[fullest]) }
   }
 
   /// Requests permits from Redis for campaigns with an undecided guard, and reports the answers of these campaigns.
@@ -73,35 +73,35 @@ final class GuardService: WorkerPart {
         unanswered += session.pending.unanswered
         isHolding = isHolding || !session.pending.deferred.isEmpty
       }
-      let question = context.trial.question(
+      let request = context.trial.request(
         wanted: min(wanted, credit.budget.allowance(context.facts.account), context.facts.limits.soon),
         unanswered: unanswered,
         isHolding: isHolding,
         counts: context.guard.counts,
         minimum: context.guard.policy.minimum, isAlone: environment.fleet <= 1,
         isSlow: rates.enough(of: context) != nil, now: now)
-      if let question { loop.start { await self.ask(question, context) } }
+      if let request { loop.start { await self.ask(request, context) } }
     }
   }
 
-  private func ask(_ question: TrialLease.Question, _ context: CampaignContext) async {
+  private func ask(_ request: TrialLease.Request, _ context: CampaignContext) async {
     do {
       let answer = try await sharedStore.limits.guardTrial(
         context.campaign.id, app: context.campaign.app, minimum: context.guard.policy.minimum,
-        lease: environment.configuration.lease, wanted: question.wanted, news: question.news,
-        returned: question.returned,
+        lease: environment.configuration.lease, wanted: request.wanted, news: request.news,
+        returned: request.returned,
         round: context.facts.round)
-      context.trial.take(answer, to: question, lease: lease, now: EventLoop.now)
+      context.trial.take(answer, to: request, lease: lease, now: EventLoop.now)
       if answer != nil {
-        if context.guard.judge(context.trial.fleetCounts) {
-          note(decided: context)
+        if context.guard.evaluate(context.trial.fleetCounts) {
+          add(decided: context)
           applyDecisions()
         }
       } else {
         withdrawOutdated(context)
       }
     } catch {
-      context.trial.take(nil, to: question, lease: lease, now: EventLoop.now)
+      context.trial.take(nil, to: request, lease: lease, now: EventLoop.now)
       log.report("could not get guard trial sends for campaign \(context.campaign.id)", error)
       return wakeSlices()
     }
@@ -113,31 +113,31 @@ final class GuardService: WorkerPart {
 
   /// Asks Redis about campaigns with mostly bad answers. If only this worker gets bad answers, it leaves the campaign
   /// to others.
-  func askToStandDown(_ now: UInt64) {
+  func askWhetherToDecline(_ now: UInt64) {
     for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context
       guard !context.reports.isReporting else { continue }
       if let withdrawal = context.trial.withdrawal(now: now) {
-        loop.start { await self.standDown(withdrawal, from: context) }
+        loop.start { await self.decideDecline(withdrawal, from: context) }
       }
     }
   }
 
-  private func standDown(_ withdrawal: (reported: GuardCounts, leased: Int), from context: CampaignContext) async {
+  private func decideDecline(_ withdrawal: (reported: GuardCounts, leased: Int), from context: CampaignContext) async {
     let id = context.campaign.id
     do {
-      let answer = try await sharedStore.limits.standDown(
-        environment.configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
+      let answer = try await sharedStore.limits.decideDecline(
+        of: environment.configuration.name, from: id, app: context.campaign.app, policy: context.guard.policy,
         isOpen: context.guard.state == .open,
         reported: withdrawal.reported, leased: withdrawal.leased, timeout: environment.configuration.lease,
         round: context.facts.round)
       context.trial.endWithdrawal()
       switch answer {
-      case .leave where context.guard.isSuspended:
-        let reason = context.guard.standDown()
+      case .decline where context.guard.isSuspended:
+        let reason = context.guard.decline()
         declined.decline(id, round: context.facts.round, reason, hint: CampaignGuard.hint)
         for session in slices.sessions where session.context === context { carryOut(session) }
-      case .leave, .stay: if context.guard.isSuspended { goOn(context) }
+      case .decline, .stay: if context.guard.isSuspended { resume(context) }
       case .outdated: withdrawOutdated(context)
       }
     } catch {
@@ -149,8 +149,8 @@ final class GuardService: WorkerPart {
 
   /// Ends the suspension of a guard, because the answers of the other workers are equally bad, or there are no other
   /// workers.
-  private func goOn(_ context: CampaignContext) {
-    if context.guard.goOn() { note(decided: context) }
+  private func resume(_ context: CampaignContext) {
+    if context.guard.resume() { add(decided: context) }
     applyDecisions()
     guard context.guard.state == .open else { return }
     for session in slices.sessions where session.context === context {
@@ -161,9 +161,9 @@ final class GuardService: WorkerPart {
   // MARK: Open guard
 
   /// Returns whether this worker may change a device before it has reported the answer to the fleet.
-  func mayAct(on context: CampaignContext) -> Bool {
+  func mayChangeDevice(of context: CampaignContext) -> Bool {
     context.guard.isOff
-      || !context.guard.isSuspended && context.reports.mayAct(context.guard.policy, fleet: environment.fleet)
+      || !context.guard.isSuspended && context.reports.mayChangeDevice(context.guard.policy, fleet: environment.fleet)
   }
 
   /// Reports to the fleet the answers that change devices.
@@ -181,10 +181,10 @@ final class GuardService: WorkerPart {
     do {
       let fleet = try await sharedStore.limits.guardWatch(
         context.campaign.id, minimum: context.guard.policy.minimum, news: news, round: context.facts.round)
-      let last = context.reports.arrived()
+      let last = context.reports.recordArrival()
       guard let fleet else { return withdrawOutdated(context) }
       if context.guard.watch(fleet) {
-        note(decided: context)
+        add(decided: context)
         applyDecisions()
       } else {
         for session in slices.sessions where session.context === context { carryOut(session, reportedUpTo: last) }
@@ -201,18 +201,18 @@ final class GuardService: WorkerPart {
   func reportRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,
       !slices.sessions.contains(where: { $0.context === context }),
-      let question = context.trial.rest(
+      let request = context.trial.finalRequest(
         counts: context.guard.counts, unanswered: credit.orphanCount(of: context.facts.account), now: EventLoop.now)
     else { return }
-    loop.start { await self.ask(question, context) }
+    loop.start { await self.ask(request, context) }
   }
 
   /// Decides about a campaign that has too few answers, because no more answers will come.
   func flush(_ session: SliceSession) {
     let context = session.context
     let app = context.trial.answer?.app ?? GuardCounts()
-    if context.guard.judge(known(of: context), amongThoseOfItsApp: app) {
-      note(decided: context)
+    if context.guard.evaluate(known(of: context), amongThoseOfItsApp: app) {
+      add(decided: context)
       applyDecisions()
     } else {
       carryOut(session)
@@ -227,7 +227,7 @@ final class GuardService: WorkerPart {
     for context in contexts {
       for session in slices.sessions where session.context === context {
         carryOut(session)
-        if context.guard.tripReason != nil { recorder.withdraw(session, .leave) }
+        if context.guard.tripReason != nil { recorder.stopSending(session, .leave) }
       }
       if let reason = context.guard.tripReason { pause(context, reason) }
     }
@@ -251,7 +251,7 @@ final class GuardService: WorkerPart {
     let guarding = session.context.guard
     if guarding.isSuspended, session.intent == .send { return }
     let isUndecided =
-      (guarding.isUndecided || report == .max && !mayAct(on: session.context)) && session.intent != .send
+      (guarding.isUndecided || report == .max && !mayChangeDevice(of: session.context)) && session.intent != .send
     let isPaused = !life.isStopping || session.context.progress.isOutdated
     let isDropped =
       guarding.tripReason != nil
@@ -261,7 +261,7 @@ final class GuardService: WorkerPart {
       if isDropped, !breaks(.guardDeaf) {
         drop(answer, of: session)
       } else {
-        recorder.append(answer, to: session, fate: answer.fate)
+        recorder.append(answer, to: session, tokenAction: answer.tokenAction)
       }
       session.end(answer.index)
     }
@@ -271,7 +271,7 @@ final class GuardService: WorkerPart {
   /// Drops an answer, so that its device is unchanged. The target is sent again if the campaign is resumed.
   func drop(_ answer: DeferredAnswer, of session: SliceSession) {
     switch session.intent {
-    case .cancel: return recorder.append(answer, to: session, fate: .keep)
+    case .cancel: return recorder.append(answer, to: session, tokenAction: .keep)
     // The target is in doubt for the new owner, and must stay in doubt. With an outcome, the new owner would not send
     // the target again.
     case .lost: return credit.giveBack(1, of: session)
@@ -294,6 +294,6 @@ final class GuardService: WorkerPart {
   func withdrawOutdated(_ context: CampaignContext) {
     context.progress.isOutdated = true
     campaigns.drop(context)
-    for session in slices.sessions where session.context === context { recorder.withdraw(session, .leave) }
+    for session in slices.sessions where session.context === context { recorder.stopSending(session, .leave) }
   }
 }

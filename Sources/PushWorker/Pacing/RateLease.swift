@@ -16,7 +16,7 @@ struct RateLease {
   /// `EventLoop.now` from which a new request makes sense.
   private var dueAt: UInt64 = 0
   /// The latest grant.
-  private var lot = Lot()
+  private var batch = PermitBatch()
   /// Permits to return.
   private var unused = 0
   /// Permits used since the last request.
@@ -25,14 +25,14 @@ struct RateLease {
   private(set) var total = 0
 
   /// A request to Redis.
-  struct Question: Equatable {
+  struct Request: Equatable {
     var wanted: Int
     /// Permits of earlier grants that were not used.
     var returned: Int
   }
 
   /// Permits that were granted together.
-  private struct Lot {
+  private struct PermitBatch {
     var total = 0
     /// Number of these permits that were released so far.
     var released = 0
@@ -50,13 +50,13 @@ struct RateLease {
 
   /// Releases the permits that are due, and expires old ones.
   mutating func advance(_ now: UInt64) {
-    if lot.released < lot.total {
-      let step = min(Int((now - lot.at) / (Self.slice / UInt64(Self.steps))), Self.steps - 1) + 1
-      let due = (lot.total * step + Self.steps - 1) / Self.steps
-      allowance += due - lot.released
-      lot.released = due
-      keepMost()
-    } else if allowance > 0, now - lot.at > 2 * Self.slice {
+    if batch.released < batch.total {
+      let step = min(Int((now - batch.at) / (Self.slice / UInt64(Self.steps))), Self.steps - 1) + 1
+      let due = (batch.total * step + Self.steps - 1) / Self.steps
+      allowance += due - batch.released
+      batch.released = due
+      returnExcess()
+    } else if allowance > 0, now - batch.at > 2 * Self.slice {
       unused += allowance
       allowance = 0
     }
@@ -75,7 +75,7 @@ struct RateLease {
     allowance += count - sent
     used += sent
     total += sent
-    keepMost()
+    returnExcess()
   }
 
   /// Records used permits whose pushes were not sent. The next request returns them.
@@ -89,14 +89,14 @@ struct RateLease {
   /// - Parameters:
   ///   - wanted: Pushes that slices could send immediately.
   ///   - now: `EventLoop.now`.
-  mutating func question(wanted: Int, now: UInt64) -> Question? {
+  mutating func request(wanted: Int, now: UInt64) -> Request? {
     if wanted == 0 || unused > 0 {
       limitedSince = nil
     } else if allowance == 0 {
       limitedSince = limitedSince ?? now
     }
     guard !isAsking, now >= dueAt else { return nil }
-    guard wanted > 0 else { return rest(now) }
+    guard wanted > 0 else { return finalRequest(now) }
     guard wanted > allowance else { return nil }
     // A worker that did not use all its permits requests only a quarter more than it used, because other workers may
     // need permits.
@@ -105,19 +105,19 @@ struct RateLease {
   }
 
   /// Returns a request that only returns the unused permits; `nil` if none is unused, or a request is in flight.
-  mutating func rest(_ now: UInt64) -> Question? {
+  mutating func finalRequest(_ now: UInt64) -> Request? {
     limitedSince = nil
-    unused += allowance + lot.total - lot.released
+    unused += allowance + batch.total - batch.released
     allowance = 0
-    lot.released = lot.total
+    batch.released = batch.total
     return unused > 0 && !isAsking ? ask(0, now) : nil
   }
 
-  private mutating func ask(_ wanted: Int, _ now: UInt64) -> Question {
+  private mutating func ask(_ wanted: Int, _ now: UInt64) -> Request {
     defer { (unused, used) = (0, 0) }
     isAsking = true
     dueAt = now + Self.slice
-    return Question(wanted: wanted, returned: unused)
+    return Request(wanted: wanted, returned: unused)
   }
 
   /// Applies the answer of Redis; `nil` for none. Without an answer, it is unknown which permits were
@@ -125,15 +125,15 @@ struct RateLease {
   mutating func take(_ answer: RateAnswer?, now: UInt64) {
     isAsking = false
     guard let answer else { return }
-    unused += lot.total - lot.released
-    lot = Lot(total: answer.leased, at: now)
+    unused += batch.total - batch.released
+    batch = PermitBatch(total: answer.leased, at: now)
     dueAt = max(dueAt, now + UInt64(answer.wait) * 1000)
     advance(now)
   }
 
-  private mutating func keepMost() {
-    guard allowance > lot.most else { return }
-    unused += allowance - lot.most
-    allowance = lot.most
+  private mutating func returnExcess() {
+    guard allowance > batch.most else { return }
+    unused += allowance - batch.most
+    allowance = batch.most
   }
 }

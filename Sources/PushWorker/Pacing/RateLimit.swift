@@ -14,7 +14,7 @@ final class RateLimit {
   /// Pushes per second of the whole fleet: the given rate, or the last value from Redis; 0 while unknown.
   private(set) var perSecond: Double
   /// The pushes that a quota refused.
-  private(set) var watch = QuotaWatch()
+  private(set) var quotaMonitor = QuotaMonitor()
   /// Whether the last check found fewer targets than the worker needs to hold.
   private var isShort = false
 
@@ -28,21 +28,21 @@ final class RateLimit {
   /// Adapts the rate to the health of a backend.
   ///
   /// - Parameters:
-  ///   - standing: The state of the backend; `nil` if it is healthy or its health is unknown.
+  ///   - status: The state of the backend; `nil` if it is healthy or its health is unknown.
   ///   - full: Pushes per second that the healthy backend can handle.
   /// - Returns: Whether the rate has changed.
-  func follow(_ standing: BackendStanding?, rate full: Double) -> Bool {
-    guard let standing else {
+  func follow(_ status: BackendStatus?, rate full: Double) -> Bool {
+    guard let status else {
       defer { isInForce = false }
       // Unused permits are not returned, because the bucket drops them.
       if isInForce { lease = RateLease() }
       return isInForce
     }
-    cause = standing.reason
-    let next = CampaignRate.perSecond(full * standing.share)
+    cause = status.reason
+    let next = CampaignRate.perSecond(full * status.share)
     guard !isInForce || next != rate else { return false }
     if !isInForce { lease = RateLease() }
-    (isInForce, rate, perSecond) = (true, next, full * standing.share)
+    (isInForce, rate, perSecond) = (true, next, full * status.share)
     return true
   }
 
@@ -50,12 +50,12 @@ final class RateLimit {
   ///
   /// - Parameter perMinute: limit in pushes per minute that the service named; `nil` if it named none.
   /// - Returns: the report to send to the fleet now; `nil` for none.
-  func note(exceeded perMinute: Int?, now: UInt64) -> QuotaReport? {
-    watch.note(limit: perMinute, sent: lease.total, now: now)
+  func record(exceeded perMinute: Int?, now: UInt64) -> QuotaReport? {
+    quotaMonitor.record(limit: perMinute, sent: lease.total, now: now)
   }
 
   /// Returns whether a report of this quota is logged now.
-  func shouldLogReport(_ now: UInt64) -> Bool { watch.shouldLog(now) }
+  func shouldLogReport(_ now: UInt64) -> Bool { quotaMonitor.shouldLog(now) }
 
   /// Applies the answer of Redis; `nil` for none.
   func take(_ answer: RateAnswer?, now: UInt64) {
@@ -91,7 +91,9 @@ final class RateLimit {
   /// Returns the reason for operators, and the start of the wait, if the service refuses almost every push because of
   /// the quota. Otherwise returns `nil`.
   func refusal(now: UInt64) -> (reason: String, since: UInt64)? {
-    guard case .quota(let quota) = subject, let since = watch.refusal(sent: lease.total, now: now) else { return nil }
+    guard case .quota(let quota) = subject, let since = quotaMonitor.refusal(sent: lease.total, now: now) else {
+      return nil
+    }
     return (
       "quota: the push service refuses almost every push, because the quota \(quota.name) is used up; the worker sends "
         + "these pushes again", since

@@ -24,15 +24,15 @@ final class RateService: WorkerPart {
   /// The quotas that this worker has used, for metrics.
   var quotas: [WorkerMetrics.Quota] {
     table.quotas.sorted { $0.key < $1.key }
-      .map { .init(name: $0.key, perSecond: $0.value.perSecond, exceeded: $0.value.watch.exceeded) }
+      .map { .init(name: $0.key, perSecond: $0.value.perSecond, exceeded: $0.value.quotaMonitor.exceeded) }
   }
 
   /// Records that a push of a campaign exceeded its service's quota.
   ///
   /// - Parameter perMinute: limit in pushes per minute that the service named; `nil` if it named none.
-  func note(exceeded perMinute: Int?, by context: CampaignContext) {
+  func record(exceeded perMinute: Int?, by context: CampaignContext) {
     guard let quota = context.facts.channel.service.quota, let limit = table.quotas[quota.name],
-      let report = limit.note(exceeded: perMinute, now: EventLoop.now)
+      let report = limit.record(exceeded: perMinute, now: EventLoop.now)
     else { return }
     loop.start { await self.send(report, about: quota, limit) }
   }
@@ -51,8 +51,8 @@ final class RateService: WorkerPart {
   /// Adapts the rates of apps to the health of their backends.
   ///
   /// - Returns: whether a rate has changed.
-  func follow(_ standings: [String: BackendStanding], of known: [String: AppBackend]) -> Bool {
-    table.follow(standings, of: known, now: Int(now))
+  func follow(_ statuses: [String: BackendStatus], of known: [String: AppBackend]) -> Bool {
+    table.follow(statuses, of: known, now: Int(now))
   }
 
   /// Returns the number of pushes that a campaign's rates permit now. After the campaign's deadline the rates don't
@@ -86,8 +86,8 @@ final class RateService: WorkerPart {
       limit.lease.advance(now)
       // The next slice is prepared while the present one is being sent.
       if limit.runsShort(of: wanted) { wakeClaims() }
-      if let question = limit.lease.question(wanted: wanted, now: now) {
-        loop.start { await self.ask(question, limit) }
+      if let request = limit.lease.request(wanted: wanted, now: now) {
+        loop.start { await self.ask(request, limit) }
       }
     }
   }
@@ -112,31 +112,33 @@ final class RateService: WorkerPart {
     }
   }
 
-  private func ask(_ question: RateLease.Question, _ limit: RateLimit) async {
+  private func ask(_ request: RateLease.Request, _ limit: RateLimit) async {
     do {
       let answer = try await sharedStore.limits.lease(
-        question.wanted, of: limit.subject, at: limit.rate, returned: question.returned, known: known(of: limit))
+        request.wanted, of: limit.subject, at: limit.rate, returned: request.returned, known: known(of: limit))
       limit.take(answer, now: EventLoop.now)
     } catch {
       limit.take(nil, now: EventLoop.now)
       log.report("could not get permits for \(limit.subject)", error)
     }
     // Permits that arrived after their slices were released are returned.
-    if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) { returnRest(of: limit) }
+    if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) {
+      returnUnused(of: limit)
+    }
     wakeSlices(takingMore: false)
   }
 
   /// Returns the unused permits of a campaign to Redis, after this worker released its last slice of the campaign.
-  func returnRest(of context: CampaignContext) {
+  func returnUnused(of context: CampaignContext) {
     for limit in context.facts.limits where limit.isInForce {
       let isNeeded = slices.sessions.contains { $0.context.facts.limits.contains { $0 === limit } }
-      if !isNeeded { returnRest(of: limit) }
+      if !isNeeded { returnUnused(of: limit) }
     }
   }
 
-  private func returnRest(of limit: RateLimit) {
-    guard let question = limit.lease.rest(EventLoop.now) else { return }
-    loop.start { await self.ask(question, limit) }
+  private func returnUnused(of limit: RateLimit) {
+    guard let request = limit.lease.finalRequest(EventLoop.now) else { return }
+    loop.start { await self.ask(request, limit) }
   }
 
   // MARK: Bounds
@@ -161,7 +163,7 @@ final class RateService: WorkerPart {
     // If several slices are taken at the same time, one of them continues.
     let hasEnough =
       others.reduce(0) { $0 + $1.ungranted } >= enough || others.contains { !$0.isReady }
-      || slices.underWay(of: reference.campaign).contains { $0.partition < reference.partition }
+      || slices.pending(of: reference.campaign).contains { $0.partition < reference.partition }
     guard isCrowded || hasEnough else { return false }
     try await sharedStore.slices.requeue(
       reference, lane: Lane.allCases[context.facts.account.lane], worker: environment.configuration.name)

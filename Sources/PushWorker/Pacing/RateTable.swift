@@ -4,7 +4,7 @@ import PushCore
 /// The rates of apps, of their backends and of shared quotas, created with the first campaign of an app. Confined to
 /// the worker's loop, like the limits in it.
 struct RateTable {
-  /// The rates of apps at a push service, by ``ServiceRate``.
+  /// The rates of apps at a push service, by app and push service.
   private var apps: [RateSubject: RateLimit] = [:]
   /// The rates of backends, by the app's name. In force only while the backend is unhealthy.
   private var backends: [String: RateLimit] = [:]
@@ -37,7 +37,7 @@ struct RateTable {
       apps[subject] = limit
       limits.append(limit)
     }
-    if let backend = app.backend, campaign.heedsBackend {
+    if let backend = app.backend, campaign.followsBackendHealth {
       let limit = backends[campaign.app] ?? RateLimit(.backend(campaign.app), .perSecond(backend.rate))
       backends[campaign.app] = limit
       limits.append(limit)
@@ -59,12 +59,12 @@ struct RateTable {
   ///   - known: The backends of apps.
   ///   - now: In ms since the epoch by Redis' clock.
   /// - Returns: Whether a rate has changed.
-  mutating func follow(_ standings: [String: BackendStanding], of known: [String: AppBackend], now: Int) -> Bool {
+  mutating func follow(_ statuses: [String: BackendStatus], of known: [String: AppBackend], now: Int) -> Bool {
     var hasChanged = false
     for (app, limit) in backends {
       guard let backend = known[app] else { continue }
-      let standing = standings[app].flatMap { $0.isCurrent(now) && $0.isSlowed ? $0 : nil }
-      if limit.follow(standing, rate: backend.rate) { hasChanged = true }
+      let status = statuses[app].flatMap { $0.isCurrent(now) && $0.isSlowed ? $0 : nil }
+      if limit.follow(status, rate: backend.rate) { hasChanged = true }
     }
     return hasChanged
   }

@@ -29,7 +29,7 @@ struct TrialLease {
   }
 
   /// A report and a request to Redis.
-  struct Question {
+  struct Request {
     var wanted: Int
     var news: GuardCounts
     var returned: Int
@@ -64,10 +64,10 @@ struct TrialLease {
   ///   - isAlone: Whether there are no other workers. If there are others, a worker takes at most half of the fleet's
   ///     sends. If only this worker gets bad answers, the others can use the other half.
   ///   - isSlow: Whether the campaign's rate permits only few sends.
-  mutating func question(
+  mutating func request(
     wanted: Int, unanswered: Int, isHolding: Bool, counts: GuardCounts, minimum: Int, isAlone: Bool = true,
     isSlow: Bool = false, now: UInt64
-  ) -> Question? {
+  ) -> Request? {
     guard !isAsking else { return nil }
     let ended = leased - counts.answers - unanswered - reserved - allowance
     let most = isAlone ? 2 * minimum : max(0, minimum - (leased - ended))
@@ -83,7 +83,7 @@ struct TrialLease {
     allowance -= unused
     isAsking = true
     askedAt = now
-    return Question(
+    return Request(
       wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
 
@@ -105,29 +105,29 @@ struct TrialLease {
   /// - Parameters:
   ///   - counts: Answers of this worker so far.
   ///   - unanswered: Sends that may still be answered.
-  mutating func rest(counts: GuardCounts, unanswered: Int, now: UInt64) -> Question? {
+  mutating func finalRequest(counts: GuardCounts, unanswered: Int, now: UInt64) -> Request? {
     let news = counts - reported
     let unused = leased - counts.answers - unanswered - returned
     guard !isAsking, news.answers > 0 || unused > 0 else { return nil }
     allowance = 0
     isAsking = true
     askedAt = now
-    return Question(wanted: 0, news: news, returned: max(0, unused))
+    return Request(wanted: 0, news: news, returned: max(0, unused))
   }
 
   /// Applies the answer of Redis; `nil` for none.
   ///
   /// - Parameter lease: In ns.
-  mutating func take(_ answer: GuardTrialAnswer?, to question: Question, lease: UInt64, now: UInt64) {
+  mutating func take(_ answer: GuardTrialAnswer?, to request: Request, lease: UInt64, now: UInt64) {
     isAsking = false
     guard let answer else { return }
     // After a long time without an answer of Redis, it is unknown whether the counts changed in between.
-    let isNews = answer.counts != self.answer?.counts || answer.underWay != self.answer?.underWay
-    if isNews || now - answeredAt > Self.memory(lease) { quietSince = now }
+    let isChanged = answer.counts != self.answer?.counts || answer.inFlight != self.answer?.inFlight
+    if isChanged || now - answeredAt > Self.memory(lease) { quietSince = now }
     self.answer = answer
     answeredAt = now
-    reported = reported + question.news
-    returned += question.returned
+    reported = reported + request.news
+    returned += request.returned
     leased += answer.leased
     allowance += answer.leased
   }
@@ -139,7 +139,7 @@ struct TrialLease {
   ///   have taken over the slices of a dead worker.
   func isQuiet(now: UInt64, lease: UInt64) -> Bool {
     guard let answer, now - answeredAt <= Self.memory(lease) else { return false }
-    return now - quietSince > (answer.underWay > 0 ? 2 * lease : Self.silence)
+    return now - quietSince > (answer.inFlight > 0 ? 2 * lease : Self.silence)
   }
 
   /// Returns the age in ns at which an answer of Redis is too old to use.

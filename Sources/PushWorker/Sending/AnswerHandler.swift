@@ -52,19 +52,19 @@ final class AnswerHandler: WorkerPart {
         continue
       }
       let index = SliceTag.index(completion.tag)
-      guard session.targets.underWay.contains(index) else { continue }
+      guard session.targets.inFlight.contains(index) else { continue }
       // After the deadline of a stop, the count is already 0. A late answer is still recorded for its target.
       session.pending.unanswered = max(0, session.pending.unanswered - 1)
       if completion.answer.isAccepted {
         crashPoint(.answered)
         figures.totals.accepted += 1
         session.context.facts.tally.accepted += 1
-        let attempt = session.targets.underWay.attempt(of: index)
+        let attempt = session.targets.inFlight.attempt(of: index)
         var record = LedgerRecord(
           state: .terminal(.accepted), attempt: attempt.attempt, history: attempt.history, status: completion.status,
           at: now)
         if session.context.hasVariants { record.variant = session.variant(of: index) }
-        if session.context.campaign.results == .all, let (chunk, position) = session.targets.underWay.place(of: index) {
+        if session.context.campaign.results == .all, let (chunk, position) = session.targets.inFlight.place(of: index) {
           session.pending.outcomes.record(clock) { $0.append(record, at: index, token: chunk.token(position)) }
         } else {
           session.pending.outcomes.record(clock) { $0.append(record, at: index) }
@@ -92,13 +92,15 @@ final class AnswerHandler: WorkerPart {
       let (session, indexes) = (pushes[0].session, pushes.map(\.index))
       // If the guard has just tripped, the slice was withdrawn.
       guard session.intent == .send else {
-        for index in indexes { recorder.settle(session, index, nil) }
+        for index in indexes { recorder.recordUnsent(session, index, nil) }
         continue
       }
       do {
         try sender.submit(session, session.targets.times == nil ? indexes : sender.admit(session, indexes))
       } catch {
-        for index in indexes where session.targets.underWay.contains(index) { recorder.settle(session, index, nil) }
+        for index in indexes where session.targets.inFlight.contains(index) {
+          recorder.recordUnsent(session, index, nil)
+        }
       }
     }
   }
@@ -112,15 +114,15 @@ final class AnswerHandler: WorkerPart {
     } else if !completion.answer.isAccepted {
       tally.count(refusal: completion.reason)
     }
-    var (attempt, history) = session.targets.underWay.attempt(of: index)
+    var (attempt, history) = session.targets.inFlight.attempt(of: index)
     let decision = Disposition.decide(
       completion.answer, attempt: history.counted + 1, of: session.context.facts.channel.service,
       policy: environment.configuration.retry, ambiguity: campaign.delivery.ambiguity, jitter: .random(in: 0..<1),
       isBreakerOpen: completion.status >= 500 && session.context.facts.route.isStuck)
     if session.context.facts.channel.service.blamesToken(completion.answer),
-      let (chunk, position) = session.targets.underWay.place(of: index)
+      let (chunk, position) = session.targets.inFlight.place(of: index)
     {
-      sender.noteRejected(chunk.token(position))
+      sender.recordRejected(chunk.token(position))
     }
     if completion.answer.kind == .ambiguous { history.isAmbiguous = true }
     var record = LedgerRecord(
@@ -148,17 +150,17 @@ final class AnswerHandler: WorkerPart {
       session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: index) }
     default:
       var answer = DeferredAnswer(
-        index: index, record: record, fate: decision.token,
+        index: index, record: record, tokenAction: decision.token,
         // If the device registered after this time, it has a new token, or the same token is valid again.
         timestamp: completion.timestamp == 0
-          ? session.targets.underWay.grantTime(of: index) : completion.timestamp,
+          ? session.targets.inFlight.grantTime(of: index) : completion.timestamp,
         unknownReason: completion.unknownReason)
       if case .terminal(let outcome) = record.state { count(outcome, completion.reason, of: session.context) }
       if decision.waitsForGuard, session.context.guard.isUndecided {
         guards.deferAnswer(answer, of: session)
         return apply(decision.effect, of: session.context, completion)
       }
-      if decision.waitsForGuard, session.context.guard.tripReason == nil, !guards.mayAct(on: session.context) {
+      if decision.waitsForGuard, session.context.guard.tripReason == nil, !guards.mayChangeDevice(of: session.context) {
         answer.report = session.context.reports.report
         session.pending.deferred.append(answer)
         return apply(decision.effect, of: session.context, completion)
@@ -166,7 +168,7 @@ final class AnswerHandler: WorkerPart {
       if decision.waitsForGuard, session.context.guard.tripReason != nil || session.context.progress.isOutdated {
         guards.drop(answer, of: session)
       } else {
-        recorder.append(answer, to: session, fate: answer.fate)
+        recorder.append(answer, to: session, tokenAction: answer.tokenAction)
       }
     }
     session.end(index)
@@ -175,7 +177,7 @@ final class AnswerHandler: WorkerPart {
 
   private func count(_ outcome: Outcome, _ reason: ReasonCode, of context: CampaignContext) {
     let isOpen = !context.guard.isUndecided
-    if context.guard.count(outcome, reason: reason, isAlone: environment.fleet <= 1) { guards.note(decided: context) }
+    if context.guard.count(outcome, reason: reason, isAlone: environment.fleet <= 1) { guards.add(decided: context) }
     if isOpen { context.reports.count(outcome, context.guard.policy, fleet: environment.fleet) }
   }
 
@@ -192,7 +194,7 @@ final class AnswerHandler: WorkerPart {
     case .leaveCampaign: declined.decline(id, round: context.facts.round, refusal(completion, of: context))
     // The connection has reported the refusal. The credential has stopped, unless its key or certificate was replaced.
     case .stopCredential: declined.declineForStoppedCredentials()
-    case .slowQuota(let perMinute): rates.note(exceeded: perMinute, by: context)
+    case .slowQuota(let perMinute): rates.record(exceeded: perMinute, by: context)
     }
   }
 

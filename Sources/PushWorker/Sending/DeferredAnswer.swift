@@ -4,7 +4,7 @@ import PushCore
 struct DeferredAnswer {
   var index: Int
   var record: LedgerRecord
-  var fate: Disposition.TokenFate
+  var tokenAction: Disposition.TokenAction
   /// The device keeps its token if it registered after this time, in ms since the epoch. It is the time at which the
   /// service found the token dead or, if the service gives no time, the time of the grant. 0 if the answer does not
   /// affect the token.

@@ -51,7 +51,7 @@ final class PushRouteTable {
   /// Logs the connections of all routes: errors immediately, their state from time to time.
   ///
   /// - Parameter isLast: whether the worker is about to close the connections.
-  func reportConnections(to log: TroubleLog, isLast: Bool = false) {
+  func reportConnections(to log: WorkerEventLog, isLast: Bool = false) {
     let now = EventLoop.now
     for route in routes {
       let (service, url) = (route.service, route.endpoint.url)
@@ -70,12 +70,12 @@ final class PushRouteTable {
   ///
   /// - Parameters:
   ///   - deadline: Time in ns for the connections to close.
-  ///   - patience: Additional time in ns for an engine that hangs.
-  func drain(deadline: UInt64, patience: UInt64) async {
+  ///   - timeout: Additional time in ns for an engine that hangs.
+  func drain(deadline: UInt64, timeout: UInt64) async {
     let pools = routes.map(\.pool)
     await withDiscardingTaskGroup { group in
       for pool in pools {
-        group.addTask { _ = await pool.drain(deadline: deadline, patience: patience) }
+        group.addTask { _ = await pool.drain(deadline: deadline, timeout: timeout) }
       }
     }
   }

@@ -36,22 +36,22 @@ final class PushSender: WorkerPart {
       credit.giveBack(targets.count, of: session)
       throw error
     }
-    let fresh = targets.filter { !session.targets.underWay.contains($0.index) }
-    for target in targets where session.targets.underWay.contains(target.index) {
-      session.targets.underWay.renumber(target.index, attempt: target.attempt, history: target.history)
+    let fresh = targets.filter { !session.targets.inFlight.contains($0.index) }
+    for target in targets where session.targets.inFlight.contains(target.index) {
+      session.targets.inFlight.renumber(target.index, attempt: target.attempt, history: target.history)
       credit.giveBack(1, of: session)
     }
     let now = now
     for target in fresh {
-      session.targets.underWay.begin(target.index, attempt: target.attempt, history: target.history, now: now)
+      session.targets.inFlight.begin(target.index, attempt: target.attempt, history: target.history, now: now)
     }
-    session.context.unspend(targets.count - fresh.count)
+    session.context.returnPermits(targets.count - fresh.count)
     // While the targets were loaded, their deadline may have passed, or the slice may have been lost or paused.
     try submit(session, admit(session, settleWithheld(session, fresh.map(\.index))))
   }
 
   /// Records a token that the service has just rejected.
-  func noteRejected(_ token: ArraySlice<UInt8>) { rejected.insert(token) }
+  func recordRejected(_ token: ArraySlice<UInt8>) { rejected.insert(token) }
 
   /// Records outcomes or retries for targets that must not be sent now.
   ///
@@ -66,14 +66,14 @@ final class PushSender: WorkerPart {
     var admitted: [Int] = []
     admitted.reserveCapacity(indexes.count)
     for index in indexes {
-      let fate = session.fate(of: index, now: now)
-      if fate == .send, session.intent == .send {
+      let decision = session.decision(of: index, now: now)
+      if decision == .send, session.intent == .send {
         admitted.append(index)
       } else {
-        recorder.settle(session, index, fate)
+        recorder.recordUnsent(session, index, decision)
       }
     }
-    session.context.unspend(indexes.count - admitted.count)
+    session.context.returnPermits(indexes.count - admitted.count)
     return admitted
   }
 
@@ -86,12 +86,12 @@ final class PushSender: WorkerPart {
     sent.reserveCapacity(indexes.count)
     for index in indexes {
       if let outcome = session.targets.decisions[index].withheld {
-        recorder.settle(session, index, outcome)
+        recorder.recordUnsent(session, index, outcome)
       } else {
         sent.append(index)
       }
     }
-    session.context.unspend(indexes.count - sent.count)
+    session.context.returnPermits(indexes.count - sent.count)
     return sent
   }
 
@@ -120,7 +120,7 @@ final class PushSender: WorkerPart {
     var (tooLarge, erased): ([Int], [Int]) = ([], [])
     let isPersonal = session.context.facts.filter.isPersonal
     for index in indexes {
-      guard let (chunk, position) = session.targets.underWay.place(of: index), position < chunk.count else {
+      guard let (chunk, position) = session.targets.inFlight.place(of: index), position < chunk.count else {
         throw StoreError(
           .mismatch,
           "slice \(session.slice) has no target \(index), although it was sealed with \(session.targets.count ?? 0)",
@@ -147,9 +147,9 @@ final class PushSender: WorkerPart {
       }
       if !fits { tooLarge.append(index) }
     }
-    session.context.unspend(tooLarge.count + erased.count)
-    for index in erased { recorder.settle(session, index, .deviceGone) }
-    for index in tooLarge { recorder.settle(session, index, .rejected, reason: .payloadTooLarge) }
+    session.context.returnPermits(tooLarge.count + erased.count)
+    for index in erased { recorder.recordUnsent(session, index, .deviceGone) }
+    for index in tooLarge { recorder.recordUnsent(session, index, .rejected, reason: .payloadTooLarge) }
     submit(session, batch)
     if let unproven { submit(session, unproven) }
     if !indexes.isEmpty { crashPoint(.sent) }
@@ -161,11 +161,11 @@ final class PushSender: WorkerPart {
     var batch = batch
     batch.flow = session.context.flow
     session.pending.unanswered += batch.pushes.count
-    session.context.progress.noteServed(batch.pushes.count)
+    session.context.progress.addServed(batch.pushes.count)
     figures.totals.submitted += batch.pushes.count
     session.context.facts.tally.submitted += batch.pushes.count
     if !session.context.facts.route.pool.submit(batch, lane: session.context.facts.account.lane) {
-      recorder.takeBack(session, batch.pushes.map(\.tag))
+      recorder.recordReturned(session, batch.pushes.map(\.tag))
     }
   }
 
@@ -177,7 +177,7 @@ final class PushSender: WorkerPart {
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {
     if user.isEmpty { return session.context.campaign.channel == nil }
-    return session.targets.underWay.attempt(of: index).history.counted > 0 || rejected.contains(token)
+    return session.targets.inFlight.attempt(of: index).history.counted > 0 || rejected.contains(token)
   }
 
   /// Takes back pushes that no connection has taken, if their deadline has passed or their quiet hours have begun.
@@ -187,13 +187,15 @@ final class PushSender: WorkerPart {
       let pool = session.context.facts.route.pool
       if session.targets.times != nil {
         let tag = session.tag
-        let unsent = pool.cancelBacklog { tag.matches($0) && session.fate(of: SliceTag.index($0), now: now) != .send }
+        let unsent = pool.cancelBacklog {
+          tag.matches($0) && session.decision(of: SliceTag.index($0), now: now) != .send
+        }
         guard !unsent.isEmpty else { continue }
         session.pending.unanswered -= unsent.count
         _ = admit(session, unsent.map(SliceTag.index))
       } else {
         guard let deadline = session.context.schedule.deadline, deadline * 1000 <= now else { continue }
-        recorder.takeBack(session, pool.cancelBacklog(where: session.tag.matches), as: .expired)
+        recorder.recordReturned(session, pool.cancelBacklog(where: session.tag.matches), as: .expired)
       }
       session.wake()
     }
@@ -218,16 +220,18 @@ final class PushSender: WorkerPart {
       do {
         try submit(session, admit(session, indexes))
       } catch {
-        for index in indexes where session.targets.underWay.contains(index) { recorder.settle(session, index, nil) }
+        for index in indexes where session.targets.inFlight.contains(index) {
+          recorder.recordUnsent(session, index, nil)
+        }
       }
     }
   }
 
   /// For a test: records pushes as accepted that were only passed to the pool.
   private func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
-    for index in indexes where session.targets.underWay.contains(index) {
+    for index in indexes where session.targets.inFlight.contains(index) {
       session.pending.unanswered -= 1
-      recorder.settle(session, index, .accepted)
+      recorder.recordUnsent(session, index, .accepted)
     }
   }
 }

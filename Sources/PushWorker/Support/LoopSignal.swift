@@ -9,7 +9,7 @@ import EventLoop
 final class LoopSignal {
   private let isLatched: Bool
   private var waiter: CheckedContinuation<Void, Never>?
-  private var isRung = false
+  private var isPending = false
   /// Ends a wait with a time limit. Created with the first such wait.
   private var timer: LoopTimer?
 
@@ -18,38 +18,38 @@ final class LoopSignal {
   }
 
   /// Clears a stored notification. The caller is about to do the work that the notification requests.
-  func reset() { isRung = false }
+  func reset() { isPending = false }
 
-  /// Suspends until ``ring()``.
+  /// Suspends until ``wake()``.
   func wait() async {
-    guard !takeRing() else { return }
+    guard !takePending() else { return }
     await withCheckedContinuation { waiter = $0 }
-    isRung = false
+    isPending = false
   }
 
-  /// Suspends for at most a number of milliseconds, or until ``ring()``. A pending wait does not keep the worker alive.
+  /// Suspends for at most a number of milliseconds, or until ``wake()``. A pending wait does not keep the worker alive.
   func wait(milliseconds: Int, on loop: WorkerLoop) async {
-    guard !takeRing() else { return }
-    let timer = timer ?? loop.timer { [weak self] in self?.ring() }
+    guard !takePending() else { return }
+    let timer = timer ?? loop.timer { [weak self] in self?.wake() }
     self.timer = timer
     timer.schedule(after: .milliseconds(milliseconds))
     await withCheckedContinuation { waiter = $0 }
     timer.disarm()
-    isRung = false
+    isPending = false
   }
 
   /// Ends the wait of the waiting task.
-  func ring() {
+  func wake() {
     guard let waiter else {
-      isRung = isLatched
+      isPending = isLatched
       return
     }
     self.waiter = nil
     EventLoop.resuming { waiter.resume() }
   }
 
-  private func takeRing() -> Bool {
-    defer { isRung = false }
-    return isRung
+  private func takePending() -> Bool {
+    defer { isPending = false }
+    return isPending
   }
 }

@@ -10,7 +10,7 @@ final class WorkerEnvironment {
   let store: CampaignStore
   /// The same store through a second client. Its calls may wait behind a large reply without delaying the commits.
   let sharedStore: CampaignStore
-  let log: TroubleLog
+  let log: WorkerEventLog
   let loop: WorkerLoop
   let signals = WorkerSignals()
   var life = WorkerLife()
@@ -19,10 +19,10 @@ final class WorkerEnvironment {
   /// Number of live workers as Redis last reported, including this one.
   var fleet = 1
   /// Whether the store is locked, so that no campaign may begin.
-  var storeLock = StoreHold.none
+  var storeLock = StoreLock.none
 
   init(
-    _ configuration: WorkerConfiguration, store: CampaignStore, sharedStore: CampaignStore, log: TroubleLog,
+    _ configuration: WorkerConfiguration, store: CampaignStore, sharedStore: CampaignStore, log: WorkerEventLog,
     loop: WorkerLoop
   ) {
     self.configuration = configuration
@@ -44,7 +44,7 @@ final class WorkerEnvironment {
   }
 
   /// Records the time at which the worker started.
-  func noteStart() { clock.startedAt = Int(clock.now) }
+  func recordStart() { clock.startedAt = Int(clock.now) }
 }
 
 /// A part of a worker. A part owns its state, and its initialiser gets the other parts that it uses.
@@ -55,7 +55,7 @@ protocol WorkerPart {
 extension WorkerPart {
   var store: CampaignStore { environment.store }
   var sharedStore: CampaignStore { environment.sharedStore }
-  var log: TroubleLog {
+  var log: WorkerEventLog {
     environment.loop.check()
     return environment.log
   }
@@ -78,7 +78,7 @@ extension WorkerPart {
   var isStoreLocked: Bool { environment.storeLock != .none }
 
   /// Wakes the loop that takes slices, because slices may be available.
-  func wakeClaims() { signals.claims.ring() }
+  func wakeClaims() { signals.claims.wake() }
 
   /// Wakes the slices that can continue.
   ///

@@ -15,7 +15,7 @@ final class WorkerSignals {
   var onCancellation: () -> Void = {}
 
   /// Wakes the loops that run while a worker stops, so that they end.
-  func ringAtEnd() {
-    for signal in [heartbeat, follower, maintenance] { signal.ring() }
+  func wakeAtEnd() {
+    for signal in [heartbeat, follower, maintenance] { signal.wake() }
   }
 }

@@ -7,13 +7,13 @@ import EventLoop
 final class PrimaryRoute {
   private enum Guide {
     case none
-    case sentinels(SentinelWatch)
-    case cluster(ClusterWatch, KeySlot)
+    case sentinels(SentinelMonitor)
+    case cluster(ClusterMonitor, KeySlot)
   }
 
   private let url: RedisURL
   private let guide: Guide
-  /// Id of this route's listener in the watch.
+  /// Id of this route's listener in the monitor.
   private var listener: UInt64?
   /// Address of the primary, as last reported.
   private var primary: RedisAddress?
@@ -36,20 +36,20 @@ final class PrimaryRoute {
 
   /// Returns the server for the next connection.
   ///
-  /// - Parameter primaryMoved: called on a thread of the watch for each report of the primary's address, until
+  /// - Parameter primaryMoved: called on a thread of the monitor for each report of the primary's address, until
   ///   ``close()``; pass the address to ``moves(to:)``.
   func target(_ primaryMoved: @escaping @Sendable (RedisAddress) -> Void) async throws(RedisError) -> RedisURL {
     let address: RedisAddress
     switch guide {
     case .none: return url
-    case .sentinels(let watch):
-      if listener == nil { listener = await watch.add(primaryMoved) }
-      address = try await watch.primary(doubting: doubted)
-    case .cluster(let watch, let slot):
+    case .sentinels(let monitor):
+      if listener == nil { listener = await monitor.add(primaryMoved) }
+      address = try await monitor.primary(doubting: doubted)
+    case .cluster(let monitor, let slot):
       if listener == nil {
-        listener = await watch.add { map in if let owner = map.owner(of: slot) { primaryMoved(owner) } }
+        listener = await monitor.add { map in if let owner = map.owner(of: slot) { primaryMoved(owner) } }
       }
-      let map = if let doubted { try await watch.map(doubting: doubted) } else { try await watch.map() }
+      let map = if let doubted { try await monitor.map(doubting: doubted) } else { try await monitor.map() }
       guard let owner = map.owner(of: slot) else {
         throw RedisError(
           .notReady, "no server of the cluster has the slot \(slot.number)", endpoint: url.endpoint,
@@ -98,8 +98,8 @@ final class PrimaryRoute {
     self.listener = nil
     switch guide {
     case .none: break
-    case .sentinels(let watch): await watch.remove(listener)
-    case .cluster(let watch, _): await watch.remove(listener)
+    case .sentinels(let monitor): await monitor.remove(listener)
+    case .cluster(let monitor, _): await monitor.remove(listener)
     }
   }
 }

@@ -5,7 +5,7 @@ public import EventLoop
 ///
 /// The first call connects. The client replaces a lost connection and retries with growing, jittered pauses until
 /// ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the next connection
-/// until their patience ends.
+/// until their wait timeout ends.
 ///
 /// In a cluster, the parts of a pipeline go to the servers of their keys' slots, see ``ClusterClient``. A command
 /// without a key goes to the server of the previous command in the pipeline. If there is none, it goes to the server of
@@ -25,7 +25,7 @@ public final class RedisClient: Sendable {
 
   /// - Parameters:
   ///   - url: address and login.
-  ///   - options: timeouts, patience and backoff.
+  ///   - options: timeouts and backoff.
   ///   - scripts: loaded on every new connection before its first call; other scripts are loaded at their first call.
   ///   - random: the source of jitter.
   ///   - loop: the loop of the client. Calls from an actor on the same loop need not wake a thread.
@@ -49,23 +49,24 @@ public final class RedisClient: Sendable {
   /// - Parameters:
   ///   - pipeline: the commands; an empty pipeline is answered immediately.
   ///   - timeout: timeout for the answers, instead of the option.
-  ///   - patience: time to wait for a connection if there is none, instead of the option; zero fails immediately.
-  ///   - admitted: the connections that the call may use, from ``serverStates(_:patience:)``. On any other connection,
+  ///   - waitTimeout: time to wait for a connection if there is none, instead of the option; zero fails immediately.
+  ///   - admitted: the connections that the call may use, from ``serverStates(_:waitTimeout:)``. On any other connection,
   ///     the call fails with ``RedisError/Code/reconnected``. Use this if you must first check whether a server has
   ///     lost data.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
   public func execute(
-    _ pipeline: RedisPipeline, timeout: Duration? = nil, patience: Duration? = nil, on admitted: RedisConnections? = nil
+    _ pipeline: RedisPipeline, timeout: Duration? = nil, waitTimeout: Duration? = nil,
+    on admitted: RedisConnections? = nil
   ) async throws(RedisError) -> [RedisReply] {
     switch servers {
     case .one(let server):
-      try await server.execute(pipeline, timeout: timeout, patience: patience, on: admitted)
+      try await server.execute(pipeline, timeout: timeout, waitTimeout: waitTimeout, on: admitted)
     case .cluster(let cluster):
-      try await cluster.execute(pipeline, timeout: timeout, patience: patience, on: admitted)
+      try await cluster.execute(pipeline, timeout: timeout, waitTimeout: waitTimeout, on: admitted)
     }
   }
 
-  /// Sends one command and waits for its answer; see ``execute(_:timeout:patience:on:)``.
+  /// Sends one command and waits for its answer; see ``execute(_:timeout:waitTimeout:on:)``.
   public func command<each Argument: RedisArgument>(
     _ name: StaticString, _ argument: repeat each Argument
   ) async throws(RedisError) -> RedisReply {
@@ -86,13 +87,13 @@ public final class RedisClient: Sendable {
   /// Connects if the client is not connected yet, and throws the error of the last attempt on failure. In a cluster,
   /// the client connects to the server of ``RedisOptions/home``.
   ///
-  /// - Parameter patience: time for all attempts, instead of the option.
+  /// - Parameter waitTimeout: time for all attempts, instead of the option.
   /// - Returns: the server's `INFO` from the beginning of the connection.
   @discardableResult
-  public func connect(patience: Duration? = nil) async throws(RedisError) -> RedisServerInfo {
+  public func connect(waitTimeout: Duration? = nil) async throws(RedisError) -> RedisServerInfo {
     switch servers {
-    case .one(let server): try await server.connect(patience: patience)
-    case .cluster(let cluster): try await cluster.connect(patience: patience)
+    case .one(let server): try await server.connect(waitTimeout: waitTimeout)
+    case .cluster(let cluster): try await cluster.connect(waitTimeout: waitTimeout)
     }
   }
 
@@ -100,15 +101,15 @@ public final class RedisClient: Sendable {
   ///
   /// - Parameters:
   ///   - sections: sections of `INFO`, such as `memory`.
-  ///   - patience: time to wait for a connection to each server, instead of the option.
+  ///   - waitTimeout: time to wait for a connection to each server, instead of the option.
   /// - Returns: at least one server. In a cluster, only the servers that answer, because the others serve no client.
   /// - Throws: an error if no server answers.
   public func serverStates(
-    _ sections: [String] = ["default"], patience: Duration? = nil
+    _ sections: [String] = ["default"], waitTimeout: Duration? = nil
   ) async throws(RedisError) -> [RedisServerState] {
     switch servers {
-    case .one(let server): [try await server.serverState(sections, patience: patience)]
-    case .cluster(let cluster): try await cluster.serverStates(sections, patience: patience)
+    case .one(let server): [try await server.serverState(sections, waitTimeout: waitTimeout)]
+    case .cluster(let cluster): try await cluster.serverStates(sections, waitTimeout: waitTimeout)
     }
   }
 

@@ -18,7 +18,7 @@ public struct RedisOptions: Sendable {
   /// Time for the answers of a call, counted from the call. A blocking command needs a longer time.
   public var answerTimeout: Duration
   /// Time that a call waits for a connection if there is none; zero fails immediately.
-  public var patience: Duration
+  public var waitTimeout: Duration
   /// Pauses between attempts to connect.
   public var backoff: Backoff
 
@@ -31,12 +31,12 @@ public struct RedisOptions: Sendable {
   ///   - home: in a cluster, the key whose server gets the commands without a key.
   ///   - connectTimeout: time for connecting, login and loading the scripts.
   ///   - answerTimeout: time for the answers of a call.
-  ///   - patience: time that a call waits for a connection if there is none.
+  ///   - waitTimeout: time that a call waits for a connection if there is none.
   ///   - backoff: pauses between attempts to connect.
   public init(
     clientName: String = "carillon", passwordFile: String? = nil, tls: RedisTLS = RedisTLS(),
     sentinel: SentinelOptions = SentinelOptions(), cluster: ClusterOptions = ClusterOptions(), home: String = "",
-    connectTimeout: Duration = .seconds(5), answerTimeout: Duration = .seconds(5), patience: Duration = .seconds(5),
+    connectTimeout: Duration = .seconds(5), answerTimeout: Duration = .seconds(5), waitTimeout: Duration = .seconds(5),
     backoff: Backoff = Backoff()
   ) {
     self.clientName = clientName
@@ -47,7 +47,7 @@ public struct RedisOptions: Sendable {
     self.home = home
     self.connectTimeout = connectTimeout
     self.answerTimeout = answerTimeout
-    self.patience = patience
+    self.waitTimeout = waitTimeout
     self.backoff = backoff
   }
 }

@@ -38,7 +38,7 @@ public struct RedisServerState: Sendable {
   }
 
   /// Returns whether the key's slot belonged to this server at the time of the observation. The key need not exist.
-  public func holds(_ key: String) -> Bool {
+  public func owns(_ key: String) -> Bool {
     guard let place else { return true }
     return place.map.owner(of: KeySlot(of: key)) == place.address
   }
@@ -47,12 +47,12 @@ public struct RedisServerState: Sendable {
 extension ServerClient {
   /// Returns an observation of the server.
   func serverState(
-    _ sections: [String], timeout: Duration? = nil, patience: Duration?,
+    _ sections: [String], timeout: Duration? = nil, waitTimeout: Duration?,
     place: (map: ClusterMap, address: RedisAddress)? = nil
   ) async throws(RedisError) -> RedisServerState {
     var pipeline = RedisPipeline()
     for section in sections { pipeline.append("INFO", section) }
-    let (number, replies) = try await look(pipeline, timeout: timeout, patience: patience)
+    let (number, replies) = try await executeOnce(pipeline, timeout: timeout, waitTimeout: waitTimeout)
     if let refusal = replies.lazy.compactMap(\.error).first {
       throw Handshake.refusal(refusal, step: "reading INFO", endpoint: url.endpoint)
     }

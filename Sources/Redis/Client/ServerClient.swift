@@ -5,7 +5,7 @@ import EventLoop
 ///
 /// The first call connects. When the client loses its connection, it retries with growing, jittered pauses until
 /// ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the next connection
-/// until their patience ends.
+/// until their wait timeout ends.
 ///
 /// A server may report that it is a replica (`READONLY`, `MASTERDOWN`) or that it is loading its data. The client then
 /// closes the connection, because the name may now lead to another server. If the server was a replica, the client then
@@ -54,7 +54,7 @@ actor ServerClient {
 
   /// - Parameters:
   ///   - url: address and login.
-  ///   - options: timeouts, patience and backoff.
+  ///   - options: timeouts and backoff.
   ///   - scripts: loaded on every new connection before its first call; other scripts are loaded at their first call.
   ///   - random: the source of jitter.
   ///   - mustBePrimary: whether the server must take writes.
@@ -72,13 +72,13 @@ actor ServerClient {
     route = PrimaryRoute(url, options: options)
   }
 
-  /// See ``RedisClient/execute(_:timeout:patience:on:)``.
+  /// See ``RedisClient/execute(_:timeout:waitTimeout:on:)``.
   func execute(
-    _ pipeline: RedisPipeline, timeout: Duration?, patience: Duration?, on admitted: RedisConnections?
+    _ pipeline: RedisPipeline, timeout: Duration?, waitTimeout: Duration?, on admitted: RedisConnections?
   ) async throws(RedisError) -> [RedisReply] {
-    let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+    let waitEnd = EventLoop.now + (waitTimeout ?? options.waitTimeout).wholeNanoseconds
     while true {
-      let (connection, number) = try await connection(until: patienceEnd)
+      let (connection, number) = try await connection(until: waitEnd)
       if let admitted, !admitted.contains(number) {
         throw RedisError(
           .reconnected, "the connection was replaced", endpoint: url.endpoint, hint: Hint.none)
@@ -91,18 +91,18 @@ actor ServerClient {
         return replies
       } catch {
         // Nothing of the call was sent, so the next connection may send it.
-        guard error.code == .closed, !error.mayHaveExecuted, !isClosed, EventLoop.now < patienceEnd else { throw error }
+        guard error.code == .closed, !error.mayHaveExecuted, !isClosed, EventLoop.now < waitEnd else { throw error }
       }
     }
   }
 
   /// Sends commands on one connection, without a retry on another one. Returns the number of the connection and the
   /// answers.
-  func look(
-    _ pipeline: RedisPipeline, timeout: Duration?, patience: Duration?
+  func executeOnce(
+    _ pipeline: RedisPipeline, timeout: Duration?, waitTimeout: Duration?
   ) async throws(RedisError) -> (UInt64, [RedisReply]) {
     let (connection, number) = try await connection(
-      until: EventLoop.now + (patience ?? options.patience).wholeNanoseconds)
+      until: EventLoop.now + (waitTimeout ?? options.waitTimeout).wholeNanoseconds)
     return (number, try await connection.execute(pipeline, timeout: timeout))
   }
 
@@ -112,9 +112,9 @@ actor ServerClient {
   /// Connects if the client is not connected yet.
   ///
   /// - Returns: the server's `INFO` from the beginning of the connection.
-  func connect(patience: Duration?) async throws(RedisError) -> RedisServerInfo {
-    let patienceEnd = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
-    return await (try connection(until: patienceEnd)).0.server
+  func connect(waitTimeout: Duration?) async throws(RedisError) -> RedisServerInfo {
+    let waitEnd = EventLoop.now + (waitTimeout ?? options.waitTimeout).wholeNanoseconds
+    return await (try connection(until: waitEnd)).0.server
   }
 
   /// Closes the connection and fails all waiting calls. Idempotent; the client can't be used again.

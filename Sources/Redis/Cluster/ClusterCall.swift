@@ -31,7 +31,7 @@ struct ClusterCall {
   /// Positions of the commands without an answer, in their order.
   private var open: [Int]
   /// For a command that was redirected once (`ASK`): the server that has its key, by the position of the command.
-  private var detours: [Int: RedisAddress] = [:]
+  private var askTargets: [Int: RedisAddress] = [:]
   /// Whether any command has been executed.
   private(set) var hasRun = false
 
@@ -56,14 +56,14 @@ struct ClusterCall {
 
   /// Returns the commands to send to each server now. Commands for slots without an owner are left out.
   func parts(by map: ClusterMap) -> [Part] {
-    if open.count == pipeline.count, detours.isEmpty, let only = onlyOwner(by: map) {
+    if open.count == pipeline.count, askTargets.isEmpty, let only = onlyOwner(by: map) {
       return [Part(address: only, isAsking: false, positions: open, pipeline: pipeline)]
     }
     var parts: [Part] = []
     for position in open {
-      let detour = detours[position]
-      guard let address = detour ?? map.owner(of: slots[position]) else { continue }
-      let isAsking = detour != nil
+      let askTarget = askTargets[position]
+      guard let address = askTarget ?? map.owner(of: slots[position]) else { continue }
+      let isAsking = askTarget != nil
       let index =
         parts.firstIndex { $0.address == address && $0.isAsking == isAsking }
         ?? {
@@ -88,14 +88,14 @@ struct ClusterCall {
   }
 
   /// Records the answers to a part.
-  mutating func note(
+  mutating func record(
     _ answers: [RedisReply], of part: Part, reachable: [RedisAddress: RedisAddress] = [:]
   ) -> Outcome {
     var outcome = Outcome()
     for (index, position) in part.positions.enumerated() {
       let reply = answers[part.isAsking ? 2 * index + 1 : index]
       replies[position] = reply
-      detours[position] = nil
+      askTargets[position] = nil
       guard let error = reply.error, let redirect = Redirect(error, from: part.address, reachable: reachable) else {
         open.removeAll { $0 == position }
         hasRun = true
@@ -104,11 +104,11 @@ struct ClusterCall {
       outcome.isRedirected = true
       switch redirect {
       case .moved(let slot, let address): outcome.moved.append((slot, address))
-      case .ask(let address): detours[position] = address
+      case .ask(let address): askTargets[position] = address
       case .tryAgain:
         outcome.hasArriving = true
         // A command that was redirected to the new owner of the slot is sent there again.
-        if part.isAsking { detours[position] = part.address }
+        if part.isAsking { askTargets[position] = part.address }
       case .clusterDown: outcome.hasUnserved = true
       }
     }

@@ -19,14 +19,14 @@ actor ClusterClient {
   /// Time to wait for a server before the map is read.
   private static let step = Duration.milliseconds(300)
   /// Timeout of `INFO` for one server, because the callers of the other servers wait for it too.
-  private static let sightTimeout = Duration.seconds(2)
+  private static let infoTimeout = Duration.seconds(2)
 
   private let url: RedisURL
   private let options: RedisOptions
   private let scripts: [RedisScript]
   private let loop: EventLoop
   private let home: KeySlot
-  private let watch: ClusterWatch
+  private let monitor: ClusterMonitor
   private var random: any RandomNumberGenerator & Sendable
   private var map: ClusterMap?
   private var servers: [RedisAddress: ServerClient] = [:]
@@ -46,28 +46,28 @@ actor ClusterClient {
     self.random = random
     self.loop = loop
     home = KeySlot(of: options.home)
-    watch = .shared(url, options: options)
+    monitor = .shared(url, options: options)
   }
 
-  /// See ``RedisClient/execute(_:timeout:patience:on:)``.
+  /// See ``RedisClient/execute(_:timeout:waitTimeout:on:)``.
   func execute(
-    _ pipeline: RedisPipeline, timeout: Duration?, patience: Duration?, on admitted: RedisConnections?
+    _ pipeline: RedisPipeline, timeout: Duration?, waitTimeout: Duration?, on admitted: RedisConnections?
   ) async throws(RedisError) -> [RedisReply] {
     guard !pipeline.isEmpty else { return [] }
-    let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+    let end = EventLoop.now + (waitTimeout ?? options.waitTimeout).wholeNanoseconds
     var call = ClusterCall(pipeline, home: home)
     var (redirects, arrivals) = (0, 0)
     do throws(RedisError) {
       while true {
         let map = try await map(until: end)
         let parts = call.parts(by: map)
-        let results = await run(parts, timeout: timeout, patience: rest(until: end), on: admitted)
+        let results = await run(parts, timeout: timeout, waitTimeout: rest(until: end), on: admitted)
         let isUnserved = parts.reduce(0) { $0 + $1.positions.count } < call.openCount
         var (pauses, isLost) = (isUnserved, false)
         for (part, result) in zip(parts, results) {
           switch result {
           case .success(let replies):
-            let outcome = call.note(replies, of: part, reachable: options.cluster.addresses)
+            let outcome = call.record(replies, of: part, reachable: options.cluster.addresses)
             await follow(outcome, of: part)
             if outcome.isRedirected { redirects += 1 }
             if outcome.hasArriving { arrivals += 1 }
@@ -87,9 +87,9 @@ actor ClusterClient {
         if pauses {
           guard EventLoop.now < end else {
             if let answers = call.answers { return answers }
-            throw unserved(call.openSlot)
+            throw unservedSlot(call.openSlot)
           }
-          if isUnserved { await watch.doubt(url.addresses[0]) }
+          if isUnserved { await monitor.doubt(url.addresses[0]) }
           await pause()
         }
       }
@@ -100,18 +100,18 @@ actor ClusterClient {
     }
   }
 
-  /// See ``RedisClient/connect(patience:)``.
-  func connect(patience: Duration?) async throws(RedisError) -> RedisServerInfo {
-    let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+  /// See ``RedisClient/connect(waitTimeout:)``.
+  func connect(waitTimeout: Duration?) async throws(RedisError) -> RedisServerInfo {
+    let end = EventLoop.now + (waitTimeout ?? options.waitTimeout).wholeNanoseconds
     while true {
       guard let address = try await map(until: end).owner(of: home) else {
-        guard EventLoop.now < end else { throw unserved(home) }
-        await watch.doubt(url.addresses[0])
+        guard EventLoop.now < end else { throw unservedSlot(home) }
+        await monitor.doubt(url.addresses[0])
         await pause()
         continue
       }
       do {
-        return try await server(at: address).connect(patience: rest(until: end))
+        return try await server(at: address).connect(waitTimeout: rest(until: end))
       } catch {
         await doubt(address, error)
         guard isPassing(error), EventLoop.now < end else { throw error }
@@ -119,20 +119,20 @@ actor ClusterClient {
     }
   }
 
-  /// See ``RedisClient/serverStates(_:patience:)``.
-  func serverStates(_ sections: [String], patience: Duration?) async throws(RedisError) -> [RedisServerState] {
-    let end = EventLoop.now + (patience ?? options.patience).wholeNanoseconds
+  /// See ``RedisClient/serverStates(_:waitTimeout:)``.
+  func serverStates(_ sections: [String], waitTimeout: Duration?) async throws(RedisError) -> [RedisServerState] {
+    let end = EventLoop.now + (waitTimeout ?? options.waitTimeout).wholeNanoseconds
     while true {
       let map = try await map(until: end)
       var states: [RedisServerState] = []
       var failure: RedisError?
       var isChanging = false
-      for (address, result) in await look(sections, map, patience: rest(until: end)) {
+      for (address, result) in await readStates(sections, map, waitTimeout: rest(until: end)) {
         switch result {
         // Another server has taken over, or will do so soon.
         case .success(let state) where state.info.role == .replica:
           isChanging = true
-          await watch.doubt(address)
+          await monitor.doubt(address)
         case .success(let state): states.append(state)
         case .failure(let error):
           await doubt(address, error)
@@ -144,21 +144,21 @@ actor ClusterClient {
         continue
       }
       guard states.isEmpty else { return states }
-      throw failure ?? unserved(home)
+      throw failure ?? unservedSlot(home)
     }
   }
 
-  private func look(
-    _ sections: [String], _ map: ClusterMap, patience: Duration
+  private func readStates(
+    _ sections: [String], _ map: ClusterMap, waitTimeout: Duration
   ) async -> [(RedisAddress, Result<RedisServerState, RedisError>)] {
-    let patience = min(patience, Self.sightTimeout)
+    let waitTimeout = min(waitTimeout, Self.infoTimeout)
     return await withTaskGroup(of: (Int, RedisAddress, Result<RedisServerState, RedisError>).self) { group in
       for (index, address) in map.owners.enumerated() {
         let server = server(at: address)
         group.addTask {
           do throws(RedisError) {
             let state = try await server.serverState(
-              sections, timeout: Self.sightTimeout, patience: patience, place: (map, address))
+              sections, timeout: Self.infoTimeout, waitTimeout: waitTimeout, place: (map, address))
             return (index, address, .success(state))
           } catch {
             return (index, address, .failure(error))
@@ -173,13 +173,13 @@ actor ClusterClient {
 
   /// Returns the `CLUSTER NODES` of each server with slots.
   func nodes() async throws -> [String] {
-    let map = try await map(until: EventLoop.now + options.patience.wholeNanoseconds)
+    let map = try await map(until: EventLoop.now + options.waitTimeout.wholeNanoseconds)
     var texts: [String] = []
     for address in map.owners {
       var pipeline = RedisPipeline()
       pipeline.append("CLUSTER", "NODES")
-      let replies = try await server(at: address).look(
-        pipeline, timeout: Self.sightTimeout, patience: Self.sightTimeout
+      let replies = try await server(at: address).executeOnce(
+        pipeline, timeout: Self.infoTimeout, waitTimeout: Self.infoTimeout
       ).1
       texts.append(try replies[0].get().string ?? "")
     }
@@ -199,7 +199,7 @@ actor ClusterClient {
   func close() async {
     guard !isClosed else { return }
     isClosed = true
-    if let listener { await watch.remove(listener) }
+    if let listener { await monitor.remove(listener) }
     let last = servers.values
     servers = [:]
     for server in last { await server.close() }
@@ -220,16 +220,16 @@ extension ClusterClient {
 
   /// Sends each part to its server, all at the same time.
   private func run(
-    _ parts: [ClusterCall.Part], timeout: Duration?, patience: Duration, on admitted: RedisConnections?
+    _ parts: [ClusterCall.Part], timeout: Duration?, waitTimeout: Duration, on admitted: RedisConnections?
   ) async -> [Result<[RedisReply], RedisError>] {
-    let patience = min(patience, Self.step)
+    let waitTimeout = min(waitTimeout, Self.step)
     guard parts.count != 1 else {
-      return [await Self.ask(server(at: parts[0].address), parts[0], timeout, patience, admitted)]
+      return [await Self.ask(server(at: parts[0].address), parts[0], timeout, waitTimeout, admitted)]
     }
     return await withTaskGroup(of: (Int, Result<[RedisReply], RedisError>).self) { group in
       for (index, part) in parts.enumerated() {
         let server = server(at: part.address)
-        group.addTask { (index, await Self.ask(server, part, timeout, patience, admitted)) }
+        group.addTask { (index, await Self.ask(server, part, timeout, waitTimeout, admitted)) }
       }
       var results: [(Int, Result<[RedisReply], RedisError>)] = []
       for await result in group { results.append(result) }
@@ -238,11 +238,11 @@ extension ClusterClient {
   }
 
   private static func ask(
-    _ server: ServerClient, _ part: ClusterCall.Part, _ timeout: Duration?, _ patience: Duration,
+    _ server: ServerClient, _ part: ClusterCall.Part, _ timeout: Duration?, _ waitTimeout: Duration,
     _ admitted: RedisConnections?
   ) async -> Result<[RedisReply], RedisError> {
     do throws(RedisError) {
-      return .success(try await server.execute(part.pipeline, timeout: timeout, patience: patience, on: admitted))
+      return .success(try await server.execute(part.pipeline, timeout: timeout, waitTimeout: waitTimeout, on: admitted))
     } catch {
       return .failure(error)
     }
@@ -260,14 +260,14 @@ extension ClusterClient {
       }
       if let map { return map }
       if listener == nil {
-        let added = await watch.add { [weak self, loop] map in
+        let added = await monitor.add { [weak self, loop] map in
           loop.execute { [weak self] in self?.assumeIsolated { $0.adopt(map) } }
         }
         // Another call may have added a listener before.
-        if listener == nil { listener = added } else { await watch.remove(added) }
+        if listener == nil { listener = added } else { await monitor.remove(added) }
       }
       do throws(RedisError) {
-        let map = try await watch.map()
+        let map = try await monitor.map()
         if self.map == nil { adopt(map) }
       } catch {
         guard !error.isPermanent, EventLoop.now < end else { throw error }
@@ -291,16 +291,16 @@ extension ClusterClient {
   private func follow(_ outcome: ClusterCall.Outcome, of part: ClusterCall.Part) async {
     for (slot, address) in outcome.moved {
       map?.move(slot, to: address)
-      await watch.note(slot, at: address)
+      await monitor.record(slot, at: address)
     }
-    if outcome.hasUnserved { await watch.doubt(part.address) }
+    if outcome.hasUnserved { await monitor.doubt(part.address) }
   }
 
   /// Records that a server gave no answer. Other servers may know its successor.
   private func doubt(_ address: RedisAddress, _ error: RedisError) async {
     switch error.code {
     case .reconnected, .cancelled, .overloaded: break
-    default: await watch.doubt(address)
+    default: await monitor.doubt(address)
     }
   }
 
@@ -313,7 +313,7 @@ extension ClusterClient {
     }
   }
 
-  private func unserved(_ slot: KeySlot?) -> RedisError {
+  private func unservedSlot(_ slot: KeySlot?) -> RedisError {
     RedisError(
       .notReady, "no server of the cluster has the slot \(slot?.number ?? home.number)", endpoint: url.endpoint,
       hint: "CLUSTER INFO and CLUSTER NODES on any server show the slots without a server.")

@@ -14,7 +14,7 @@ struct ClusterTopology {
     /// A caller needs a map, or a newer one.
     case wanted
     /// A caller can't reach a server of the map, or got no answer from it.
-    case doubted(RedisAddress)
+    case suspected(RedisAddress)
     /// A server reported the owner of a slot in a redirection.
     case moved(KeySlot, RedisAddress)
     /// The server that was asked has answered.
@@ -49,7 +49,7 @@ struct ClusterTopology {
   private(set) var map: ClusterMap?
   private var phase = Phase.resting
   /// Servers that a caller could not reach; they are asked last.
-  private var doubted: Set<RedisAddress> = []
+  private var suspected: Set<RedisAddress> = []
   /// Rotation of the list of servers, so that the list does not always begin with the same server.
   private var turn: Int
 
@@ -65,8 +65,8 @@ struct ClusterTopology {
     switch event {
     case .wanted:
       return begin()
-    case .doubted(let address):
-      doubted.insert(address)
+    case .suspected(let address):
+      suspected.insert(address)
       return begin()
     case .moved(let slot, let address):
       // If one slot has moved, others may have moved too.
@@ -75,7 +75,7 @@ struct ClusterTopology {
     case .answered(let map):
       guard case .asking = phase else { return [] }
       self.map = map
-      doubted = []
+      suspected = []
       phase = .settling(isWanted: false)
       return [.found(map), .pause]
     case .failed:
@@ -117,6 +117,6 @@ struct ClusterTopology {
     turn += 1
     if !known.isEmpty { known = Array(known[(turn % known.count)...] + known[..<(turn % known.count)]) }
     let all = known + seeds.filter { !known.contains($0) }
-    return all.filter { !doubted.contains($0) } + all.filter { doubted.contains($0) }
+    return all.filter { !suspected.contains($0) } + all.filter { suspected.contains($0) }
   }
 }

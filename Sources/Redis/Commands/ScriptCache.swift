@@ -27,7 +27,7 @@ struct ScriptCache {
   }
 
   /// Records the answers to ``loading(_:into:)``.
-  mutating func note(_ replies: [RedisReply], for scripts: [RedisScript], endpoint: String) throws(RedisError) {
+  mutating func record(_ replies: [RedisReply], for scripts: [RedisScript], endpoint: String) throws(RedisError) {
     for (script, reply) in zip(scripts, replies) {
       guard let hash = reply.bytes, reply.kind == .bulk, hash.count == RedisPipeline.hashLength else {
         let answer = reply.error ?? RedisServerError(line: "unexpected answer \(reply)")

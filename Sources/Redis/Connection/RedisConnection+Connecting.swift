@@ -8,7 +8,7 @@ extension RedisConnection {
   ///
   /// - Parameters:
   ///   - url: address and login; the first address is used.
-  ///   - options: timeouts, name and files; patience and backoff are not used here.
+  ///   - options: timeouts, name and files; wait timeout and backoff are not used here.
   ///   - scripts: loaded before the first call; other scripts are loaded at their first call.
   ///   - isPrimary: whether an address is skipped if its server is not a primary. A server that does not report its
   ///     role counts as a primary.
@@ -17,34 +17,34 @@ extension RedisConnection {
     to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [], isPrimary: Bool = false,
     on loop: EventLoop = EventLoop(label: "redis")
   ) async throws(RedisError) -> RedisConnection {
-    let way = try await Way(url, options)
+    let target = try await Target(url, options)
     do throws(RedisError) {
-      return try await connect(by: way, scripts: scripts, isPrimary: isPrimary, on: loop)
+      return try await connect(by: target, scripts: scripts, isPrimary: isPrimary, on: loop)
     } catch {
       // The password may have changed after the file was read. The login has failed only if the file still contains the
       // refused password.
       guard error.code == .authentication, options.passwordFile != nil else { throw error }
-      let again = try await Way(url, options)
-      guard again.files.password != way.files.password else { throw error }
+      let again = try await Target(url, options)
+      guard again.files.password != target.files.password else { throw error }
       return try await connect(by: again, scripts: scripts, isPrimary: isPrimary, on: loop)
     }
   }
 
   private static func connect(
-    by way: Way, scripts: [RedisScript], isPrimary: Bool, on loop: EventLoop
+    by target: Target, scripts: [RedisScript], isPrimary: Bool, on loop: EventLoop
   ) async throws(RedisError) -> RedisConnection {
-    let (url, addresses) = (way.url, way.addresses)
-    let deadline = EventLoop.now + way.options.connectTimeout.wholeNanoseconds
+    let (url, addresses) = (target.url, target.addresses)
+    let deadline = EventLoop.now + target.options.connectTimeout.wholeNanoseconds
     var failure: RedisError?
     for (index, address) in addresses.enumerated() {
       // The addresses share the remaining time, so that an address that drops packets leaves time for the others.
       let now = EventLoop.now
       let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
       let connection = RedisConnection(
-        endpoint: url.endpoint, answerTimeout: way.options.answerTimeout, tls: way.files.tls, loop: loop)
+        endpoint: url.endpoint, answerTimeout: target.options.answerTimeout, tls: target.files.tls, loop: loop)
       failure = await connection.open(address, deadline: now + share)
       guard failure == nil else { continue }
-      try await connection.greet(way, scripts: scripts, deadline: deadline)
+      try await connection.performHandshake(with: target, scripts: scripts, deadline: deadline)
       guard isPrimary, let role = await connection.server.role, role != .master else { return connection }
       await connection.close()
       failure = RedisError(
@@ -56,7 +56,7 @@ extension RedisConnection {
   }
 
   /// Addresses and login, as the name service and the files contain them now.
-  private struct Way: Sendable {
+  private struct Target: Sendable {
     var url: RedisURL
     var options: RedisOptions
     var addresses: [SocketAddress]
@@ -64,9 +64,9 @@ extension RedisConnection {
 
     /// Asks the name service and reads the files on a queue that may block.
     init(_ url: RedisURL, _ options: RedisOptions) async throws(RedisError) {
-      let result: Result<Way, RedisError> = await withCheckedContinuation { continuation in
+      let result: Result<Target, RedisError> = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
-          continuation.resume(returning: Result { () throws(RedisError) in try Way(blocking: url, options) })
+          continuation.resume(returning: Result { () throws(RedisError) in try Target(blocking: url, options) })
         }
       }
       self = try result.get()
@@ -129,10 +129,11 @@ extension RedisConnection {
     }
   }
 
-  private func greet(_ way: Way, scripts: [RedisScript], deadline: UInt64) async throws(RedisError) {
+  private func performHandshake(with target: Target, scripts: [RedisScript], deadline: UInt64) async throws(RedisError)
+  {
     do throws(RedisError) {
       let handshake = Handshake(
-        url: way.url, password: way.files.password, clientName: way.options.clientName)
+        url: target.url, password: target.files.password, clientName: target.options.clientName)
       let replies = try await send(handshake.pipeline.bytes, replies: handshake.pipeline.count, deadline: deadline)
       server = try handshake.check(replies)
       try await load(scripts, deadline: deadline)
@@ -158,7 +159,7 @@ extension RedisConnection {
     guard !scripts.isEmpty else { return }
     let pipeline = ScriptCache.loading(scripts, into: server.version)
     let replies = try await send(pipeline.bytes, replies: pipeline.count, deadline: deadline)
-    try self.scripts.note(replies, for: scripts, endpoint: endpoint)
+    try self.scripts.record(replies, for: scripts, endpoint: endpoint)
   }
 
   private func refusal(_ error: any Error) -> RedisError {

@@ -158,7 +158,7 @@ extension RedisConnection {
     guard !Task.isCancelled else {
       throw RedisError(.cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none)
     }
-    traffic.note(commands: replies)
+    traffic.count(commands: replies)
     let result: Result<[RedisReply], RedisError> = await withCheckedContinuation { continuation in
       inFlight.append(
         .init(missing: replies, deadline: deadline, offset: outgoing.accepted, waiter: continuation))

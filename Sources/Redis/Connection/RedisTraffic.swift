@@ -18,7 +18,7 @@ public enum RedisTraffic {
     private let roundTrips = Atomic<Int>(0)
     private let commands = Atomic<Int>(0)
 
-    func note(commands count: Int) {
+    func count(commands count: Int) {
       roundTrips.add(1, ordering: .relaxed)
       commands.add(count, ordering: .relaxed)
     }

@@ -13,7 +13,7 @@ struct PrimarySearch {
     /// A caller needs the primary.
     case wanted
     /// A caller found no primary at this address, or can't reach it.
-    case doubted(RedisAddress)
+    case suspected(RedisAddress)
     /// The sentinel that was asked has answered; `nil` if it does not know the name.
     case answered(RedisAddress?)
     /// The sentinel that was asked can't be reached, or does not answer.
@@ -42,7 +42,7 @@ struct PrimarySearch {
   /// Address of the primary, as last reported.
   private(set) var primary: RedisAddress?
   /// Number of sentinels that were asked without success in this search; `nil` while no search is running.
-  private var inVain: Int?
+  private var failedCount: Int?
 
   /// - Parameter sentinels: at least one.
   init(sentinels: [RedisAddress]) {
@@ -53,44 +53,44 @@ struct PrimarySearch {
     switch event {
     case .wanted, .timer:
       return begin()
-    case .doubted(let address):
+    case .suspected(let address):
       // Two callers may doubt the same address. The search begins with another sentinel only if this address is still
       // the last reported one.
-      if inVain == nil, address == primary { turnToNext() }
+      if failedCount == nil, address == primary { selectNext() }
       return begin()
     case .answered(let address?):
-      guard inVain != nil else { return [] }
-      inVain = nil
+      guard failedCount != nil else { return [] }
+      failedCount = nil
       primary = address
       return [.found(address), .wait]
     case .answered(nil), .failed:
-      guard let count = inVain.map({ $0 + 1 }) else { return [] }
-      turnToNext()
+      guard let count = failedCount.map({ $0 + 1 }) else { return [] }
+      selectNext()
       guard count < sentinels.count else {
-        inVain = nil
+        failedCount = nil
         return [.notFound, .wait]
       }
-      inVain = count
+      failedCount = count
       return [.ask(sentinels[0])]
     case .lost:
       // The next sentinel is not asked immediately, because sentinels that always close their connections would cause
       // an endless loop.
-      if inVain == nil { turnToNext() }
+      if failedCount == nil { selectNext() }
       return []
     case .announced(let address):
       // During a search, the waiting callers get the address in the next answer, which is at least as recent.
       primary = address
-      return inVain == nil ? [.found(address)] : []
+      return failedCount == nil ? [.found(address)] : []
     }
   }
 
   private mutating func begin() -> [Action] {
-    guard inVain == nil else { return [] }
-    inVain = 0
+    guard failedCount == nil else { return [] }
+    failedCount = 0
     return [.ask(sentinels[0])]
   }
 
-  private mutating func turnToNext() {
+  private mutating func selectNext() {
     sentinels.append(sentinels.removeFirst())
   }
 }

@@ -15,7 +15,7 @@ public protocol LintDraft: Sendable {
   var maximumSize: Int { get }
 
   /// Changes the push type, and sets the defaults of the new type.
-  mutating func become(_ type: PushType)
+  mutating func setPushType(_ type: PushType)
 
   /// Returns the size for the push type and, if `all` is set, for every other kind of push.
   func sizes(all: Bool) -> [PushLint.Size]

@@ -67,7 +67,7 @@ extension PushLint {
     var drafts = drafts
     if kind == .template, !namesType {
       let type = pushType ?? drafts.first.map { Inspector.Draft.inferred($0.payload.value) }
-      for index in drafts.indices { if let type { drafts[index].become(type) } }
+      for index in drafts.indices { if let type { drafts[index].setPushType(type) } }
     }
     do throws(JobError) {
       if kind == .job { try checkJob(file, by: inspector, for: service, apps, now: now) }
@@ -86,7 +86,7 @@ extension PushLint {
         for index in sizes.indices { sizes[index].bytes = most }
       }
     }
-    place(in: file.root, file.bytes)
+    setPositions(in: file.root, file.bytes)
   }
 
   /// Checks the fields of a job around its payload.

@@ -29,11 +29,11 @@ public struct Violations: Sendable {
   /// Creates an empty list.
   public init() {}
 
-  fileprivate var isFull: Bool { errors >= PushLint.mostFindings }
+  fileprivate var isFull: Bool { errors >= PushLint.maximumFindings }
 
   fileprivate mutating func add(_ finding: Finding) {
     if finding.isError { errors += 1 } else { warnings += 1 }
-    if (finding.isError ? errors : warnings) <= PushLint.mostFindings { findings.append(finding) }
+    if (finding.isError ? errors : warnings) <= PushLint.maximumFindings { findings.append(finding) }
   }
 }
 
@@ -114,7 +114,7 @@ extension PushInspector {
     inspector.checkPayload()
     let own = Set(inspector.violations.findings.map { FindingKey($0, in: first.path) })
     var all = inspector.violations.findings.map { placed($0, first) }
-    for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.mostFindings {
+    for draft in drafts.dropFirst() where all.count(where: \.isError) < PushLint.maximumFindings {
       var inspector = Self(draft, now: now)
       inspector.checkPayload()
       all = PushLint.bounded(

@@ -38,11 +38,11 @@ public struct PushLint: Sendable {
   public var variants: CampaignVariants?
   /// Titles of the services for which a job or template was checked; empty if there was only one service.
   public private(set) var services: [String] = []
-  /// Findings in the order of the text; at most ``mostFindings``.
+  /// Findings in the order of the text; at most ``maximumFindings``.
   public var findings: [Finding] = []
 
   /// Maximum number of findings that are reported about one file.
-  public static let mostFindings = 100
+  public static let maximumFindings = 100
 
   /// - Parameter title: the name of the kind, for people; `nil` uses the raw value of the kind.
   public init(kind: Kind, title: String? = nil) {
@@ -50,12 +50,12 @@ public struct PushLint: Sendable {
     self.title = title ?? kind.rawValue
   }
 
-  /// Returns at most ``mostFindings`` findings in their order. If there are more, errors take precedence over warnings,
+  /// Returns at most ``maximumFindings`` findings in their order. If there are more, errors take precedence over warnings,
   /// because errors decide whether a job is accepted.
   public static func bounded(_ findings: [Finding]) -> [Finding] {
-    guard findings.count > mostFindings else { return findings }
-    var errors = min(mostFindings, findings.count { $0.rule.severity == .error })
-    var others = mostFindings - errors
+    guard findings.count > maximumFindings else { return findings }
+    var errors = min(maximumFindings, findings.count { $0.rule.severity == .error })
+    var others = maximumFindings - errors
     return findings.filter { finding in
       let isError = finding.rule.severity == .error
       if isError { errors -= 1 } else { others -= 1 }
@@ -73,7 +73,7 @@ public struct PushLint: Sendable {
   /// - Parameters:
   ///   - root: the parsed file.
   ///   - bytes: the text of the file.
-  public mutating func place(in root: JSONValue, _ bytes: [UInt8]) {
+  public mutating func setPositions(in root: JSONValue, _ bytes: [UInt8]) {
     let lines = TextLines(bytes)
     for index in findings.indices {
       findings[index].position = lines.position(of: root.offset(of: findings[index].path))
@@ -138,7 +138,7 @@ public struct PushLint: Sendable {
     switch value.kind {
     case .object(let members):
       var seen: Set<String> = []
-      for member in members where findings.count < 2 * mostFindings {
+      for member in members where findings.count < 2 * maximumFindings {
         let place = (path.isEmpty ? "" : path + ".") + Excerpt.bare(member.name)
         if !seen.insert(member.name).inserted {
           findings.append(
@@ -149,7 +149,7 @@ public struct PushLint: Sendable {
         findRepeats(in: member.value, path: place, lines, &findings)
       }
     case .array(let elements):
-      for (index, element) in elements.enumerated() where findings.count < 2 * mostFindings {
+      for (index, element) in elements.enumerated() where findings.count < 2 * maximumFindings {
         findRepeats(in: element, path: "\(path)[\(index)]", lines, &findings)
       }
     case .string, .number, .bool, .null: break

@@ -43,11 +43,11 @@ public final class ClientCertificatePolicy: Sendable {
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nil)
     carillon_ssl_never_resume(context)
     // The argument is passed unchanged to each call (SSL_CTX_set_cert_verify_callback(3)).
-    SSL_CTX_set_cert_verify_callback(context, judge, Unmanaged.passUnretained(self).toOpaque())
+    SSL_CTX_set_cert_verify_callback(context, verifyPeer, Unmanaged.passUnretained(self).toOpaque())
   }
 }
 
-private func judge(_ store: OpaquePointer?, argument: UnsafeMutableRawPointer?) -> Int32 {
+private func verifyPeer(_ store: OpaquePointer?, argument: UnsafeMutableRawPointer?) -> Int32 {
   guard let argument else { return 0 }
   let policy = Unmanaged<ClientCertificatePolicy>.fromOpaque(argument).takeUnretainedValue()
   if let error = policy.error {

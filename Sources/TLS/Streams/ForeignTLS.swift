@@ -19,11 +19,11 @@ public enum ForeignTLS {
   }
 }
 
-/// Watch that reports each TLS record that another library reads.
+/// Observer that reports each TLS record that another library reads.
 ///
-/// Confined to the thread on which the other library reads. The watch must outlive the connections of the contexts that
-/// it watches.
-public final class RecordWatch {
+/// Confined to the thread on which the other library reads. The observer must outlive the connections of the contexts that
+/// it observes.
+public final class RecordObserver {
   private let onRecord: (_ bytes: Int) -> Void
 
   /// - Parameter onRecord: called with the length of a record after its header was read, within a read of the other
@@ -35,22 +35,22 @@ public final class RecordWatch {
   /// - Parameter context: a live `SSL_CTX *`.
   public func install(in context: UnsafeMutableRawPointer) {
     let context = OpaquePointer(context)
-    SSL_CTX_set_msg_callback(context, noteRecord)
+    SSL_CTX_set_msg_callback(context, receiveRecord)
     // SSL_CTX_set_msg_callback_arg is a macro that calls SSL_CTX_ctrl (SSL_CTX_set_msg_callback(3)).
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MSG_CALLBACK_ARG, 0, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  fileprivate func note(bytes: Int) { onRecord(bytes) }
+  fileprivate func report(bytes: Int) { onRecord(bytes) }
 }
 
 /// SSL_CTX_set_msg_callback(3): called with the header of every record as `SSL3_RT_HEADER`. The header is type,
 /// version, and the length in two bytes (RFC 8446 section 5.1).
-private func noteRecord(
+private func receiveRecord(
   isWritten: Int32, _: Int32, contentType: Int32, bytes: UnsafeRawPointer?, count: Int, _: OpaquePointer?,
-  watch: UnsafeMutableRawPointer?
+  observer: UnsafeMutableRawPointer?
 ) {
-  guard isWritten == 0, contentType == SSL3_RT_HEADER, count >= 5, let bytes, let watch else { return }
+  guard isWritten == 0, contentType == SSL3_RT_HEADER, count >= 5, let bytes, let observer else { return }
   let length =
     Int(bytes.load(fromByteOffset: 3, as: UInt8.self)) << 8 | Int(bytes.load(fromByteOffset: 4, as: UInt8.self))
-  Unmanaged<RecordWatch>.fromOpaque(watch)._withUnsafeGuaranteedRef { $0.note(bytes: length) }
+  Unmanaged<RecordObserver>.fromOpaque(observer)._withUnsafeGuaranteedRef { $0.report(bytes: length) }
 }

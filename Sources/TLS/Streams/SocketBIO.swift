@@ -17,7 +17,7 @@ final class SocketBIO {
 
   /// Limit for one call in bytes: a full read buffer, which has room for four complete records. It can contain 2,500
   /// KeyUpdate messages, which take about 40 ms.
-  private static let mostBytes = TLSContext.readBuffer
+  private static let maximumBytes = TLSContext.readBuffer
 
   /// - Parameter descriptor: the caller still owns the descriptor and closes it.
   init(descriptor: Int32) { self.descriptor = descriptor }
@@ -32,7 +32,7 @@ final class SocketBIO {
 
   /// Begins a call of OpenSSL. When the call has received the limit, this BIO reports that the socket is empty. A
   /// level-triggered watcher then reports the socket as readable again.
-  func beginCall() { allowance = Self.mostBytes }
+  func beginCall() { allowance = Self.maximumBytes }
 
   private static let method = Method()
 

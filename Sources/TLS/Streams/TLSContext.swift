@@ -35,7 +35,7 @@ public final class TLSContext: @unchecked Sendable {
     trust: Trust = .system, protocols: [String] = [], identity: TLSIdentity? = nil
   ) throws -> TLSContext {
     let context = try TLSContext(method: TLS_client_method(), isServer: false, protocols: protocols)
-    try context.believe(trust)
+    try context.setTrust(trust)
     SSL_CTX_set_verify(context.handle, SSL_VERIFY_PEER, nil)
     if let identity { try context.use(identity) }
     // SSL_CTX_set_alpn_protos(3) copies the list. Unlike similar functions, it returns 0 on success.
@@ -63,7 +63,7 @@ public final class TLSContext: @unchecked Sendable {
       method: TLS_server_method(), isServer: true, protocols: protocols, clients: clients)
     try context.use(identity)
     if let clients {
-      try context.believe(.pem(clients.authorityPEM))
+      try context.setTrust(.pem(clients.authorityPEM))
       clients.install(in: context.handle)
     }
     if !protocols.isEmpty {
@@ -93,7 +93,7 @@ public final class TLSContext: @unchecked Sendable {
 
   deinit { SSL_CTX_free(handle) }
 
-  private func believe(_ trust: Trust) throws {
+  private func setTrust(_ trust: Trust) throws {
     switch trust {
     case .system:
       guard SSL_CTX_set_default_verify_paths(handle) == 1 else { throw TLSError.last("load the system's trust store") }

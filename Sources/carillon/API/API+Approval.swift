@@ -36,7 +36,7 @@ extension API {
         let (id, store) = (call.parameter("id"), try await stores.reading())
         return try await compute(in: \.counts, for: call) {
           let copy = try CampaignManifest(copy: String(decoding: call.request.body, as: UTF8.self), of: id, "the copy")
-          try await copy.hold(against: id, in: store)
+          try await copy.compare(with: id, in: store)
           return .json(CampaignManifest.held(id))
         }
       },
@@ -51,9 +51,9 @@ extension API {
         hint: "set admin.tokenFile, then create tokens: carillon admin token NAME --scope operate")
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
-    guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
+    guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).notFound(id) }
     let (_, outcome) = try await CampaignActions(store).approve(id, by: name)
-    await AuditTrail(store).note(Self.actor(call), .campaignApprove, id)
+    await AuditTrail(store).record(Self.actor(call), .campaignApprove, id)
     return .json(outcome.json)
   }
 

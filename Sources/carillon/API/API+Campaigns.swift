@@ -53,7 +53,7 @@ extension API {
         let isDuplicate = try await submission.submit(to: store, by: call.holder?.name)
         let id = submission.campaign.id
         if !isDuplicate {
-          await AuditTrail(store).note(submitted: submission.campaign, by: Self.actor(call))
+          await AuditTrail(store).record(submitted: submission.campaign, by: Self.actor(call))
         }
         let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
         var response = HTTPResponse.json(
@@ -96,7 +96,7 @@ extension API {
       ) { call in
         let (id, store) = (call.parameter("id"), try await stores.reading())
         guard let (_, job) = try await store.campaigns.findWithJob(id) else {
-          throw try await CampaignLookup(store).whereIs(id)
+          throw try await CampaignLookup(store).notFound(id)
         }
         return .json(String(decoding: job, as: UTF8.self))
       },
@@ -114,7 +114,7 @@ extension API {
         guard let name = try fields.string("variant") else { throw Problem(400, "usage", "variant: is missing") }
         let (id, store) = (call.parameter("id"), try await stores.reading())
         let (decision, state) = try await store.campaigns.decide(id, variant: name, by: call.holder?.name ?? "")
-        await AuditTrail(store).note(Self.actor(call), .campaignDecide, id, detail: name)
+        await AuditTrail(store).record(Self.actor(call), .campaignDecide, id, detail: name)
         return .json(DecisionReport(id: id, variant: name, state: state, decision: decision).json)
       },
       APIOperation(
@@ -190,7 +190,7 @@ extension API {
       let (id, store) = (call.parameter("id"), try await stores.reading())
       let outcome = try await CampaignActions(store).carryOut(
         verb, on: id, reason: reason, unguarded: unguarded, service: service, by: call.holder?.name ?? "")
-      await AuditTrail(store).note(
+      await AuditTrail(store).record(
         verb, on: id, detail: CampaignActions.detail(reason, unguarded: unguarded, service: service),
         by: Self.actor(call))
       return .json(outcome.json)
@@ -205,7 +205,7 @@ extension API {
       guard !wanted.isEmpty else { throw Problem(400, "usage", "only: is not an outcome") }
     }
     let (id, store) = (call.parameter("id"), try await stores.reading())
-    guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).whereIs(id) }
+    guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).notFound(id) }
     let services = try record.stageServices.map(PushServices.known.named)
     let groups = try await compute(for: call) { try await CampaignLookup(store).groups(of: id) }
     return HTTPResponse(

@@ -6,8 +6,8 @@ import PushCore
 
 /// Operations on devices in quarantine and on jobs of the dead list.
 extension API {
-  private static let mostTokens = 500
-  private static let mostKeys = 500
+  private static let maximumTokens = 500
+  private static let maximumKeys = 500
   /// Longest excerpt of a job in a list, in bytes.
   private static let excerpt = 1024
 
@@ -62,7 +62,7 @@ extension API {
         try RequestFields(call.request.body, known: ["tokens", "service", "app", "campaign", "all"])
       }
       let (app, campaign) = (try fields.string("app"), try fields.string("campaign"))
-      let (texts, isAll) = (try fields.strings("tokens", limit: Self.mostTokens), try fields.flag("all"))
+      let (texts, isAll) = (try fields.strings("tokens", limit: Self.maximumTokens), try fields.flag("all"))
       guard [texts != nil, app != nil || campaign != nil, isAll].count(where: { $0 }) == 1 else {
         throw CommandError(.input, "the selection must be either tokens, or app or campaign or both, or all: true")
       }
@@ -79,7 +79,7 @@ extension API {
           return true
         }
       }
-      await AuditTrail(store).note(
+      await AuditTrail(store).record(
         action, app: app, campaign: campaign, isAll: isAll, count, by: Self.actor(call))
       return .object { $0.member("devices", count) }
     }
@@ -139,7 +139,7 @@ extension API {
   ) async throws -> HTTPResponse {
     let (key, store) = (call.parameter("key"), try await stores.reading())
     try await body(store, key)
-    await AuditTrail(store).note(action, dead: [key], by: Self.actor(call))
+    await AuditTrail(store).record(action, dead: [key], by: Self.actor(call))
     return .object { $0.member("key", key) }
   }
 
@@ -157,7 +157,7 @@ extension API {
           schema: OpenAPI.ref("DeadJobsResult"))
       ]
     ) { call in
-      let keys = try RequestFields(call.request.body, known: ["keys"]).requiredStrings("keys", limit: Self.mostKeys)
+      let keys = try RequestFields(call.request.body, known: ["keys"]).requiredStrings("keys", limit: Self.maximumKeys)
       let store = try await stores.reading()
       var done: [String] = []
       var failed: [(key: String, error: CommandError)] = []
@@ -172,7 +172,7 @@ extension API {
           failed.append((key, error))
         }
       }
-      await AuditTrail(store).note(action, dead: done, by: Self.actor(call))
+      await AuditTrail(store).record(action, dead: done, by: Self.actor(call))
       return .object { json in
         json.array("done", done) { $0.value($1) }
         json.objects("failed", failed) { json, failure in

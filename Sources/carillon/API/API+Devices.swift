@@ -42,7 +42,7 @@ extension API {
       ) { call in
         let (user, store) = (try user(call), try await stores.changing())
         let erased = try await store.erasure.erase(user)
-        await AuditTrail(store).note(erased: erased, by: Self.actor(call))
+        await AuditTrail(store).record(erased: erased, by: Self.actor(call))
         return .json(ErasureReport(user: user, erased: erased).json)
       },
     ]

@@ -7,7 +7,7 @@ import PushCore
 /// Operations on segments.
 extension API {
   /// Maximum number of users in a request.
-  private static let mostUsers = 10_000
+  private static let maximumUsers = 10_000
 
   var segments: [APIOperation] {
     [
@@ -89,7 +89,7 @@ extension API {
 
   private func users(_ call: RouteCall) async throws -> [String] {
     try await compute(for: call) {
-      try RequestFields(call.request.body, known: ["users"]).users("users", limit: Self.mostUsers)
+      try RequestFields(call.request.body, known: ["users"]).users("users", limit: Self.maximumUsers)
     }
   }
 

@@ -6,5 +6,5 @@ struct APIPools: Sendable {
   let jobs = ComputePool()
   /// Pool for counting an audience or all targets of a campaign. The time depends on the number of users and is mostly
   /// spent in Redis. The limit is two minutes, because most proxies close a connection after this time.
-  let counts = ComputePool(patience: .seconds(120))
+  let counts = ComputePool(timeout: .seconds(120))
 }

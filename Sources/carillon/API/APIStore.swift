@@ -3,11 +3,11 @@ import CommandSupport
 import EventLoop
 import PushWorker
 
-/// The store of the API. It is opened at its first use and checked again after ``patience``, because it may be
+/// The store of the API. It is opened at its first use and checked again after ``checkInterval``, because it may be
 /// repartitioned. All requests within a second share one read of the fleet's state.
 actor APIStore {
   /// Time after which the store is checked again, in ns.
-  private static let patience: UInt64 = 5_000_000_000
+  private static let checkInterval: UInt64 = 5_000_000_000
   private static let freshness: UInt64 = 1_000_000_000
 
   private let connection: StoreConnection
@@ -23,7 +23,7 @@ actor APIStore {
 
   /// Returns the store for operations that read, or that change no data of a partition.
   func reading() async throws -> CampaignStore {
-    if let opened, EventLoop.now < opened.at + Self.patience { return opened.store }
+    if let opened, EventLoop.now < opened.at + Self.checkInterval { return opened.store }
     let store = try await connection.open(base, creating: false)
     opened = (store, EventLoop.now)
     return store

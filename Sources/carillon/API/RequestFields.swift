@@ -33,13 +33,13 @@ struct RequestFields {
 
   func string(_ name: String) throws -> String? {
     guard let value = members.value(name) else { return nil }
-    guard case .string(let text) = value.kind else { throw wrong(name, "a string", value) }
+    guard case .string(let text) = value.kind else { throw invalidValue(name, "a string", value) }
     return text
   }
 
   func flag(_ name: String) throws -> Bool {
     guard let value = members.value(name) else { return false }
-    guard case .bool(let flag) = value.kind else { throw wrong(name, "true or false", value) }
+    guard case .bool(let flag) = value.kind else { throw invalidValue(name, "true or false", value) }
     return flag
   }
 
@@ -48,7 +48,7 @@ struct RequestFields {
   /// - Returns: `nil` if the member is missing.
   func strings(_ name: String, limit: Int) throws -> [String]? {
     try elements(name, limit: limit)?.map { element in
-      guard case .string(let text) = element.kind else { throw wrong(name, "an array of strings", element) }
+      guard case .string(let text) = element.kind else { throw invalidValue(name, "an array of strings", element) }
       return text
     }
   }
@@ -67,7 +67,7 @@ struct RequestFields {
 
   private func elements(_ name: String, limit: Int) throws -> [JSONValue]? {
     guard let value = members.value(name) else { return nil }
-    guard case .array(let elements) = value.kind else { throw wrong(name, "an array of strings", value) }
+    guard case .array(let elements) = value.kind else { throw invalidValue(name, "an array of strings", value) }
     guard !elements.isEmpty else { throw CommandError(.input, "\(name): must not be empty") }
     guard elements.count <= limit else {
       throw CommandError(
@@ -81,7 +81,7 @@ struct RequestFields {
     return strings
   }
 
-  private func wrong(_ name: String, _ wanted: String, _ value: JSONValue) -> CommandError {
+  private func invalidValue(_ name: String, _ wanted: String, _ value: JSONValue) -> CommandError {
     CommandError(.input, "\(name): must be \(wanted), not \(value.kindName)")
   }
 }

@@ -84,34 +84,35 @@ enum RedisRules {
   }
 
   /// Returns the findings about a server's round-trip time and clock.
-  static func findings(_ pace: NodePace) -> [DoctorFinding] {
-    let milliseconds = "\(pace.median / 1000).\(pace.median % 1000 / 100) ms"
+  static func findings(_ latency: ServerLatency) -> [DoctorFinding] {
+    let milliseconds = "\(latency.median / 1000).\(latency.median % 1000 / 100) ms"
     var findings: [DoctorFinding] = []
-    switch pace.median {
-    case ..<slow: findings.append(.healthy(.redis, pace.endpoint, "answers within \(milliseconds)"))
+    switch latency.median {
+    case ..<slow: findings.append(.healthy(.redis, latency.endpoint, "answers within \(milliseconds)"))
     case ..<tooSlow:
       findings.append(
         .advice(
-          .redis, pace.endpoint, "takes \(milliseconds) to answer",
+          .redis, latency.endpoint, "takes \(milliseconds) to answer",
           hint: "run workers and Redis closer to each other, or raise worker.window"))
     default:
       findings.append(
         .problem(
-          .redis, pace.endpoint, "takes \(milliseconds) to answer, so workers would wait for Redis most of the time",
+          .redis, latency.endpoint, "takes \(milliseconds) to answer, so workers would wait for Redis most of the time",
           hint: "run workers and Redis closer to each other; SLOWLOG GET shows slow commands of other clients"))
     }
-    let apart = abs(pace.clockAhead)
-    let text = "its clock is \(FleetSnapshot.age(apart)) \(pace.clockAhead > 0 ? "ahead of" : "behind") this machine's"
+    let apart = abs(latency.clockAhead)
+    let text =
+      "its clock is \(FleetSnapshot.age(apart)) \(latency.clockAhead > 0 ? "ahead of" : "behind") this machine's"
     if apart >= clockWrong {
       findings.append(
         .problem(
-          .redis, pace.endpoint, text,
+          .redis, latency.endpoint, text,
           hint:
             "synchronise both by NTP: schedules and provider tokens use the clock of Redis, and APNs refuses tokens with a wrong time"
         ))
     } else if apart >= clockApart {
       findings.append(
-        .advice(.redis, pace.endpoint, text, hint: "synchronise both by NTP: schedules use the clock of Redis"))
+        .advice(.redis, latency.endpoint, text, hint: "synchronise both by NTP: schedules use the clock of Redis"))
     }
     return findings
   }

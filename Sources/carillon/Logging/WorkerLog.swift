@@ -195,7 +195,7 @@ final class WorkerLog: Sendable {
   }
 
   /// Logs that the worker uses the reloaded configuration.
-  func goesOn(as name: String) {
+  func logReload(as name: String) {
     self.name.withLock { $0 = name }
     write(ConfigurationReload.Notice.applied)
   }

@@ -24,7 +24,7 @@ struct AuditTrail {
   }
 
   /// Records a change that was made. A failure is logged and not thrown, because the change can't be undone.
-  func note(_ actor: Actor, _ action: AuditAction, _ subject: String, detail: String = "") async {
+  func record(_ actor: Actor, _ action: AuditAction, _ subject: String, detail: String = "") async {
     do {
       try await store.results.audit(actor.name, action.rawValue, subject, detail: detail)
     } catch {
@@ -36,41 +36,41 @@ struct AuditTrail {
 
   /// Records a submitted campaign. A Redis user with the role of a producer has no right to write the audit log, so its
   /// submissions are not recorded.
-  func note(submitted campaign: Campaign, by actor: Actor) async {
+  func record(submitted campaign: Campaign, by actor: Actor) async {
     // Without this check, Redis would list each refused command in ACL LOG.
     if let missing = try? await store.fleet.missingRights(of: .admin), !missing.isEmpty { return }
-    await note(actor, .campaignSubmit, campaign.id, detail: campaign.app)
+    await record(actor, .campaignSubmit, campaign.id, detail: campaign.app)
   }
 
   /// Records a pause, a resume or a cancel of a campaign.
-  func note(_ verb: ControlVerb, on id: String, detail: String, by actor: Actor) async {
+  func record(_ verb: ControlVerb, on id: String, detail: String, by actor: Actor) async {
     guard let action = AuditAction(verb) else { return }
-    await note(actor, action, id, detail: detail)
+    await record(actor, action, id, detail: detail)
   }
 
   /// Records a change of entries of the dead list.
-  func note(_ action: AuditAction, dead keys: [String], by actor: Actor) async {
+  func record(_ action: AuditAction, dead keys: [String], by actor: Actor) async {
     guard let first = keys.first else { return }
-    await note(actor, action, first, detail: keys.count == 1 ? "" : "\(keys.count) jobs")
+    await record(actor, action, first, detail: keys.count == 1 ? "" : "\(keys.count) jobs")
   }
 
   /// Records a change of devices in quarantine.
-  func note(
+  func record(
     _ action: AuditAction, app: String?, campaign: String?, isAll: Bool, _ devices: Int, by actor: Actor
   ) async {
-    await note(
+    await record(
       actor, action, campaign ?? app ?? (isAll ? "all" : ""), detail: "\(devices) devices")
   }
 
   /// Records the erasure of a user, with the number of erased devices but without the user's id.
-  func note(erased: ErasureSummary, by actor: Actor) async {
-    await note(
+  func record(erased: ErasureSummary, by actor: Actor) async {
+    await record(
       actor, .userErase, "", detail: erased.isNothing ? "the user had no data" : "\(erased.devices) devices")
   }
 
   /// Records changes of devices. Like every entry, it contains neither a user's id nor a token.
-  func note(_ action: AuditAction, devices: Int, of app: String?, by actor: Actor) async {
-    await note(actor, action, app ?? "", detail: devices == 1 ? "1 device" : "\(devices) devices")
+  func record(_ action: AuditAction, devices: Int, of app: String?, by actor: Actor) async {
+    await record(actor, action, app ?? "", detail: devices == 1 ? "1 device" : "\(devices) devices")
   }
 }
 

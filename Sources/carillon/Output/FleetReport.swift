@@ -83,7 +83,7 @@ struct FleetReport: JSONReport {
           ? "0 slices" : backlog(lane.slices, "slice", since: lane.since, of: Self.count(lane.campaigns, "campaign")),
       ])
     }
-    rows.append(["scheduled", agenda(fleet.queues.scheduled)])
+    rows.append(["scheduled", scheduledWork(fleet.queues.scheduled)])
     let awaiting = fleet.awaitingApproval
     if !awaiting.isEmpty {
       let urgent = awaiting.count { $0.record.isApprovalUrgent(at: fleet.at) }
@@ -92,7 +92,7 @@ struct FleetReport: JSONReport {
         "\((awaiting.count + fleet.running.unseenAwaiting).grouped) waiting" + (urgent > 0 ? ", \(urgent) urgent" : ""),
       ])
     }
-    rows.append(["parked", agenda(fleet.queues.parked)])
+    rows.append(["parked", scheduledWork(fleet.queues.parked)])
     rows.append([
       "campaigns",
       "\(fleet.campaigns(.active).count.grouped) active, \(fleet.campaigns(.paused).count.grouped) paused, "
@@ -106,8 +106,8 @@ struct FleetReport: JSONReport {
     ])
     rows.append([
       "lists",
-      "\(fleet.leftovers.dead.grouped) on the dead list, \(fleet.leftovers.quarantined.grouped) devices in quarantine, "
-        + "\(fleet.leftovers.feedback.grouped) on the feedback list",
+      "\(fleet.pendingEntries.dead.grouped) on the dead list, \(fleet.pendingEntries.quarantined.grouped) devices in quarantine, "
+        + "\(fleet.pendingEntries.feedback.grouped) on the feedback list",
     ])
     for webhook in fleet.webhooks.prefix(most) {
       rows.append([
@@ -134,9 +134,9 @@ struct FleetReport: JSONReport {
       + (since.map { ", the oldest for \(FleetSnapshot.age(fleet.at - $0))" } ?? "")
   }
 
-  private func agenda(_ agenda: FleetSnapshot.Agenda) -> String {
-    guard let next = agenda.next else { return agenda.count.grouped }
-    return "\(agenda.count.grouped), "
+  private func scheduledWork(_ work: FleetSnapshot.ScheduledWork) -> String {
+    guard let next = work.next else { return work.count.grouped }
+    return "\(work.count.grouped), "
       + (next > fleet.at
         ? "next in \(FleetSnapshot.age(next - fleet.at))" : "next \(FleetSnapshot.age(fleet.at - next)) ago")
   }
@@ -194,9 +194,9 @@ struct FleetReport: JSONReport {
     writeWorkers(to: &json)
     writeQueues(to: &json)
     writeCampaigns(to: &json)
-    json.member("dead", fleet.leftovers.dead)
-    json.member("quarantined", fleet.leftovers.quarantined)
-    json.member("feedback", fleet.leftovers.feedback)
+    json.member("dead", fleet.pendingEntries.dead)
+    json.member("quarantined", fleet.pendingEntries.quarantined)
+    json.member("feedback", fleet.pendingEntries.feedback)
     json.objects("webhooks", fleet.webhooks) { json, webhook in
       json.member("name", webhook.name)
       json.member("backlog", webhook.backlog)
@@ -238,11 +238,11 @@ struct FleetReport: JSONReport {
         }
       }
     }
-    for (name, agenda) in [("scheduled", fleet.queues.scheduled), ("parked", fleet.queues.parked)] {
+    for (name, work) in [("scheduled", fleet.queues.scheduled), ("parked", fleet.queues.parked)] {
       json.object(name) { json in
-        json.member("count", agenda.count)
-        json.member("next", agenda.next.map(Timestamp.format(milliseconds:)))
-        json.member("lagMilliseconds", agenda.lag(at: fleet.at))
+        json.member("count", work.count)
+        json.member("next", work.next.map(Timestamp.format(milliseconds:)))
+        json.member("lagMilliseconds", work.lag(at: fleet.at))
       }
     }
     json.object("events") { json in

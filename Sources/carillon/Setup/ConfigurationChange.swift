@@ -17,39 +17,39 @@ struct ConfigurationChange: Equatable {
       let what = old.apps[name] == nil ? " (new)" : new.apps[name] == nil ? " (removed)" : ""
       applied.append("apps.\(name)\(what)")
     }
-    note("worker.engine", old.worker.engine, new.worker.engine)
-    note("worker.connections", old.worker.connections, new.worker.connections)
-    note("worker.window", old.worker.window, new.worker.window)
-    note("worker.answerTimeout", old.worker.answerTimeout, new.worker.answerTimeout)
-    note("worker.deadline", old.worker.deadline, new.worker.deadline)
-    note("retry", old.retry, new.retry)
-    note("guard", old.guard, new.guard)
+    addApplied("worker.engine", old.worker.engine, new.worker.engine)
+    addApplied("worker.connections", old.worker.connections, new.worker.connections)
+    addApplied("worker.window", old.worker.window, new.worker.window)
+    addApplied("worker.answerTimeout", old.worker.answerTimeout, new.worker.answerTimeout)
+    addApplied("worker.deadline", old.worker.deadline, new.worker.deadline)
+    addApplied("retry", old.retry, new.retry)
+    addApplied("guard", old.guard, new.guard)
     for name in Set(old.webhooks.keys).union(new.webhooks.keys).sorted()
     where old.webhooks[name] != new.webhooks[name] {
       let what = old.webhooks[name] == nil ? " (new)" : new.webhooks[name] == nil ? " (removed)" : ""
       applied.append("webhooks.\(name)\(what)")
     }
     concernsWork = !applied.isEmpty
-    note("log", old.log, new.log)
+    addApplied("log", old.log, new.log)
     let (before, after) = (old.redis, new.redis)
-    hold("redis.url", before.url, after.url)
-    hold("redis.user", before.user, after.user)
-    hold("redis.passwordFile", before.passwordFile, after.passwordFile)
-    hold("redis.tls", before.tls, after.tls)
-    hold("redis.sentinel", before.sentinel, after.sentinel)
-    hold("redis.cluster", before.clusterAddresses, after.clusterAddresses)
-    hold("redis.namespace", before.namespace, after.namespace)
-    hold("redis.partitions", before.partitions, after.partitions)
-    hold("redis.feedbackLength", before.feedbackLength, after.feedbackLength)
-    hold("redis.streamLength", before.streamLength, after.streamLength)
-    hold("redis.devicesPerUser", before.devicesPerUser, after.devicesPerUser)
+    addRestart("redis.url", before.url, after.url)
+    addRestart("redis.user", before.user, after.user)
+    addRestart("redis.passwordFile", before.passwordFile, after.passwordFile)
+    addRestart("redis.tls", before.tls, after.tls)
+    addRestart("redis.sentinel", before.sentinel, after.sentinel)
+    addRestart("redis.cluster", before.clusterAddresses, after.clusterAddresses)
+    addRestart("redis.namespace", before.namespace, after.namespace)
+    addRestart("redis.partitions", before.partitions, after.partitions)
+    addRestart("redis.feedbackLength", before.feedbackLength, after.feedbackLength)
+    addRestart("redis.streamLength", before.streamLength, after.streamLength)
+    addRestart("redis.devicesPerUser", before.devicesPerUser, after.devicesPerUser)
   }
 
-  private mutating func note<Value: Equatable>(_ key: String, _ old: Value, _ new: Value) {
+  private mutating func addApplied<Value: Equatable>(_ key: String, _ old: Value, _ new: Value) {
     if old != new { applied.append(key) }
   }
 
-  private mutating func hold<Value: Equatable>(_ key: String, _ old: Value, _ new: Value) {
+  private mutating func addRestart<Value: Equatable>(_ key: String, _ old: Value, _ new: Value) {
     if old != new { restart.append(key) }
   }
 }

@@ -10,14 +10,14 @@ extension Liveness.Part {
   static let redisCallLimit = Duration.seconds(20)
 
   /// Returns the check of whether an event loop executes a submitted task in time.
-  static func turns(_ name: String, of loop: EventLoop) -> Liveness.Part {
+  static func loopCheck(_ name: String, of loop: EventLoop) -> Liveness.Part {
     Liveness.Part(name, within: turnLimit) { answer in loop.execute(answer) }
   }
 
   /// Returns the check of whether a call to Redis returns in time, with or without success. `/readyz` checks whether
   /// Redis answers.
-  static func redisCall(of watch: WorkerWatch) -> Liveness.Part {
-    Liveness.Part("a call to Redis", within: redisCallLimit) { watch.waitsForRedisSince }
+  static func redisCall(of current: CurrentWorker) -> Liveness.Part {
+    Liveness.Part("a call to Redis", within: redisCallLimit) { current.waitsForRedisSince }
   }
 
   /// Limit of the time with too many checks of jobs that exceed their own limit. A check that is only slow has ended by

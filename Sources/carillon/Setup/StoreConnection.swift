@@ -8,7 +8,7 @@ import Redis
 struct StoreConnection {
   /// Time for which a command waits for Redis before it reports that Redis is unreachable. It is long enough for the
   /// restart of a proxy, and short enough for an operator at a terminal.
-  private static let patience = Duration.seconds(4)
+  private static let timeout = Duration.seconds(4)
   /// Number of partitions of a new store: enough for five million users.
   private static let standardPartitions = 256
 
@@ -57,7 +57,7 @@ struct StoreConnection {
     let keys = keys ?? self.keys
     // The backoff is short, because workers must reconnect quickly after an outage of Redis to record outcomes.
     let options = RedisOptions(
-      clientName: name, home: keys.home, connectTimeout: Self.patience, patience: Self.patience,
+      clientName: name, home: keys.home, connectTimeout: Self.timeout, waitTimeout: Self.timeout,
       backoff: Backoff(cap: .seconds(1)))
     return CampaignStore(
       redis: RedisClient(url: access.url, options: access.options(options), on: loop), keys: keys, services: services,
@@ -83,7 +83,7 @@ struct StoreConnection {
   func open(
     _ store: CampaignStore, creating: Bool, changing: Bool = false, adopting: Bool = false
   ) async throws -> CampaignStore {
-    try await store.open(creating: creating, adopting: adopts || adopting, holding: !changing)
+    try await store.open(creating: creating, adopting: adopts || adopting, acceptingLocked: !changing)
   }
 }
 

@@ -23,7 +23,7 @@ import Testing
       // A device may get 240 messages in a minute.
       let responses = try await client.send(Array(repeating: request, count: 200))
       #expect(responses.allSatisfy { $0.status == 200 })
-      #expect(await scene.simulator.counters().fcm.mostStreams <= 100)
+      #expect(await scene.simulator.counters().fcm.maximumStreams <= 100)
     }
   }
 

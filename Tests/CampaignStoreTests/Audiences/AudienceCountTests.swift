@@ -14,9 +14,9 @@ struct AudienceCountTests {
   private struct Row: Sendable {
     let user: String
     let devices: [Edit]
-    let reason: LeftOut?
+    let reason: ExclusionReason?
 
-    init(_ user: String, _ reason: LeftOut?, _ devices: Edit...) {
+    init(_ user: String, _ reason: ExclusionReason?, _ devices: Edit...) {
       (self.user, self.reason, self.devices) = (user, reason, devices)
     }
   }
@@ -74,11 +74,11 @@ struct AudienceCountTests {
         let ledger = try await world.claimed("c", partition).ledger
         #expect(try await world.store.expansion.expand(ledger, of: campaign, filter: filter) != nil)
       } else {
-        let ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news")
-        var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter)
-        _ = try await bunch.claim(worker: "w", gracePeriod: 0)
-        _ = try await bunch.expand([0])
-        #expect(try await bunch.seal([(0, 0)])[0].get().isSealed)
+        let ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.timeout, app: "news")
+        var batch = SliceBatch([ledger], store: world.store.pinned(), of: campaign, filter: filter)
+        _ = try await batch.claim(worker: "w", gracePeriod: 0)
+        _ = try await batch.expand([0])
+        #expect(try await batch.seal([(0, 0)])[0].get().isSealed)
       }
     }
     let counters = try #require(try await world.store.campaigns.show("c")).counters

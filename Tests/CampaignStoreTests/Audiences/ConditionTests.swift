@@ -114,16 +114,16 @@ struct ConditionTests {
         ledgers.append(
           SliceLedger(
             store: world.store, slice: SliceReference(campaign: campaign.id, partition: partition),
-            lease: TestStore.patience,
+            lease: TestStore.timeout,
             app: "news"))
       }
     }
-    var bunch = SliceBunch(ledgers, store: world.store.pinned(), of: campaign, filter: filter)
-    _ = try await bunch.claim(worker: "w", gracePeriod: 0)
-    for (position, result) in try await bunch.expand(Array(ledgers.indices)).enumerated() {
+    var batch = SliceBatch(ledgers, store: world.store.pinned(), of: campaign, filter: filter)
+    _ = try await batch.claim(worker: "w", gracePeriod: 0)
+    for (position, result) in try await batch.expand(Array(ledgers.indices)).enumerated() {
       if try result.get() != nil {
-        #expect(try await bunch.seal([(position, 0)])[0].get().isSealed)
-        reached += Self.numbers(bunch.targets(of: position).chunk)
+        #expect(try await batch.seal([(position, 0)])[0].get().isSealed)
+        reached += Self.numbers(batch.targets(of: position).chunk)
       } else {
         // This slice is too large for a batch.
         let targets = try await world.store.expansion.expand(ledgers[position], of: campaign, filter: filter)

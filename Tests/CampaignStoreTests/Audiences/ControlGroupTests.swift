@@ -32,8 +32,8 @@ struct ControlGroupTests {
     }
     for partition in 0..<world.keys.partitions {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
-      var ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news")
-      var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter, quotas: quotas)
+      var ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.timeout, app: "news")
+      var batch = SliceBatch([ledger], store: world.store.pinned(), of: campaign, filter: filter, quotas: quotas)
       if partition % 2 == 0 {
         // Another worker began the slice and died.
         let dead = try await world.claimed(campaign.id, partition, lease: 0).ledger
@@ -61,9 +61,9 @@ struct ControlGroupTests {
         let counters = try #require(try await ledger.close(.finish).counters)
         _ = try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w")
       } else {
-        _ = try await bunch.claim(worker: "w", gracePeriod: 0)
-        let count = try #require(try await bunch.expand([0])[0].get())
-        let answer = try await bunch.seal([(0, count)])[0].get()
+        _ = try await batch.claim(worker: "w", gracePeriod: 0)
+        let count = try #require(try await batch.expand([0])[0].get())
+        let answer = try await batch.seal([(0, count)])[0].get()
         var counters = answer.counters
         if counters == nil {
           _ = try await ledger.commit(.accepted, 0..<count)

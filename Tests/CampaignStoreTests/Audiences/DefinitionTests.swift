@@ -182,7 +182,7 @@ struct DefinitionTests {
     try await define(world, "rule", "!inner")
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
     #expect(try await world.store.queue.promote(["later"]) == ["later"])
-    #expect(try await world.store.audiences.narrow(later) != nil)
+    #expect(try await world.store.audiences.fixPartitions(of: later) != nil)
     (record, _) = try #require(try await world.store.campaigns.findWithJob("later"))
     #expect(record.placement.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
     later.recipients.definitions = record.placement.definitions
@@ -205,7 +205,7 @@ struct DefinitionTests {
     #expect(try await world.store.queue.promote(["c"]) == ["c"])
     campaign.recipients.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.placement
       .definitions
-    campaign.recipients.definitions = try #require(try await world.store.audiences.narrow(campaign))
+    campaign.recipients.definitions = try #require(try await world.store.audiences.fixPartitions(of: campaign))
     try await world.expectEnd(of: campaign, Set((10..<20).map { "u\($0)" }))
     // A job that names the removed rule is rejected.
     let error = await #expect(throws: StoreError.self) {

@@ -153,24 +153,24 @@ struct EarlierAudienceTests {
   private func reached(_ campaign: Campaign, _ world: TestStore) async throws -> [String] {
     let filter = TestStore.filter(of: campaign)
     var users: [String] = []
-    func note(_ chunk: TargetChunk) {
+    func add(_ chunk: TargetChunk) {
       users += (0..<chunk.count).map { String(decoding: chunk.user($0), as: UTF8.self) }
     }
     for partition in 0..<world.keys.partitions {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
-      let ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news")
+      let ledger = SliceLedger(store: world.store, slice: slice, lease: TestStore.timeout, app: "news")
       if partition % 2 == 1 {
-        var bunch = SliceBunch([ledger], store: world.store.pinned(), of: campaign, filter: filter)
-        _ = try await bunch.claim(worker: "w", gracePeriod: 0)
-        if try await bunch.expand([0])[0].get() != nil {
-          #expect(try await bunch.seal([(0, 0)])[0].get().isSealed)
-          note(bunch.targets(of: 0).chunk)
+        var batch = SliceBatch([ledger], store: world.store.pinned(), of: campaign, filter: filter)
+        _ = try await batch.claim(worker: "w", gracePeriod: 0)
+        if try await batch.expand([0])[0].get() != nil {
+          #expect(try await batch.seal([(0, 0)])[0].get().isSealed)
+          add(batch.targets(of: 0).chunk)
           continue
         }
       } else {
         _ = try await ledger.claim(worker: "w")
       }
-      note(try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter)).chunk)
+      add(try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter)).chunk)
     }
     return users
   }

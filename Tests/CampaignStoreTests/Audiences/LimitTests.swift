@@ -73,17 +73,17 @@ struct LimitTests {
         users += Self.users(try #require(targets).chunk)
         #expect(Self.users(try await ledger.targets(from: 0, count: 20_000)) == Self.users(try #require(targets).chunk))
       } else {
-        ledgers.append(SliceLedger(store: world.store, slice: slice, lease: TestStore.patience, app: "news"))
+        ledgers.append(SliceLedger(store: world.store, slice: slice, lease: TestStore.timeout, app: "news"))
       }
     }
-    var bunch = SliceBunch(ledgers, store: world.store.pinned(), of: campaign, filter: filter, quotas: found)
-    _ = try await bunch.claim(worker: "w", gracePeriod: 0)
-    for (position, result) in try await bunch.expand(Array(ledgers.indices)).enumerated() {
+    var batch = SliceBatch(ledgers, store: world.store.pinned(), of: campaign, filter: filter, quotas: found)
+    _ = try await batch.claim(worker: "w", gracePeriod: 0)
+    for (position, result) in try await batch.expand(Array(ledgers.indices)).enumerated() {
       let partition = ledgers[position].slice.partition
       if let count = try result.get() {
-        #expect(count == bunch.targets(of: position).chunk.count)
-        #expect(try await bunch.seal([(position, 0)])[0].get().isSealed)
-        users += Self.users(bunch.targets(of: position).chunk)
+        #expect(count == batch.targets(of: position).chunk.count)
+        #expect(try await batch.seal([(position, 0)])[0].get().isSealed)
+        users += Self.users(batch.targets(of: position).chunk)
       } else {
         let targets = try await world.store.expansion.expand(
           ledgers[position], of: campaign, filter: filter, quota: found[partition])

@@ -95,7 +95,7 @@ struct ReachTests {
     let reached = Self.partitions(["u1", "u2", "u3"])
     #expect(try await world.openSlices("x").union([reference.partition]) == reached)
     try await world.store.slices.requeue(reference, lane: .normal, worker: "w")
-    campaign.recipients.definitions = try #require(try await world.store.audiences.narrow(campaign))
+    campaign.recipients.definitions = try #require(try await world.store.audiences.fixPartitions(of: campaign))
     try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
   }
 

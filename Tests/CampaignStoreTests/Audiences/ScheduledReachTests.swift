@@ -19,12 +19,12 @@ struct ScheduledReachTests {
     // The campaign has begun and waits for a worker. A user who joins now is reached.
     try await world.store.audiences.add(["u3"], to: "a")
     #expect(try await world.openSlices("later") == Set(0..<64))
-    #expect(try await world.store.audiences.narrow(campaign) != nil)
+    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
     let reached = Self.partitions(["u1", "u2", "u3"])
     #expect(try await world.openSlices("later") == reached)
     // The partitions are fixed once.
     try await world.store.audiences.add(["u4"], to: "a")
-    #expect(try await world.store.audiences.narrow(campaign) != nil)
+    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
     #expect(try await world.openSlices("later") == reached)
     try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
     #expect(try await world.store.campaigns.show("later")?.slices.total == reached.count)
@@ -37,7 +37,7 @@ struct ScheduledReachTests {
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
     #expect(try await world.store.queue.promote(["later"]) == ["later"])
-    #expect(try await world.store.audiences.narrow(campaign) != nil)
+    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
     #expect(try await world.openSlices("later") == reached)
   }
 
@@ -61,7 +61,7 @@ struct ScheduledReachTests {
     try await world.end(slice, of: campaign)
     try await letPass("later", world)
     #expect(try await world.store.queue.promote(["later"]) == ["later"])
-    #expect(try await world.store.audiences.narrow(campaign) != nil)
+    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
     #expect(try await world.openSlices("later") == Set(0..<64).subtracting([slice.partition]))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"], slices: 64)
   }

@@ -8,7 +8,7 @@ struct ApprovalTests {
   private func activate(_ id: String, _ more: String, _ approval: String?, in world: TestStore) async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    try await world.noteSubmitter(of: job, campaign)
+    try await world.storeSubmitter(of: job, campaign)
     #expect(
       try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: approval) == .new)
   }

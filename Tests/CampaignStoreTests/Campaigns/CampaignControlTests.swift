@@ -140,11 +140,11 @@ struct CampaignControlTests {
     let epoch = try await world.store.campaigns.syncControl([], worker: "one", applied: nil).epoch
     // Reading the control does not confirm it. The worker has to apply it first.
     #expect(
-      try await world.store.campaigns.workersLagging(behind: epoch, timeout: TestStore.patience).sorted() == [
+      try await world.store.campaigns.workersLagging(behind: epoch, timeout: TestStore.timeout).sorted() == [
         "one", "two",
       ])
     _ = try await world.store.campaigns.syncControl([], worker: "one", applied: epoch)
-    #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: TestStore.patience) == ["two"])
+    #expect(try await world.store.campaigns.workersLagging(behind: epoch, timeout: TestStore.timeout) == ["two"])
     // The second worker shuts down cleanly instead.
     try await world.store.fleet.removeWorker("two")
     let answer = try await confirmed

@@ -34,8 +34,8 @@ struct CampaignJourneyTests {
     var ended: CampaignState?
     while let slice = try await store.slices.dequeueSlice(worker: "w1") {
       #expect(ended == nil)
-      let (ledger, standing) = try await world.claimed(slice.campaign, slice.partition, worker: "w1")
-      #expect(!standing.isSealed)
+      let (ledger, progress) = try await world.claimed(slice.campaign, slice.partition, worker: "w1")
+      #expect(!progress.isSealed)
       let count = try #require(try await world.expand(ledger, campaign))
       var batch = OutcomeBatch()
       let granted = try await ledger.commit(&batch, credit: 1000)

@@ -22,7 +22,7 @@ struct CampaignPartsTests {
   private func end(_ id: String, outcomes: [Outcome: Int] = [:], _ world: TestStore) async throws {
     let (record, job) = try #require(try await world.store.campaigns.findWithJob(id))
     let campaign = try record.campaign(job, .any([APNsService()]))
-    _ = try await world.store.audiences.narrow(campaign)
+    _ = try await world.store.audiences.fixPartitions(of: campaign)
     for partition in (try #require(try await world.store.campaigns.find(id))).reachedPartitions {
       let slice = SliceReference(campaign: id, partition: partition)
       var counters: [(String, Int)] = []
@@ -457,7 +457,7 @@ struct CampaignPartsTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#, Self.stages + #","submittedBy":"ada""#)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    try await world.noteSubmitter(of: job, campaign)
+    try await world.storeSubmitter(of: job, campaign)
     #expect(
       try await world.store.queue.activate(campaign, job: job, worker: "w", narrowed: true, approval: "it is large")
         == .new)
@@ -496,7 +496,7 @@ struct CampaignPartsTests {
     try await world.activate(
       "a", audience: "{\"users\":[\(users)]}",
       #","stages":[{"share":0.5}],"sendAt":"\#(Timestamp.format(milliseconds: time))""#)
-    let spread = try await world.store.repartition.hold(for: 4)
+    let spread = try await world.store.repartition.lock(for: 4)
     #expect(try await world.store.repartition.change(to: 4, spread: spread).campaigns == 3)
     let keys = try #require(Keyspace(namespace: world.keys.namespace, partitions: 4))
     let store = CampaignStore(redis: world.store.redis, keys: keys, services: TestStore.services)

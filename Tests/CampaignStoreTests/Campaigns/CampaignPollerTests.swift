@@ -10,7 +10,7 @@ struct CampaignPollerTests {
   @Test(arguments: Backend.allCases)
   func watchEqualsAFullRead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 300)
-    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+    _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
     try await world.registerUsers(0..<1000)
     let campaign = try await world.activate("a")
     var watch = CampaignPoller("a")
@@ -48,7 +48,7 @@ struct CampaignPollerTests {
     var costs: [Int] = []
     for partitions in [100, 5000] {
       let world = try await TestStore(on: .single, partitions: partitions, server: server)
-      _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+      _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
       try await world.activate("a")
       _ = try await world.store.slices.dequeueSlice(worker: "w")
       var watch = CampaignPoller("a")

@@ -67,7 +67,7 @@ struct LegTests {
 
     func ledger(_ leg: Int, _ partition: Int) -> SliceLedger {
       SliceLedger(
-        store: store, slice: SliceReference(campaign: legs[leg].id, partition: partition), lease: TestStore.patience,
+        store: store, slice: SliceReference(campaign: legs[leg].id, partition: partition), lease: TestStore.timeout,
         app: "news",
         service: LegTests.services[legs[leg].service], parts: legs.map(\.id))
     }
@@ -98,11 +98,11 @@ struct LegTests {
   }
 
   /// Claims a slice for a worker.
-  private func claimed(_ ledger: SliceLedger, by worker: String) async throws -> SliceStanding {
-    guard case .claimed(let standing) = try await ledger.claim(worker: worker) else {
+  private func claimed(_ ledger: SliceLedger, by worker: String) async throws -> SliceProgress {
+    guard case .claimed(let progress) = try await ledger.claim(worker: worker) else {
       throw TestSupportError("the slice is not claimed")
     }
-    return standing
+    return progress
   }
 
   @Test(arguments: Backend.allCases)
@@ -130,8 +130,8 @@ struct LegTests {
     // The other worker expands as well. It finds its slice sealed, and its list is dropped.
     #expect(try await world.expand(second, 1) == nil)
     #expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
-    let standing = try await claimed(second, by: "v")
-    #expect(standing.isSealed && standing.count == 200 && standing.seal == first.claim)
+    let progress = try await claimed(second, by: "v")
+    #expect(progress.isSealed && progress.count == 200 && progress.seal == first.claim)
     // The breakdown of the audience is counted once: with the first leg.
     let counts = try await (world.number("users", 0), world.number("users", 1))
     #expect(counts == (300, nil))
@@ -185,8 +185,8 @@ struct LegTests {
         if after == .takenOver {
           _ = try await claimed(next, by: "next")
         } else {
-          var bunch = SliceBunch([next], store: world.store, of: world.legs[0], filter: world.filter())
-          guard case .claimed = try await bunch.claim(worker: "next", gracePeriod: 0)[0].get() else {
+          var batch = SliceBatch([next], store: world.store, of: world.legs[0], filter: world.filter())
+          guard case .claimed = try await batch.claim(worker: "next", gracePeriod: 0)[0].get() else {
             throw TestSupportError("the slice is not claimed")
           }
         }
@@ -210,8 +210,8 @@ struct LegTests {
     _ = try await claimed(first, by: "w")
     let targets = try #require(try await world.expand(first, 0))
     #expect(targets.count == 4000)
-    let standing = try await claimed(second, by: "v")
-    #expect(standing.isSealed && standing.count == 4000)
+    let progress = try await claimed(second, by: "v")
+    #expect(progress.isSealed && progress.count == 4000)
   }
 
   @Test(arguments: Backend.allCases)
@@ -260,7 +260,7 @@ struct LegTests {
   func partitionsAreFixedForBothLegsTogether(on backend: Backend) async throws {
     let world = try await World(on: backend, partitions: 64)
     try await world.register(3)
-    #expect(try await world.store.audiences.narrow(world.legs[1]) != nil)
+    #expect(try await world.store.audiences.fixPartitions(of: world.legs[1]) != nil)
     let orders = try await (world.order(0), world.order(1))
     #expect(orders.0 == orders.1.reversed() && (1...3).contains(orders.0.count))
     for leg in world.legs {
@@ -282,8 +282,8 @@ struct LegTests {
     for leg in world.legs {
       _ = try await world.world.command("DEL", keys.slice(0, of: leg.id), keys.targets(0, leg.id))
     }
-    let standing = try await claimed(ledger, by: "w")
-    #expect(!standing.isSealed)
+    let progress = try await claimed(ledger, by: "w")
+    #expect(!progress.isSealed)
     #expect(try await world.store.expansion.restore(targets, of: ledger))
     let after = try await (world.users(0, 0), world.users(1, 0))
     #expect(after == before)

@@ -25,7 +25,7 @@ struct PartModelTests {
     case worker(round: Int, gate: Int?, needsApproval: Bool)
     case finish(part: Int, partition: Int, accepted: Int, refused: Int, dies: Bool)
     case end(part: Int)
-    case look(dueAt: Int)
+    case checkTimes(dueAt: Int)
     case open(stage: Int)
     /// A worker that has sent pushes of a stage restores the stage's beginning.
     case restore(stage: Int)
@@ -33,7 +33,7 @@ struct PartModelTests {
   }
 
   /// State in Redis after a call.
-  private struct Sight {
+  private struct ObservedState {
     var facts: [String: String] = [:]
     var state: CampaignState?
     var finishedAt: String?
@@ -41,7 +41,7 @@ struct PartModelTests {
     var parts: [(state: CampaignState?, finishedAt: String?, isGated: Bool, start: String?)] = []
   }
 
-  private struct Death: Error {}
+  private struct CallerCrash: Error {}
 
   /// A campaign and its model.
   private struct Run {
@@ -55,7 +55,7 @@ struct PartModelTests {
     /// Whether pushes of the stages, and of the companions, may be accepted. If none is, the campaign can fail.
     let accepts: (stages: Bool, companions: Bool)
     var model: PartModel
-    var sight = Sight()
+    var sight = ObservedState()
     /// Calls that were made, and calls that a worker was about to make.
     var calls: [Call] = []
     /// The state to which Redis falls back, with the model of that time.
@@ -76,11 +76,11 @@ struct PartModelTests {
       partitions = world.store.queue.listedPartitions(of: campaign)
       accepts = (Int.random(in: 0..<4, using: &seed) > 0, Int.random(in: 0..<4, using: &seed) > 0)
       model = PartModel(plan, partitions: partitions)
-      try await world.noteSubmitter(of: job, campaign)
+      try await world.storeSubmitter(of: job, campaign)
       let answer = try await world.store.queue.activate(
         campaign, job: job, worker: "w", narrowed: true, approval: approval)
       #expect(answer == .new && partitions.count == 2)
-      sight = try await look()
+      sight = try await checkTimes()
     }
 
     // MARK: Calls
@@ -114,7 +114,7 @@ struct PartModelTests {
       case .end(let part):
         try await store.campaigns.end(ids[part])
         model.endPart(part)
-      case .look(let dueAt):
+      case .checkTimes(let dueAt):
         let finding = try await store.campaigns.checkGate(of: Self.id, dueAt: dueAt)
         let verdict = model.look(isCurrent: dueAt == sight.gateDueAt)
         let isSame =
@@ -147,7 +147,7 @@ struct PartModelTests {
         try await bringBack(snapshot.values)
         model = snapshot.model
         hasFallen = true
-        sight = try await look()
+        sight = try await checkTimes()
       case .promote:
         let begun = try await store.queue.promote(ids)
         return names(begun) == model.promote() ? nil : "promote began \(begun)"
@@ -170,9 +170,9 @@ struct PartModelTests {
           count += 1
           return count > pipelines
         }
-        if isLast { throw Death() }
+        if isLast { throw CallerCrash() }
       }
-      do { try await StoreSteps.$beforeEach.withValue(step, operation: body) } catch is Death {}
+      do { try await StoreSteps.$beforeEach.withValue(step, operation: body) } catch is CallerCrash {}
     }
 
     // MARK: Lost writes
@@ -226,7 +226,7 @@ struct PartModelTests {
       id == Self.id ? "campaign" : CampaignID(id).part?.description ?? id
     }
 
-    func look() async throws -> Sight {
+    func checkTimes() async throws -> ObservedState {
       let keys = world.keys
       var pipeline = RedisPipeline()
       pipeline.append(
@@ -244,7 +244,7 @@ struct PartModelTests {
       }
       let replies = try await world.store.run(pipeline)
       func list(_ names: [String]) -> String { names.sorted().joined(separator: " ") }
-      var sight = Sight()
+      var sight = ObservedState()
       let whole = replies[0].map(\.string)
       sight.state = whole[0].flatMap(CampaignState.init(rawValue:))
       sight.finishedAt = whole[1]
@@ -271,7 +271,7 @@ struct PartModelTests {
     }
 
     /// Returns violations of rules that hold after every call, independent of the model.
-    func broken(_ now: Sight, after was: Sight) -> [String] {
+    func broken(_ now: ObservedState, after was: ObservedState) -> [String] {
       var broken: [String] = []
       func require(_ isRight: Bool, _ text: String) { if !isRight { broken.append(text) } }
       if let end = was.finishedAt { require(now.finishedAt == end, "the campaign has ended twice") }
@@ -302,7 +302,7 @@ struct PartModelTests {
     mutating func step(_ call: Call) async throws -> [String] {
       calls.append(call)
       var wrong = [try await make(call)].compactMap(\.self)
-      let now = try await look()
+      let now = try await checkTimes()
       let facts = model.facts
       for name in Set(facts.keys).union(now.facts.keys).sorted() where facts[name] != now.facts[name] {
         wrong.append("\(name) is “\(now.facts[name] ?? "")”, not “\(facts[name] ?? "")”")
@@ -335,12 +335,12 @@ struct PartModelTests {
     }
 
     private mutating func chooseAny(_ seed: inout Seed) -> Call? {
-      noteLateCalls()
+      recordLateCalls()
       switch Int.random(in: 0..<62, using: &seed) {
       case 60: return snapshot == nil ? nil : .redisFalls
       case 61: return starts.keys.randomElement(using: &seed).map { .restore(stage: $0) }
       case 0..<22: return finishing(&seed)
-      case 22..<30: return .look(dueAt: sight.gateDueAt ?? 1)
+      case 22..<30: return .checkTimes(dueAt: sight.gateDueAt ?? 1)
       case 30..<38:
         let verbs: [ControlVerb] = [.pause, .resume, .resume, .approve, .approve]
         return .person(
@@ -364,7 +364,7 @@ struct PartModelTests {
     }
 
     /// Adds the call of a worker that has checked the gate now and is suspended before it acts.
-    private mutating func noteLateCalls() {
+    private mutating func recordLateCalls() {
       guard model.state == .active else { return }
       switch model.gateVerdict {
       case .open?: calls.append(.open(stage: model.stage + 1))
@@ -400,7 +400,7 @@ struct PartModelTests {
         return calls.last.map { if case .hourPasses = $0 { true } else { false } } == true ? .promote : .hourPasses
       }
       if model.gateVerdict == .wait { return .hourPasses }
-      return .look(dueAt: sight.gateDueAt ?? 1)
+      return .checkTimes(dueAt: sight.gateDueAt ?? 1)
     }
   }
 

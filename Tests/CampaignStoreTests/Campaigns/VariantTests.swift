@@ -37,7 +37,7 @@ struct VariantTests {
       let variants = try #require(campaign.message.variants)
       self.variants = variants
       let chunk = targets.chunk
-      places = (0..<chunk.count).map { position in chunk.user(position).withUnsafeBytes { variants.place(of: $0) } }
+      places = (0..<chunk.count).map { position in chunk.user(position).withUnsafeBytes { variants.index(of: $0) } }
       #expect(places.count == users)
       var nothing = OutcomeBatch()
       _ = try await ledger.commit(&nothing, credit: granted ?? users)
@@ -105,7 +105,7 @@ struct VariantTests {
       // Redis lost the outcomes, or the worker only assumes so.
       var batch = scene.batch(observed)
       _ = try await scene.ledger.commit(
-        &batch, CommitRequest(seal: scene.ledger.claim, standing: .replay(granted: 300)))
+        &batch, CommitRequest(seal: scene.ledger.claim, expected: .replay(granted: 300)))
       try await scene.expect(known)
     }
     try await scene.commit((0..<300).map { ($0, .accepted) })
@@ -181,7 +181,7 @@ struct VariantTests {
     }
     let counted = try await scene.counted()
     func expected(_ users: Range<Int>, _ place: Int) -> Int {
-      users.count { number in Array("u\(number)".utf8).withUnsafeBytes { scene.variants.place(of: $0) } == place }
+      users.count { number in Array("u\(number)".utf8).withUnsafeBytes { scene.variants.index(of: $0) } == place }
     }
     for (number, place) in [0, 1].enumerated() {
       #expect(counted[number].receipts[.opened] == expected(0..<200, place))

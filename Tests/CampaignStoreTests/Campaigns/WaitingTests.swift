@@ -9,8 +9,8 @@ struct WaitingTests {
     let createdAt = try #require(try await world.store.campaigns.show("a")).times.createdAt
     #expect(try await world.store.campaigns.show("a")?.waiting == nil)
     // The push service had been unreachable for a long time before.
-    try await world.noteWaiting("a", worker: "w1", reason: "out of reach", since: 7)
-    try await world.noteWaiting("a", worker: "w2", reason: "not answering", since: createdAt + 5000)
+    try await world.reportWaiting("a", worker: "w1", reason: "out of reach", since: 7)
+    try await world.reportWaiting("a", worker: "w2", reason: "not answering", since: createdAt + 5000)
     #expect(
       try await world.store.campaigns.show("a")?.waiting == CampaignWait(reason: "out of reach", since: createdAt))
     try await world.store.campaigns.clearWaiting("a", worker: "w1")

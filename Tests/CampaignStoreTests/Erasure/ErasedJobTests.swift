@@ -80,8 +80,8 @@ struct ErasedJobTests {
     #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 0)
     #expect(try await world.store.erasure.finishErasures() == 1)
     try await expectNothing(in: world)
-    let (ledger, standing) = try await world.claimed("waits")
-    let count = try await world.expand(ledger, campaign, departures: standing.departures)
+    let (ledger, progress) = try await world.claimed("waits")
+    let count = try await world.expand(ledger, campaign, departures: progress.departures)
     #expect(count == (audience.contains(",") ? 1 : 0))
     let known = try CampaignJob.parse(job, .any([APNsService()]))
     #expect(try await world.store.queue.submit(job, as: known) == .duplicate)
@@ -207,7 +207,7 @@ struct ErasedJobTests {
   @Test func housekeepingReadsTheStreamAgain() async throws {
     let world = try await world()
     let entry = #"{"user":"\#(Self.user)","token":"\#(Self.token)"}"#
-    try await world.store.erasure.note(PendingErasure("1 q gone")!, of: Self.user)
+    try await world.store.erasure.save(PendingErasure("1 q gone")!, of: Self.user)
     try await world.command("XADD", world.keys.events, "*", "kind", "outcome", "json", entry)
     try await world.command("HDEL", world.keys.devices(0), Self.user)
     try await world.command("SREM", world.keys.users(0), Self.user)

@@ -81,14 +81,14 @@ struct ErasureTests {
     try await register(count, in: world)
     try await world.store.audiences.add([Self.user, "u1"], to: "fans")
     let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
-    let (ledger, standing) = try await world.claimed("c")
+    let (ledger, progress) = try await world.claimed("c")
     if moment == .building {
       // The worker has read the user, and seals only after the erasure.
-      let forgotten = try await eraseWhileBuilding(ledger, campaign, standing.departures, in: world)
+      let forgotten = try await eraseWhileBuilding(ledger, campaign, progress.departures, in: world)
       #expect(forgotten.completeBy != nil)
       #expect(try await world.command("HLEN", world.keys.erasing).integer == 1)
     } else {
-      #expect(try await world.expand(ledger, campaign, departures: standing.departures) == count)
+      #expect(try await world.expand(ledger, campaign, departures: progress.departures) == count)
     }
     let chunk = try await ledger.targets(from: 0, count: count)
     let place = chunk.places.indices.first { chunk.user($0).elementsEqual(Self.user.utf8) }
@@ -158,14 +158,14 @@ struct ErasureTests {
     let model = try await TestStore(on: .single, partitions: 1)
     try await register(300, in: model)
     let other = try await model.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
-    let (otherLedger, standing) = try await model.claimed("c")
+    let (otherLedger, progress) = try await model.claimed("c")
     let steps = ExpansionSteps()
-    try await StoreSteps.$beforeEach.withValue({ await steps.note() }) {
-      _ = try await model.expand(otherLedger, other, departures: standing.departures)
+    try await StoreSteps.$beforeEach.withValue({ await steps.increment() }) {
+      _ = try await model.expand(otherLedger, other, departures: progress.departures)
     }
     let last = await steps.restart()
     try await StoreSteps.$beforeEach.withValue({
-      await steps.note()
+      await steps.increment()
       guard await steps.count == last else { return }
       let forgotten = try await StoreSteps.$beforeEach.withValue(nil) {
         try await world.store.erasure.erase(Self.user)
@@ -191,9 +191,9 @@ struct ErasureTests {
       guard isKilled else { break }
       if !isTakenOverFirst { #expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
       try await world.endLease("c")
-      let (ledger, standing) = try await world.claimed("c", worker: "next")
+      let (ledger, progress) = try await world.claimed("c", worker: "next")
       if isTakenOverFirst { #expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
-      #expect(try await world.expand(ledger, campaign, departures: standing.departures) == 2999)
+      #expect(try await world.expand(ledger, campaign, departures: progress.departures) == 2999)
       #expect(try await world.store.erasure.finishErasures() == 1)
       try await expectNothing(in: world, "killed before step \(step)")
       step += 1
@@ -205,7 +205,7 @@ struct ErasureTests {
   private actor ExpansionSteps {
     private(set) var count = 0
     private(set) var forgotten: ErasureSummary?
-    func note() { count += 1 }
+    func increment() { count += 1 }
     func set(_ forgotten: ErasureSummary) { self.forgotten = forgotten }
     /// Resets the count and returns its last value.
     func restart() -> Int {
@@ -252,11 +252,11 @@ struct ErasureTests {
     let world = try await TestStore(on: .single, partitions: 1)
     try await register(300, in: world)
     let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#, #","control":0.5"#)
-    let (ledger, standing) = try await world.claimed("c")
+    let (ledger, progress) = try await world.claimed("c")
     let filter = DeviceFilter(
       campaign, service: TestStore.service, environment: "production", start: 0, control: nil)
     let targets = try #require(
-      try await world.store.expansion.expand(ledger, of: campaign, filter: filter, departures: standing.departures))
+      try await world.store.expansion.expand(ledger, of: campaign, filter: filter, departures: progress.departures))
     let count = targets.count
     let before = try await controlUsers(in: world)
     #expect(before.count == 300 - count)
@@ -287,12 +287,12 @@ struct ErasureTests {
     let (ledger, chunk) = try await world.expandAll("c")
     try await answer(ledger, chunk)
     let key = world.keys.slice(0, of: "c")
-    try await world.command("HSET", key, "format", TargetPage.oldestErasable)
+    try await world.command("HSET", key, "format", TargetPage.oldestErasableVersion)
     _ = try await world.store.erasure.erase("nobody")
-    #expect(try await world.command("HGET", key, "format").integer == TargetPage.oldestErasable)
+    #expect(try await world.command("HGET", key, "format").integer == TargetPage.oldestErasableVersion)
     _ = try await world.store.erasure.erase(Self.user)
     #expect(try await world.command("HGET", key, "format").integer == TargetPage.formatVersion)
-    try await expectNothing(in: world, "version \(TargetPage.oldestErasable)")
+    try await expectNothing(in: world, "version \(TargetPage.oldestErasableVersion)")
   }
 
   /// The process that erases may end before each of its steps. Housekeeping then completes the erasure.
@@ -311,8 +311,8 @@ struct ErasureTests {
       let world = try await TestStore(on: .single, partitions: 1, streamLength: 100)
       try await register(10, in: world)
       let campaign = try await world.activate("c", audience: #"{"segment":"*"}"#, #","results":"all""#)
-      let (ledger, standing) = try await world.claimed("c")
-      _ = try await world.expand(ledger, campaign, departures: standing.departures)
+      let (ledger, progress) = try await world.claimed("c")
+      _ = try await world.expand(ledger, campaign, departures: progress.departures)
       _ = try await ledger.commit(credit: 10)
       try await answer(ledger, ledger.targets(from: 0, count: 10))
       let steps = Steps(step)

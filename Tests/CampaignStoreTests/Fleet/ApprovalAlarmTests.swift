@@ -23,7 +23,7 @@ struct ApprovalAlarmTests {
 
   /// Returns the alarms about approval by campaign id, as they are `after` milliseconds from now.
   private func alarms(in world: TestStore, after: Int = 0) async throws -> [String: FleetAlarm.Kind] {
-    var fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
+    var fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
     fleet.at += after
     let found = fleet.alarms().filter { [.approvalUrgent, .approvalWaits, .campaignPaused].contains($0.kind) }
     return Dictionary(uniqueKeysWithValues: found.map { ($0.subject, $0.kind) })

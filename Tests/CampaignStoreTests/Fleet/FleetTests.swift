@@ -9,7 +9,7 @@ struct FleetTests {
   @Test(arguments: Backend.allCases)
   func emptyStoreHasNothingButNoWorker(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
     #expect(fleet.problems.isEmpty && fleet.store.partitions == 4 && fleet.store.nextPartitions == nil)
     #expect(
       fleet.presence.workers.isEmpty && fleet.running.campaigns.isEmpty
@@ -28,15 +28,15 @@ struct FleetTests {
     _ = try await world.store.campaigns.control("held", .pause, reason: "looks wrong")
     let sendAt = try await world.store.time() / 1000 + 86_400_000
     try await world.activate("later", #","sendAt":"\#(Timestamp.format(milliseconds: sendAt))""#)
-    try await world.noteWaiting("running", worker: "w", reason: "out of reach", since: 7)
+    try await world.reportWaiting("running", worker: "w", reason: "out of reach", since: 7)
     try await world.store.queue.deadLetter(Array("{}".utf8), reason: "r", hint: "h", worker: "w")
     try await world.command("LPUSH", world.keys.events(.receipts), "{}", "{}")
     try await world.command("HSET", world.keys.quarantine(3), "t", "x")
     try await world.command("LPUSH", world.keys.feedback, "x")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w", lanes: [.normal]))
-    #expect(try await world.store.slices.park(slice, for: TestStore.patience, worker: "w"))
+    #expect(try await world.store.slices.park(slice, for: TestStore.timeout, worker: "w"))
 
-    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
     #expect(fleet.problems.isEmpty)
     #expect(Set(fleet.running.campaigns.map(\.record.id)) == ["running", "held"])
     let running = try #require(fleet.campaigns(.active).first)
@@ -47,10 +47,11 @@ struct FleetTests {
         == FleetSnapshot.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.times.createdAt))
     #expect(fleet.queues.lanes[0].slices == 0)
     #expect(
-      fleet.queues.scheduled == FleetSnapshot.Agenda(count: 1, next: sendAt)
+      fleet.queues.scheduled == FleetSnapshot.ScheduledWork(count: 1, next: sendAt)
         && fleet.queues.scheduled.lag(at: fleet.at) == 0)
     #expect(fleet.queues.parked.count == 1 && (fleet.queues.parked.next ?? 0) > fleet.at)
-    #expect(fleet.leftovers.dead == 1 && fleet.leftovers.quarantined == 1 && fleet.leftovers.feedback == 1)
+    #expect(
+      fleet.pendingEntries.dead == 1 && fleet.pendingEntries.quarantined == 1 && fleet.pendingEntries.feedback == 1)
     #expect(fleet.queues.events == [.registrations: 0, .receipts: 2])
     #expect(fleet.presence.live == 1 && fleet.presence.workers.first?.report == nil)
   }
@@ -59,16 +60,16 @@ struct FleetTests {
   func reportOfAWorkerStaysUntilTheNextOneOrItsEnd(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     func storedReport() async throws -> WorkerReport? {
-      try await world.store.fleet.snapshot(lease: TestStore.patience).presence.workers.first?.report
+      try await world.store.fleet.snapshot(lease: TestStore.timeout).presence.workers.first?.report
     }
     let report = Self.report()
-    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience, report: report)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout, report: report)
     #expect(try await storedReport() == report)
-    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
     #expect(try await storedReport() == report)
     var next = report
     next.pools = []
-    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience, report: next)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout, report: next)
     #expect(try await storedReport() == next)
     try await world.store.fleet.removeWorker("w")
     #expect(try await world.command("EXISTS", world.keys.reports).integer == 0)
@@ -115,7 +116,7 @@ struct FleetTests {
   func jobOfAnyProducerWaitsSinceItIsTheNext(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     func intake() async throws -> FleetSnapshot.Backlog {
-      try await world.store.fleet.snapshot(lease: TestStore.patience).queues.intake
+      try await world.store.fleet.snapshot(lease: TestStore.timeout).queues.intake
     }
     func keepHouse() async throws { _ = try await world.store.dueTasks("w") }
     try await world.command("LPUSH", world.keys.campaigns, "first", "second")
@@ -145,7 +146,7 @@ struct FleetTests {
     let before = try await world.store.time() / 1000
     _ = try await world.store.queue.submit(job, as: CampaignJob.parse(job, .any([TestStore.service])))
     let after = try await world.store.time() / 1000
-    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
     let since = try #require(fleet.queues.intake.since)
     #expect((before - 1...after + 1000).contains(since) && fleet.queues.intake.count == 1)
   }
@@ -157,22 +158,22 @@ struct FleetTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("real", #","lane":"urgent""#)
     var pipeline = RedisPipeline()
-    for number in 0..<(2 * FleetSnapshot.mostCampaigns) {
+    for number in 0..<(2 * FleetSnapshot.maximumCampaigns) {
       let id = "c\(number)"
       pipeline.append("SADD", world.keys.running, id)
       pipeline.append("HSET", world.keys.campaign(id), "state", "active", "app", "news", "slices", 1)
     }
-    for number in 0..<(FleetSnapshot.mostWorkers + 7) {
+    for number in 0..<(FleetSnapshot.maximumWorkers + 7) {
       pipeline.append("ZADD", world.keys.workers, number, "w\(number)")
     }
     for reply in try await world.redis.execute(pipeline) { try reply.get() }
-    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
-    #expect(fleet.running.campaigns.count == FleetSnapshot.mostCampaigns)
-    #expect(fleet.running.unseen == FleetSnapshot.mostCampaigns + 1)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
+    #expect(fleet.running.campaigns.count == FleetSnapshot.maximumCampaigns)
+    #expect(fleet.running.unseen == FleetSnapshot.maximumCampaigns + 1)
     // A campaign on a lane is always included.
     #expect(fleet.running.campaigns.contains { $0.record.id == "real" } && fleet.queues.lanes[0].slices == 1)
     #expect(
-      fleet.presence.workers.count == FleetSnapshot.mostWorkers && fleet.presence.unseen == 7
+      fleet.presence.workers.count == FleetSnapshot.maximumWorkers && fleet.presence.unseen == 7
         && fleet.presence.live == 0)
   }
 
@@ -184,8 +185,8 @@ struct FleetTests {
     for key in [world.keys.lane("bulk"), world.keys.schedule, world.keys.reports, world.keys.quarantine(0)] {
       try await world.command("SET", key, "x")
     }
-    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
-    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
     #expect(fleet.running.campaigns.map(\.record.id) == ["well"] && fleet.presence.live == 1)
     #expect(fleet.problems.count >= 5 && fleet.problems.allSatisfy { $0.code == .damaged }, "\(fleet.problems)")
     #expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
@@ -224,7 +225,7 @@ struct FleetAlarmTests {
     fleet.presence.workers[0].report?.pools = [
       .init(endpoint: "e", open: 0, inFlight: 0, backlog: 0, failures: 0, health: .connecting)
     ]
-    fleet.leftovers.quarantined = 5
+    fleet.pendingEntries.quarantined = 5
     #expect(fleet.alarms().isEmpty)
   }
 
@@ -304,7 +305,7 @@ struct FleetAlarmTests {
       }
     ),
     (.eventsWait, "receipts", "100000 receipts wait", { fleet in fleet.queues.events[.receipts] = 100_000 }),
-    (.dead, "dead", "1 jobs or events could not be run", { fleet in fleet.leftovers.dead = 1 }),
+    (.dead, "dead", "1 jobs or events could not be run", { fleet in fleet.pendingEntries.dead = 1 }),
     (.unreadable, "damaged", "what", { fleet in fleet.problems = [StoreError(.damaged, "what", hint: "so")] }),
   ]
 
@@ -323,17 +324,17 @@ struct FleetAlarmTests {
   @Test(arguments: Backend.allCases)
   func selfPausedOrWaitingCampaignRaisesAnAlarm(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
     for id in ["asked", "itself", "stuck", "slow"] { try await world.activate(id) }
     _ = try await world.store.campaigns.controlEverywhere("asked", .pause, reason: "by hand", lease: 1)
     _ = try await world.store.campaigns.control("itself", .pause, reason: "wrong environment")
     try await world.command("HSET", world.keys.campaign("stuck"), "createdAt", 1)
-    try await world.noteWaiting("stuck", worker: "w", reason: "out of reach", since: 5)
+    try await world.reportWaiting("stuck", worker: "w", reason: "out of reach", since: 5)
     try await world.command("HSET", world.keys.campaign("slow"), "createdAt", 1)
-    try await world.noteWaiting("slow", worker: "w", reason: "rate: 5 a second", since: 5)
+    try await world.reportWaiting("slow", worker: "w", reason: "rate: 5 a second", since: 5)
     var limits = FleetLimits()
     limits.lanes = [:]
-    let alarms = try await world.store.fleet.snapshot(lease: TestStore.patience).alarms(limits)
+    let alarms = try await world.store.fleet.snapshot(lease: TestStore.timeout).alarms(limits)
     #expect(alarms.map(\.kind) == [.campaignPaused, .campaignWaits])
     #expect(alarms.map(\.subject) == ["itself", "stuck"])
     #expect(alarms[0].text == "campaign itself has paused itself: wrong environment")
@@ -344,9 +345,9 @@ struct FleetAlarmTests {
   @Test func unreliableServerRaisesAnAlarm() async throws {
     let server = try await RedisServer.start()
     let world = try await TestStore(on: .single, server: server)
-    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
     func alarms() async throws -> [FleetAlarm] {
-      try await world.store.fleet.snapshot(lease: TestStore.patience).alarms()
+      try await world.store.fleet.snapshot(lease: TestStore.timeout).alarms()
     }
     #expect(try await alarms().isEmpty)
     let used = try await world.store.limits.memory().used

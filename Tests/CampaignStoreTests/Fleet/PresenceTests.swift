@@ -58,22 +58,22 @@ struct PresenceTests {
     let (listener, messages) = await listen(world, as: instance)
     var received = messages.makeAsyncIterator()
     #expect(await received.next() == .some(nil))
-    func keepHouse(_ idleBeat: Int?) async throws {
+    func housekeep(_ idleSignalDelay: Int?) async throws {
       let dueTasks = try await world.store.fleet.housekeep(
-        as: instance, timeout: TestStore.patience, beat: 250, idleBeat: idleBeat)
+        as: instance, timeout: TestStore.timeout, signalInterval: 250, idleSignalDelay: idleSignalDelay)
       #expect(dueTasks != nil)
     }
-    try await keepHouse(nil)
-    try await keepHouse(1000)
+    try await housekeep(nil)
+    try await housekeep(1000)
     #expect(await received.next() == .beat(campaigns: 0, epoch: 0, next: 1000))
     try await world.activate("a")
     #expect(await received.next() == .slices(1))
-    try await keepHouse(nil)
+    try await housekeep(nil)
     #expect(await received.next() == .beat(campaigns: 1, epoch: 0, next: 250))
     // The campaign has no slice left to take, but it is running.
     _ = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    try await keepHouse(nil)
+    try await housekeep(nil)
     #expect(await received.next() == .beat(campaigns: 0, epoch: 0, next: 250))
     await listener.close()
   }
@@ -115,7 +115,7 @@ struct PresenceTests {
     #expect(try await !livesNow())
     // Redis' clock must have advanced by a millisecond.
     while try await world.store.time() / 1000 <= seen.heartbeat {}
-    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience)
+    try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
     #expect(try await livesNow())
     try await world.store.fleet.removeWorker("w", nonce: "0")
     #expect(try await !livesNow())
@@ -124,13 +124,13 @@ struct PresenceTests {
   @Test(arguments: Backend.allCases)
   func silentWorkerIsNoticedByTheOthers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    _ = try await world.store.fleet.heartbeat(worker: "old", timeout: TestStore.patience)
+    _ = try await world.store.fleet.heartbeat(worker: "old", timeout: TestStore.timeout)
     let pulse = try await world.store.dueTasks("w")
     #expect(pulse.dead == [])
-    #expect(try await abs(pulse.now - world.store.time() / 1000) < TestStore.patience)
-    try await world.command("ZADD", world.keys.workers, pulse.now - 2 * TestStore.patience, "old")
+    #expect(try await abs(pulse.now - world.store.time() / 1000) < TestStore.timeout)
+    try await world.command("ZADD", world.keys.workers, pulse.now - 2 * TestStore.timeout, "old")
     #expect(try await world.store.dueTasks("w").dead == ["old"])
-    #expect(try await world.store.dueTasks("w", timeout: 4 * TestStore.patience).dead == [])
+    #expect(try await world.store.dueTasks("w", timeout: 4 * TestStore.timeout).dead == [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -176,7 +176,7 @@ struct PresenceTests {
     let pulse = try await world.store.dueTasks("w")
     #expect(pulse.due == [])
     let due = try #require(try await world.command("ZSCORE", world.keys.parked, slice.description).string)
-    #expect(abs((Double(due) ?? 0) - Double(pulse.now + TestStore.patience)) < Double(TestStore.patience / 2))
+    #expect(abs((Double(due) ?? 0) - Double(pulse.now + TestStore.timeout)) < Double(TestStore.timeout / 2))
   }
 
   @Test(arguments: Backend.allCases)
@@ -221,14 +221,14 @@ struct PresenceTests {
     try await world.endLease("a")
     #expect(try await world.store.slices.takeOver(from: "dead").count == 1)
     #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
-    let (ledger, standing) = try await world.claimed("a")
-    #expect(standing.inDoubt == 40)
-    let (records, isOwner) = try await ledger.records(from: 0, count: standing.granted)
+    let (ledger, progress) = try await world.claimed("a")
+    #expect(progress.inDoubt == 40)
+    let (records, isOwner) = try await ledger.records(from: 0, count: progress.granted)
     #expect(isOwner)
     #expect(records.indices.filter { records[$0].state == .granted } == Array(30..<70))
     // The worker was only slow, not dead. Its answers still count, and the new owner has fewer targets in doubt.
     try await dead.commit(.accepted, 30..<40)
-    #expect(try await !dead.records(from: 0, count: standing.granted).isOwner)
+    #expect(try await !dead.records(from: 0, count: progress.granted).isOwner)
     #expect(try await ledger.commit().inDoubt == 30)
   }
 

@@ -8,12 +8,12 @@ struct BackendTests {
   func storedBackendStatusIsReadByAll(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(try await world.store.limits.backends().isEmpty)
-    let slow = BackendStanding(
+    let slow = BackendStatus(
       app: "news", share: 0.25, badChecks: 3, since: 1000, at: 2000, reason: "status 503: \"no\"\nnow")
-    let healthy = BackendStanding(app: "shop", at: 5)
-    for standing in [slow, healthy] { try await world.store.limits.keep(standing) }
+    let healthy = BackendStatus(app: "shop", at: 5)
+    for status in [slow, healthy] { try await world.store.limits.save(status) }
     #expect(try await world.store.limits.backends() == ["news": slow, "shop": healthy])
-    try await world.store.limits.keep(BackendStanding(app: "news", at: 3000))
+    try await world.store.limits.save(BackendStatus(app: "news", at: 3000))
     #expect(try await world.store.limits.backends()["news"]?.isSlowed == false)
     // A value that Carillon did not write is ignored.
     for text in ["", "0 0 0 0 ", "2 0 0 0 ", "half 0 0 0 x", "0.5 1 2"] {
@@ -21,7 +21,7 @@ struct BackendTests {
       #expect(try await world.store.limits.backends()["news"] == nil, "\(text)")
     }
     // A throttling share that no worker renews expires.
-    #expect(slow.isCurrent(2000 + BackendStanding.memory - 1) && !slow.isCurrent(2000 + BackendStanding.memory))
+    #expect(slow.isCurrent(2000 + BackendStatus.memory - 1) && !slow.isCurrent(2000 + BackendStatus.memory))
     #expect(try await world.store.limits.lease(10, of: .backend("news"), at: .perSecond(1000), returned: 0).leased == 1)
   }
 }

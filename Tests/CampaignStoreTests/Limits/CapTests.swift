@@ -447,10 +447,10 @@ struct CapTests {
       case 6:
         // The next owner asks about the targets in doubt and gets the same decisions.
         try await world.endLease(run.id)
-        let (ledger, standing) = try await world.claimed(run.id, rules: run.rules)
+        let (ledger, progress) = try await world.claimed(run.id, rules: run.rules)
         run.ledger = ledger
         let doubt = run.open.sorted()
-        let decisions = try #require(try await ledger.regrant(doubt, seal: standing.seal))
+        let decisions = try #require(try await ledger.regrant(doubt, seal: progress.seal))
         for (index, decision) in zip(doubt, decisions) {
           let badge = run.rules.badgeStep == 0 ? nil : model.shown[run.id]?[run.users[index]]
           #expect(decision.withheld == nil && decision.badge == badge, "step \(step), \(index)")
@@ -521,7 +521,7 @@ struct CapTests {
     for (field, value) in before { try await world.command("HSET", slice, field, value) }
     try await world.command("RESTORE", world.keys.pressure(0), 0, pressure)
     var nothing = OutcomeBatch()
-    let replay = CommitRequest(seal: ledger.claim, standing: .replay(granted: 151, decisions: decisions))
+    let replay = CommitRequest(seal: ledger.claim, expected: .replay(granted: 151, decisions: decisions))
     for _ in 0..<2 { _ = try await ledger.commit(&nothing, replay) }
     let again = try #require(try await ledger.regrant(Array(100..<151), seal: ledger.claim))
     #expect(again == Array(decisions[100...]))

@@ -5,7 +5,7 @@ import Testing
 
 /// Workers that can't send a campaign.
 @Suite struct DeclineTests {
-  private func decline(_ world: TestStore, _ worker: String, round: Int = 0, timeout: Int = TestStore.patience)
+  private func decline(_ world: TestStore, _ worker: String, round: Int = 0, timeout: Int = TestStore.timeout)
     async throws
     -> DeclineAnswer
   {
@@ -44,7 +44,7 @@ import Testing
     #expect(try await decline(world, "w1") == .outdated, "a decline of the round before")
     #expect(try await decline(world, "w1", round: 1) == .unanimous)
     #expect(
-      try await world.store.campaigns.decline("none", worker: "w1", round: 0, timeout: TestStore.patience)
+      try await world.store.campaigns.decline("none", worker: "w1", round: 0, timeout: TestStore.timeout)
         == .outdated)
   }
 }

@@ -116,7 +116,7 @@ struct FullRedisTests {
     #expect(try await store.fleet.heartbeat(worker: "w", timeout: 1000).now > 0)
     #expect(try await store.campaigns.control("now", .pause) == .paused)
     #expect(try await store.campaigns.syncControl(["now"], worker: "w", applied: 1).states == [.paused])
-    #expect(try await store.campaigns.workersLagging(behind: 1, timeout: TestStore.patience) == [])
+    #expect(try await store.campaigns.workersLagging(behind: 1, timeout: TestStore.timeout) == [])
     #expect(try await store.campaigns.control("now", .cancel) == .cancelled)
     try await store.queue.deadLetter(Array("broken".utf8), reason: "r", hint: "", worker: "w")
     try await store.fleet.removeWorker("dead")

@@ -19,7 +19,7 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     #expect(try await ask(world, wanted: 150).leased == 150)
     #expect(try await ask(world, wanted: 150).leased == 50)
-    #expect(try await ask(world, wanted: 150) == GuardTrialAnswer(counts: GuardCounts(), leased: 0, underWay: 200))
+    #expect(try await ask(world, wanted: 150) == GuardTrialAnswer(counts: GuardCounts(), leased: 0, inFlight: 200))
   }
 
   @Test(arguments: Backend.allCases)
@@ -31,7 +31,7 @@ import Testing
     #expect(answer.counts == GuardCounts(answers: 40, suspects: 20, gone: 15))
     // Answered sends are not leased again. At most twice the minimum may be sent.
     #expect(answer.leased == 7)
-    #expect(answer.underWay == 160)
+    #expect(answer.inFlight == 160)
   }
 
   /// Redis lost the call that leased sends, but receives the answers.
@@ -57,7 +57,7 @@ import Testing
     #expect(try await ask(world, wanted: 50).leased == 0)
     // The lease is in the past. A worker that requests nothing keeps waiting, because another may take over the dead
     // worker's sends.
-    #expect(try await ask(world, wanted: 0, lease: -1).underWay == 190)
+    #expect(try await ask(world, wanted: 0, lease: -1).inFlight == 190)
     #expect(try await ask(world, wanted: 50, lease: -1).leased == 50)
     #expect(try await ask(world, wanted: 500).leased == 140)
   }
@@ -71,7 +71,7 @@ import Testing
     #expect(try await ask(world, wanted: 1).leased == 0)
     try await world.store.campaigns.control("a", .resume)
     #expect(
-      try await ask(world, wanted: 200, round: 1) == GuardTrialAnswer(counts: GuardCounts(), leased: 200, underWay: 200)
+      try await ask(world, wanted: 200, round: 1) == GuardTrialAnswer(counts: GuardCounts(), leased: 200, inFlight: 200)
     )
   }
 

@@ -89,7 +89,7 @@ struct LargeJobTests {
         try await store.queue.deadLetter(job, reason: "r", hint: "", worker: "w")
       case .waitingJobs: #expect(try await store.queue.waiting().jobs.count == 1)
       case .backlog: #expect(try await store.fleet.snapshot(lease: 1000).queues.intake.count == 1)
-      case .unqueue: #expect(try await store.queue.unqueue("next", patience: 0))
+      case .unqueue: #expect(try await store.queue.unqueue("next", timeout: 0))
       }
     }
     let large = sizes.withLock { $0.count { $0 >= LargeJobThread.size } }

@@ -304,8 +304,8 @@ import Testing
     try await world.store.audiences.add([" ada"], to: Self.optOuts)
     let campaign = try await world.activate("a")
     let rules = GrantRules(app: "news", suppression: [SuppressionList(app: "news")])
-    let (ledger, standing) = try await world.claimed("a", rules: rules)
-    #expect(try await world.expand(ledger, campaign, departures: standing.departures) == 1)
+    let (ledger, progress) = try await world.claimed("a", rules: rules)
+    #expect(try await world.expand(ledger, campaign, departures: progress.departures) == 1)
     _ = try await check(world, repairing: true)
     let chunk = try await ledger.targets(from: 0, count: 1)
     let news = try await ledger.commit(credit: 1).departures

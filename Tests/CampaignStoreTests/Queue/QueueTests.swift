@@ -12,7 +12,7 @@ struct QueueTests {
 
   /// Takes a job as `awaitJob` does.
   private func take(_ world: TestStore, worker: String) async throws {
-    _ = try await world.store.fleet.heartbeat(worker: worker, timeout: TestStore.patience)
+    _ = try await world.store.fleet.heartbeat(worker: worker, timeout: TestStore.timeout)
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: worker), "RIGHT", "LEFT")
   }
 
@@ -68,11 +68,11 @@ struct QueueTests {
       (" " + String(decoding: TestStore.job("a", audience: #"{"segment":"*"}"#), as: UTF8.self) + "\n").utf8)
     try await world.command("LPUSH", world.keys.campaigns, spaced)
     try await world.command("LPUSH", world.keys.campaigns, TestStore.job("a", audience: #"{"users":["x"]}"#))
-    #expect(try await world.store.queue.unqueue("a", patience: 0))
+    #expect(try await world.store.queue.unqueue("a", timeout: 0))
     #expect(try await world.store.queue.waitingJob("a") == nil)
     #expect(try await world.store.queue.waiting().jobs.map(\.outline.id) == ["b"])
     #expect(try await world.store.queue.memory(of: "a") == nil)
-    #expect(try await world.store.queue.unqueue("a", patience: 0) == false)
+    #expect(try await world.store.queue.unqueue("a", timeout: 0) == false)
     try await submit("a", world, #","urgency":"normal""#)
   }
 
@@ -83,9 +83,9 @@ struct QueueTests {
     try await submit("a", world)
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     try await take(world, worker: "w")
-    #expect(try await world.store.queue.unqueue("a", patience: 0) == false)
+    #expect(try await world.store.queue.unqueue("a", timeout: 0) == false)
     #expect(try await world.store.queue.memory(of: "a") == .submitted)
-    async let unqueued = world.store.queue.unqueue("a", patience: 60_000)
+    async let unqueued = world.store.queue.unqueue("a", timeout: 60_000)
     #expect(
       try await world.store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "w") == .new
     )
@@ -93,7 +93,7 @@ struct QueueTests {
     #expect(try await world.store.queue.memory(of: "a") == .activated)
     // A later copy is removed, and the id stays that of the campaign.
     try await world.command("LPUSH", world.keys.campaigns, job)
-    #expect(try await world.store.queue.unqueue("a", patience: 0))
+    #expect(try await world.store.queue.unqueue("a", timeout: 0))
     #expect(try await world.store.queue.memory(of: "a") == .activated)
   }
 
@@ -101,14 +101,14 @@ struct QueueTests {
   func workersAreAbsentWithoutAHeartbeat(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     #expect(
-      try await world.store.campaigns.absence(lease: TestStore.patience)
+      try await world.store.campaigns.absence(lease: TestStore.timeout)
         == CampaignWait(reason: Self.absence, since: nil))
-    let now = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.patience).now
-    #expect(try await world.store.campaigns.absence(lease: TestStore.patience) == nil)
-    try await world.command("ZADD", world.keys.workers, now - TestStore.patience, "w")
+    let now = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout).now
+    #expect(try await world.store.campaigns.absence(lease: TestStore.timeout) == nil)
+    try await world.command("ZADD", world.keys.workers, now - TestStore.timeout, "w")
     #expect(
-      try await world.store.campaigns.absence(lease: TestStore.patience)
-        == CampaignWait(reason: Self.absence, since: now - TestStore.patience))
+      try await world.store.campaigns.absence(lease: TestStore.timeout)
+        == CampaignWait(reason: Self.absence, since: now - TestStore.timeout))
   }
 
   private static let absence = "no worker runs; start one: carillon worker"

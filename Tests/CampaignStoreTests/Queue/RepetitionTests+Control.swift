@@ -148,7 +148,7 @@ extension RepetitionTests {
     let repetition = try #require(
       try record.campaign(job, record.apps(in: TestStore.services)).delivery.timing.repetition)
     let next = Repetition.Run(begins: 4_000_000_000, wall: 4_000_000_000)
-    guard try await world.store.queue.moveOn(record, to: next, beginning: "digest~" + time, repetition) else {
+    guard try await world.store.queue.advance(record, to: next, beginning: "digest~" + time, repetition) else {
       return nil
     }
     return try await takeIn(world, approval: approval).id
@@ -221,13 +221,13 @@ extension RepetitionTests {
   @Test func runIsSkippedWhileTooManyAreOpen() async throws {
     let world = try await TestStore(on: .single, partitions: 1, users: 0..<1)
     try await activate(world)
-    for run in 0...Queue.mostOpenRuns {
+    for run in 0...Queue.maximumOpenRuns {
       let time = "202612\(1 + run / 60 < 10 ? "0" : "")\(1 + run / 60)T10\(run % 60 < 10 ? "0" : "")\(run % 60)"
       #expect(try await beginRun(time, world) != nil)
     }
     #expect(try await beginRun("20261211T1000", world) == nil)
     let record = try #require(try await world.store.campaigns.find("digest"))
-    #expect(record.repetition?.leftOut == 1 && record.repetition?.openRuns.count == Queue.mostOpenRuns)
+    #expect(record.repetition?.leftOut == 1 && record.repetition?.openRuns.count == Queue.maximumOpenRuns)
     try await carryOut(.cancel, world)
     for run in record.repetition?.unfinishedRuns ?? [] {
       #expect(try await world.store.campaigns.find(run)?.state == .cancelled)

@@ -142,8 +142,8 @@ struct RepetitionTests {
     #expect(try await world.store.queue.promote(["digest"]).count == 1)
     let first = try await takeIn(world).id
     #expect(
-      try await world.store.audiences.narrow(
-        CampaignJob.parse(
+      try await world.store.audiences.fixPartitions(
+        of: CampaignJob.parse(
           #require(try await world.store.campaigns.findWithJob(first)).job, .any([APNsService()]), as: first)) != nil)
     try await letPass(world)
     #expect(try await world.store.queue.promote(["digest"]) == [])

@@ -83,7 +83,7 @@ struct ScheduleTests {
             let store = CampaignStore(redis: client, keys: world.keys, services: TestStore.services)
             let begun = try await store.queue.promote(store.dueTasks("w").scheduled)
             if let (_, job) = try await store.campaigns.findWithJob(id) {
-              _ = try await store.audiences.narrow(CampaignJob.parse(job, .any([APNsService()])))
+              _ = try await store.audiences.fixPartitions(of: CampaignJob.parse(job, .any([APNsService()])))
             }
             return begun
           }

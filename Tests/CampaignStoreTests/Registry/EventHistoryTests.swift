@@ -45,11 +45,11 @@ struct EventHistoryTests {
   private static func play(_ number: Int, in world: TestStore, _ seed: Seed) async throws -> Int {
     var seed = seed
     let now = try await world.store.time() / 1000
-    let story = try Story(&seed, now: now)
+    let story = try History(&seed, now: now)
     var killed = 0
     for order in 0..<orders {
       // The same history with other users and tokens.
-      let cast = Cast(prefix: "h\(number)o\(order)u", firstToken: (number * orders + order) * tokens)
+      let cast = Participants(prefix: "h\(number)o\(order)u", firstToken: (number * orders + order) * tokens)
       let statements = try story.statements(cast)
       killed += try await apply(statements.shuffled(using: &seed), in: world, &seed)
       let model = RegistryModel(statements, exclusive: exclusive)
@@ -130,7 +130,7 @@ struct EventHistoryTests {
 }
 
 /// Users and tokens of a history.
-private struct Cast {
+private struct Participants {
   var prefix: String
   var firstToken: Int
 
@@ -140,7 +140,7 @@ private struct Cast {
 }
 
 /// Steps of a history, without names.
-private struct Story {
+private struct History {
   enum Act {
     case register, login, unregister, logout, tag, untag, optOut, optIn, set, unset, badge, erase
   }
@@ -178,9 +178,11 @@ private struct Story {
     }
   }
 
-  func statements(_ cast: Cast) throws -> [RegistryModel.Statement] { try steps.map { try statement($0, cast) } }
+  func statements(_ cast: Participants) throws -> [RegistryModel.Statement] {
+    try steps.map { try statement($0, cast) }
+  }
 
-  private func statement(_ step: Step, _ cast: Cast) throws -> RegistryModel.Statement {
+  private func statement(_ step: Step, _ cast: Participants) throws -> RegistryModel.Statement {
     let user = cast.user(step.user)
     let token = try TestStore.deviceToken(cast.firstToken + step.token)
     let service = TestStore.service.name

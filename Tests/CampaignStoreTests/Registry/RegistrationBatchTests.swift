@@ -47,10 +47,10 @@ struct RegistrationBatchTests {
     let first = try await world.store.registry.enter(bound)
     bound = try await world.store.registry.bind(batches[1])
     let third = try await world.store.registry.bind(batches[2])
-    #expect(try await world.store.registry.settle(first).stands.allSatisfy { $0 })
+    #expect(try await world.store.registry.complete(first).stands.allSatisfy { $0 })
     let second = try await world.store.registry.enter(bound)
-    #expect(try await world.store.registry.settle(world.store.registry.enter(third)).stands.allSatisfy { $0 })
-    #expect(try await world.store.registry.settle(second).stands.allSatisfy { $0 })
+    #expect(try await world.store.registry.complete(world.store.registry.enter(third)).stands.allSatisfy { $0 })
+    #expect(try await world.store.registry.complete(second).stands.allSatisfy { $0 })
     #expect(try await Self.everything(in: world).count == 400 * 2)
     for partition in 0..<world.keys.partitions {
       #expect(try await world.command("HLEN", world.keys.moving(partition)).integer == 0)
@@ -97,7 +97,7 @@ struct RegistrationBatchTests {
       DeviceRegistration(user: "x", device: TestStore.device($0, registeredAt: UInt64(1000 + $0)))
     }
     let entered = try await world.store.registry.enter(world.store.registry.bind(world.batch(rows)))
-    #expect(try await world.store.registry.settle(entered).evicted == 250)
+    #expect(try await world.store.registry.complete(entered).evicted == 250)
     let kept = Set(try await world.store.registry.user("x")?.devices.map(\.token) ?? [])
     #expect(kept == Set((250..<350).map { TestStore.token($0) }))
     let owners = try await world.store.registry.owners(

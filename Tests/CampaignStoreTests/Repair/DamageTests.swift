@@ -24,13 +24,13 @@ struct DamageTests {
       try await ledger.commit(.accepted, 0..<2)
       try await ledger.commit([2: .waiting(milliseconds: 1)])
       for worker in ["u", "v", "w"] {
-        _ = try await store.store.fleet.heartbeat(worker: worker, timeout: TestStore.patience)
+        _ = try await store.store.fleet.heartbeat(worker: worker, timeout: TestStore.timeout)
       }
       _ = try await store.store.campaigns.syncControl(["a"], worker: "w", applied: 1)
       let instance = WorkerInstance(name: "w", nonce: "0")
       _ = try await store.store.fleet.join(instance)
-      try await store.lead(as: instance, idleBeat: 1000)
-      try await store.store.fleet.write(HousekeepingNotes())
+      try await store.lead(as: instance, idleSignalDelay: 1000)
+      try await store.store.fleet.write(HousekeepingProgress())
       _ = try await store.store.campaigns.control("a", .pause, reason: "r")
       _ = try await store.store.campaigns.control("a", .resume)
       // The answers belong to the generation that the resume began. Redis ignores those of an earlier generation.
@@ -49,7 +49,7 @@ struct DamageTests {
         "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 2), returned: 0, round: 1)
       _ = try await store.limits.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
       _ = try await store.campaigns.decline("a", worker: "w", round: 1, timeout: 60_000)
-      try await store.campaigns.noteWaiting("a", worker: "w", reason: "r", since: 1)
+      try await store.campaigns.reportWaiting("a", worker: "w", reason: "r", since: 1)
     }
 
     static func all(_ store: TestStore) async throws -> [String] {
@@ -90,7 +90,7 @@ struct DamageTests {
       try await attempt { _ = try await store.campaigns.all { errors.append($0) } }
       try await attempt { _ = try await store.campaigns.show("a") }
       try await attempt { _ = try await store.campaigns.findWithJob("a") }
-      try await attempt { _ = try await store.campaigns.standing(of: "a") }
+      try await attempt { _ = try await store.campaigns.status(of: "a") }
       try await attempt { try await store.results.forEachResult(of: "a") { _ in true } }
       try await attempt { _ = try await store.results.result(of: TestStore.deviceToken(9), "apns", in: "a") }
       try await attempt { _ = try await store.campaigns.isIdle() }
@@ -104,18 +104,20 @@ struct DamageTests {
         _ = try await store.limits.guardWatch("a", minimum: 10, news: GuardCounts(answers: 2), round: 1)
       }
       try await attempt {
-        _ = try await store.limits.standDown(
-          "v", from: "a", app: "news", policy: GuardPolicy(minimum: 10), isOpen: false,
+        _ = try await store.limits.decideDecline(
+          of: "v", from: "a", app: "news", policy: GuardPolicy(minimum: 10), isOpen: false,
           reported: GuardCounts(answers: 1),
           leased: 1, timeout: 60_000, round: 1)
       }
       try await attempt { _ = try await store.campaigns.decline("a", worker: "w", round: 1, timeout: 60_000) }
-      try await attempt { try await store.campaigns.noteWaiting("a", worker: "w", reason: "r", since: 1) }
+      try await attempt { try await store.campaigns.reportWaiting("a", worker: "w", reason: "r", since: 1) }
       try await attempt { _ = try await store.fleet.heartbeat(worker: "w", timeout: 1) }
       let instance = WorkerInstance(name: "w", nonce: "0")
-      try await attempt { _ = try await store.fleet.housekeep(as: instance, timeout: 1, beat: 250, idleBeat: nil) }
+      try await attempt {
+        _ = try await store.fleet.housekeep(as: instance, timeout: 1, signalInterval: 250, idleSignalDelay: nil)
+      }
       try await attempt { _ = try await store.fleet.housekeeper() }
-      try await attempt { try await store.fleet.write(HousekeepingNotes()) }
+      try await attempt { try await store.fleet.write(HousekeepingProgress()) }
       try await attempt { _ = try await store.fleet.join(instance) }
       try await attempt { _ = try await store.fleet.presences() }
       try await attempt { _ = try await store.slices.mayHaveFailedOver(uptime: 10, timeout: 1000) }
@@ -329,7 +331,7 @@ struct DamageTests {
       let error = await #expect(throws: StoreError.self) { _ = try await store.slices.dequeueSlice(worker: "w") }
       #expect(error?.message == "the key \(lane) has type string, expected list")
     }
-    #expect(try await store.command("TTL", store.keys.aside(lane)).integer ?? 0 > 0)
+    #expect(try await store.command("TTL", store.keys.isolated(lane)).integer ?? 0 > 0)
     // Each call finds and repairs one list.
     for _ in 0..<2 { _ = try? await worker.slices.reopenLost().opened }
     #expect(try await worker.slices.reopenLost().opened == 2)

@@ -23,35 +23,35 @@ import Testing
   }
 
   /// The short form tries one corruption of each kind.
-  @Test(arguments: Backend.allCases, TestForm.rows(StoreWound.all, oneOfEach: \.kind))
-  func corruptionIsFoundAndRepaired(on backend: Backend, wound: StoreWound) async throws {
+  @Test(arguments: Backend.allCases, TestForm.rows(StoreCorruption.all, oneOfEach: \.kind))
+  func corruptionIsFoundAndRepaired(on backend: Backend, corruption: StoreCorruption) async throws {
     let scene = try await CheckScene(on: backend)
-    try await wound.damage(scene)
+    try await corruption.damage(scene)
     let first = try await scene.check()
-    #expect(first.map(\.kind) == [wound.kind], "\(first)")
-    #expect(first.first?.standing == (wound.isOpen ? .open : .repairable))
+    #expect(first.map(\.kind) == [corruption.kind], "\(first)")
+    #expect(first.first?.standing == (corruption.isOpen ? .open : .repairable))
     // A check without repair changes nothing.
     if TestForm.isLong { #expect(try await scene.check() == first) }
     let second = try await scene.check(repairing: true)
-    #expect(second.map(\.kind) == [wound.kind], "\(second)")
-    #expect(second.first?.standing == (wound.isOpen ? .open : .repaired))
-    #expect(try await scene.check(repairing: true) == (wound.isOpen ? first : []))
-    if !wound.isOpen { #expect(try await wound.isWhole(scene)) }
+    #expect(second.map(\.kind) == [corruption.kind], "\(second)")
+    #expect(second.first?.standing == (corruption.isOpen ? .open : .repaired))
+    #expect(try await scene.check(repairing: true) == (corruption.isOpen ? first : []))
+    if !corruption.isOpen { #expect(try await corruption.isWhole(scene)) }
   }
 
   @Test func everyKindHasACorruption() {
-    #expect(Set(StoreWound.all.map(\.kind)) == Set(StoreFinding.Kind.allCases))
+    #expect(Set(StoreCorruption.all.map(\.kind)) == Set(StoreFinding.Kind.allCases))
   }
 
   @Test(arguments: Backend.allCases)
   func manyCorruptionsAreRepairedTogether(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
-    let wounds = StoreWound.all.filter { !$0.isOpen && $0.kind != .unfinishedRegistration }
-    for wound in wounds { try await wound.damage(scene) }
+    let corruptions = StoreCorruption.all.filter { !$0.isOpen && $0.kind != .unfinishedRegistration }
+    for corruption in corruptions { try await corruption.damage(scene) }
     // Some corruptions hide others: a user with attributes and without devices has a device of another user now.
     let found = try await scene.check(repairing: true)
-    #expect(Set(found.map(\.kind)).isSubset(of: Set(wounds.map(\.kind))))
-    #expect(found.count > wounds.count / 2)
+    #expect(Set(found.map(\.kind)).isSubset(of: Set(corruptions.map(\.kind))))
+    #expect(found.count > corruptions.count / 2)
     #expect(try await scene.check() == [])
   }
 

@@ -9,8 +9,8 @@ struct ChangeTests {
   @Test(arguments: Backend.allCases)
   func lifeOfACampaignIsNotedInOrder(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    let before = try await world.store.results.standings(of: ["w"])
-    #expect(before.standings == [WebhookStanding(name: "w", position: "0-0")] && before.latest == "0-0")
+    let before = try await world.store.results.statuses(of: ["w"])
+    #expect(before.statuses == [WebhookStatus(name: "w", position: "0-0")] && before.latest == "0-0")
     try await world.activate("a")
     _ = try await world.store.campaigns.control("a", .pause, reason: "wrong")
     _ = try await world.store.campaigns.control("a", .pause, reason: "again")
@@ -30,18 +30,18 @@ struct ChangeTests {
     #expect(last == changes.last?.id && Set(changes.map(\.id)).count == 5)
     #expect(try await world.store.results.changes(after: changes[2].id).changes.count == 2)
     // A new webhook gets only changes from now on.
-    let after = try await world.store.results.standings(of: ["new", "w"])
-    #expect(after.standings.map(\.position) == [last, "0-0"] && after.latest == last)
-    try await world.store.results.keep(
-      WebhookStanding(name: "w", position: changes[1].id, failures: 2, retryAt: 77, error: "no: way"))
-    let fleet = try await world.store.fleet.snapshot(lease: TestStore.patience)
+    let after = try await world.store.results.statuses(of: ["new", "w"])
+    #expect(after.statuses.map(\.position) == [last, "0-0"] && after.latest == last)
+    try await world.store.results.save(
+      WebhookStatus(name: "w", position: changes[1].id, failures: 2, retryAt: 77, error: "no: way"))
+    let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
     #expect(
       fleet.problems.isEmpty && fleet.webhooks.map(\.name) == ["new", "w"] && fleet.webhooks.map(\.backlog) == [0, 3])
     #expect(fleet.webhooks[1].failures == 2 && fleet.webhooks[1].retryAt == 77 && fleet.webhooks[1].error == "no: way")
     #expect(!fleet.alarms().contains { $0.kind == .webhook })
-    try await world.store.results.keep(WebhookStanding(name: "w", position: changes[1].id, failures: 5, error: "no"))
+    try await world.store.results.save(WebhookStatus(name: "w", position: changes[1].id, failures: 5, error: "no"))
     #expect(
-      try await world.store.fleet.snapshot(lease: TestStore.patience).alarms().filter { $0.kind == .webhook }.map(
+      try await world.store.fleet.snapshot(lease: TestStore.timeout).alarms().filter { $0.kind == .webhook }.map(
         \.text)
         == ["webhook w has 3 undelivered events: no"])
   }
@@ -64,13 +64,13 @@ struct ChangeTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let dead = FleetAlarm(.dead, "dead", "1 job", hint: "r")
     let memory = FleetAlarm(.memory, "a b", "90 %", hint: "r")
-    #expect(try await world.store.results.note([dead]) == 1)
+    #expect(try await world.store.results.record([dead]) == 1)
     var more = dead
     more.text = "2 jobs"
-    #expect(try await world.store.results.note([more]) == 0)
-    #expect(try await world.store.results.note([more, memory]) == 1)
-    #expect(try await world.store.results.note([memory]) == 1)
-    #expect(try await world.store.results.note([]) == 1)
+    #expect(try await world.store.results.record([more]) == 0)
+    #expect(try await world.store.results.record([more, memory]) == 1)
+    #expect(try await world.store.results.record([memory]) == 1)
+    #expect(try await world.store.results.record([]) == 1)
     let changes = try await world.store.results.changes(after: "0-0").changes
     #expect(
       changes.map(\.subject) == [

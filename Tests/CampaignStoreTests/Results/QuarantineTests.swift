@@ -22,7 +22,7 @@ import Testing
     batch.append(
       record, at: 0, action: .quarantine, token: try TestStore.deviceToken(1).bytes[...],
       user: Array((isRaw ? "" : "x").utf8)[...], timestamp: 5000, keepsResult: false)
-    _ = try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(.init(sequence: 1))))
+    _ = try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, expected: .acknowledged(.init(sequence: 1))))
     if isRaw { try await world.store.results.deliverFeedback(from: [0]) }
     return (world, try await listed(world))
   }

@@ -9,7 +9,7 @@ struct ReceiptTests {
   func userCountsOnceForEachReceiptKind(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, users: 0..<700)
     let campaign = try await world.activate("a", #","ttl":"1h""#)
-    func note(_ kind: ReceiptEvent.Kind, _ users: Range<Int>, of id: String = "a") async throws {
+    func record(_ kind: ReceiptEvent.Kind, _ users: Range<Int>, of id: String = "a") async throws {
       try await world.store.results.apply(users.map { ReceiptEvent(kind, campaign: id, user: "u\($0)") })
     }
     func receipts() async throws -> [ReceiptEvent.Kind: Int] {
@@ -18,15 +18,15 @@ struct ReceiptTests {
     // Some receipts come during the sending, some come twice, and some name an unknown campaign.
     while let slice = try await world.store.slices.dequeueSlice(worker: "w") {
       try await world.end(slice, of: campaign)
-      try await note(.delivered, 0..<600)
+      try await record(.delivered, 0..<600)
     }
-    try await note(.opened, 0..<100)
-    try await note(.opened, 50..<150)
-    try await note(.opened, 0..<10, of: "unknown")
+    try await record(.opened, 0..<100)
+    try await record(.opened, 50..<150)
+    try await record(.opened, 0..<10, of: "unknown")
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 0])
     // Receipts of an ended campaign expire with it, including later ones.
     try await world.store.campaigns.end("a")
-    try await note(.dismissed, 0..<20)
+    try await record(.dismissed, 0..<20)
     #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 20])
     let own = try await world.keyNames("{\(world.keys.namespace):*:a").filter { $0.contains("ed:a") }
     #expect(own.count >= 3)

@@ -117,7 +117,7 @@ struct ResultsTests {
     let users = (0..<20_000).map { "\"user-\($0)\"" }.joined(separator: ",")
     try await world.activate("a", audience: "{\"users\":[\(users)]}")
     let store = world.store
-    #expect(try await store.campaigns.standing(of: "a")?.state == .active)
+    #expect(try await store.campaigns.status(of: "a")?.state == .active)
     func read(_ body: () async throws -> Void) async throws -> Int {
       func sent() async throws -> Int {
         Int(try await world.redis.serverInfo(section: "stats").fields["total_net_output_bytes"] ?? "") ?? 0
@@ -126,7 +126,7 @@ struct ResultsTests {
       try await body()
       return try await sent() - before
     }
-    let claims = try await read { for _ in 0..<10 { _ = try await store.campaigns.standing(of: "a") } }
+    let claims = try await read { for _ in 0..<10 { _ = try await store.campaigns.status(of: "a") } }
     let looks = try await read {
       _ = try await store.campaigns.all()
       _ = try await store.campaigns.find("a")

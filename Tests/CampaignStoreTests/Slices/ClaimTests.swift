@@ -15,7 +15,7 @@ struct ClaimTests {
       Issue.record("claimed a slice that another worker holds")
       return
     }
-    #expect((1...TestStore.patience).contains(left))
+    #expect((1...TestStore.timeout).contains(left))
     #expect(try await world.slice("a").text["owner"] == "w1")
   }
 
@@ -23,13 +23,13 @@ struct ClaimTests {
   func leaseThatRanOutGivesTheSliceToTheNext(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let first = try await world.claimed("a", worker: "w1", lease: 1)
-    #expect(first.standing.claims == 1)
+    #expect(first.progress.claims == 1)
     let other = SliceLedger(
-      store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: TestStore.patience, app: "news")
+      store: world.store, slice: SliceReference(campaign: "a", partition: 0), lease: TestStore.timeout, app: "news")
     // The lease lasts 1 ms by Redis' clock, so each round trip brings its end nearer.
     while true {
-      if case .claimed(let standing) = try await other.claim(worker: "w2") {
-        #expect(standing.claims == 2)
+      if case .claimed(let progress) = try await other.claim(worker: "w2") {
+        #expect(progress.claims == 2)
         break
       }
     }
@@ -55,8 +55,8 @@ struct ClaimTests {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     let (first, _) = try await world.claimed("a", worker: "w1")
     try await first.unclaim()
-    let (second, standing) = try await world.claimed("a", worker: "w2")
-    #expect(standing.claims == 2)
+    let (second, progress) = try await world.claimed("a", worker: "w2")
+    #expect(progress.claims == 2)
     // Only the owner of a claim can release it.
     try await first.unclaim()
     #expect(try await second.commit().isOwner)
@@ -69,12 +69,12 @@ struct ClaimTests {
     try await first.commit(credit: 6)
     try await first.commit([0: .terminal(.accepted), 1: .waiting(milliseconds: 60_000)])
     try await first.unclaim()
-    let standing = try await world.claimed("a").standing
-    #expect(standing.isSealed)
-    #expect(standing.count == 10)
-    #expect(standing.granted == 6)
-    #expect(standing.inDoubt == 4)
-    #expect(standing.waiting == 1)
+    let progress = try await world.claimed("a").progress
+    #expect(progress.isSealed)
+    #expect(progress.count == 10)
+    #expect(progress.granted == 6)
+    #expect(progress.inDoubt == 4)
+    #expect(progress.waiting == 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -94,22 +94,22 @@ struct ClaimTests {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<10)
     let campaign = try await world.activate("a")
     let (ledger, _) = try await world.claimed("a")
-    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
+    #expect(try await world.leaseLeft("a") > TestStore.timeout / 2)
 
     // Before the seal, an empty commit renews the lease too. It then neither merges nor grants.
     try await world.endLease("a")
     let early = try await ledger.commit([0: .terminal(.accepted)], credit: 5)
     #expect(early.isOwner)
     #expect(early.granted == 0)
-    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
+    #expect(try await world.leaseLeft("a") > TestStore.timeout / 2)
 
     try await world.endLease("a")
     #expect(try await world.expand(ledger, campaign) == 10)
-    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
+    #expect(try await world.leaseLeft("a") > TestStore.timeout / 2)
 
     try await world.endLease("a")
     try await ledger.commit()
-    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
+    #expect(try await world.leaseLeft("a") > TestStore.timeout / 2)
   }
 
   @Test(arguments: Backend.allCases)
@@ -118,7 +118,7 @@ struct ClaimTests {
     let ledger = try await world.sealed("a", count: 10)
     try await world.endLease("a")
     #expect(try await ledger.commit(credit: 3).granted == 3)
-    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
+    #expect(try await world.leaseLeft("a") > TestStore.timeout / 2)
   }
 
   @Test(arguments: Backend.allCases)
@@ -146,8 +146,8 @@ struct ClaimTests {
     let left = try #require(try await world.command("TTL", world.building(dead)).integer)
     #expect((1...SliceLedger.buildingLifetime).contains(left))
     try await world.endLease("a")
-    let (ledger, standing) = try await world.claimed("a", worker: "w2")
-    #expect(!standing.isSealed)
+    let (ledger, progress) = try await world.claimed("a", worker: "w2")
+    #expect(!progress.isSealed)
     #expect(try await world.expand(ledger, campaign) == 10)
     #expect(try await ledger.targets(from: 0, count: 100).count == 10)
     #expect(try await !world.isBuilding(dead))
@@ -194,7 +194,7 @@ struct ClaimTests {
     ledger.renewLease(to: &renewal)
     try await world.endLease("a")
     #expect(try await SliceLedger.isRefused(world.store.run(renewal)[0]) == false)
-    #expect(try await world.leaseLeft("a") > TestStore.patience / 2)
+    #expect(try await world.leaseLeft("a") > TestStore.timeout / 2)
     try await world.endLease("a")
     _ = try await world.claimed("a", worker: "other")
     let before = try await world.leaseLeft("a")

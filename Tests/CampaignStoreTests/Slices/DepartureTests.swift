@@ -23,8 +23,8 @@ struct DepartureTests {
 
   private func sealed(_ id: String, in world: TestStore, rules: GrantRules = rules) async throws -> SliceLedger {
     let campaign = try await world.activate(id)
-    let (ledger, standing) = try await world.claimed(id, rules: rules)
-    _ = try await world.expand(ledger, campaign, departures: standing.departures)
+    let (ledger, progress) = try await world.claimed(id, rules: rules)
+    _ = try await world.expand(ledger, campaign, departures: progress.departures)
     return ledger
   }
 

@@ -35,7 +35,7 @@ struct FailoverReplayTests {
   {
     var batch = OutcomeBatch()
     for (index, record) in records { batch.append(record, at: index) }
-    return try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .replay(granted: granted)))
+    return try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, expected: .replay(granted: granted)))
   }
 
   @Test(arguments: Backend.allCases)
@@ -71,7 +71,7 @@ struct FailoverReplayTests {
     try await before.bringBack(in: world)
 
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(version), credit: 5)
+    let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(version), credit: 5)
     let answer = try await ledger.commit(&nothing, request)
     #expect(answer.isOwner)
     #expect(answer.version == SliceVersion())
@@ -84,17 +84,17 @@ struct FailoverReplayTests {
     let stale = try await world.sealed("a", count: 20)
     try await stale.commit(credit: 5)
     try await world.endLease("a")
-    let (owner, standing) = try await world.claimed("a")
+    let (owner, progress) = try await world.claimed("a")
     _ = try await replay(stale, granted: 8, [(6, .terminal(.accepted))])
 
     var nothing = OutcomeBatch()
-    var request = CommitRequest(seal: standing.seal, standing: .acknowledged(standing.version), credit: 5)
+    var request = CommitRequest(seal: progress.seal, expected: .acknowledged(progress.version), credit: 5)
     let answer = try await owner.commit(&nothing, request)
     #expect(answer.isOwner)
     #expect(answer.granted == 8)
     #expect(answer.inDoubt == 7)
     #expect(answer.version == SliceVersion(sequence: 1, replays: 1))
-    request.standing = .acknowledged(answer.version.next)
+    request.expected = .acknowledged(answer.version.next)
     #expect(try await owner.commit(&nothing, request).granted == 13)
   }
 
@@ -107,17 +107,17 @@ struct FailoverReplayTests {
     try await stale.commit(credit: 5)
     try await before.bringBack(in: world)
     try await world.endLease("a")
-    let (owner, standing) = try await world.claimed("a")
+    let (owner, progress) = try await world.claimed("a")
 
     var late = OutcomeBatch()
     late.append(.terminal(.accepted), at: 6)
     let observed = try await stale.commit(
-      &late, CommitRequest(seal: stale.claim, standing: .acknowledged(SliceVersion(sequence: 2)), credit: 5))
+      &late, CommitRequest(seal: stale.claim, expected: .acknowledged(SliceVersion(sequence: 2)), credit: 5))
     #expect(!observed.isOwner)
     #expect(observed.granted == 7)
     var nothing = OutcomeBatch()
     let answer = try await owner.commit(
-      &nothing, CommitRequest(seal: standing.seal, standing: .acknowledged(standing.version), credit: 5))
+      &nothing, CommitRequest(seal: progress.seal, expected: .acknowledged(progress.version), credit: 5))
     #expect(answer.granted == 7)
     #expect(answer.version.replays == 1)
   }
@@ -156,11 +156,11 @@ struct FailoverReplayTests {
     let list = try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string)
     try await before.bringBack(in: world)
 
-    guard case .claimed(let standing) = try await ledger.claim(worker: "w") else {
+    guard case .claimed(let progress) = try await ledger.claim(worker: "w") else {
       Issue.record("the claim is free")
       return
     }
-    #expect(!standing.isSealed)
+    #expect(!progress.isSealed)
     #expect(try await world.store.expansion.restore(targets, of: ledger))
     #expect(try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string) == list)
     #expect(try await world.slice("a").text["seal"] == String(decoding: ledger.claim, as: UTF8.self))
@@ -173,7 +173,7 @@ struct FailoverReplayTests {
     try await first.commit(credit: 2)
     for deaths in 1...2 {
       try await world.endLease("a")
-      #expect(try await world.claimed("a").standing.deaths == deaths)
+      #expect(try await world.claimed("a").progress.deaths == deaths)
     }
     try await world.endLease("a")
     let (owner, _) = try await world.claimed("a")
@@ -187,6 +187,6 @@ struct FailoverReplayTests {
     #expect(try await next.bisect(nil))
     // The slice was released, so this is not a death.
     try await next.unclaim()
-    #expect(try await world.claimed("a").standing.deaths == 0)
+    #expect(try await world.claimed("a").progress.deaths == 0)
   }
 }

@@ -249,7 +249,7 @@ struct OutcomeTableTests {
     let job = TestStore.job("c", audience: audience)
     let campaign = try CampaignJob.parse(job, .any([TestStore.service]))
     let ledger = SliceLedger(
-      store: world.store, slice: SliceReference(campaign: "c", partition: 0), lease: TestStore.patience, app: "news")
+      store: world.store, slice: SliceReference(campaign: "c", partition: 0), lease: TestStore.timeout, app: "news")
     try await world.command("DEL", world.keys.slice(0, of: "c"), world.keys.targets(0, "c"))
     _ = try await ledger.claim(worker: "w")
     let count = try #require(try await world.expand(ledger, campaign))

@@ -169,8 +169,8 @@ struct OwnTimeTests {
     // The next owner gets the number of waiting targets and their times.
     try await ledger.unclaim()
     let next = try await world.claimed("a")
-    #expect(next.standing.later == 200 && next.standing.granted == 100 && next.standing.inDoubt == 100)
-    #expect(next.standing.times?.steps.count == 3)
+    #expect(next.progress.later == 200 && next.progress.granted == 100 && next.progress.inDoubt == 100)
+    #expect(next.progress.times?.steps.count == 3)
     guard case .unfinished = try await next.ledger.close(.finish) else {
       Issue.record("a slice with targets left was closed")
       return
@@ -178,7 +178,7 @@ struct OwnTimeTests {
     try await letPass(times, steps: 3, world, "a")
     var nothing = OutcomeBatch()
     let request = CommitRequest(
-      seal: next.standing.seal, standing: .acknowledged(next.standing.version), credit: 500)
+      seal: next.progress.seal, expected: .acknowledged(next.progress.version), credit: 500)
     let last = try await next.ledger.commit(&nothing, request)
     #expect(last.granted == 300 && last.later == 0 && last.nextRetry == nil)
     #expect(try await world.store.campaigns.show("a")?.counters.later == 0)
@@ -212,11 +212,11 @@ struct OwnTimeTests {
     try await world.command("DEL", world.keys.targets(0, "a"))
     _ = try await ledger.claim(worker: "w")
     #expect(try await world.store.expansion.restore(targets, of: ledger))
-    guard case .claimed(let standing) = try await ledger.claim(worker: "w") else {
+    guard case .claimed(let progress) = try await ledger.claim(worker: "w") else {
       Issue.record("it could not be claimed")
       return
     }
-    #expect(standing.times == targets.times && standing.later == 20)
+    #expect(progress.times == targets.times && progress.later == 20)
     #expect(try await ledger.commit(credit: 500).granted == 0)
   }
 
@@ -247,16 +247,16 @@ struct OwnTimeTests {
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
     let ledgers = (0..<8).map {
       SliceLedger(
-        store: world.store, slice: SliceReference(campaign: "a", partition: $0), lease: TestStore.patience, app: "news")
+        store: world.store, slice: SliceReference(campaign: "a", partition: $0), lease: TestStore.timeout, app: "news")
     }
     let start = try #require(try await world.store.campaigns.find("a")).start
-    var bunch = SliceBunch(
+    var batch = SliceBatch(
       ledgers, store: world.store.pinned(), of: campaign, filter: TestStore.filter(of: campaign, start: start))
-    _ = try await bunch.claim(worker: "w", gracePeriod: 0)
-    let counts = try await bunch.expand(Array(0..<8)).map { try $0.get() ?? 0 }
+    _ = try await batch.claim(worker: "w", gracePeriod: 0)
+    let counts = try await batch.expand(Array(0..<8)).map { try $0.get() ?? 0 }
     #expect(counts.reduce(0, +) == 60)
     var (granted, later) = (0, 0)
-    for answer in try await bunch.seal((0..<8).map { ($0, counts[$0]) }) {
+    for answer in try await batch.seal((0..<8).map { ($0, counts[$0]) }) {
       granted += try answer.get().commit?.granted ?? 0
       later += try answer.get().commit?.later ?? 0
     }

@@ -53,13 +53,13 @@ struct RecordedOutcomesTests {
 
     var again = try await RecordedOutcomes(batch, isOwner: false).batch(of: former)
     #expect(again.count == Outcome.allCases.count - undelivered)
-    let request = CommitRequest(seal: former.claim, standing: .replay(granted: states.count))
+    let request = CommitRequest(seal: former.claim, expected: .replay(granted: states.count))
     _ = try await former.commit(&again, request)
     #expect(try await owner.records(from: 0, count: states.count).records == recorded)
   }
 
   private func commit(_ batch: inout OutcomeBatch, to ledger: SliceLedger) async throws -> CommitAnswer {
-    try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, standing: .replay(granted: Self.count)))
+    try await ledger.commit(&batch, CommitRequest(seal: ledger.claim, expected: .replay(granted: Self.count)))
   }
 
   private static func append(_ chunk: TargetChunk, _ index: Int, to batch: inout OutcomeBatch, _ seed: inout Seed) {

@@ -86,6 +86,6 @@ enum Backend: String, CaseIterable, CustomStringConvertible {
   /// expected to fail.
   private static func options(_ certificates: RedisCertificates? = nil) -> RedisOptions {
     RedisOptions(
-      tls: RedisTLS(trustRoots: certificates?.trustRoots), answerTimeout: .seconds(60), patience: .seconds(60))
+      tls: RedisTLS(trustRoots: certificates?.trustRoots), answerTimeout: .seconds(60), waitTimeout: .seconds(60))
   }
 }

@@ -47,10 +47,10 @@ struct CheckScene {
     let job = TestStore.job("new", audience: #"{"segment":"vip"}"#)
     _ = try await store.queue.submit(job, as: CampaignJob.parse(job, .any([APNsService()])))
     try await store.queue.deadLetter(Array("{}".utf8), reason: "id: is missing", hint: "give one", worker: "w")
-    try await world.noteWaiting("paused", worker: "w", reason: "out of reach", since: 7)
+    try await world.reportWaiting("paused", worker: "w", reason: "out of reach", since: 7)
     // The reason expires after seconds. It must not expire while a test counts the keys.
     try await world.command("EXPIRE", world.keys.waiting("paused"), 3600)
-    try await store.registry.keep(
+    try await store.registry.save(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, evicted: 2), of: "file")
     var replacement = try await store.audiences.replacement(of: "vip")
     _ = try await store.audiences.add(["u7"], to: &replacement)

@@ -81,7 +81,7 @@ struct ControlScene {
       #"{"id":"\#(Self.id)","app":"news","audience":{"segment":"*"},"submittedBy":"ada",\#(kind.members)\#(start)}"#
         .utf8)
     let campaign = try CampaignJob.parse(job, .any(services))
-    try await world.noteSubmitter(of: job, campaign)
+    try await world.storeSubmitter(of: job, campaign)
     let waits = needsApproval && moment == .before && kind != .recurring
     let answer = try await world.store.queue.activate(
       campaign, job: job, worker: "w", approval: waits ? "it is large" : nil)
@@ -182,7 +182,7 @@ struct ControlScene {
     let (ledger, count, _) = try await claim(slice, "one")
     try #require(count >= 3)
     try await ledger.commit(credit: 3)
-    try await note([0, 1, 2], of: ledger)
+    try await record([0, 1, 2], of: ledger)
     try await ledger.commit(.accepted, 0..<2)
     let user = try await ledger.targets(from: 2, count: 1).user(0)
     doubtful = (slice.campaign, String(decoding: user, as: UTF8.self))
@@ -295,18 +295,18 @@ struct ControlScene {
   /// Claims a slice, and expands it unless its campaign is cancelled.
   private func claim(
     _ slice: SliceReference, _ worker: String
-  ) async throws -> (ledger: SliceLedger, count: Int, SliceStanding) {
+  ) async throws -> (ledger: SliceLedger, count: Int, SliceProgress) {
     let (record, job) = try #require(try await world.store.campaigns.findWithJob(slice.campaign))
     let services = world.store.services
     let part = try record.campaign(job, record.apps(in: services))
     let together = part.expandedTogether
     let ledger = SliceLedger(
-      store: world.store, slice: slice, lease: TestStore.patience, app: "news", service: services[part.service],
+      store: world.store, slice: slice, lease: TestStore.timeout, app: "news", service: services[part.service],
       parts: together)
-    guard case .claimed(let standing) = try await ledger.claim(worker: worker) else {
+    guard case .claimed(let progress) = try await ledger.claim(worker: worker) else {
       throw TestSupportError("slice \(slice) could not be claimed")
     }
-    guard !standing.isSealed, record.state != .cancelled else { return (ledger, standing.count, standing) }
+    guard !progress.isSealed, record.state != .cancelled else { return (ledger, progress.count, progress) }
     let filters = try (together.isEmpty ? [part.id] : together).map { id in
       let leg = try record.campaign(job, record.apps(in: services), leg: id)
       return DeviceFilter(
@@ -315,20 +315,20 @@ struct ControlScene {
     let targets = try #require(
       try await world.store.expansion.expand(
         ledger, of: part, filter: DeviceFilter(joining: filters[0], Array(filters.dropFirst()))))
-    return (ledger, targets.count, standing)
+    return (ledger, targets.count, progress)
   }
 
   /// Sends a slice to its end, or closes it if its campaign is cancelled.
   private mutating func send(_ slice: SliceReference, _ worker: String) async throws {
-    let (ledger, count, standing) = try await claim(slice, worker)
+    let (ledger, count, progress) = try await claim(slice, worker)
     let isCancelled = try await world.store.campaigns.find(slice.campaign)?.state == .cancelled
     if !isCancelled {
       // The new owner sends the targets in doubt again.
-      let records = try await ledger.records(from: 0, count: standing.granted).records
+      let records = try await ledger.records(from: 0, count: progress.granted).records
       var indexes = records.indices.filter { records[$0].state == .granted }
-      indexes += standing.granted..<count
-      if count > standing.granted { try await ledger.commit(credit: count - standing.granted) }
-      try await note(indexes, of: ledger)
+      indexes += progress.granted..<count
+      if count > progress.granted { try await ledger.commit(credit: count - progress.granted) }
+      try await record(indexes, of: ledger)
       try await ledger.commit(Dictionary(uniqueKeysWithValues: indexes.map { ($0, .terminal(.accepted)) }))
     }
     let counters = try #require(try await ledger.close(isCancelled ? .cancel : .finish).counters)
@@ -336,7 +336,7 @@ struct ControlScene {
   }
 
   /// Counts pushes to these targets.
-  private mutating func note(_ indexes: [Int], of ledger: SliceLedger) async throws {
+  private mutating func record(_ indexes: [Int], of ledger: SliceLedger) async throws {
     guard let last = indexes.max() else { return }
     let chunk = try await ledger.targets(from: 0, count: last + 1)
     for index in indexes {

@@ -14,7 +14,7 @@ struct FormatScene {
     world = try await TestStore(on: .single, partitions: 1)
     let slice = SliceReference(campaign: "a", partition: 0)
     ledger = SliceLedger(
-      store: world.store, slice: slice, lease: TestStore.patience, app: "news",
+      store: world.store, slice: slice, lease: TestStore.timeout, app: "news",
       // Without caps, because the time of a cap would differ between runs.
       rules: GrantRules(app: "news", memory: 3600, badgeStep: 1))
     names[String(decoding: ledger.claim, as: UTF8.self)] = "<claim>"
@@ -37,7 +37,7 @@ struct FormatScene {
         return DeviceRegistration(user: "u\($0)", device: Self.device($0), attributes: $0 == 0 ? attributes : [])
       })
     try await store.audiences.add(["u0", "u1"], to: "vip")
-    try await store.registry.keep(
+    try await store.registry.save(
       ImportCheckpoint(offset: 100, line: 7, rows: 6, skipped: 1, imported: 4, outdated: 1, evicted: 2), of: "file")
     // A registration that has not ended.
     var moved = Self.device(5)
@@ -116,13 +116,13 @@ struct FormatScene {
     _ = try await store.fleet.heartbeat(worker: "w", timeout: 1000)
     let instance = WorkerInstance(name: "w", nonce: "00000000000000aa")
     _ = try await store.fleet.join(instance)
-    try await store.fleet.write(HousekeepingNotes())
+    try await store.fleet.write(HousekeepingProgress())
     _ = try await store.campaigns.syncControl(["a"], worker: "w", applied: 1)
     _ = try await store.limits.guardTrial(
       "a", app: "news", minimum: 10, lease: 1000, wanted: 5, news: GuardCounts(answers: 3, suspects: 1, gone: 1),
       returned: 0, round: 0)
-    try await store.slices.noteFailover(for: TestStore.patience)
-    try await world.noteWaiting("a", worker: "w", reason: "out of reach", since: 7)
+    try await store.slices.recordFailover(for: TestStore.timeout)
+    try await world.reportWaiting("a", worker: "w", reason: "out of reach", since: 7)
     _ = try await store.slices.park(SliceReference(campaign: "paused", partition: 0), for: 1000, worker: "w")
     try await store.results.appendFeedback([
       store.results.feedback(

@@ -46,10 +46,10 @@ struct RegistryModel {
   /// - Parameter exclusive: apps with one device for each user.
   init(_ statements: [Statement], exclusive: Set<String>) {
     for case .erasure(let user, let at) in statements { erased[user] = max(at, erased[user] ?? 0) }
-    for case .event(let event) in statements { note(event, exclusive) }
+    for case .event(let event) in statements { apply(event, exclusive) }
   }
 
-  private mutating func note(_ event: RegistrationEvent, _ exclusive: Set<String>) {
+  private mutating func apply(_ event: RegistrationEvent, _ exclusive: Set<String>) {
     let at = event.at
     func isVoid(_ user: String) -> Bool { at <= erased[user] ?? -1 }
     switch event.change {

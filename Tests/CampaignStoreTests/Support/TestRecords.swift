@@ -41,7 +41,7 @@ extension SliceLedger {
     let known = try await store.run(pipeline)[0]
     let version = SliceVersion(sequence: known[1].integer ?? 0, replays: known[2].integer ?? 0)
     var request = CommitRequest(
-      seal: Array(known[0].bytes ?? []), standing: .acknowledged(version), credit: credit, resent: resent,
+      seal: Array(known[0].bytes ?? []), expected: .acknowledged(version), credit: credit, resent: resent,
       departures: departures)
     request.suspects = suspects
     return try await commit(&batch, request)

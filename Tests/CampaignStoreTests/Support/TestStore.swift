@@ -148,7 +148,7 @@ struct TestStore {
 
   /// Performs all steps of registrations after the first.
   func complete(_ bound: Registry.BoundRegistrations) async throws -> [Bool] {
-    try await store.registry.settle(store.registry.enter(bound)).stands
+    try await store.registry.complete(store.registry.enter(bound)).stands
   }
 
   // MARK: Campaigns
@@ -167,47 +167,47 @@ struct TestStore {
   ) async throws -> Campaign {
     let job = Self.job(id, audience: audience, more)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    try await noteSubmitter(of: job, campaign)
+    try await storeSubmitter(of: job, campaign)
     #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
     guard narrowing, try await store.campaigns.find(id)?.state == .active else { return campaign }
     var narrowed = campaign
-    narrowed.recipients.definitions = try #require(try await store.audiences.narrow(campaign))
+    narrowed.recipients.definitions = try #require(try await store.audiences.fixPartitions(of: campaign))
     return narrowed
   }
 
   /// Records the submitter of the job, as the submitting call does, if the test's job names one.
-  func noteSubmitter(of job: [UInt8], _ campaign: Campaign) async throws {
+  func storeSubmitter(of job: [UInt8], _ campaign: Campaign) async throws {
     guard let person = campaign.submittedBy else { return }
     let script = "return redis.call('SET', KEYS[1], redis.sha1hex(ARGV[1]) .. ' ' .. ARGV[2], 'EX', 90)"
     try await command("EVAL", script, 1, keys.submitter(campaign.id), store.queue.forms(of: job).meaning, person)
   }
 
   /// A lease or a timeout in ms, longer than any test takes on a busy machine.
-  static let patience = 3_600_000
+  static let timeout = 3_600_000
 
   /// Creates a store with the active campaign `a` and these live workers.
   static func made(on backend: Backend, workers: String...) async throws -> TestStore {
     let world = try await TestStore(on: backend, partitions: 1)
     try await world.activate("a")
-    for worker in workers { _ = try await world.store.fleet.heartbeat(worker: worker, timeout: patience) }
+    for worker in workers { _ = try await world.store.fleet.heartbeat(worker: worker, timeout: timeout) }
     return world
   }
 
   /// Claims a slice and returns its ledger.
   func claimed(
-    _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = TestStore.patience, rules: GrantRules? = nil
-  ) async throws -> (ledger: SliceLedger, standing: SliceStanding) {
+    _ id: String, _ partition: Int = 0, worker: String = "w", lease: Int = TestStore.timeout, rules: GrantRules? = nil
+  ) async throws -> (ledger: SliceLedger, progress: SliceProgress) {
     let ledger = SliceLedger(
       store: store, slice: SliceReference(campaign: id, partition: partition), lease: lease, app: "news", rules: rules)
-    guard case .claimed(let standing) = try await ledger.claim(worker: worker) else {
+    guard case .claimed(let progress) = try await ledger.claim(worker: worker) else {
       throw TestSupportError("slice \(ledger.slice) could not be claimed")
     }
-    return (ledger, standing)
+    return (ledger, progress)
   }
 
   /// Returns a slice of raw tokens 0..<count in the only partition of the store, claimed and sealed.
   func sealed(
-    _ id: String, count: Int, granted: Int = 0, lease: Int = TestStore.patience, _ more: String = ""
+    _ id: String, count: Int, granted: Int = 0, lease: Int = TestStore.timeout, _ more: String = ""
   ) async throws -> SliceLedger {
     let tokens = (0..<count).map { "\"\(Self.text($0))\"" }.joined(separator: ",")
     let campaign = try await activate(id, audience: "{\"tokens\":[\(tokens)]}", more)

@@ -87,10 +87,10 @@ struct TraceReplayer {
     case .claim:
       let answer = try await ledger(call.claim, call.slice).claim(worker: worker)
       switch answer {
-      case .claimed(let standing):
+      case .claimed(let progress):
         try expect(reply.result == .done, "claimed")
-        try expect(standing.granted == reply.granted && standing.inDoubt == reply.doubt, "\(standing)")
-        try expect(standing.departures == reply.departures, "\(standing)")
+        try expect(progress.granted == reply.granted && progress.inDoubt == reply.doubt, "\(progress)")
+        try expect(progress.departures == reply.departures, "\(progress)")
       case .held: try expect(reply.result == .held, "held")
       case .finished: try expect(reply.result == .finished, "finished")
       }
@@ -161,12 +161,12 @@ struct TraceReplayer {
       batch.append(record, at: index)
     }
     let seal = call.seal == 0 ? [] : ledger(call.seal, call.slice).claim
-    let standing: CommitRequest.Standing =
+    let expected: CommitRequest.ExpectedState =
       call.kind == .replay
       ? .replay(granted: call.highWater)
       : .acknowledged(SliceVersion(sequence: call.seq, replays: call.replays))
     var request = CommitRequest(
-      seal: seal, standing: standing, credit: call.credit, resent: call.resent,
+      seal: seal, expected: expected, credit: call.credit, resent: call.resent,
       departures: call.departures == -2 ? nil : call.departures)
     request.suspects = targets(of: call)
     let answer = try await ledger(call.claim, call.slice).commit(&batch, request)
@@ -190,7 +190,7 @@ struct TraceReplayer {
   }
 
   /// Compares the departures since the worker's last commit.
-  private func compare(_ news: DepartureNews?, _ reply: StoreReply, of slice: Int) throws {
+  private func compare(_ news: NewDepartures?, _ reply: StoreReply, of slice: Int) throws {
     let users = reply.isAnybody ? nil : Set(reply.news.map { Self.fingerprint(slice, UInt8($0)) })
     try expect(
       news?.number ?? -1 == reply.departures && (news == nil || news?.users.map(Set.init) == users),

@@ -13,16 +13,16 @@ struct InputGrowthTests {
   private static let size = isLong ? 1 << 18 : 1 << 15
   /// Allowed growth of the time. An input eight times as large takes eight times as long in a linear reader and 64
   /// times in a quadratic one. 2.5 times the linear growth can still be noise.
-  private static let mostGrowth = 20.0
+  private static let maximumGrowth = 20.0
   /// Longest allowed time in seconds a byte, for any growth. It holds for a debug build on a slow machine.
-  private static let mostForAByte = 100e-6
+  private static let maximumForAByte = 100e-6
 
   private struct Measurement {
     var bytes = 0
     var seconds = 0.0
     var growth = 0.0
 
-    var isLinear: Bool { growth <= mostGrowth && seconds <= Double(max(bytes, 16_384)) * mostForAByte }
+    var isLinear: Bool { growth <= maximumGrowth && seconds <= Double(max(bytes, 16_384)) * maximumForAByte }
   }
 
   /// CPU time of this thread, in seconds.

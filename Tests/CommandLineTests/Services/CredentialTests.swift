@@ -117,7 +117,7 @@ import Testing
     #expect(reports.take() == [])
     #expect(credential.authorization() == first)
 
-    credential.note(.refused(Reason.badCertificate.code, generation: try #require(first).generation))
+    credential.record(.refused(Reason.badCertificate.code, generation: try #require(first).generation))
     let second = try authority.issue(topic: "com.example.news")
     _ = try certificateApp(second)
     await watcher.check(now: now)
@@ -195,7 +195,7 @@ import Testing
     let source = try #require(channels["news"]?.services[0].credential as? ProviderTokenSource)
     await watcher.check(now: now)
     let first = try #require(source.current())
-    source.note(.refused(Reason.invalidProviderToken.code, generation: first.generation))
+    source.record(.refused(Reason.invalidProviderToken.code, generation: first.generation))
     try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
     await watcher.check(now: now)
     #expect(reports.take() == [.reloaded(app: "news")])

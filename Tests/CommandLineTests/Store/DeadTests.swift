@@ -108,7 +108,7 @@ struct DeadTests {
   private func deadLetterTargets(_ world: CarillonWorld) async throws {
     for number in 0..<4 {
       let (user, id) = ("u\(number)", "sale.0.\(number)")
-      let job = try CampaignJob.alone(
+      let job = try CampaignJob.forSingleDevice(
         Array(CarillonWorld.job("sale").utf8), token: CarillonWorld.token(number), of: user, suffix: "0.\(number)",
         for: APNsService())
       try await world.server.command(

@@ -16,7 +16,7 @@ struct CannedServer {
 
   /// The longest wait for a connection, in ms. It is long enough for a busy machine, and short enough that a missing
   /// connection fails the test.
-  private static let patience: Int32 = 20_000
+  private static let timeout: Int32 = 20_000
 
   /// - Parameter answers: status lines and header lines, without line breaks.
   static func start(_ answers: [[String]]) async throws -> CannedServer {
@@ -77,6 +77,6 @@ struct CannedServer {
 
   private static func wait(_ descriptor: Int32) throws {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&entry, 1, patience) > 0 else { throw TestSupportError("waited in vain") }
+    guard poll(&entry, 1, timeout) > 0 else { throw TestSupportError("waited in vain") }
   }
 }

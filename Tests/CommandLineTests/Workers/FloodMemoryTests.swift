@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(6))) struct FloodMemoryTests {
   /// Growth of the worker's memory during a flood, in kB. An engine that keeps what it receives, or the answers that the
   /// server does not read, exceeds this within a second. In the short form it was at most 1,344 kB.
-  private static let mostGrowth = 16_000
+  private static let maximumGrowth = 16_000
 
   /// The short form has a flood whose frames require answers, and a flood of one header block.
   private static let floods =
@@ -71,7 +71,7 @@ import Testing
     let measured = scene.before.withLock { $0 }
     let before = try #require(measured)
     let growth = try Self.peak(worker.processIdentifier) - before
-    #expect(growth < Self.mostGrowth, "\(flood), \(engine): \(growth) kB more than \(before) kB")
+    #expect(growth < Self.maximumGrowth, "\(flood), \(engine): \(growth) kB more than \(before) kB")
     #expect(await worker.terminate() == .status(0))
   }
 }

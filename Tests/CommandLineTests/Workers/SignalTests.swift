@@ -5,7 +5,7 @@ import Testing
 
 /// Signals at random times after the start of a command.
 @Suite(.timeLimit(.minutes(20))) struct SignalTests {
-  private struct Shot {
+  private struct SignalShot {
     var arguments: [String]
     var signal: Int32
     /// Whether the signal comes while the program is loaded. Otherwise it comes after the program has begun to handle
@@ -38,7 +38,7 @@ import Testing
       ["simulate", "--port", "0", "--control-port", "0", "--directory", folder],
     ]
     let shots = (0..<count).map { number in
-      Shot(
+      SignalShot(
         arguments: commands.randomElement(using: &chance) ?? [],
         signal: [SIGTERM, SIGINT, SIGHUP].randomElement(using: &chance) ?? SIGTERM,
         isEarly: number % 3 == 0, moment: .random(in: 0...Self.span, using: &chance))
@@ -59,7 +59,7 @@ import Testing
   }
 
   /// - Returns: whether the program already handled its signals.
-  private static func fire(_ shot: Shot, _ environment: [String: String]) async throws -> Bool {
+  private static func fire(_ shot: SignalShot, _ environment: [String: String]) async throws -> Bool {
     let command = try await ChildProcess.start(CarillonCommand.path, shot.arguments, environment: environment)
     if !shot.isEarly {
       try await poll(until: "the command handles signals", every: .milliseconds(5)) {

@@ -6,7 +6,7 @@ import Testing
 
 /// Random histories of a policy. The test keeps its own account of tokens, requests and refusals.
 @Suite struct AccessTokenHistoryTests {
-  private struct Witness {
+  private struct TokenRecord {
     var ends: [String: Int] = [:]
     var refused: Set<Int> = []
     /// Time at which the present request began.
@@ -21,7 +21,7 @@ import Testing
     var counts: [String: Int] = [:]
     for round in 0..<150 {
       var history = PolicyHistory(round.isMultiple(of: 2) ? .serviceAccount : .metadataServer)
-      var witness = Witness()
+      var witness = TokenRecord()
       for step in 0..<80 {
         let event = Self.event(step, &history, &witness, &seed)
         let actions = history.send(event, chance: .random(in: 0...1, using: &seed))
@@ -45,7 +45,7 @@ import Testing
   }
 
   private static func event(
-    _ step: Int, _ history: inout PolicyHistory, _ witness: inout Witness, _ seed: inout Seed
+    _ step: Int, _ history: inout PolicyHistory, _ witness: inout TokenRecord, _ seed: inout Seed
   ) -> AccessTokenPolicy.Event {
     history.now += [0, 1, 900, 15_000, 70_000, 3_000_000].randomElement(using: &seed) ?? 0
     switch Int.random(in: 0..<12, using: &seed) {
@@ -83,7 +83,7 @@ import Testing
 
   private static func check(
     _ actions: AccessTokenPolicy.Actions, _ event: AccessTokenPolicy.Event, _ history: PolicyHistory,
-    _ witness: inout Witness
+    _ witness: inout TokenRecord
   ) throws {
     let now = history.now
     let isStopped = history.policy.stopped(now) != nil

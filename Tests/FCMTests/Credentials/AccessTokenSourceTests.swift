@@ -58,14 +58,14 @@ import Testing
     #expect(second.generation == first.generation + 1)
     #expect(server.heads.count == 2)
     // FCM refuses the token before its end.
-    source.note(.tokenExpired(generation: second.generation))
-    source.note(.tokenExpired(generation: second.generation))
+    source.record(.tokenExpired(generation: second.generation))
+    source.record(.tokenExpired(generation: second.generation))
     #expect(source.stopped == nil)
     await change.next()
     if source.authorization() == nil { await change.next() }
     #expect(text(source.authorization()) == "ya29.token-3")
     #expect(server.heads.count == 3)
-    source.note(.tokenExpired(generation: second.generation + 1))
+    source.record(.tokenExpired(generation: second.generation + 1))
     #expect(source.stopped == CredentialReason.tokenRefused)
     #expect(source.explain(CredentialReason.tokenRefused).contains("status 401"))
   }

@@ -126,7 +126,7 @@ public enum AlertCases {
     bound: "0: 429 says that nothing was delivered"
   ) { stage in
     let scene = try await AlertScene(stage) {
-      // A refused push waits for a minute, so each worker needs enough pushes for the whole tape.
+      // A refused push waits for a minute, so each worker needs enough pushes for all samples.
       $0.devices = 5000
       $0.androidDevices = $0.devices
       // The guard does not count a refused push as an answer. With a smaller minimum it would let only a few pushes be
@@ -281,7 +281,7 @@ public enum AlertCases {
     var used = 0.0
     for _ in 0..<5 {
       let scrape = try await scene.scrape()["admin"] ?? ""
-      used = max(used, MetricsTape.sum("carillon_fleet_redis_memory_bytes", in: scrape) ?? 0)
+      used = max(used, MetricsSamples.sum("carillon_fleet_redis_memory_bytes", in: scrape) ?? 0)
     }
     try await server.command("config", "set", "maxmemory", String(Int(used * 1.01)))
     try await scene.awaitMetric("carillon_fleet_redis_memory_limit_bytes", "is there") { $0 > 0 }
@@ -304,7 +304,7 @@ public enum AlertCases {
     let name = "carillon_log_lines_dropped_total"
     let worker = try await scene.addWorkerWithoutLog()
     try await scene.record(minutes: 3)
-    let before = MetricsTape.sum(name, in: try await scene.scrape()[worker.name] ?? "") ?? 0
+    let before = MetricsSamples.sum(name, in: try await scene.scrape()[worker.name] ?? "") ?? 0
     // A reload writes a log line.
     worker.process.send(signal: SIGHUP)
     try await scene.awaitMetric(name, "has grown") { $0 > before }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Workers and an admin server whose metrics are scraped, and the tape of the samples.
+/// Workers and an admin server whose metrics are scraped, and the samples of the metrics.
 final class AlertScene {
   let stage: Stage
   let world: FaultWorld
@@ -9,7 +9,7 @@ final class AlertScene {
   private var workers: [(worker: WorkerProcess, url: String)] = []
   private let admin: ChildProcess
   private let adminURL: String
-  private var tape = MetricsTape()
+  private var samples = MetricsSamples()
   private var questions: [Promtool.Question] = []
   private var started = 0
 
@@ -106,7 +106,7 @@ final class AlertScene {
     _ name: String, _ what: String, byAll: Bool = false, _ condition: (Double) -> Bool
   ) async throws {
     try await until("\(name) \(what)", within: .seconds(90), every: .milliseconds(200)) {
-      let values = try await scrape().values.compactMap { MetricsTape.sum(name, in: $0) }
+      let values = try await scrape().values.compactMap { MetricsSamples.sum(name, in: $0) }
       return byAll ? !values.isEmpty && values.allSatisfy(condition) : values.contains(where: condition)
     }
   }
@@ -114,38 +114,38 @@ final class AlertScene {
   // MARK: Judging
 
   /// Scrapes, and repeats the samples for some minutes.
-  func record(minutes: Int) async throws { try tape.record(try await scrape(), minutes: minutes) }
+  func record(minutes: Int) async throws { try samples.record(try await scrape(), minutes: minutes) }
 
   /// Scrapes, repeats the samples for some minutes, and expects that the alerts fire at the end but not before.
   func fires(_ alerts: String..., after minutes: Int) async throws {
-    let before = tape.minutes - 1
+    let before = samples.minutes - 1
     try await record(minutes: minutes)
     for alert in alerts {
       questions.append(.fires(alert, at: before, false))
-      questions.append(.fires(alert, at: tape.minutes - 1))
+      questions.append(.fires(alert, at: samples.minutes - 1))
       stage.fired(AlertCases.fault(alert))
     }
   }
 
   /// Expects that an alert fires in the last recorded minute. Use it if the alert's cause exists from the start.
   func hasFired(_ alert: String) {
-    questions.append(.fires(alert, at: tape.minutes - 1))
+    questions.append(.fires(alert, at: samples.minutes - 1))
     stage.fired(AlertCases.fault(alert))
   }
 
   /// Expects that every expression of the dashboard has a series now.
   func showsDashboard() throws {
     for expression in try Promtool.panels() {
-      questions.append(Promtool.Question(expression: expression, minute: tape.minutes - 1, isExpected: true))
+      questions.append(Promtool.Question(expression: expression, minute: samples.minutes - 1, isExpected: true))
     }
   }
 
   /// Evaluates all expectations, stops the admin server, and checks the world.
   func finish() async throws {
-    if let answer = try await Promtool.ask(questions, of: tape, epoch: epoch, in: world.folder) {
+    if let answer = try await Promtool.ask(questions, of: samples, epoch: epoch, in: world.folder) {
       stage.require(false, "promtool: \(answer)")
     }
-    stage.note("\(questions.count) expressions over \(tape.minutes) minutes")
+    stage.addNote("\(questions.count) expressions over \(samples.minutes) minutes")
     admin.send(signal: SIGTERM)
     stage.expect(await admin.waitForExit() == .status(0), "the admin server did not end with 0")
     try await stage.check(world)

@@ -17,7 +17,7 @@ enum Promtool {
     }
   }
 
-  /// A question: whether an expression has a result in a minute of a tape.
+  /// A question: whether an expression has a result in a minute of the samples.
   struct Question {
     var expression: String
     var minute: Int
@@ -31,7 +31,9 @@ enum Promtool {
   }
 
   /// - Returns: promtool's output for unexpected answers; `nil` if all answers are as expected.
-  static func ask(_ questions: [Question], of tape: MetricsTape, epoch: Int, in folder: URL) async throws -> String? {
+  static func ask(_ questions: [Question], of samples: MetricsSamples, epoch: Int, in folder: URL) async throws
+    -> String?
+  {
     let tests = questions.map { question -> [String: Any] in
       [
         "expr": "(count(\(question.expression)) or vector(0)) > bool 0", "eval_time": "\(question.minute)m",
@@ -41,11 +43,11 @@ enum Promtool {
     let file: [String: Any] = [
       "rule_files": [rules.path], "evaluation_interval": "1m",
       "tests": [
-        ["interval": "1m", "input_series": tape.inputs(epoch: epoch), "promql_expr_test": tests] as [String: Any]
+        ["interval": "1m", "input_series": samples.inputs(epoch: epoch), "promql_expr_test": tests] as [String: Any]
       ],
     ]
     // JSON is YAML.
-    let path = folder.appending(path: "tape.yaml")
+    let path = folder.appending(path: "samples.yaml")
     try JSONSerialization.data(withJSONObject: file, options: [.prettyPrinted, .withoutEscapingSlashes]).write(to: path)
     let output = try await ChildProcess.run(Self.path, ["test", "rules", path.path])
     return output.exit == .status(0) ? nil : output.standardOutput + output.standardError

@@ -4,7 +4,7 @@ import TestSupport
 
 extension FaultCase {
   /// Limit of attempts. A mutant may go unnoticed, and on a busy machine a campaign may end before its fault.
-  private static let mostTries = 10
+  private static let maximumTries = 10
 
   /// Plays the case until its faults have fired, and a mutant until the checker has objected.
   ///
@@ -17,7 +17,7 @@ extension FaultCase {
     let began = ContinuousClock.now
     var report = await play(scale, engine, seed: seed, logs: logs)
     var tries = 1
-    while report.verdict == .failed, isMutant || report.isMissed, tries < Self.mostTries {
+    while report.verdict == .failed, isMutant || report.isMissed, tries < Self.maximumTries {
       tries += 1
       report = await play(scale, engine, seed: seed &+ UInt64(tries), logs: logs)
     }

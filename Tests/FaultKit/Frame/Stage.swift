@@ -108,7 +108,7 @@ public final class Stage: Sendable {
   public func allow(duplicates: Int) { contents.withLock { $0.allowed += duplicates } }
 
   /// Adds a note to the report.
-  public func note(_ text: String) { contents.withLock { $0.report.notes.append(text) } }
+  public func addNote(_ text: String) { contents.withLock { $0.report.notes.append(text) } }
 
   /// Records a violation.
   public func violated(_ text: String) { contents.withLock { $0.report.violations.append(text) } }

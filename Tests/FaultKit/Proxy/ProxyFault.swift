@@ -6,7 +6,7 @@ public enum ProxyFault: Equatable, Sendable {
   case stall
   /// Received bytes are dropped in the selected directions. A connection that lost bytes is reset after the fault. With
   /// `replies` alone, requests have their effect without an answer.
-  case swallow(requests: Bool, replies: Bool)
+  case drop(requests: Bool, replies: Bool)
   /// The target's side is closed, and the client's side stays open without any effect. The connection is reset after
   /// the fault.
   case halfOpen

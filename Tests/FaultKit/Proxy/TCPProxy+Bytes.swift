@@ -70,7 +70,7 @@ extension TCPProxy {
 
   private func isSwallowing(_ connection: ProxyConnection, _ direction: ProxyDirection) -> Bool {
     if connection.target == nil { return true }
-    guard case .swallow(let requests, let replies) = fault else { return false }
+    guard case .drop(let requests, let replies) = fault else { return false }
     return direction == .requests ? requests : replies
   }
 

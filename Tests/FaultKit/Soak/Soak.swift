@@ -64,7 +64,7 @@ public struct Soak: Sendable {
         stage.expect(elders.allSatisfy { $0.process.exit == nil }, "a worker died that was not killed")
       }
       for curve in curves {
-        stage.note("memory \(curve.line)")
+        stage.addNote("memory \(curve.line)")
         // The simulator stores every id on purpose, in order to detect duplicates.
         stage.expect(curve.isFlat || curve.name.hasPrefix("simulator"), "memory grows: \(curve.line)")
       }

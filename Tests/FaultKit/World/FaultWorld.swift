@@ -135,7 +135,7 @@ public final class FaultWorld: Sendable {
       url: url,
       options: RedisOptions(
         clientName: "faults", tls: RedisTLS(trustRoots: servers.certificates?.trustRoots), home: keys.home,
-        answerTimeout: .seconds(60), patience: .seconds(60)))
+        answerTimeout: .seconds(60), waitTimeout: .seconds(60)))
     let services = PushServices(standard: APNsService(), others: [FCMService()])
     contents = Mutex(Contents(store: CampaignStore(redis: redis, keys: keys, services: services)))
     takeovers = Takeovers(redis: redis, namespace: world.namespace, isTiming: options.timesTakeovers)
@@ -246,7 +246,7 @@ public final class FaultWorld: Sendable {
       ["worker", "--name", name, "--json"] + arguments, environment: environment, program: program)
     let log = folder.appending(path: "worker-\(number)-\(name).log")
     let worker = try WorkerProcess(name: name, window: window, process: process, log: log) { [takeovers] in
-      await takeovers.note(deathOf: name)
+      await takeovers.record(deathOf: name)
     }
     contents.withLock { $0.workers.append(worker) }
     if waits { try await worker.hears("started") }
@@ -288,7 +288,7 @@ public final class FaultWorld: Sendable {
   var erased: Set<String> { contents.withLock { $0.erased } }
 
   /// Records a user who is about to be erased.
-  func noteErased(_ token: String) { contents.withLock { _ = $0.erased.insert(token) } }
+  func recordErased(_ token: String) { contents.withLock { _ = $0.erased.insert(token) } }
 
   func forgetCampaigns() { contents.withLock { $0.campaigns = [] } }
 

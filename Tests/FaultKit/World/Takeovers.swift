@@ -37,7 +37,7 @@ public actor Takeovers {
   }
 
   /// Records the slices of a worker that has just died, before another worker with its name starts.
-  func note(deathOf worker: String) async {
+  func record(deathOf worker: String) async {
     guard isTiming else { return }
     let diedAt = ContinuousClock.now
     for index in orphans.indices { orphans[index].isDisturbed = true }

@@ -6,7 +6,7 @@ import TestSupport
 ///   - what: description for the error message.
 ///   - limit: limit of the wait.
 ///   - condition: evaluated repeatedly. An error, for example while Redis is not reachable, counts as false.
-/// - Throws: `TestSupportError` after the limit, or ``Hopeless`` if the condition can't become true.
+/// - Throws: `TestSupportError` after the limit, or ``ImpossibleCondition`` if the condition can't become true.
 public func until(
   _ what: String, within limit: Duration = .seconds(60), every pause: Duration = .milliseconds(50),
   _ condition: () async throws -> Bool
@@ -17,7 +17,7 @@ public func until(
     do {
       if try await condition() { return }
       trouble = ""
-    } catch let error as Hopeless {
+    } catch let error as ImpossibleCondition {
       throw error
     } catch {
       trouble = ": \(error)"
@@ -30,7 +30,7 @@ public func until(
 }
 
 /// An error for a condition that can't become true.
-public struct Hopeless: Error, CustomStringConvertible {
+public struct ImpossibleCondition: Error, CustomStringConvertible {
   /// The reason.
   public var description: String
 

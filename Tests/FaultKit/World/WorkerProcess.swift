@@ -70,7 +70,7 @@ public final class WorkerProcess: Sendable {
     try await until("worker \(name) logs \(event)", within: limit, every: .milliseconds(10)) {
       if count(of: event) > 0 { return true }
       if counts.withLock({ $0.hasEnded }), let exit = process.exit {
-        throw Hopeless("worker \(name) ended with \(exit): \(lastWords)")
+        throw ImpossibleCondition("worker \(name) ended with \(exit): \(lastWords)")
       }
       return false
     }

@@ -146,7 +146,7 @@ extension World {
     var debts = apns.debts[place]
     guard debts != 0 else { return }
     apns.debts[place] = 0
-    if isTraced { note("worker \(place) \(why): forgiven \(String(debts, radix: 2))") }
+    if isTraced { trace("worker \(place) \(why): forgiven \(String(debts, radix: 2))") }
     while debts != 0 {
       apns.forgiven[debts.trailingZeroBitCount] += 1
       debts &= debts - 1

@@ -7,7 +7,7 @@ extension World {
     if call.kind != .regrant { history.append(store, at: now) }
     let reply = store.apply(call, now: now, rules: rules)
     operations?.append(StoreOperation(step: .call(call), now: now))
-    if isTraced { note("redis \(describe(call)) → \(describe(reply, of: call))") }
+    if isTraced { trace("redis \(describe(call)) → \(describe(reply, of: call))") }
     switch call.kind {
     case .claim, .append, .seal, .commit, .replay, .unclaim, .close: check(call, reply, before)
     case .finish, .activate, .control: checkTotals()
@@ -65,7 +65,7 @@ extension World {
     if call.kind == .regrant ? step & 3 > 0 : call.kind != .commit && random.below(4) > 0 { return nil }
     armed = nil
     injected.add(kind)
-    if isTraced { note("FAULT \(kind) at \(describe(call))") }
+    if isTraced { trace("FAULT \(kind) at \(describe(call))") }
     return kind
   }
 

@@ -44,7 +44,7 @@ extension World {
       for name in 0..<4 { store.control.processing[name].remove(slice) }
       store.control.open.remove(slice)
       store.control.parked.remove(slice)
-      if isTraced { note("FAULT reference to \(slice) lost") }
+      if isTraced { trace("FAULT reference to \(slice) lost") }
     case .referenceTwice:
       let slice = random.below(slices)
       guard store.control.isRunning, !store.control.open.contains(slice) else { return false }
@@ -55,7 +55,7 @@ extension World {
         store.control.parked.insert(slice)
         store.control.due[slice] = Int32(now + random.below(10))
       }
-      if isTraced { note("FAULT another reference to \(slice)") }
+      if isTraced { trace("FAULT another reference to \(slice)") }
     case .callLost, .replyLost, .callLate, .answerLost, .notProcessed: return false
     }
     return true
@@ -77,13 +77,13 @@ extension World {
     guard let place = runningPlace(&random) else { return false }
     workers[place].pausedUntil = now + 5 + random.below(3 * Rules.lease)
     forgive(place, "paused")
-    if isTraced { note("FAULT worker \(place) stands still until \(workers[place].pausedUntil)") }
+    if isTraced { trace("FAULT worker \(place) stands still until \(workers[place].pausedUntil)") }
     return true
   }
 
   private mutating func crash(_ random: inout SeededGenerator) -> Bool {
     guard let place = runningPlace(&random) else { return false }
-    if isTraced { note("FAULT worker \(place) crashes") }
+    if isTraced { trace("FAULT worker \(place) crashes") }
     forgive(place, "crashed")
     for target in 0..<32 where apns.lastSent[place][target] > apns.lastSentByDead[target] {
       apns.lastSentByDead[target] = apns.lastSent[place][target]
@@ -108,14 +108,14 @@ extension World {
     let (old, at) = history.state(before: 1 + random.below(depth))
     let slot = partially ? random.below(slices + 1) : -1
     if isTraced {
-      note(
+      trace(
         "FAULT redis loses the writes since t=\(at), \(slot < 0 ? "all" : slot == slices ? "control" : "slice \(slot)")"
       )
     }
     // The model does not cover a slot that loses a close which control has counted; see the README.
     if slot >= 0, slot < slices, store.control.finished.contains(slot) { return false }
     for slice in 0..<slices where slot < 0 || slot == slice {
-      noteForgotten(slice, old.slices[slice], since: at)
+      recordForgotten(slice, old.slices[slice], since: at)
       store.slices[slice] = old.slices[slice]
     }
     if slot < 0 || slot == slices { store.control = old.control }
@@ -134,12 +134,12 @@ extension World {
   }
 
   /// Records which targets may be delivered again if no worker replays in time.
-  private mutating func noteForgotten(_ number: Int, _ old: SliceState, since at: Int) {
+  private mutating func recordForgotten(_ number: Int, _ old: SliceState, since at: Int) {
     let new = store.slices[number]
     guard new.phase != .none, new.phase != .expanding else { return }
     let isUnsealed = old.phase == .none || old.phase == .expanding || old.seal != new.seal
     for index in 0..<new.granted {
-      noteReturned(Self.target(number, Int(new.order[index])), from: new.claim, to: old.claim, since: at)
+      recordReturned(Self.target(number, Int(new.order[index])), from: new.claim, to: old.claim, since: at)
       let isForgotten =
         isUnsealed || index >= old.granted || old.state[index] != new.state[index]
         || old.attempt[index] != new.attempt[index]
@@ -158,7 +158,7 @@ extension World {
 
   /// Records a target that a later owner may have sent. Redis loses that owner's claim, and the slice returns to a live
   /// former owner that has attempted this target too.
-  private mutating func noteReturned(_ target: Int, from lost: Int, to claim: Int, since at: Int) {
+  private mutating func recordReturned(_ target: Int, from lost: Int, to claim: Int, since at: Int) {
     let former = holders[claim]
     guard lost != claim, former.place >= 0, workers[former.place].isAlive else { return }
     let hasAttempt = (0..<4).contains { position in

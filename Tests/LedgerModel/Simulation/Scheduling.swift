@@ -92,7 +92,7 @@ extension World {
   /// Ends all faults: stalled processes continue, a paused campaign is resumed, and at least one worker runs.
   private mutating func endFaults() {
     armed = nil
-    if isTraced { note("faults stop") }
+    if isTraced { trace("faults stop") }
     for place in 0..<4 { workers[place].pausedUntil = min(workers[place].pausedUntil, now) }
     if store.control.state == .paused { control(.resume) }
     resumeAt = -1
@@ -105,7 +105,7 @@ extension World {
     let grace = rules.breaks(.noGraceAtStart) ? 0 : now + Rules.grace
     workers[place].start(name: name, runID: runID, graceUntil: grace, now: now)
     permits[place] = Four(repeating: SIMD8())
-    if isTraced { note("worker \(place) starts as \(name)") }
+    if isTraced { trace("worker \(place) starts as \(name)") }
   }
 
   private mutating func advance() {
@@ -141,7 +141,7 @@ extension World {
     guard late[position].notBefore <= now else { return }
     let call = late[position].call
     late.remove(at: position)
-    if isTraced { note("late:") }
+    if isTraced { trace("late:") }
     _ = execute(call)
   }
 

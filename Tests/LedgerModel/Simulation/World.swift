@@ -49,10 +49,10 @@ struct World: Sendable {
   mutating func fail(_ what: String) {
     guard violation == nil else { return }
     violation = what
-    if isTraced { note("VIOLATION \(what)") }
+    if isTraced { trace("VIOLATION \(what)") }
   }
 
-  mutating func note(_ what: String) {
+  mutating func trace(_ what: String) {
     trace?.append("step \(step) t=\(now): \(what)")
   }
 

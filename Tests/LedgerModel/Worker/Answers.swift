@@ -6,7 +6,7 @@ extension World {
     let hasFailed = run.transit == .failed
     workers[place].runs[position].transit = .none
     if hasFailed {
-      if isTraced { note("worker \(place): no answer to \(describe(run.call))") }
+      if isTraced { trace("worker \(place): no answer to \(describe(run.call))") }
       switch run.stage {
       case .drive: commitFailed(place, position)
       case .reconcile where !rules.breaks(.failedReadDiscards):

@@ -143,7 +143,7 @@ extension World {
         return false
       }
     }
-    if isTraced { note("worker \(place) slice \(run.slice): \(workers[place].runs[position].stage)") }
+    if isTraced { trace("worker \(place) slice \(run.slice): \(workers[place].runs[position].stage)") }
     return true
   }
 
@@ -176,7 +176,7 @@ extension World {
         }
       }
     }
-    if isTraced { note("worker \(place) slice \(run.slice): \(number) of those in doubt again") }
+    if isTraced { trace("worker \(place) slice \(run.slice): \(number) of those in doubt again") }
   }
 
   /// Checks granted targets that were certainly not sent.

@@ -80,7 +80,7 @@ extension World {
         workers[place].runs[position].stage = .close
       }
     }
-    if isTraced { note("worker \(place) replays") }
+    if isTraced { trace("worker \(place) replays") }
   }
 
   private func newest(_ entry: JournalEntry) -> Int {
@@ -121,7 +121,7 @@ extension World {
     workers[place].isOutOfDate = false
     if isLeft { giveUpReplaying(place) }
     settleDebts(place)
-    if isTraced { note("worker \(place) has replayed") }
+    if isTraced { trace("worker \(place) has replayed") }
   }
 
   /// Gives up entries that could not be replayed. Other workers continue with a new list of targets, so these entries

@@ -42,7 +42,7 @@ extension World {
     let fate = fate(of: target)
     workers[place].runs[position].fate[index] = fate
     if isTraced {
-      note(
+      trace(
         "worker \(place) sends target \(target) (slice \(run.slice) index \(index) attempt \(run.attempt[index])): fate \(fate)"
       )
     }
@@ -128,7 +128,7 @@ extension World {
         apns.ambiguous[target] += 1
       }
     }
-    if isTraced { note("worker \(place) hears of target \(target): \(state)") }
+    if isTraced { trace("worker \(place) hears of target \(target): \(state)") }
     if state == RecordState.waiting, run.intent == .lost {
       // The new owner decides about another attempt.
       workers[place].giveBack(1, position)

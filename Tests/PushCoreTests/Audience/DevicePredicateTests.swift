@@ -38,8 +38,8 @@ struct DevicePredicateTests {
 
   private func holds(_ text: String, _ device: Device = Device(), now: Int = 1_000_086_400_000) throws -> Bool {
     let predicate = try DevicePredicate(parsing: text)
-    return predicate.holds(
-      of: device, user: PredicateAttributes(Array(Self.attributes.utf8), of: predicate.attributes), now: now)
+    return predicate.matches(
+      device, user: PredicateAttributes(Array(Self.attributes.utf8), of: predicate.attributes), now: now)
   }
 
   @Test(arguments: [

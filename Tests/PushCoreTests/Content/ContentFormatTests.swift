@@ -7,7 +7,7 @@ struct ContentFormatTests {
   private static func text(_ value: String, _ format: String, _ locale: String) throws -> String {
     let format = try #require(ValueFormat(format))
     var bytes: [UInt8] = []
-    let place = LocaleConvention.place(for: LanguageTag(locale.utf8))
+    let place = LocaleConvention.index(for: LanguageTag(locale.utf8))
     Array(value.utf8).withUnsafeBytes {
       format.write($0, by: place.map { LocaleConvention.table[$0] } ?? .neutral, to: &bytes)
     }

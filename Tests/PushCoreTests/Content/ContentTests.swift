@@ -188,7 +188,7 @@ struct ContentTests {
     let job =
       #"{"id":"a","app":"n","audience":{"segment":"*"},"apns":{"payload":{"a":"{{x}}"}},"localized":{"de":{}},"vars":true}"#
     let observed = Array(#"{"a":"{{x}} {{{ }}"}"#.utf8)
-    let alone = try CampaignJob.alone(
+    let alone = try CampaignJob.forSingleDevice(
       Array(job.utf8), token: "00", of: "", suffix: "1", payload: observed, for: APNsService())
     #expect(!String(decoding: alone, as: UTF8.self).contains("localized"))
     guard case .object(let members) = try JSONValue(parsing: alone, maximumDepth: 8).kind else { return }
@@ -196,7 +196,8 @@ struct ContentTests {
     #expect(try Self.text(content) == String(decoding: observed, as: UTF8.self))
     let template =
       #"{"id":"a","app":"n","audience":{"segment":"*"},"template":{"name":"t","version":1,"apns":{"payload":{"a":1}}}}"#
-    let flat = try CampaignJob.alone(Array(template.utf8), token: "00", of: "", suffix: "1", for: APNsService())
+    let flat = try CampaignJob.forSingleDevice(
+      Array(template.utf8), token: "00", of: "", suffix: "1", for: APNsService())
     #expect(String(decoding: flat, as: UTF8.self).hasSuffix(#","apns":{"payload":{"a":1}}}"#))
   }
 

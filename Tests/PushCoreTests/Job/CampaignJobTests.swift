@@ -367,7 +367,7 @@ struct CampaignJobTests {
         "defaultTimezone": "\"Europe/Berlin\"", "quietHours": #"{"from":"22:00","to":"08:00","then":"drop"}"#,
       ]))
     #expect(own.delivery.timing.localTime == LocalTime(wall: 1_796_115_600, attribute: "hour"))
-    #expect(own.delivery.timing.quietHours == QuietHours(from: 79200, to: 28800, fate: .drop))
+    #expect(own.delivery.timing.quietHours == QuietHours(from: 79200, to: 28800, handling: .drop))
     #expect(own.delivery.timing.defaultZone == "Europe/Berlin" && own.delivery.timing.late == 3600)
     #expect(own.commonExpiration(startingAt: 7) == nil)
     let plain = try parse(job(["localTime": "false", "maxDuration": "\"6h\"", "expiration": "\"4h\""]))
@@ -409,9 +409,9 @@ struct CampaignJobTests {
     let local = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "localTime": "true"]).utf8)
     let its = try CampaignJob.parse(CampaignJob.run(of: local, localTime: 1_796_115_600), .any([APNsService()]))
     #expect(its.delivery.timing.localTime?.wall == 1_796_115_600 && its.delivery.timing.repetition == nil)
-    let alone = try CampaignJob.alone(local, token: "aa01", of: "", suffix: "3.7", for: APNsService())
+    let alone = try CampaignJob.forSingleDevice(local, token: "aa01", of: "", suffix: "3.7", for: APNsService())
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).delivery.timing == CampaignTiming())
-    let owned = try CampaignJob.alone(local, token: "aa01", of: "ada", suffix: "3.7", for: APNsService())
+    let owned = try CampaignJob.forSingleDevice(local, token: "aa01", of: "ada", suffix: "3.7", for: APNsService())
     let recipients = try CampaignJob.parse(owned, .any([APNsService()])).recipients
     #expect(recipients.audience == .users(["ada"]) && recipients.token?.bytes == [0xaa, 1])
   }

@@ -94,7 +94,7 @@ struct CompanionTests {
 
   /// A push that is tried alone goes to one token.
   @Test func pushSentAloneHasNoCompanion() throws {
-    let alone = try CampaignJob.alone(bytes(), token: "aa01", of: "", suffix: "x", for: APNsService())
+    let alone = try CampaignJob.forSingleDevice(bytes(), token: "aa01", of: "", suffix: "x", for: APNsService())
     #expect(try CampaignJob.parse(alone, Self.apps).companions == [])
   }
 }

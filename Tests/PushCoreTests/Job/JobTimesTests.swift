@@ -10,9 +10,9 @@ struct JobTimesTests {
   private static let now = 1_796_126_400
   private static let apps = JobApps.any([APNsService()])
 
-  private func judge(_ changes: [String: String]) throws -> JobError? {
+  private func check(_ changes: [String: String]) throws -> JobError? {
     let changes = changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }
-    return try CampaignJob.judge(Array(job(changes).utf8), Self.apps, now: Self.now).untimely
+    return try CampaignJob.check(Array(job(changes).utf8), Self.apps, now: Self.now).untimely
   }
 
   @Test(arguments: [
@@ -36,7 +36,7 @@ struct JobTimesTests {
   ])
   func impossibleTimeIsAnError(fields: [String: String], field: String, part: String) throws {
     let quoted = fields.mapValues { $0 == "true" || $0.hasPrefix("{") ? $0 : "\"\($0)\"" }
-    let problem = try judge(quoted)
+    let problem = try check(quoted)
     #expect(problem?.field ?? "" == field, "\(fields) \(problem?.description ?? "")")
     #expect(problem?.message.contains(part) ?? part.isEmpty, "\(problem?.description ?? "")")
     // The job can still be parsed, because workers read it repeatedly, at any later time.
@@ -48,7 +48,7 @@ struct JobTimesTests {
     for fields in [
       ["late": #""1h""#], ["late": #""1h""#, "sendAt": #""2026-12-01T11:00:00Z""#, "repeat": #"{"cron":"0 9 * * *"}"#],
     ] {
-      #expect(throws: JobError.self) { try judge(fields) }
+      #expect(throws: JobError.self) { try check(fields) }
     }
   }
 }

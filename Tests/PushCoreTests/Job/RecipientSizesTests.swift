@@ -60,9 +60,9 @@ struct RecipientSizesTests {
       var (exact, bound, coarse) = (forms, forms, forms)
       var sizes = RecipientSizes(content, in: job, of: recipients)
       sizes.measure(&exact)
-      sizes.mostSteps = 0
+      sizes.maximumSteps = 0
       sizes.measure(&bound)
-      sizes.mostFormatted = 0
+      sizes.maximumFormatted = 0
       sizes.measure(&coarse)
       for index in forms.indices {
         #expect(exact[index].size <= bound[index].size && bound[index].size <= coarse[index].size)

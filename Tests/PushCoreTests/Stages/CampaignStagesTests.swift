@@ -28,7 +28,7 @@ struct CampaignStagesTests {
   }
 
   private func place(_ stages: CampaignStages, _ user: String) -> Int {
-    Array(user.utf8).withUnsafeBytes(stages.draw.place)
+    Array(user.utf8).withUnsafeBytes(stages.draw.index)
   }
 
   @Test func stagesAreRead() throws {
@@ -37,7 +37,7 @@ struct CampaignStagesTests {
     #expect(
       stages.all == [
         .init(.users(["ed", "mia"]), wait: 300, approval: true),
-        .init(.share(0.05), wait: 1800, mostFailures: 0.02, leastOpened: 0.01), .init(.share(0.2), wait: 7200),
+        .init(.share(0.05), wait: 1800, maximumFailures: 0.02, minimumOpened: 0.01), .init(.share(0.2), wait: 7200),
       ])
     #expect(campaign.parts.map(\.description) == ["1", "2", "3", "rest"])
     #expect(

@@ -15,7 +15,7 @@ struct CampaignVariantsTests {
   }
 
   private func place(_ variants: CampaignVariants, _ user: String) -> Int {
-    Array(user.utf8).withUnsafeBytes(variants.place)
+    Array(user.utf8).withUnsafeBytes(variants.index)
   }
 
   // MARK: Assignment to users
@@ -53,11 +53,11 @@ struct CampaignVariantsTests {
     for number in 0..<20_000 {
       let user = Array("u\(number)".utf8)
       user.withUnsafeBytes { user in
-        guard variants.place(of: user) == 0 else { return }
+        guard variants.index(of: user) == 0 else { return }
         joint[0] += sample.has(user) ? 1 : 0
         joint[1] += control.has(user) ? 1 : 0
-        joint[2] += stages.draw.place(of: user) == 0 ? 1 : 0
-        joint[3] += other.place(of: user) == 0 ? 1 : 0
+        joint[2] += stages.draw.index(of: user) == 0 ? 1 : 0
+        joint[3] += other.index(of: user) == 0 ? 1 : 0
       }
     }
     // Each count is a quarter, within five standard deviations.
@@ -175,7 +175,7 @@ struct CampaignVariantsTests {
     let text = Array(
       (#"{"id":"c1","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"hi"}}},"variants":["#
         + #"{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
-    let alone = try CampaignJob.alone(
+    let alone = try CampaignJob.forSingleDevice(
       text, token: "aa01", of: "", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8), for: APNsService())
     #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
     #expect(try CampaignJob.parse(alone, .any([APNsService()])).message.variants == nil)

@@ -11,7 +11,7 @@ struct QuietHoursTests {
     let changes = rules.changes(in: 1_767_225_600..<1_830_297_600).map(\.at)
     for around in changes + [1_796_115_600] {
       for (from, to) in hours {
-        let quiet = QuietHours(from: from, to: to, fate: .hold)
+        let quiet = QuietHours(from: from, to: to, handling: .hold)
         let start = around / 300 * 300 - 3 * 86400
         var isQuiet: [Bool] = []
         // The clocks are watched. Quiet hours begin when a clock reaches or passes `from`, and end likewise with `to`.

@@ -58,7 +58,7 @@ struct TargetTimingTests {
   }
 
   @Test func quietHoursAreWaitedOutOrDropped() throws {
-    let night = QuietHours(from: 22 * 3600, to: 8 * 3600, fate: .hold)
+    let night = QuietHours(from: 22 * 3600, to: 8 * 3600, handling: .hold)
     let held = timing { $0.quietHours = night }
     // 09:00 UTC is 22:00 at +13, and 08:00 at -1.
     #expect(held.slot(in: .utc, timeOfDay: nil, now: 0) == .init(due: 0))
@@ -69,7 +69,7 @@ struct TargetTimingTests {
     // The time of the expansion counts if it is later.
     #expect(
       held.slot(in: .utc, timeOfDay: nil, now: Self.start + 13 * 3_600_000) == .init(due: Self.start + 23 * 3_600_000))
-    let dropped = timing { $0.quietHours = QuietHours(from: night.from, to: night.to, fate: .drop) }
+    let dropped = timing { $0.quietHours = QuietHours(from: night.from, to: night.to, handling: .drop) }
     #expect(dropped.slot(in: try zone(13 * 3600), timeOfDay: nil, now: 0) == .dropped)
     // A local time in the night is moved too.
     let both = timing {
@@ -81,7 +81,7 @@ struct TargetTimingTests {
 
   @Test func targetHeldForTooLongIsDropped() throws {
     let held = timing {
-      $0.quietHours = QuietHours(from: 22 * 3600, to: 8 * 3600, fate: .hold)
+      $0.quietHours = QuietHours(from: 22 * 3600, to: 8 * 3600, handling: .hold)
       $0.maxDuration = 10 * 3600
     }
     #expect(held.slot(in: try zone(13 * 3600), timeOfDay: nil, now: 0) == .dropped)

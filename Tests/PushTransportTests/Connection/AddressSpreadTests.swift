@@ -30,7 +30,7 @@ struct AddressSpreadTests {
   }
 
   @Test("a connection without a free address uses any address until a push is accepted")
-  func undemanding() {
+  func connectionAcceptsAnyAddressAfterAFailure() {
     var book = AddressSpread()
     #expect(open(&book, 0, ["a"]) == "a")
     #expect(open(&book, 1, ["b"]) == "b")

@@ -57,7 +57,7 @@ struct CongestionModelTests {
       best = max(best, model.run(&window, warmUp: warmUp, seconds: seconds, seed: seed).rate)
     }
     #expect(adaptive.rate >= 0.85 * best)
-    #expect(adaptive.mostWaiting <= 32)
+    #expect(adaptive.maximumWaiting <= 32)
   }
 
   @Test("fills a thousand streams with a round-trip time of 300 ms within 2.5 seconds")
@@ -117,7 +117,7 @@ struct CongestionModelTests {
         let jitter = latency * Double.random(in: 0.8..<1.2, using: &chance)
         // The last answer belongs to the first push of this round.
         let sentAt = index == noted ? now : now &- 1
-        window.note(
+        window.record(
           .accepted, sentAt: sentAt, now: index == noted ? now + UInt64(latency) : sentAt &+ UInt64(jitter),
           inFlight: width, waiting: 0)
       }

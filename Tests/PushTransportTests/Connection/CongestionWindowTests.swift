@@ -17,7 +17,7 @@ struct CongestionWindowTests {
     let width = window.limit
     now += latency * millisecond
     for left in (1...width).reversed() {
-      window.note(
+      window.record(
         left <= rejected ? .rejected : signal, sentAt: left == 1 ? began : began &- 1, now: now, inFlight: left,
         waiting: 0)
     }
@@ -73,7 +73,7 @@ struct CongestionWindowTests {
     var window = CongestionWindow(maximum: 1000)
     var now: UInt64 = 0
     for _ in 0..<1000 {
-      window.note(.accepted, sentAt: now, now: now + 10 * millisecond, inFlight: 1, waiting: 0)
+      window.record(.accepted, sentAt: now, now: now + 10 * millisecond, inFlight: 1, waiting: 0)
       now += 10 * millisecond
     }
     #expect(window.limit == 16)
@@ -113,12 +113,12 @@ struct CongestionWindowTests {
     for index in 0..<20_000 {
       now += millisecond / 100
       let signal = index % every == 0 ? error : .accepted
-      window.note(signal, sentAt: now - 10 * millisecond, now: now, inFlight: 1000, waiting: 0)
+      window.record(signal, sentAt: now - 10 * millisecond, now: now, inFlight: 1000, waiting: 0)
     }
     #expect(window.limit == 1000)
     for _ in 0..<20_000 {
       now += millisecond / 100
-      window.note(error, sentAt: now - 10 * millisecond, now: now, inFlight: window.limit, waiting: 0)
+      window.record(error, sentAt: now - 10 * millisecond, now: now, inFlight: window.limit, waiting: 0)
     }
     #expect(window.limit < 10)
   }

@@ -15,7 +15,7 @@ struct ConnectionDriverTests {
   private func established(idleLimit: UInt64? = nil) -> ConnectionDriver {
     var driver = makeDriver(idleLimit: idleLimit)
     expect(driver.mayOpen(.open, credential: 1), .open(1))
-    driver.took(1, now: 0)
+    driver.recordHandover(1, now: 0)
     let isFirst = driver.answered(.accepted, .clears, sentAt: 0, waiting: 0, now: 1)
     #expect(isFirst)
     return driver
@@ -32,7 +32,7 @@ struct ConnectionDriverTests {
     #expect(driver.phase == .opening)
     // One push is allowed until the first is accepted.
     expect(driver.next(.streams(50), credential: 1, now: 0), .take(upTo: 1))
-    driver.took(1, now: 0)
+    driver.recordHandover(1, now: 0)
     #expect(!driver.wantsPushes(.streams(50)))
     expect(driver.next(.streams(50), credential: 1, now: 0), .rest)
     driver.failedToOpen()
@@ -50,7 +50,7 @@ struct ConnectionDriverTests {
     expect(driver.next(.queue(waiting: 3), credential: 1, now: 2), .take(upTo: 1))
     var wide = ConnectionDriver(window: CongestionWindow(fixed: 1000), idleLimit: nil)
     _ = wide.mayOpen(.open, credential: 1)
-    wide.took(1, now: 0)
+    wide.recordHandover(1, now: 0)
     _ = wide.answered(.accepted, .clears, sentAt: 0, waiting: 0, now: 1)
     expect(wide.next(.streams(1000), credential: 1, now: 2), .take(upTo: ConnectionDriver.largestShare))
   }
@@ -63,7 +63,7 @@ struct ConnectionDriverTests {
     expect(driver.nextFinished(), 1)
     expect(driver.nextFinished(), nil)
     driver = established(idleLimit: 100)
-    driver.took(1, now: 0)
+    driver.recordHandover(1, now: 0)
     // A connection that waits for an answer is not idle.
     expect(driver.next(.streams(0), credential: 1, now: 1000), .rest)
     expect(driver.next(.streams(9), credential: 2, now: 0), .replace(1, .closed(accepted: 1)))
@@ -100,10 +100,12 @@ struct ConnectionDriverTests {
       testDescription: "breaks, and pushes say why", condition: .broken(nil), losses: [.ofConnection],
       opening: .broken("lost"), established: .broken("lost")),
     Case(testDescription: "is used up", condition: .exhausted, opening: .ended, established: .ended),
-    Case(testDescription: "loses a push", losses: [.ofPush], opening: .trouble("lost"), established: .trouble("lost")),
+    Case(
+      testDescription: "loses a push", losses: [.ofPush], opening: .pushesLost("lost"), established: .pushesLost("lost")
+    ),
     Case(
       testDescription: "may be lost itself", losses: [.ofConnection], opening: .broken("lost"),
-      established: .trouble("lost")),
+      established: .pushesLost("lost")),
     Case(
       testDescription: "may be lost itself, down at one push", losses: [.ofConnection], opening: .broken("lost"),
       established: .broken("lost"), isNarrow: true),
@@ -124,12 +126,12 @@ struct ConnectionDriverTests {
   func verdicts(_ row: Case) {
     for (isEstablished, expected) in [(false, row.opening), (true, row.established)] {
       var verdict = ConnectionVerdict()
-      for blame in row.blame { verdict.note(blame) }
+      for blame in row.blame { verdict.record(blame) }
       for (index, loss) in row.losses.enumerated() {
-        verdict.note(loss, sentAt: UInt64(10 * index + 1), now: UInt64(10 * index + 2))
+        verdict.record(loss, sentAt: UInt64(10 * index + 1), now: UInt64(10 * index + 2))
       }
       let conclusion = verdict.conclude(
-        row.condition, trouble: row.losses.isEmpty ? nil : "lost", isEstablished: isEstablished,
+        row.condition, lossReason: row.losses.isEmpty ? nil : "lost", isEstablished: isEstablished,
         isNarrow: row.isNarrow)
       #expect(conclusion == expected, "established: \(isEstablished)")
     }
@@ -138,14 +140,14 @@ struct ConnectionDriverTests {
   @Test("losses of pushes that were in flight together count as one")
   func lostTogether() {
     var verdict = ConnectionVerdict()
-    for _ in 0..<9 { verdict.note(.ofPush, sentAt: 5, now: 10) }
-    #expect(verdict.conclude(.working, trouble: "lost", isEstablished: true, isNarrow: false) == .trouble("lost"))
+    for _ in 0..<9 { verdict.record(.ofPush, sentAt: 5, now: 10) }
+    #expect(verdict.conclude(.working, lossReason: "lost", isEstablished: true, isNarrow: false) == .pushesLost("lost"))
   }
 
   @Test("draining replaces the connection, takes nothing more, and ends with the last answer")
   func draining() {
     var driver = established()
-    driver.took(2, now: 1)
+    driver.recordHandover(2, now: 1)
     expect(driver.drain(), .replace(1, .closed(accepted: 1)))
     expect(driver.drain(), .rest)
     #expect(!driver.wantsPushes(.streams(9)))
@@ -197,7 +199,7 @@ private struct DriverModel {
   private var completed: [Int: Int] = [:]
   private var credential = 1
   private var now: UInt64 = 1
-  private var trouble: String?
+  private var lossReason: String?
 
   init(seed: UInt64) {
     chance = Seed(value: seed)
@@ -240,7 +242,7 @@ private struct DriverModel {
       credential += 1
       refill()
     case 89:
-      driver.startSmall()
+      driver.limitToOnePush()
     case 90 where Int.random(in: 0..<20, using: &chance) == 0: execute(driver.drain())
     default: turn()
     }
@@ -293,14 +295,14 @@ private struct DriverModel {
   }
 
   private mutating func lose(_ loss: Loss, _ sentAt: UInt64) {
-    trouble = "lost"
-    driver.lost(loss, sentAt: sentAt, waiting: 0, now: now)
+    lossReason = "lost"
+    driver.recordLoss(loss, sentAt: sentAt, waiting: 0, now: now)
   }
 
   private mutating func turn() {
     if let current, let connection = connections[current] {
-      execute(driver.settle(connection.condition, trouble: trouble))
-      trouble = nil
+      execute(driver.evaluate(connection.condition, lossReason: lossReason))
+      lossReason = nil
     }
     refill()
     close()
@@ -360,7 +362,7 @@ private struct DriverModel {
       let taken = backlog.prefix(Int.random(in: 1...count, using: &chance))
       backlog = taken.endIndex..<backlog.upperBound
       connections[current]?.pushes += taken
-      driver.took(taken.count, now: now)
+      driver.recordHandover(taken.count, now: now)
       hold(driver.inFlight <= driver.window.limit)
       return true
     case .replace(let serial, _):

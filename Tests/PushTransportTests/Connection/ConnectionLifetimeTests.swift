@@ -157,7 +157,7 @@ struct ConnectionLifetimeTests {
     let generation = try #require(harness.pool.authorization()).generation
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
     while harness.pool.published.connections[0].inFlight == 0 { await Task.yield() }
-    harness.credential.note(.refused(Reason.invalidProviderToken.code, generation: generation))
+    harness.credential.record(.refused(Reason.invalidProviderToken.code, generation: generation))
     #expect(try await harness.completions.one().kind == .notSent)
     #expect(harness.pool.published.connections[0].inFlight == 0)
     #expect(await harness.simulator.counters().received == 0)

@@ -44,7 +44,7 @@ struct ConnectionModel {
     /// The narrowest and the widest window after the warm-up.
     var limits: ClosedRange<Int>?
     /// The largest number of submitted pushes that had to wait in the connection.
-    var mostWaiting = 0
+    var maximumWaiting = 0
     /// The longest time without an answer in nanoseconds, after the warm-up.
     var longestGap: UInt64 = 0
 
@@ -96,7 +96,7 @@ struct ConnectionModel {
       clock += UInt64(batch.count) * clientCost / 2
       for (index, answer) in batch.enumerated() {
         let queued = waiting.count - waitingHead
-        window.note(
+        window.record(
           answer.signal, sentAt: answer.sentAt, now: clock, inFlight: answers.count + queued + batch.count - index,
           waiting: queued)
         result.answers += 1
@@ -136,7 +136,7 @@ struct ConnectionModel {
           waitingHead = 0
         }
       }
-      result.mostWaiting = max(result.mostWaiting, waiting.count - waitingHead)
+      result.maximumWaiting = max(result.maximumWaiting, waiting.count - waitingHead)
       if clock > begin {
         let limits = result.limits ?? window.limit...window.limit
         result.limits = min(limits.lowerBound, window.limit)...max(limits.upperBound, window.limit)

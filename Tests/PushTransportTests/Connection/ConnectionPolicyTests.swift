@@ -36,11 +36,11 @@ struct ConnectionPolicyTests {
   func start() {
     var driver = Self.driver(Self.policy())
     #expect(driver.next(.streams(1000), credential: 1, now: 0) == .take(upTo: 100))
-    driver.took(100, now: 0)
+    driver.recordHandover(100, now: 0)
     // A rejection is an answer too: the window stays wide.
     _ = driver.answered(.rejected, .none, sentAt: 0, waiting: 0, now: 10)
     #expect(driver.window.limit == 100)
-    driver.startSmall()
+    driver.limitToOnePush()
     #expect(driver.window.limit == 1)
     #expect(driver.next(.streams(1000), credential: 1, now: 20) == .rest)
     _ = driver.answered(.accepted, .clears, sentAt: 0, waiting: 0, now: 30)
@@ -56,7 +56,7 @@ struct ConnectionPolicyTests {
     #expect(policy.expiry(openedAt: 5, chance: 0) == 1005)
     #expect(policy.expiry(openedAt: 5, chance: 1) == 905)
     var driver = Self.driver(policy)
-    driver.took(2, now: 1)
+    driver.recordHandover(2, now: 1)
     #expect(driver.checkAge(now: 899) == .rest)
     #expect(driver.next(.streams(9), credential: 1, now: 899) == .take(upTo: 9))
     #expect(driver.next(.streams(9), credential: 1, now: 900) == .replace(1, .closed(accepted: 0)))
@@ -68,7 +68,7 @@ struct ConnectionPolicyTests {
   @Test("a connection without a push in flight is closed when it was idle for too long")
   func idle() {
     var driver = Self.driver(Self.policy { $0.idleClose = 90 })
-    driver.took(1, now: 10)
+    driver.recordHandover(1, now: 10)
     #expect(driver.checkAge(now: 1000) == .rest)
     _ = driver.answered(.accepted, .clears, sentAt: 10, waiting: 0, now: 1000)
     #expect(driver.checkAge(now: 1089) == .rest)
@@ -84,7 +84,7 @@ struct ConnectionPolicyTests {
     func round(latency: UInt64) {
       let began = now
       while case .take(let count) = driver.next(.streams(100 - driver.inFlight), credential: 1, now: now) {
-        driver.took(count, now: now)
+        driver.recordHandover(count, now: now)
       }
       now += latency * millisecond
       for _ in 0..<driver.inFlight {
@@ -108,8 +108,8 @@ struct ConnectionPolicyTests {
   @Test("a peer gets at most so many PINGs since the last request, and an unanswered PING means that it is dead")
   func pings() {
     let limits = NativeConnection.Liveness(busy: 10, idle: 100, answer: 5)
-    var watch = PeerWatch()
-    func next(_ now: UInt64, isBusy: Bool = false, most: Int? = 2) -> PeerWatch.Action {
+    var watch = PeerMonitor()
+    func next(_ now: UInt64, isBusy: Bool = false, most: Int? = 2) -> PeerMonitor.Action {
       watch.next(isBusy: isBusy, limits, maximumPings: most, now: now)
     }
     func answered(_ now: UInt64) {
@@ -128,7 +128,7 @@ struct ConnectionPolicyTests {
     #expect(next(2000, isBusy: true) == .ping)
     #expect(next(2004, isBusy: true) == .none)
     #expect(next(2005, isBusy: true) == .dead)
-    watch = PeerWatch()
+    watch = PeerMonitor()
     for turn: UInt64 in 1...5 {
       #expect(next(turn * 200, most: nil) == .ping)
       answered(turn * 200 + 1)
@@ -139,7 +139,7 @@ struct ConnectionPolicyTests {
 
   private final class IdleEngine: PushEngine {
     func wake() {}
-    func startSmall() {}
+    func limitToOnePush() {}
     func drain(deadline: UInt64) async {}
   }
 
@@ -168,20 +168,20 @@ struct ConnectionPolicyTests {
     #expect(pool.published.connections.map(\.isForUnproven) == [false, false, false])
     pool.submit(PoolHarness.batch(0..<10), lane: 0)
     #expect(opens(pool, 0))
-    pool.note(.opening, of: 0)
+    pool.record(.opening, of: 0)
     #expect(!opens(pool, 1))
-    pool.note(.established, of: 0)
+    pool.record(.established, of: 0)
     #expect(!opens(pool, 1))
-    pool.note(.saturated(true), of: 0)
+    pool.record(.saturated(true), of: 0)
     #expect(opens(pool, 1))
-    pool.note(.opening, of: 1)
-    pool.note(.established, of: 1)
+    pool.record(.opening, of: 1)
+    pool.record(.established, of: 1)
     #expect(!opens(pool, 2), "the second one has free streams")
-    pool.note(.saturated(true), of: 1)
+    pool.record(.saturated(true), of: 1)
     #expect(opens(pool, 2))
-    pool.note(.saturated(false), of: 0)
+    pool.record(.saturated(false), of: 0)
     #expect(!opens(pool, 2))
-    pool.note(.failed("reset", accepted: 1), of: 0)
+    pool.record(.failed("reset", accepted: 1), of: 0)
     #expect(opens(pool, 2), "a closed connection does not count")
   }
 

@@ -211,14 +211,14 @@ struct ClientCertificateTests {
     let authority = try PushCertificateAuthority()
     let credential = try ClientCertificate(authority.issue(topic: "a"))
     for _ in 0..<5 {
-      for _ in 1..<ClientCertificate.turnedAwayLimit { credential.note(.turnedAway(generation: 1)) }
-      credential.note(.accepted)
+      for _ in 1..<ClientCertificate.turnedAwayLimit { credential.record(.turnedAway(generation: 1)) }
+      credential.record(.accepted)
     }
     #expect(credential.stopped == nil)
     // Answers about an older certificate have no effect on this one.
     try credential.replace(authority.issue(topic: "a"))
-    for _ in 0..<5 { credential.note(.turnedAway(generation: 1)) }
-    credential.note(.certificateRefused(.certificateExpired, generation: 1))
+    for _ in 0..<5 { credential.record(.turnedAway(generation: 1)) }
+    credential.record(.certificateRefused(.certificateExpired, generation: 1))
     #expect(credential.stopped == nil)
   }
 
@@ -338,13 +338,13 @@ struct ExchangedKeyTests {
     let token = try #require(source.current())
     source.replace(key: try ECPrivateKey(pem: Array(key.pem.utf8)))
     #expect(source.current() == token)
-    source.note(.refused(Reason.invalidProviderToken.code, generation: token.generation))
+    source.record(.refused(Reason.invalidProviderToken.code, generation: token.generation))
     #expect(source.current() == nil)
     source.resume()
     // Tokens have different numbers, even after a stop.
     #expect(try #require(source.current()).generation == token.generation + 1)
     // An answer to the previous token has no effect on this one.
-    source.note(.refused(Reason.invalidProviderToken.code, generation: token.generation))
+    source.record(.refused(Reason.invalidProviderToken.code, generation: token.generation))
     #expect(source.stopped == nil)
   }
 }

@@ -13,20 +13,20 @@ struct CircuitBreakerTests {
   /// Returns a breaker that has just opened at `start`.
   private func opened() -> CircuitBreaker {
     var breaker = CircuitBreaker()
-    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers)
+    feed(&breaker, .unavailable, CircuitBreaker.minimumAnswers)
     return breaker
   }
 
   private func feed(_ breaker: inout CircuitBreaker, _ signal: CircuitBreaker.Signal, _ count: Int) {
-    for _ in 0..<count { _ = breaker.note(signal, tag: 0, now: start, jitter: 1) }
+    for _ in 0..<count { _ = breaker.record(signal, tag: 0, now: start, jitter: 1) }
   }
 
   @Test("a few 503 leave it closed, twenty in a row open it")
   func opens() {
     var breaker = CircuitBreaker()
-    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
+    feed(&breaker, .unavailable, CircuitBreaker.minimumAnswers - 1)
     #expect(breaker.state == .closed)
-    #expect(breaker.note(.unavailable, tag: 0, now: start, jitter: 1) == true)
+    #expect(breaker.record(.unavailable, tag: 0, now: start, jitter: 1) == true)
     #expect(breaker.state == .open(until: start + 2 * second))
     #expect(breaker.openings == 1)
   }
@@ -74,7 +74,7 @@ struct CircuitBreakerTests {
     feed(&breaker, .unavailable, 100)
     #expect(breaker == before)
     breaker.beginTrial(tag: 7)
-    #expect(breaker.note(.answered, tag: 8, now: start, jitter: 1) == false)
+    #expect(breaker.record(.answered, tag: 8, now: start, jitter: 1) == false)
     #expect(breaker.state == .halfOpen(tag: 7))
     #expect(breaker.untilTrial(now: start) == nil)
   }
@@ -82,7 +82,7 @@ struct CircuitBreakerTests {
   @Test("the wait ends in time, and half of it is random")
   func waits() {
     var breaker = CircuitBreaker()
-    for _ in 0..<CircuitBreaker.leastAnswers { _ = breaker.note(.unavailable, tag: 0, now: start, jitter: 0) }
+    for _ in 0..<CircuitBreaker.minimumAnswers { _ = breaker.record(.unavailable, tag: 0, now: start, jitter: 0) }
     #expect(breaker.untilTrial(now: start) == second)
     #expect(breaker.untilTrial(now: start + second) == 0)
     #expect(opened().untilTrial(now: start) == 2 * second)
@@ -94,15 +94,15 @@ struct CircuitBreakerTests {
     var waits: [UInt64] = []
     for signal in [CircuitBreaker.Signal.unavailable, .silent, .failed, .unavailable, .unavailable, .unavailable] {
       breaker.beginTrial(tag: 1)
-      #expect(breaker.note(signal, tag: 1, now: start, jitter: 1) == true)
+      #expect(breaker.record(signal, tag: 1, now: start, jitter: 1) == true)
       waits.append((breaker.untilTrial(now: start) ?? 0) / second)
     }
     #expect(waits == [4, 4, 8, 16, 32, 60])
     breaker.beginTrial(tag: 2)
-    #expect(breaker.note(.answered, tag: 2, now: start, jitter: 1) == true)
+    #expect(breaker.record(.answered, tag: 2, now: start, jitter: 1) == true)
     #expect(breaker.state == .closed)
     // The answers before the opening and the length of the outage are forgotten.
-    feed(&breaker, .unavailable, CircuitBreaker.leastAnswers - 1)
+    feed(&breaker, .unavailable, CircuitBreaker.minimumAnswers - 1)
     #expect(breaker.state == .closed)
     feed(&breaker, .unavailable, 1)
     #expect(breaker.untilTrial(now: start) == 2 * second)
@@ -134,7 +134,7 @@ struct CircuitBreakerTests {
       let signals: [CircuitBreaker.Signal] = [.answered, .unavailable, .unavailable, .unavailable, .failed, .silent]
       let signal = signals.randomElement(using: &random) ?? .answered
       let tag = Bool.random(using: &random) ? underWay ?? 0 : 0
-      _ = breaker.note(signal, tag: tag, now: now, jitter: .random(in: 0...1, using: &random))
+      _ = breaker.record(signal, tag: tag, now: now, jitter: .random(in: 0...1, using: &random))
       if tag != 0 { underWay = nil }
     }
     #expect(breaker.openings > 10)

@@ -15,7 +15,7 @@ struct ConnectionPoolTests {
     var wakes: Int { count.withLock { $0.wakes } }
     var smallStarts: Int { count.withLock { $0.smallStarts } }
     func wake() { count.withLock { $0.wakes += 1 } }
-    func startSmall() { count.withLock { $0.smallStarts += 1 } }
+    func limitToOnePush() { count.withLock { $0.smallStarts += 1 } }
     func drain(deadline: UInt64) async {}
   }
 
@@ -23,7 +23,7 @@ struct ConnectionPoolTests {
   private final class StuckEngine: PushEngine {
     private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
     func wake() {}
-    func startSmall() {}
+    func limitToOnePush() {}
     func drain(deadline: UInt64) async {
       await withCheckedContinuation { continuation in waiting.withLock { $0.append(continuation) } }
     }
@@ -41,7 +41,7 @@ struct ConnectionPoolTests {
         keyID: PoolHarness.keyID, teamID: PoolHarness.teamID, key: .generate()),
       onCompletions: { _ in }, makeEngine: { number, _ in number == 0 ? stuck as any PushEngine : FakeEngine() })
     pool.submit(PoolHarness.batch(0..<3), lane: 0)
-    #expect(await pool.drain(deadline: 0, patience: 20_000_000) == [0, 1, 2])
+    #expect(await pool.drain(deadline: 0, timeout: 20_000_000) == [0, 1, 2])
     #expect(pool.published.lastError?.hasPrefix("1 of 2 connections did not close in time") == true)
     stuck.release()
   }
@@ -71,7 +71,7 @@ struct ConnectionPoolTests {
       Issue.record("two connections at once")
       return
     }
-    pool.note(.established, of: 0)
+    pool.record(.established, of: 0)
     #expect(engines[1].wakes == 2)
     #expect(pool.mayOpen(1) == .open)
     #expect(pool.published.open == 1)
@@ -120,10 +120,10 @@ struct ConnectionPoolTests {
     #expect(pool.published.inFlight == 3)
     #expect(pool.published.connections.map(\.window) == [8, 1])
     #expect(delivered.withLock { $0 } == [3])
-    pool.note(.opening, of: 0)
+    pool.record(.opening, of: 0)
     #expect(pool.published.connections[0].phase == .opening)
     #expect(pool.published.connections.map { $0.age == nil } == [false, true])
-    pool.note(.failed("no route", accepted: 0), of: 0)
+    pool.record(.failed("no route", accepted: 0), of: 0)
     #expect(pool.published.connections[0].age == nil)
     #expect(pool.published.openings == 1)
     #expect(pool.published.failures == 1)
@@ -162,13 +162,13 @@ struct ConnectionPoolTests {
     func later(_ seconds: UInt64) -> UInt64 { EventLoop.now + seconds * 1_000_000_000 }
     #expect(pool.health(now: later(100)) == .ready)
     pool.submit(PoolHarness.batch(0..<10), lane: 0)
-    pool.note(.opening, of: 0)
+    pool.record(.opening, of: 0)
     guard case .connecting = pool.health(now: later(0)), case .unreachable = pool.health(now: later(2)) else {
       Issue.record("\(pool.health(now: later(0)))")
       return
     }
     _ = pool.take(upTo: 5, for: 0)
-    pool.note(.established, of: 0)
+    pool.record(.established, of: 0)
     answer(pool, [0], 200)
     #expect(pool.health(now: later(0)) == .ready)
     guard case .unresponsive(let since) = pool.health(now: later(3)) else {
@@ -176,7 +176,7 @@ struct ConnectionPoolTests {
       return
     }
     // The connection was silent before it broke.
-    pool.note(.failed("reset", accepted: 0), of: 0)
+    pool.record(.failed("reset", accepted: 0), of: 0)
     #expect(pool.health(now: later(0)) == .unreachable(since: since, reason: "reset"))
     answer(pool, [1], 410)
     #expect(pool.health(now: later(0)) == .ready)
@@ -209,7 +209,7 @@ struct ConnectionPoolTests {
       onCompletions: { _ in },
       makeEngine: { number, _ in engines[number] })
     let generation = try #require(pool.authorization()).generation
-    credential.note(.refused(Reason.invalidProviderToken.code, generation: generation))
+    credential.record(.refused(Reason.invalidProviderToken.code, generation: generation))
     #expect(pool.authorization() == nil)
     #expect(pool.health(now: EventLoop.now) == .credentialStopped(Reason.invalidProviderToken.code))
     let before = engines[0].wakes
@@ -246,7 +246,7 @@ struct ConnectionPoolTests {
   /// Answers pushes of the first engine with 503 until the pool withholds the rest.
   private func open(_ pool: ConnectionPool, _ tags: Range<UInt64>) {
     pool.submit(PoolHarness.batch(tags), lane: 0)
-    let taken = pool.take(upTo: CircuitBreaker.leastAnswers, for: 0).tags
+    let taken = pool.take(upTo: CircuitBreaker.minimumAnswers, for: 0).tags
     answer(pool, taken, 503, .serviceUnavailable)
   }
 
@@ -306,7 +306,7 @@ struct ConnectionPoolTests {
   }
 }
 
-extension PushSupplied {
+extension PushSupplyReply {
   fileprivate var tags: [UInt64] {
     if case .pushes(let part) = self { part.batch.pushes[part.range].map(\.tag) } else { [] }
   }

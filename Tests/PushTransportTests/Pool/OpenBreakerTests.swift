@@ -35,7 +35,7 @@ struct OpenBreakerTests {
     let burnt = counters.reasons["ServiceUnavailable"] ?? 0
     #expect(counters.received == 2000 + burnt)
     // Half of the latest 64 answers, and the pushes that were in flight by then.
-    #expect((CircuitBreaker.leastAnswers...CircuitBreaker.unavailableToOpen + 2000).contains(burnt), "\(burnt)")
+    #expect((CircuitBreaker.minimumAnswers...CircuitBreaker.unavailableToOpen + 2000).contains(burnt), "\(burnt)")
     #expect(harness.pool.published.openings == openings)
     let answered = Set(await harness.completions.next(burnt).map(\.tag))
     let left = await harness.pool.drain(deadline: 0)

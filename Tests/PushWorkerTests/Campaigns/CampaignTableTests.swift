@@ -8,25 +8,25 @@ import Testing
 @Suite struct CampaignTableTests {
   @Test func resumeIsReportedOncePerGeneration() {
     let campaigns = CampaignTable()
-    let observed = [0, 1, 1, 2, 1].map { campaigns.noteRound($0, of: "a") }
+    let observed = [0, 1, 1, 2, 1].map { campaigns.recordRound($0, of: "a") }
     #expect(observed == [false, true, false, true, true])
     // The worker held nothing of the campaign, so the pause does not concern it.
-    let isNews = campaigns.note(.paused, of: "a", at: 0)
+    let isNews = campaigns.record(.paused, of: "a", at: 0)
     #expect(!isNews)
   }
 
   @Test func controlIsRememberedWhileRedisMayLoseIt() {
     let campaigns = CampaignTable()
-    campaigns.note(.paused, of: "a", at: 0)
-    campaigns.note(.cancelled, of: "b", at: 1_000_000_000)
-    campaigns.note(.active, of: "c", at: 1_000_000_000)
+    campaigns.record(.paused, of: "a", at: 0)
+    campaigns.record(.cancelled, of: "b", at: 1_000_000_000)
+    campaigns.record(.active, of: "c", at: 1_000_000_000)
     #expect(campaigns.recent.map(\.id).sorted() == ["a", "b"])
     #expect(campaigns.recent.first { $0.id == "b" }?.verb == .cancel)
     // A repeated observation does not renew the time.
-    campaigns.note(.paused, of: "a", at: 3_000_000_000)
-    campaigns.forget(before: 3_500_000_000)
+    campaigns.record(.paused, of: "a", at: 3_000_000_000)
+    campaigns.removeDurable(before: 3_500_000_000)
     #expect(campaigns.recent.map(\.id) == ["b"])
-    campaigns.note(.active, of: "b", at: 3_600_000_000)
+    campaigns.record(.active, of: "b", at: 3_600_000_000)
     #expect(campaigns.recent.isEmpty)
   }
 

@@ -9,10 +9,10 @@ import Testing
   @Test func estimateFollowsRecentExpansions() {
     var expansion = ExpansionEstimate()
     #expect(expansion.targetsPerSlice == nil)
-    expansion.noteExpanded(targets: 0)
+    expansion.addExpanded(targets: 0)
     #expect(expansion.targetsPerSlice == 1)
-    for _ in 0..<256 { expansion.noteExpanded(targets: 100) }
-    for _ in 0..<512 { expansion.noteExpanded(targets: 10) }
+    for _ in 0..<256 { expansion.addExpanded(targets: 100) }
+    for _ in 0..<512 { expansion.addExpanded(targets: 10) }
     #expect(expansion.targetsPerSlice ?? 100 < 40, "what was long ago counts less")
   }
 }

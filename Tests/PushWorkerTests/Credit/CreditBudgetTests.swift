@@ -58,7 +58,7 @@ import Testing
     var budget = budget(window)
     fill(&budget, Account(pool: 0, lane: 1))
     #expect(budget.allowance(Account(pool: 1, lane: 1)) > 0)
-    #expect(budget.reach(Account(pool: 1, lane: 1)) == budget.allowance(Account(pool: 1, lane: 1)))
+    #expect(budget.maximumCredit(of: Account(pool: 1, lane: 1)) == budget.allowance(Account(pool: 1, lane: 1)))
   }
 
   @Test func assignedCreditNeverExceedsTheWindow() {

@@ -35,7 +35,7 @@ import Testing
 
   @Test func slicesThatWaitForTheirRateTakeNoRoom() {
     let selection = SliceSelection()
-    _ = selection.note(unfinished: 100, fleet: 1)
+    _ = selection.record(unfinished: 100, fleet: 1)
     let slow = (0..<SliceSelection.maximumLimited).map { limited($0, "slow\($0)", ungranted: 100_000) }
     let plain = entry(1000, "plain", wants: 300)
     let opening = selection.opening(slow + [plain], beginning: [], window: 1000)
@@ -45,7 +45,7 @@ import Testing
 
   @Test func onlyNeededSlicesOfACampaignWithARateArePrepared() {
     let selection = SliceSelection()
-    _ = selection.note(unfinished: 100, fleet: 1)
+    _ = selection.record(unfinished: 100, fleet: 1)
     #expect(selection.opening([limited(0, "slow", ungranted: 10)], beginning: [], window: 1000).excluded == ["slow"])
     let short = [limited(0, "slow", ungranted: 9)]
     #expect(selection.opening(short, beginning: [], window: 1000).excluded == [])
@@ -152,14 +152,14 @@ import Testing
 
   private func selection(fleet: Int = 1, unfinished: Int = 256) -> SliceSelection {
     let selection = SliceSelection()
-    _ = selection.note(unfinished: unfinished, fleet: fleet)
+    _ = selection.record(unfinished: unfinished, fleet: fleet)
     return selection
   }
 
   @Test func fleetSharesOutTheTail() {
     let selection = selection(fleet: 4, unfinished: 4)
     #expect(selection.opening([], beginning: ["a"], window: 10).excluded == ["a"])
-    let morePreparable = selection.note(unfinished: 256, fleet: 4)
+    let morePreparable = selection.record(unfinished: 256, fleet: 4)
     #expect(morePreparable)
     #expect(selection.opening([], beginning: ["a"], window: 10).excluded == [])
   }
@@ -238,22 +238,22 @@ import Testing
     (1, 3, 4, 2000, 1), (1, 5000, 1, -5, 1),
   ])
   func batchIsAtMostAShare(targets: Int?, unfinished: Int, fleet: Int, room: Int, expected: Int) {
-    let number = SliceSelection().bunch(targets: targets, unfinished: unfinished, fleet: fleet, room: room)
+    let number = SliceSelection().batchSize(targets: targets, unfinished: unfinished, fleet: fleet, room: room)
     #expect(number == expected)
   }
 
   @Test func batchCountsAsOneSlice() {
-    let bunch = (0..<100).map { slot in entry(slot, "small", wants: 1) { $0.counts = slot == 0 } }
-    #expect(selection().opening(bunch, beginning: [], window: 1000).excluded == [])
+    let entries = (0..<100).map { slot in entry(slot, "small", wants: 1) { $0.counts = slot == 0 } }
+    #expect(selection().opening(entries, beginning: [], window: 1000).excluded == [])
     #expect(
       selection().opening(
-        bunch.map {
+        entries.map {
           var each = $0; each.counts = true; return each
         }, beginning: [], window: 1000
       )
       .lanes.isEmpty)
     // The targets of a batch still count.
-    #expect(selection().opening(bunch, beginning: [], window: 50).excluded == ["small"])
+    #expect(selection().opening(entries, beginning: [], window: 50).excluded == ["small"])
   }
 
   @Test func demandOfManySlicesIsThatOfTheirCampaigns() {

@@ -8,11 +8,11 @@ import Testing
 @Suite struct FailoverReplayTests {
   @Test func newConnectionsToRedisAreDetected() {
     var failover = FailoverReplay()
-    let noticed = [[1, 1], [1, 1], [2, 1], [2, 2], [2, 2]].map { failover.noteConnections(["a": $0]) }
+    let noticed = [[1, 1], [1, 1], [2, 1], [2, 2], [2, 2]].map { failover.recordConnections(["a": $0]) }
     #expect(noticed == [false, false, true, true, false])
     // A cluster's server that appears or disappears does not count, but a new connection to a known server counts.
     let others = [["a": [2, 2], "b": [3, 3]], ["b": [3, 3]], ["a": [4, 2], "b": [3, 3]]]
-      .map { failover.noteConnections($0) }
+      .map { failover.recordConnections($0) }
     #expect(others == [false, false, true])
   }
 
@@ -51,12 +51,12 @@ import Testing
   @Test func suspendedWorkerReplaysAfterTheOthers() {
     let second: UInt64 = 1_000_000_000
     var failover = FailoverReplay()
-    failover.noteRunning(second)
-    failover.noteRunning(4 * second)
+    failover.recordRunning(second)
+    failover.recordRunning(4 * second)
     failover.beginGrace(4 * second, lease: 6 * second)
     // The worker's memory covers a pause of three seconds.
     #expect(failover.delay(4 * second) == 0)
-    failover.noteRunning(8 * second)
+    failover.recordRunning(8 * second)
     // Redis lost nothing, so there is no reason to wait.
     #expect(failover.delay(8 * second) == 0)
     failover.beginGrace(8 * second, lease: 6 * second)
@@ -64,11 +64,11 @@ import Testing
     #expect(failover.delay(9 * second) == FailoverReplay.grace / 2 - second)
     #expect(failover.delay(9 * second + FailoverReplay.grace / 2) == 0)
     // Redis loses writes again.
-    failover.noteRunning(10 * second)
+    failover.recordRunning(10 * second)
     failover.beginGrace(10 * second, lease: 6 * second)
     #expect(failover.delay(10 * second) == FailoverReplay.grace / 2)
     // The pause was longer ago than the grace period, so the worker's data is current.
-    failover.noteRunning(11 * second)
+    failover.recordRunning(11 * second)
     failover.beginGrace(11 * second, lease: 6 * second)
     #expect(failover.delay(11 * second) == 0)
   }
@@ -77,12 +77,12 @@ import Testing
     var failover = FailoverReplay()
     var begins = [failover.begin()]
     failover.mustRun { _ in true }
-    var forgets = [failover.forget(before: 0, clock: 4) { _ in true }]
+    var forgets = [failover.removeDurable(before: 0, clock: 4) { _ in true }]
     // A running replay is not begun again.
     begins += [failover.begin(), failover.begin()]
-    forgets.append(failover.forget(before: 0, clock: 4) { _ in true })
+    forgets.append(failover.removeDurable(before: 0, clock: 4) { _ in true })
     failover.end()
-    forgets.append(failover.forget(before: 0, clock: 5) { _ in true })
+    forgets.append(failover.removeDurable(before: 0, clock: 5) { _ in true })
     #expect(begins == [false, true, false])
     #expect(forgets == [false, false, true])
     #expect(failover.seenDurableAt == 5)

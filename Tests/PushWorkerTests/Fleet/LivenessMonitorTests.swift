@@ -25,7 +25,7 @@ import Testing
     var watch = LivenessMonitor()
     let gone = [watch.check([state("w", "a", at: 7)]), watch.check([state("w", "b", at: 7)])]
     #expect(gone == [[], []])
-    watch.forget()
+    watch.reset()
     let again = watch.check([state("w", "b", at: 7)])
     #expect(again.isEmpty)
   }

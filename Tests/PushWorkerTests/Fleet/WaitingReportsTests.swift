@@ -14,7 +14,7 @@ import Testing
     #expect(
       changes == [
         [.waits(id: "a", reason: "away", since: 5)],
-        [.waits(id: "b", reason: "slow", since: 7), .goesOn(id: "a")], [.goesOn(id: "b")], [],
+        [.waits(id: "b", reason: "slow", since: 7), .continues(id: "a")], [.continues(id: "b")], [],
       ])
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct WakeRuleTests {
   @Test func onlyAFewWorkersLookForEachSlice() {
     let looking = { (slices: Int, fleet: Int) in
-      (0..<fleet).count { WakeRule.looks(for: slices, roll: $0) }
+      (0..<fleet).count { WakeRule.triesToTake(slices, roll: $0) }
     }
     #expect([looking(1, 3), looking(1, 500), looking(10, 500), looking(256, 500)] == [3, 4, 40, 500])
     #expect(looking(.max, 500) == 500)

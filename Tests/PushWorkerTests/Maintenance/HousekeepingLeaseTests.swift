@@ -27,9 +27,9 @@ import Testing
 
   @Test func nextLeaderContinuesTheSweep() {
     let (first, second) = (HousekeepingLease(), HousekeepingLease())
-    _ = first.begin(HousekeepingNotes())
+    _ = first.begin(HousekeepingProgress())
     for _ in 0..<3 { _ = first.nextPartitions(of: 10) }
-    let became = [second.begin(first.notes), second.begin(HousekeepingNotes())]
+    let became = [second.begin(first.progress), second.begin(HousekeepingProgress())]
     #expect(became == [true, false])
     let next = second.nextPartitions(of: 10)
     #expect(next.partitions == [3])
@@ -56,10 +56,10 @@ import Testing
   /// Returns the ms from each signal to the next in a fleet without campaigns; `nil` for each run without a signal.
   private func idleBeats(_ housekeeping: HousekeepingLease, looks: Int, fleet: Int) -> [Int?] {
     (0..<looks).map { _ in
-      let beat = housekeeping.untilIdleBeat(fleet: fleet)
-      _ = housekeeping.begin(HousekeepingNotes())
-      if let beat { housekeeping.gaveIdleBeat(next: beat) }
-      _ = housekeeping.looksAround()
+      let beat = housekeeping.idleSignalDelay(fleet: fleet)
+      _ = housekeeping.begin(HousekeepingProgress())
+      if let beat { housekeeping.recordIdleSignal(next: beat) }
+      _ = housekeeping.countRun()
       return beat
     }
   }
@@ -82,7 +82,7 @@ import Testing
     let housekeeping = HousekeepingLease()
     _ = idleBeats(housekeeping, looks: 3, fleet: 500)
     housekeeping.end(1)
-    let beat = housekeeping.untilIdleBeat(fleet: 500)
+    let beat = housekeeping.idleSignalDelay(fleet: 500)
     #expect(beat == 4000)
   }
 
@@ -91,14 +91,14 @@ import Testing
     let housekeeping = HousekeepingLease()
     let second: UInt64 = 1_000_000_000
     housekeeping.receivedSignal(5 * second, next: 4000)
-    let isSooner = [6, 7].map { housekeeping.noteBusy($0 * second) }
+    let isSooner = [6, 7].map { housekeeping.recordBusy($0 * second) }
     #expect(isSooner == [true, false])
     #expect(housekeeping.untilMissing(6 * second) == 700)
-    housekeeping.noteIdle()
+    housekeeping.recordIdle()
     #expect(housekeeping.untilMissing(6 * second) == 7200)
     // Signals of a running campaign change nothing.
     housekeeping.receivedSignal(8 * second, next: 250)
-    let isSoonerStill = housekeeping.noteBusy(8 * second)
+    let isSoonerStill = housekeeping.recordBusy(8 * second)
     #expect(!isSoonerStill)
     #expect(housekeeping.untilMissing(8 * second) == 700)
   }
@@ -108,16 +108,16 @@ import Testing
     var (housekeeping, watch) = (HousekeepingLease(), LivenessMonitor())
     let looks = (0..<2).map { _ in watch.check([state("before", at: 7)]).map(\.name) }
     #expect(looks == [[], ["before"]])
-    _ = housekeeping.begin(HousekeepingNotes())
-    let around = (0..<4).map { _ in housekeeping.looksAround() }
+    _ = housekeeping.begin(HousekeepingProgress())
+    let around = (0..<4).map { _ in housekeeping.countRun() }
     #expect(around == [true, false, true, false])
     let gone = watch.check([state("before", at: 7), state("well", listens: true, at: 7)])
     #expect(gone.map(\.name) == ["before"])
     // The same happens when the worker becomes the leader again.
-    _ = housekeeping.looksAround()
+    _ = housekeeping.countRun()
     housekeeping.end(1)
-    _ = housekeeping.begin(HousekeepingNotes())
-    let again = housekeeping.looksAround()
+    _ = housekeeping.begin(HousekeepingProgress())
+    let again = housekeeping.countRun()
     #expect(again)
   }
 }

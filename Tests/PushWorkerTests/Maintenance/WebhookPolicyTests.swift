@@ -11,18 +11,18 @@ struct WebhookPolicyTests {
     id: "5-0", at: 5, subject: .campaign(id: "a", state: "paused"), text: "why", isByWorker: true)
 
   @Test func pausesDoubleUpToTenMinutesAndSuccessEndsThem() {
-    var standing = WebhookStanding(name: "w", position: "1-0")
+    var status = WebhookStatus(name: "w", position: "1-0")
     var pauses: [Int] = []
     for _ in 0..<12 {
-      standing = WebhookPolicy.after(standing, Self.change, error: "no", now: 1000)
-      pauses.append((standing.retryAt - 1000) / 1000)
+      status = WebhookPolicy.after(status, Self.change, error: "no", now: 1000)
+      pauses.append((status.retryAt - 1000) / 1000)
     }
     #expect(pauses == [2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600])
-    #expect(standing.position == "1-0" && standing.failures == 12 && standing.error == "no")
+    #expect(status.position == "1-0" && status.failures == 12 && status.error == "no")
     #expect(
-      WebhookPolicy.after(standing, Self.change, error: nil, now: 1) == WebhookStanding(name: "w", position: "5-0"))
-    for _ in 0..<100 { standing = WebhookPolicy.after(standing, Self.change, error: "no", now: 0) }
-    #expect(standing.retryAt == 600_000)
+      WebhookPolicy.after(status, Self.change, error: nil, now: 1) == WebhookStatus(name: "w", position: "5-0"))
+    for _ in 0..<100 { status = WebhookPolicy.after(status, Self.change, error: "no", now: 0) }
+    #expect(status.retryAt == 600_000)
   }
 
   @Test func webhookGetsTheKindsItRequested() {

@@ -8,22 +8,24 @@ import Testing
   @Test func repeatedErrorIsLoggedWithGrowingIntervals() {
     var backoff = LogBackoff()
     var observed: [UInt64] = []
-    for tenth in 0..<3000 where backoff.note(UInt64(tenth) * second / 10) != nil { observed.append(UInt64(tenth) / 10) }
+    for tenth in 0..<3000 where backoff.count(UInt64(tenth) * second / 10) != nil {
+      observed.append(UInt64(tenth) / 10)
+    }
     #expect(observed == [0, 1, 3, 7, 15, 31, 63, 123, 183, 243])
   }
 
   @Test func suppressedMessagesAreCounted() {
     var backoff = LogBackoff()
-    #expect(backoff.note(5) == 0)
-    for _ in 0..<7 { #expect(backoff.note(6) == nil) }
-    #expect(backoff.note(5 + second) == 7)
-    #expect(backoff.note(5 + 4 * second) == 0)
+    #expect(backoff.count(5) == 0)
+    for _ in 0..<7 { #expect(backoff.count(6) == nil) }
+    #expect(backoff.count(5 + second) == 7)
+    #expect(backoff.count(5 + 4 * second) == 0)
   }
 
   @Test func errorAfterAQuietPeriodIsLoggedImmediately() {
     var backoff = LogBackoff()
-    for number in 0..<5 { _ = backoff.note(UInt64(number) * 20 * second) }
-    #expect(backoff.note(1000 * second) == 0)
-    #expect(backoff.note(1001 * second) == 0)
+    for number in 0..<5 { _ = backoff.count(UInt64(number) * 20 * second) }
+    #expect(backoff.count(1000 * second) == 0)
+    #expect(backoff.count(1001 * second) == 0)
   }
 }

@@ -11,8 +11,8 @@ import Testing
 
   /// Returns the states after these checks, one each second.
   private func play(
-    _ findings: [HealthCheck.Finding], from start: BackendStanding = BackendStanding(app: "news", at: 0)
-  ) -> [BackendStanding] {
+    _ findings: [HealthCheck.Finding], from start: BackendStatus = BackendStatus(app: "news", at: 0)
+  ) -> [BackendStatus] {
     findings.enumerated().reduce(into: [start]) { all, check in
       all.append(
         BackendPace.after(all[all.count - 1], check.element, leastShare: Self.least, now: 1000 * (check.offset + 1)))
@@ -22,25 +22,25 @@ import Testing
   private static let bad = HealthCheck.Finding.failing("status 503")
 
   @Test func oneBadCheckChangesNothing() {
-    let standings = play([.healthy, Self.bad, .healthy, .slow(milliseconds: 900), .healthy])
-    #expect(standings.allSatisfy { $0.share == 1 && $0.since == nil && $0.reason == nil })
-    #expect(standings.map(\.badChecks) == [0, 0, 1, 0, 1, 0])
+    let statuses = play([.healthy, Self.bad, .healthy, .slow(milliseconds: 900), .healthy])
+    #expect(statuses.allSatisfy { $0.share == 1 && $0.since == nil && $0.reason == nil })
+    #expect(statuses.map(\.badChecks) == [0, 0, 1, 0, 1, 0])
   }
 
   @Test func eachFurtherBadCheckHalvesTheShareDownToTheBound() {
-    let standings = play([Self.bad, Self.bad, Self.bad, .slow(milliseconds: 2000), Self.bad, Self.bad])
-    #expect(standings.map(\.share) == [1, 1, 0.5, 0.25, 0.125, Self.least, Self.least])
-    #expect(standings.map(\.since) == [nil, nil, 2000, 2000, 2000, 2000, 2000])
-    #expect(standings[2].reason == "status 503" && standings[4].reason == "it answers after 2000 ms")
-    #expect(standings.map(\.at) == [0, 1000, 2000, 3000, 4000, 5000, 6000])
+    let statuses = play([Self.bad, Self.bad, Self.bad, .slow(milliseconds: 2000), Self.bad, Self.bad])
+    #expect(statuses.map(\.share) == [1, 1, 0.5, 0.25, 0.125, Self.least, Self.least])
+    #expect(statuses.map(\.since) == [nil, nil, 2000, 2000, 2000, 2000, 2000])
+    #expect(statuses[2].reason == "status 503" && statuses[4].reason == "it answers after 2000 ms")
+    #expect(statuses.map(\.at) == [0, 1000, 2000, 3000, 4000, 5000, 6000])
   }
 
   @Test func eachGoodCheckAddsATenthUpToTheFullRate() {
-    let slow = BackendStanding(app: "news", share: 0.1, badChecks: 7, since: 5, at: 0, reason: "status 503")
-    let standings = play(Array(repeating: .healthy, count: 10), from: slow)
-    #expect(standings.map(\.share) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1])
-    #expect(standings[1].badChecks == 0 && standings[8].since == 5 && standings[8].reason == "status 503")
-    #expect(standings[9].since == nil && standings[9].reason == nil && !standings[9].isSlowed)
+    let slow = BackendStatus(app: "news", share: 0.1, badChecks: 7, since: 5, at: 0, reason: "status 503")
+    let statuses = play(Array(repeating: .healthy, count: 10), from: slow)
+    #expect(statuses.map(\.share) == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1])
+    #expect(statuses[1].badChecks == 0 && statuses[8].since == 5 && statuses[8].reason == "status 503")
+    #expect(statuses[9].since == nil && statuses[9].reason == nil && !statuses[9].isSlowed)
     // During throttling a single bad check counts.
     #expect(play([.healthy, Self.bad], from: slow).map(\.share) == [0.1, 0.2, 0.1])
   }
@@ -84,7 +84,7 @@ import Testing
     let limit = RateLimit(.backend("news"), .perSecond(1000))
     let limits = [limit]
     #expect(!limit.isInForce && limits.allowance == .max && limits.ahead == nil && limits.soon == .max)
-    let slow = BackendStanding(app: "news", share: 0.25, since: 1, at: 1, reason: "status 503")
+    let slow = BackendStatus(app: "news", share: 0.25, since: 1, at: 1, reason: "status 503")
     #expect(limit.follow(slow, rate: 1000) && limit.isInForce)
     #expect(limits.allowance == 0 && limits.ahead == 500)
     #expect(limit.rate == .perSecond(250))

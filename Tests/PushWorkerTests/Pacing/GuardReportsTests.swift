@@ -13,9 +13,9 @@ import Testing
         var watch = GuardReports()
         for _ in 0..<1000 { watch.count(.accepted, policy, fleet: fleet) }
         for _ in 0..<limit { watch.count(outcome, policy, fleet: fleet) }
-        #expect(watch.mayAct(policy, fleet: fleet))
+        #expect(watch.mayChangeDevice(policy, fleet: fleet))
         watch.count(outcome, policy, fleet: fleet)
-        #expect(!watch.mayAct(policy, fleet: fleet), "\(fleet) workers, \(outcome)")
+        #expect(!watch.mayChangeDevice(policy, fleet: fleet), "\(fleet) workers, \(outcome)")
       }
     }
   }
@@ -24,7 +24,7 @@ import Testing
     var watch = GuardReports()
     let policy = GuardPolicy()
     for _ in 0..<1000 { watch.count(.badToken, policy, fleet: 1) }
-    #expect(watch.mayAct(policy, fleet: 1))
+    #expect(watch.mayChangeDevice(policy, fleet: 1))
     let news = watch.next(1_000_000_000)
     #expect(news == nil && !watch.isDue)
   }
@@ -43,7 +43,7 @@ import Testing
     let second = watch.report
     #expect(second == first + 1)
     let whileReporting = watch.next(2_000_000_000)
-    let observed = watch.arrived()
+    let observed = watch.recordArrival()
     #expect(whileReporting == nil && observed == first)
     let tooSoon = watch.next(1_010_000_000)
     #expect(tooSoon == nil && watch.isDue)
@@ -53,7 +53,7 @@ import Testing
     #expect(watch.report == second)
     let again = watch.next(3_000_000_000)
     #expect(again == GuardCounts(answers: 1, suspects: 1))
-    _ = watch.arrived()
+    _ = watch.recordArrival()
     for _ in 0..<1000 { watch.count(.accepted, policy, fleet: 2) }
     watch.count(.unregistered, policy, fleet: 2)
     let last = watch.next(4_000_000_000)
@@ -75,6 +75,6 @@ import Testing
     #expect((0...0.03).contains(Double(news.suspects) / Double(news.answers)))
     #expect((0...0.06).contains(Double(news.gone) / Double(news.answers)))
     // Each bad answer still waits for a report.
-    #expect(!watch.mayAct(policy, fleet: 2) || answers == 100)
+    #expect(!watch.mayChangeDevice(policy, fleet: 2) || answers == 100)
   }
 }

@@ -13,7 +13,7 @@ import Testing
     var standsUntil = 0
     var ticksAt = 0
     /// A request in flight, and the time of its answer.
-    var question: (question: RateLease.Question, at: Int)?
+    var request: (request: RateLease.Request, at: Int)?
     /// Credit that Redis has not granted yet.
     var commits: [(count: Int, at: Int)] = []
   }
@@ -86,11 +86,11 @@ import Testing
       // The machine has other work too.
       workers[index].ticksAt = now + Int.random(in: 4...8, using: &chance) * 1_000_000
       let isAway = redisBackAt > now
-      if let (question, at) = workers[index].question, at <= now, !isAway {
-        let answer = bucket.lease(question.wanted, returned: question.returned, now: now / 1000, progress)
+      if let (request, at) = workers[index].request, at <= now, !isAway {
+        let answer = bucket.lease(request.wanted, returned: request.returned, now: now / 1000, progress)
         workers[index].lease.take(
           RateAnswer(leased: answer.leased, wait: answer.wait, perSecond: perSecond), now: UInt64(now))
-        workers[index].question = nil
+        workers[index].request = nil
       }
       for (count, at) in workers[index].commits where at <= now && !isAway {
         workers[index].lease.reconcile(spent: count, sent: count)
@@ -100,9 +100,9 @@ import Testing
       }
       if !isAway { workers[index].commits.removeAll { $0.at <= now } }
       workers[index].lease.advance(UInt64(now))
-      if let question = workers[index].lease.question(wanted: pausedUntil > now ? 0 : left, now: UInt64(now)) {
+      if let request = workers[index].lease.request(wanted: pausedUntil > now ? 0 : left, now: UInt64(now)) {
         questions += 1
-        workers[index].question = (question, now + Int.random(in: 0...4, using: &chance) * 1_000_000)
+        workers[index].request = (request, now + Int.random(in: 0...4, using: &chance) * 1_000_000)
       }
       let count = pausedUntil > now ? 0 : min(left, workers[index].lease.allowance)
       if count > 0 {

@@ -9,7 +9,7 @@ import Testing
 
   /// Requests permits, and is granted `leased` immediately.
   private func ask(_ lease: inout RateLease, _ wanted: Int, leased: Int, wait: Int = 0, at time: UInt64) throws {
-    let asked = lease.question(wanted: wanted, now: time * Self.millisecond)
+    let asked = lease.request(wanted: wanted, now: time * Self.millisecond)
     _ = try #require(asked)
     lease.take(RateAnswer(leased: leased, wait: wait, perSecond: 1000), now: time * Self.millisecond)
   }
@@ -38,13 +38,13 @@ import Testing
     lease.advance(1120 * Self.millisecond)
     // Two steps of five have passed.
     #expect(lease.allowance == 40)
-    let question = lease.question(wanted: 1000, now: 1125 * Self.millisecond)
-    #expect(question == RateLease.Question(wanted: 1, returned: 60))
+    let request = lease.request(wanted: 1000, now: 1125 * Self.millisecond)
+    #expect(request == RateLease.Request(wanted: 1, returned: 60))
     lease.take(nil, now: 1130 * Self.millisecond)
     lease.advance(1300 * Self.millisecond)
     #expect(lease.allowance == 0)
     // Permits of a lost request are not returned again.
-    #expect(lease.question(wanted: 0, now: 1300 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 40))
+    #expect(lease.request(wanted: 0, now: 1300 * Self.millisecond) == RateLease.Request(wanted: 0, returned: 40))
   }
 
   @Test func requestIsLimitedToRecentUse() throws {
@@ -53,7 +53,7 @@ import Testing
     lease.spend(20)
     lease.reconcile(spent: 20, sent: 20)
     lease.advance(1124 * Self.millisecond)
-    #expect(lease.question(wanted: 1000, now: 1125 * Self.millisecond) == RateLease.Question(wanted: 26, returned: 40))
+    #expect(lease.request(wanted: 1000, now: 1125 * Self.millisecond) == RateLease.Request(wanted: 26, returned: 40))
   }
 
   @Test func returnedCreditIsReusableAndUnsentPushesAreReturned() throws {
@@ -66,35 +66,35 @@ import Testing
     lease.reconcile(spent: 2, sent: 1)
     #expect(lease.allowance == 1 && lease.reserved == 0)
     lease.giveBack(7)
-    #expect(lease.question(wanted: 0, now: 1125 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 11))
+    #expect(lease.request(wanted: 0, now: 1125 * Self.millisecond) == RateLease.Request(wanted: 0, returned: 11))
   }
 
   @Test func asksOncePerSliceAndNotBeforeAPushIsDue() throws {
     var lease = RateLease()
-    #expect(lease.question(wanted: 0, now: 900 * Self.millisecond) == nil)
+    #expect(lease.request(wanted: 0, now: 900 * Self.millisecond) == nil)
     try ask(&lease, 10, leased: 1, wait: 1_000_000, at: 1000)
     #expect(use(&lease) == 1)
-    #expect(lease.question(wanted: 9, now: 1999 * Self.millisecond) == nil)
+    #expect(lease.request(wanted: 9, now: 1999 * Self.millisecond) == nil)
     try ask(&lease, 9, leased: 1, wait: 10, at: 2000)
     #expect(use(&lease) == 1)
-    #expect(lease.question(wanted: 8, now: 2124 * Self.millisecond) == nil)
-    #expect(lease.question(wanted: 8, now: 2125 * Self.millisecond) != nil)
-    #expect(lease.question(wanted: 8, now: 9000 * Self.millisecond) == nil, "the last one is not answered")
+    #expect(lease.request(wanted: 8, now: 2124 * Self.millisecond) == nil)
+    #expect(lease.request(wanted: 8, now: 2125 * Self.millisecond) != nil)
+    #expect(lease.request(wanted: 8, now: 9000 * Self.millisecond) == nil, "the last one is not answered")
   }
 
   @Test func workerWithoutTargetsReturnsPermitsImmediately() throws {
     var lease = RateLease()
     try ask(&lease, 10, leased: 10, at: 1000)
-    #expect(lease.rest(1001 * Self.millisecond) == RateLease.Question(wanted: 0, returned: 10))
+    #expect(lease.finalRequest(1001 * Self.millisecond) == RateLease.Request(wanted: 0, returned: 10))
     #expect(lease.allowance == 0)
-    #expect(lease.rest(1001 * Self.millisecond) == nil)
+    #expect(lease.finalRequest(1001 * Self.millisecond) == nil)
   }
 
   @Test func rateIsTheLimitOnlyWhileAllPermitsAreUsed() throws {
     var lease = RateLease()
     func look(_ time: UInt64, wanted: Int = 1000) -> UInt64? {
       lease.advance(time * Self.millisecond)
-      if lease.question(wanted: wanted, now: time * Self.millisecond) != nil {
+      if lease.request(wanted: wanted, now: time * Self.millisecond) != nil {
         lease.take(RateAnswer(leased: 5, wait: 0, perSecond: 40), now: time * Self.millisecond)
       }
       return lease.limitedSince
@@ -122,7 +122,7 @@ import Testing
     var lease = RateLease()
     try ask(&lease, 1, leased: 1, wait: 1_000_000_000, at: 1000)
     #expect(use(&lease) == 1)
-    #expect(lease.question(wanted: 1, now: 1010 * Self.millisecond) == nil)
+    #expect(lease.request(wanted: 1, now: 1010 * Self.millisecond) == nil)
     #expect(lease.limitedSince != nil)
   }
 }

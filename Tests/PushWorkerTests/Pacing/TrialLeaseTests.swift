@@ -11,18 +11,18 @@ import Testing
 
   /// Sends a request at these times, in ms, and gets the same answer each time.
   private func ask(
-    _ probe: inout TrialLease, _ times: StrideThrough<UInt64>, underWay: Int, answers: Int = 10
+    _ probe: inout TrialLease, _ times: StrideThrough<UInt64>, inFlight: Int, answers: Int = 10
   ) {
     for time in times {
       let now = time * Self.millisecond
-      guard let question = question(&probe, now: now) else { continue }
-      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: 0, underWay: underWay)
-      probe.take(answer, to: question, lease: Self.lease, now: now)
+      guard let request = self.request(&probe, now: now) else { continue }
+      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: 0, inFlight: inFlight)
+      probe.take(answer, to: request, lease: Self.lease, now: now)
     }
   }
 
-  private func question(_ probe: inout TrialLease, now: UInt64) -> TrialLease.Question? {
-    probe.question(wanted: 0, unanswered: 0, isHolding: true, counts: GuardCounts(), minimum: 200, now: now)
+  private func request(_ probe: inout TrialLease, now: UInt64) -> TrialLease.Request? {
+    probe.request(wanted: 0, unanswered: 0, isHolding: true, counts: GuardCounts(), minimum: 200, now: now)
   }
 
   private func isQuiet(_ probe: TrialLease, _ milliseconds: UInt64) -> Bool {
@@ -32,11 +32,11 @@ import Testing
   @Test func isQuietWhenNothingIsInFlightOrHasComeForAMoment() {
     var probe = TrialLease()
     #expect(!isQuiet(probe, 1000))
-    ask(&probe, stride(from: 1000, through: 1400, by: 20), underWay: 0)
+    ask(&probe, stride(from: 1000, through: 1400, by: 20), inFlight: 0)
     #expect(!isQuiet(probe, 1400))
-    ask(&probe, stride(from: 1420, through: 1600, by: 20), underWay: 0)
+    ask(&probe, stride(from: 1420, through: 1600, by: 20), inFlight: 0)
     #expect(isQuiet(probe, 1600))
-    ask(&probe, stride(from: 1620, through: 1620, by: 20), underWay: 0, answers: 11)
+    ask(&probe, stride(from: 1620, through: 1620, by: 20), inFlight: 0, answers: 11)
     #expect(!isQuiet(probe, 1620))
   }
 
@@ -44,9 +44,9 @@ import Testing
   /// and has the answers.
   @Test func waitsTwoLeasesForSendsOfOtherWorkers() {
     var probe = TrialLease()
-    ask(&probe, stride(from: 1000, through: 12_900, by: 20), underWay: 5)
+    ask(&probe, stride(from: 1000, through: 12_900, by: 20), inFlight: 5)
     #expect(!isQuiet(probe, 12_900))
-    ask(&probe, stride(from: 12_920, through: 13_100, by: 20), underWay: 5)
+    ask(&probe, stride(from: 12_920, through: 13_100, by: 20), inFlight: 5)
     #expect(isQuiet(probe, 13_100))
   }
 
@@ -54,40 +54,40 @@ import Testing
   /// further answers to replace those that Redis lost.
   @Test func reportedAnswersReplaceThoseThatRedisLost() throws {
     var (trial, own) = (TrialLease(), GuardCounts())
-    func ask(_ now: UInt64) throws -> TrialLease.Question {
-      let question = trial.question(
+    func ask(_ now: UInt64) throws -> TrialLease.Request {
+      let request = trial.request(
         wanted: 40, unanswered: 0, isHolding: false, counts: own, minimum: 25, isAlone: false,
         now: now * Self.millisecond)
-      return try #require(question)
+      return try #require(request)
     }
-    func take(_ question: TrialLease.Question, leased: Int, known answers: Int, _ now: UInt64) {
-      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: leased, underWay: 0)
-      trial.take(answer, to: question, lease: Self.lease, now: now * Self.millisecond)
+    func take(_ request: TrialLease.Request, leased: Int, known answers: Int, _ now: UInt64) {
+      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: leased, inFlight: 0)
+      trial.take(answer, to: request, lease: Self.lease, now: now * Self.millisecond)
     }
-    var question = try ask(1000)
-    #expect(question.wanted == 25)
-    take(question, leased: 25, known: 0, 1000)
+    var request = try ask(1000)
+    #expect(request.wanted == 25)
+    take(request, leased: 25, known: 0, 1000)
     trial.spend(25)
     trial.reconcile(spent: 25, sent: 25)
     own.answers = 25
-    question = try ask(1100)
-    #expect(question.news.answers == 25)
-    take(question, leased: 0, known: 22, 1100)
-    question = try ask(1200)
-    #expect(question.wanted == 0)
+    request = try ask(1100)
+    #expect(request.news.answers == 25)
+    take(request, leased: 0, known: 22, 1100)
+    request = try ask(1200)
+    #expect(request.wanted == 0)
     #expect(trial.fleetCounts.answers == 25)
-    take(question, leased: 0, known: 30, 1200)
+    take(request, leased: 0, known: 30, 1200)
     #expect(trial.fleetCounts.answers == 30)
   }
 
   /// The worker or Redis was stopped for longer than a lease, so the other workers may have reported many answers.
   @Test func workerThatWasAwayIsNotQuiet() {
     var probe = TrialLease()
-    ask(&probe, stride(from: 1000, through: 2000, by: 20), underWay: 5)
+    ask(&probe, stride(from: 1000, through: 2000, by: 20), inFlight: 5)
     #expect(!isQuiet(probe, 30_000))
-    ask(&probe, stride(from: 30_000, through: 30_000, by: 20), underWay: 5)
+    ask(&probe, stride(from: 30_000, through: 30_000, by: 20), inFlight: 5)
     #expect(!isQuiet(probe, 30_000))
-    ask(&probe, stride(from: 30_020, through: 42_100, by: 20), underWay: 5)
+    ask(&probe, stride(from: 30_020, through: 42_100, by: 20), inFlight: 5)
     #expect(isQuiet(probe, 42_100))
   }
 
@@ -95,13 +95,13 @@ import Testing
   @Test func oneOfSeveralWorkersTakesHalfOfTheTrial() throws {
     var probe = TrialLease()
     func ask(_ wanted: Int, isAlone: Bool, answers: Int = 0, unanswered: Int = 0, at time: UInt64) throws -> Int {
-      let asked = probe.question(
+      let asked = probe.request(
         wanted: wanted, unanswered: unanswered, isHolding: true, counts: GuardCounts(answers: answers), minimum: 200,
         isAlone: isAlone, now: time * Self.millisecond)
-      let question = try #require(asked)
-      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: question.wanted, underWay: 0)
-      probe.take(answer, to: question, lease: Self.lease, now: time * Self.millisecond)
-      return question.wanted
+      let request = try #require(asked)
+      let answer = GuardTrialAnswer(counts: GuardCounts(answers: answers), leased: request.wanted, inFlight: 0)
+      probe.take(answer, to: request, lease: Self.lease, now: time * Self.millisecond)
+      return request.wanted
     }
     #expect(try ask(1000, isAlone: false, at: 100) == 200)
     probe.spend(200)
@@ -118,13 +118,13 @@ import Testing
     var probe = TrialLease()
     var asked = 0
     for time in stride(from: 1000 as UInt64, to: 2000, by: 5) {
-      let question = probe.question(
+      let request = probe.request(
         wanted: 0, unanswered: 0, isHolding: true, counts: GuardCounts(), minimum: 200, isSlow: true,
         now: time * Self.millisecond)
-      guard let question else { continue }
+      guard let request else { continue }
       asked += 1
       probe.take(
-        GuardTrialAnswer(counts: GuardCounts(), leased: 0, underWay: 0), to: question, lease: Self.lease,
+        GuardTrialAnswer(counts: GuardCounts(), leased: 0, inFlight: 0), to: request, lease: Self.lease,
         now: time * Self.millisecond)
     }
     #expect(asked == 5)
@@ -132,9 +132,9 @@ import Testing
 
   @Test func missingAnswersDoNotCount() throws {
     var probe = TrialLease()
-    ask(&probe, stride(from: 1000, through: 1600, by: 20), underWay: 0)
+    ask(&probe, stride(from: 1000, through: 1600, by: 20), inFlight: 0)
     #expect(isQuiet(probe, 1600))
-    let lost = try #require(question(&probe, now: 6_000 * Self.millisecond))
+    let lost = try #require(request(&probe, now: 6_000 * Self.millisecond))
     probe.take(nil, to: lost, lease: Self.lease, now: 6_100 * Self.millisecond)
     #expect(!isQuiet(probe, 6_100))
   }

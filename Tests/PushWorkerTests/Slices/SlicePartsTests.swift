@@ -44,7 +44,7 @@ import Testing
 
   @Test func targetsInFlightAreCountedOnce() {
     var seed = Seed("targetsInFlightAreCountedOnce")
-    var targets = TargetsUnderWay()
+    var targets = TargetsInFlight()
     targets.prepare(for: 2000)
     var model: Set<Int> = []
     for _ in 0..<5000 {
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func grantTimeIsNeverLaterThanTheGrant() {
-    var targets = TargetsUnderWay()
+    var targets = TargetsInFlight()
     targets.prepare(for: 600)
     targets.begin(0, attempt: 0, history: AttemptHistory(), now: 100)
     targets.begin(1, attempt: 0, history: AttemptHistory(), now: 200)
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func answerToALaterGrantCountsForIt() {
-    var targets = TargetsUnderWay()
+    var targets = TargetsInFlight()
     targets.prepare(for: 10)
     targets.begin(3, attempt: 1, history: AttemptHistory(isAmbiguous: true), now: 0)
     targets.renumber(3, attempt: 2, history: AttemptHistory(counted: 1))

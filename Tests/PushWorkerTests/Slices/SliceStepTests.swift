@@ -69,7 +69,7 @@ import Testing
   @Test func outcomesWaitForOthersButNotForLong() {
     #expect(step { ($0.pending.outcomes, $0.pending.age, $0.pending.unanswered) = (10, 0, 5) } == .wait)
     #expect(
-      step { ($0.pending.outcomes, $0.pending.age, $0.pending.unanswered) = (10, SliceSituation.patience, 5) }
+      step { ($0.pending.outcomes, $0.pending.age, $0.pending.unanswered) = (10, SliceSituation.outcomeDelay, 5) }
         == .commit(credit: 0))
     #expect(step { ($0.pending.outcomes, $0.pending.unanswered) = (SliceSituation.fullBatch, 5) } == .commit(credit: 0))
     // No other outcome will come.
@@ -77,10 +77,10 @@ import Testing
   }
 
   @Test func blockedTargetsAreSkippedWithoutCredit() {
-    #expect(step { ($0.backlog.ungranted, $0.backlog.blocked) = (5000, 4000) } == .passOver(SliceSituation.fullBatch))
+    #expect(step { ($0.backlog.ungranted, $0.backlog.blocked) = (5000, 4000) } == .skip(SliceSituation.fullBatch))
     #expect(
       step { ($0.backlog.ungranted, $0.backlog.blocked, $0.pending.unanswered, $0.credit.amount) = (50, 4, 900, 100) }
-        == .passOver(4))
+        == .skip(4))
     #expect(
       step { ($0.backlog.ungranted, $0.backlog.blocked, $0.pending.outcomes, $0.credit.amount) = (50, 4, 3, 100) }
         == .commit(credit: 0))
@@ -130,10 +130,10 @@ import Testing
   }
 
   @Test func heldAnswersWaitForOtherSlicesAnswers() {
-    #expect(step { ($0.pending.deferred, $0.credit.isScarce, $0.mayMoreCome) = (5, true, true) } == .wait)
-    #expect(step { ($0.pending.deferred, $0.mayMoreCome, $0.renews) = (5, true, true) } == .commit(credit: 0))
+    #expect(step { ($0.pending.deferred, $0.credit.isScarce, $0.mayGetMoreAnswers) = (5, true, true) } == .wait)
+    #expect(step { ($0.pending.deferred, $0.mayGetMoreAnswers, $0.renews) = (5, true, true) } == .commit(credit: 0))
     #expect(step { ($0.pending.deferred, $0.credit.isScarce) = (5, true) } == .flush)
-    #expect(step { ($0.pending.deferred, $0.mayMoreCome, $0.intent) = (5, true, .leave) } == .flush)
+    #expect(step { ($0.pending.deferred, $0.mayGetMoreAnswers, $0.intent) = (5, true, .leave) } == .flush)
   }
 
   @Test func scarceCreditIsTakenAsItComes() {

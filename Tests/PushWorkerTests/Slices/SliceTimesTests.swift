@@ -29,19 +29,19 @@ struct SliceTimesTests {
   @Test func targetWithoutATimeExpiresAndOthersAvoidQuietHours() throws {
     var (times, folder) = try times(#","quietHours":{"from":"22:00","to":"08:00"}"#)
     defer { withExtendedLifetime(folder) {} }
-    #expect(times.fate(of: 0, now: Self.start) == .expire && times.fate(of: 9, now: Self.start) == .expire)
-    #expect(times.fate(of: 10, now: Self.start) == .send)
-    #expect(times.fate(of: 10, now: Self.start + 29_999) == .send)
-    #expect(times.fate(of: 10, now: Self.start + 30_000) == .hold(milliseconds: 10 * 3_600_000))
-    #expect(times.fate(of: 19, now: Self.start + 31_500) == .hold(milliseconds: 10 * 3_600_000 - 1500))
-    #expect(times.fate(of: 20, now: Self.start + 31_500) == .send)
+    #expect(times.decision(of: 0, now: Self.start) == .expire && times.decision(of: 9, now: Self.start) == .expire)
+    #expect(times.decision(of: 10, now: Self.start) == .send)
+    #expect(times.decision(of: 10, now: Self.start + 29_999) == .send)
+    #expect(times.decision(of: 10, now: Self.start + 30_000) == .hold(milliseconds: 10 * 3_600_000))
+    #expect(times.decision(of: 19, now: Self.start + 31_500) == .hold(milliseconds: 10 * 3_600_000 - 1500))
+    #expect(times.decision(of: 20, now: Self.start + 31_500) == .send)
     #expect(times.blocked(from: 0, before: 30, now: Self.start) == 10 && times.blocked(from: 3, before: 8, now: 0) == 5)
     #expect(times.blocked(from: 10, before: 30, now: Self.start) == 0)
     #expect(times.blocked(from: 12, before: 30, now: Self.start + 30_000) == 8)
     #expect(times.later(of: 30, now: Self.start) == 10 && times.later(of: 30, now: Self.start + 3_600_000) == 0)
     var (dropping, other) = try self.times(#","quietHours":{"from":"22:00","to":"08:00","then":"drop"}"#)
     defer { withExtendedLifetime(other) {} }
-    #expect(dropping.fate(of: 10, now: Self.start + 30_000) == .expire)
+    #expect(dropping.decision(of: 10, now: Self.start + 30_000) == .expire)
   }
 
   @Test func durationsCountFromEachDevicesOwnTime() throws {
@@ -50,8 +50,8 @@ struct SliceTimesTests {
     defer { withExtendedLifetime(folder) {} }
     #expect(times.expiration(of: 25) == Self.start / 1000 + 5400)
     #expect(times.deadline(of: 25) == Self.start / 1000 + 5400)
-    #expect(times.fate(of: 25, now: Self.start + 5_399_999) == .send)
-    #expect(times.fate(of: 25, now: Self.start + 5_400_000) == .expire)
+    #expect(times.decision(of: 25, now: Self.start + 5_399_999) == .send)
+    #expect(times.decision(of: 25, now: Self.start + 5_400_000) == .expire)
     let (longer, other) = try self.times(local + #","expiration":"2h","maxDuration":"1h""#)
     defer { withExtendedLifetime(other) {} }
     #expect(longer.expiration(of: 25) == Self.start / 1000 + 10800)
@@ -73,6 +73,6 @@ struct SliceTimesTests {
   @Test func targetThatWouldWaitTooLongExpires() throws {
     var (times, folder) = try times(#","expiration":"4h","quietHours":{"from":"22:00","to":"08:00"}"#)
     defer { withExtendedLifetime(folder) {} }
-    #expect(times.fate(of: 10, now: Self.start + 30_000) == .expire)
+    #expect(times.decision(of: 10, now: Self.start + 30_000) == .expire)
   }
 }

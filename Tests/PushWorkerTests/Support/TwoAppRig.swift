@@ -12,7 +12,7 @@ import TestSupport
 /// The rig's own app and simulator are the healthy ones.
 struct TwoAppRig {
   let rig: WorkerRig
-  let sick: SickEndpoint
+  let sick: FailingEndpoint
   let workers: [PushWorker]
   private let runs: [Task<Void, any Error>]
 
@@ -34,7 +34,7 @@ struct TwoAppRig {
       $0.initialStreams = 1000
     }
     self.rig = rig
-    sick = try await SickEndpoint(topic: Self.sickTopic, folder: rig.folder)
+    sick = try await FailingEndpoint(topic: Self.sickTopic, folder: rig.folder)
     try await rig.register(healthy)
     try await rig.store.audiences.add((0..<healthy).map { "u\($0)" }, to: "news")
     let others = (0..<ill).map { number in

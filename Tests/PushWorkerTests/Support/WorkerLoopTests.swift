@@ -66,7 +66,7 @@ private final class Part {
     let ended = LoopSignal(isLatched: true)
     loop.start {
       places.append(await self.isOn(host))
-      ended.ring()
+      ended.wake()
     }
     await ended.wait()
     await loop.withGroup { group in
@@ -82,19 +82,19 @@ private final class Part {
   func ringsWithoutAWaiter() async -> [String] {
     var events: [String] = []
     let (latched, other, ended) = (LoopSignal(isLatched: true), LoopSignal(), LoopSignal(isLatched: true))
-    latched.ring()
+    latched.wake()
     await latched.wait()
     events.append("latched goes on")
-    other.ring()
+    other.wake()
     loop.start {
       await other.wait()
       events.append("other goes on")
-      ended.ring()
+      ended.wake()
     }
     // Runs while the first task waits.
     loop.start {
       events.append("other waits")
-      other.ring()
+      other.wake()
     }
     await ended.wait()
     return events

@@ -115,7 +115,7 @@ struct WorkerRig {
 
   /// Long timeouts, because no test here is about an unreachable Redis and a loaded machine must not fail one.
   static let unhurried = RedisOptions(
-    connectTimeout: .seconds(60), answerTimeout: .seconds(60), patience: .seconds(60))
+    connectTimeout: .seconds(60), answerTimeout: .seconds(60), waitTimeout: .seconds(60))
 
   /// Submits a job.
   ///

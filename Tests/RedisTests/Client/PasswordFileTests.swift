@@ -98,7 +98,7 @@ import Testing
 
   @Test func connectionThatMustLogInAgainIsReplaced() async throws {
     let server = try await FakeServer([
-      FakeServer.welcome, .say("-NOAUTH Authentication required.\r\n"),
+      FakeServer.welcome, .send("-NOAUTH Authentication required.\r\n"),
     ])
     let client = RedisClient(url: RedisURL(host: "127.0.0.1", port: server.port), options: .unhurried())
     let before = try await client.connectionNumber()

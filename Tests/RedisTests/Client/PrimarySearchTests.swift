@@ -34,10 +34,10 @@ import Testing
     var search = PrimarySearch(sentinels: [a, b, c])
     _ = search.handle(.wanted)
     _ = search.handle(.answered(first))
-    #expect(search.handle(.doubted(first)) == [.ask(b)])
-    #expect(search.handle(.doubted(first)) == [], "two clients doubt the same: one search")
+    #expect(search.handle(.suspected(first)) == [.ask(b)])
+    #expect(search.handle(.suspected(first)) == [], "two clients doubt the same: one search")
     #expect(search.handle(.answered(second)) == [.found(second), .wait])
-    #expect(search.handle(.doubted(first)) == [.ask(b)], "that was the one before")
+    #expect(search.handle(.suspected(first)) == [.ask(b)], "that was the one before")
   }
 
   @Test func announcementIsReportedImmediately() {

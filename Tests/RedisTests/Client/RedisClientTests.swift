@@ -71,13 +71,15 @@ import Testing
     pipeline.append("PING")
     // The first call may still use the dying connection. After that there is none.
     let call = pipeline
-    await #expect(throws: RedisError.self) { _ = try await client.execute(call, patience: .zero) }
-    let error = await #expect(throws: RedisError.self) { _ = try await client.execute(call, patience: .zero) }
+    await #expect(throws: RedisError.self) { _ = try await client.execute(call, waitTimeout: .zero) }
+    let error = await #expect(throws: RedisError.self) { _ = try await client.execute(call, waitTimeout: .zero) }
     #expect(error?.mayHaveExecuted == false && error?.endpoint == "127.0.0.1:\(server.port)")
     // The loss of the connection is the reason until the first new attempt has failed.
     var last = error
     while last?.code == .closed {
-      last = await #expect(throws: RedisError.self) { _ = try await client.execute(call, patience: .milliseconds(5)) }
+      last = await #expect(throws: RedisError.self) {
+        _ = try await client.execute(call, waitTimeout: .milliseconds(5))
+      }
     }
     #expect(last?.code == .connectionRefused && last?.mayHaveExecuted == false)
     await client.close()

@@ -130,8 +130,8 @@ import Testing
     #expect(topology.handle(.wanted) == [.ask(Self.address(7))])
     #expect(topology.handle(.answered(map)) == [.found(map), .pause])
     // During the pause after an answer, doubts cause no request.
-    #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
-    #expect(topology.handle(.doubted(Self.address(7))).isEmpty)
+    #expect(topology.handle(.suspected(Self.address(7))).isEmpty)
+    #expect(topology.handle(.suspected(Self.address(7))).isEmpty)
     #expect(topology.handle(.timer) == [.ask(Self.address(8))])
     #expect(topology.handle(.failed) == [.ask(Self.address(7))])
     #expect(topology.handle(.failed) == [.notFound, .pause])
@@ -173,9 +173,9 @@ import Testing
     #expect(parts.map(\.address) == [Self.address(1), Self.address(2)])
     #expect(parts.map(\.positions) == [[0, 2], [1]])
     #expect(parts[0].pipeline.bytes == Array("*2\r\n$3\r\nGET\r\n$1\r\na\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
-    _ = call.note(try Self.replies("+B"), of: parts[1])
+    _ = call.record(try Self.replies("+B"), of: parts[1])
     #expect(!call.isComplete && call.answers == nil)
-    _ = call.note(try Self.replies("+A", "-WRONGTYPE x"), of: parts[0])
+    _ = call.record(try Self.replies("+A", "-WRONGTYPE x"), of: parts[0])
     #expect(call.isComplete)
     #expect(call.answers?.map(\.description) == ["A", "B", "(error) WRONGTYPE x"])
   }
@@ -192,20 +192,20 @@ import Testing
   @Test func onlyRedirectedCommandsAreRepeated() throws {
     var (call, map) = try Self.call()
     var parts = call.parts(by: map)
-    _ = call.note(try Self.replies("+B"), of: parts[1])
+    _ = call.record(try Self.replies("+B"), of: parts[1])
     let slot = KeySlot(of: "c")
-    let outcome = call.note(try Self.replies("+A", "-MOVED \(slot.number) h:2"), of: parts[0])
+    let outcome = call.record(try Self.replies("+A", "-MOVED \(slot.number) h:2"), of: parts[0])
     #expect(outcome.moved.map(\.address) == [Self.address(2)] && outcome.isRedirected && call.hasRun)
     map.move(slot, to: Self.address(2))
     parts = call.parts(by: map)
     #expect(parts.map(\.address) == [Self.address(2)] && parts.map(\.positions) == [[2]] && !parts[0].isAsking)
     // The key is moving again. Only its command is sent after ASKING, and the map stays the same.
-    let asked = call.note(try Self.replies("-ASK \(slot.number) h:1"), of: parts[0])
+    let asked = call.record(try Self.replies("-ASK \(slot.number) h:1"), of: parts[0])
     #expect(asked.moved.isEmpty)
     parts = call.parts(by: map)
     #expect(parts.map(\.address) == [Self.address(1)] && parts[0].isAsking)
     #expect(parts[0].pipeline.bytes == Array("*1\r\n$6\r\nASKING\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
-    _ = call.note(try Self.replies("+OK", "+C"), of: parts[0])
+    _ = call.record(try Self.replies("+OK", "+C"), of: parts[0])
     #expect(call.answers?.map(\.description) == ["A", "B", "C"])
   }
 
@@ -215,9 +215,9 @@ import Testing
     var call = ClusterCall(pipeline, home: KeySlot(of: ""))
     var map = try Self.map([1])
     map.move(KeySlot(of: "a"), to: Self.address(1))
-    let asked = call.note(try Self.replies("-ASK 5 h:2"), of: call.parts(by: map)[0])
+    let asked = call.record(try Self.replies("-ASK 5 h:2"), of: call.parts(by: map)[0])
     #expect(asked.isRedirected)
-    let outcome = call.note(try Self.replies("+OK", "-TRYAGAIN x"), of: call.parts(by: map)[0])
+    let outcome = call.record(try Self.replies("+OK", "-TRYAGAIN x"), of: call.parts(by: map)[0])
     #expect(outcome.hasArriving && !call.hasRun)
     #expect(call.parts(by: map)[0].address == Self.address(2))
     #expect(call.parts(by: map)[0].isAsking)
@@ -231,7 +231,7 @@ import Testing
     let parts = call.parts(by: map)
     #expect(parts.map(\.positions) == [[1]])
     #expect(call.openCount == 3)
-    _ = call.note(try Self.replies("+B"), of: parts[0])
+    _ = call.record(try Self.replies("+B"), of: parts[0])
     #expect(call.openSlot == KeySlot(of: "a"))
   }
 

@@ -51,11 +51,11 @@ import Testing
     let states = try await client.serverStates(["server"])
     #expect(await client.isConnected(by: RedisConnections(states.map(\.connection))))
     #expect(await !client.isConnected(by: RedisConnections(states.dropLast().map(\.connection))))
-    #expect(states.count { $0.holds("foo") } == 1)
+    #expect(states.count { $0.owns("foo") } == 1)
     // The server rejects a command that crosses slots.
     #expect(try await client.command("MGET", "foo", "bar").error?.code == .crossSlot)
     // A call with admitted connections uses only these, one for each server.
-    let some = RedisConnections(states.filter { $0.holds("foo") }.map(\.connection))
+    let some = RedisConnections(states.filter { $0.owns("foo") }.map(\.connection))
     #expect(try await client.execute(self.pipeline(get: "foo"), on: some).count == 1)
     let error = await #expect(throws: RedisError.self) {
       try await client.execute(self.pipeline(get: "bar"), on: some)
@@ -103,7 +103,7 @@ import Testing
     let hanging = Task { try await client.command("SET", "foo", "lost") }
     let hasty = try self.client(cluster)
     try await poll(until: "another server has the slot") {
-      _ = try? await hasty.execute(pipeline(get: "foo"), timeout: .seconds(1), patience: .zero)
+      _ = try? await hasty.execute(pipeline(get: "foo"), timeout: .seconds(1), waitTimeout: .zero)
       return try await cluster.owner(of: slot).port != old.port
     }
     try await write(hasty, "foo", "2")
@@ -267,7 +267,7 @@ import Testing
     let port = try FreePort.find()
     let client = RedisClient(url: try RedisURL("cluster://127.0.0.1:\(port)"), options: .unhurried())
     let error = await #expect(throws: RedisError.self) {
-      try await client.execute(pipeline(get: "foo"), patience: .milliseconds(200))
+      try await client.execute(pipeline(get: "foo"), waitTimeout: .milliseconds(200))
     }
     #expect(error?.code == .connectionRefused && error?.mayHaveExecuted == false)
     await client.close()

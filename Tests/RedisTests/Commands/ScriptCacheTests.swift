@@ -11,7 +11,7 @@ import Testing
     var cache = ScriptCache()
     let pipeline = calls([one, two, one])
     #expect(cache.missing(in: pipeline).map(\.name) == ["one", "two"])
-    try cache.note(replies("$40\r\n\(hash)\r\n"), for: [one], endpoint: "h:1")
+    try cache.record(replies("$40\r\n\(hash)\r\n"), for: [one], endpoint: "h:1")
     #expect(cache.missing(in: pipeline).map(\.name) == ["two"])
     #expect(cache.filled(pipeline).bytes.filter { $0 == UInt8(ascii: "a") }.count == 40)
   }
@@ -38,7 +38,7 @@ import Testing
   @Test func refusedScriptIsNamed() throws {
     var cache = ScriptCache()
     let answers = try replies("-ERR Error compiling script\r\n")
-    let error = #expect(throws: RedisError.self) { try cache.note(answers, for: [one], endpoint: "h:1") }
+    let error = #expect(throws: RedisError.self) { try cache.record(answers, for: [one], endpoint: "h:1") }
     #expect(error?.code == .refused && error?.message.contains("one") == true)
   }
 

@@ -118,7 +118,7 @@ import Testing
 
   @Test(arguments: ["+OK\r\n+ONE TOO MANY\r\n", "<html>\r\n"])
   func invalidReplyEndsTheConnection(answer: String) async throws {
-    let server = try await FakeServer([FakeServer.welcome, .say(answer)])
+    let server = try await FakeServer([FakeServer.welcome, .send(answer)])
     let connection = try await RedisConnection.connect(
       to: try RedisURL("redis://127.0.0.1:\(server.port)"), options: .unhurried())
     let dead = Signal<RedisError>()

@@ -161,7 +161,7 @@ import Testing
 
     try await server.restart()
     try await poll(until: "the server answers") {
-      try await client.execute(ping, patience: .seconds(60)).first?.string == "PONG"
+      try await client.execute(ping, waitTimeout: .seconds(60)).first?.string == "PONG"
     }
     await client.close()
     await server.stop()

@@ -4,15 +4,15 @@ import EventLoop
 final class FakeServer: Sendable {
   /// Reaction to received bytes.
   enum Step: Sendable {
-    case say(String)
+    case send(String)
     /// Sends the result of the closure.
     case answer(@Sendable () -> String)
-    case hangUp
+    case close
     case ignore
   }
 
   /// The answer to a client's handshake.
-  static let welcome = Step.say("+OK\r\n$21\r\nredis_version:7.0.15\n\r\n")
+  static let welcome = Step.send("+OK\r\n$21\r\nredis_version:7.0.15\n\r\n")
 
   let port: UInt16
   private let body: Body
@@ -71,14 +71,14 @@ final class FakeServer: Sendable {
       guard peer.next < steps.count else { return }
       peers[index].next += 1
       switch steps[peer.next] {
-      case .say(let text): say(text, to: peer.socket)
-      case .answer(let text): say(text(), to: peer.socket)
-      case .hangUp: peer.watcher.close()
+      case .send(let text): send(text, to: peer.socket)
+      case .answer(let text): send(text(), to: peer.socket)
+      case .close: peer.watcher.close()
       case .ignore: break
       }
     }
 
-    private func say(_ text: String, to peer: Socket) {
+    private func send(_ text: String, to peer: Socket) {
       _ = try? Array(text.utf8).withUnsafeBytes { try peer.write($0) }
     }
   }

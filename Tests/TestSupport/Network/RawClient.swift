@@ -7,7 +7,7 @@ public final class RawClient: Sendable {
 
   /// Seconds without a byte after which ``read(until:limit:)`` gives up. A server that neither answers nor closes then
   /// fails the test instead of blocking it.
-  private static let patience = 45
+  private static let timeout = 45
 
   /// - Parameter source: a local address for the connection, such as another one of 127.0.0.0/8.
   public init(port: Int, host: String = "127.0.0.1", source: String? = nil) throws {
@@ -15,8 +15,8 @@ public final class RawClient: Sendable {
     descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     // deinit runs for a class that throws after all its properties are set, and closes the descriptor. Closing it here
     // too could close a descriptor of another owner. After the timeout recv fails with EAGAIN (socket(7)).
-    var patience = timeval(tv_sec: Self.patience, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var timeout = timeval(tv_sec: Self.timeout, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     if let source {
       var own = sockaddr_in()
       own.sin_family = sa_family_t(AF_INET)

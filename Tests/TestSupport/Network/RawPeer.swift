@@ -65,7 +65,7 @@ public final class RawPeer {
   /// Length of the client's preface in bytes (RFC 9113 section 3.4).
   private static let preface = 24
   /// Interval in ms at which `isOver` is called.
-  private static let patience: Int32 = 50
+  private static let timeout: Int32 = 50
 
   /// Performs the handshake. Returns `nil` if the client disconnected.
   public init?(_ descriptor: Int32, _ context: TLSContext, isOver: @escaping @Sendable () -> Bool) {
@@ -170,7 +170,7 @@ public final class RawPeer {
     while !isOver() {
       var poll = pollfd(
         fd: stream.descriptor, events: Int16(result == .wantsWrite ? POLLOUT : POLLIN), revents: 0)
-      if Glibc.poll(&poll, 1, Self.patience) > 0 { return true }
+      if Glibc.poll(&poll, 1, Self.timeout) > 0 { return true }
     }
     return false
   }

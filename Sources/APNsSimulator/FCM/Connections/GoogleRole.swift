@@ -64,7 +64,7 @@ final class GoogleRole: ServiceRole {
 
   private var knobs: FCMKnobs { loop.knobs.fcm }
 
-  private func note(_ fault: FaultKind, _ count: Int = 1) {
+  private func count(_ fault: FaultKind, _ count: Int = 1) {
     loop.tally.fcm.faults[fault.rawValue, default: 0] += count
   }
 
@@ -78,9 +78,9 @@ final class GoogleRole: ServiceRole {
     while exchanges.count <= stream.slot { exchanges.append(Exchange()) }
     // Trailers are ignored. After a GOAWAY the client considers further streams unprocessed.
     guard exchanges[stream.slot].stream != stream.id, !isCut else { return }
-    guard stream.id <= lastStream else { return note(.goAwayAfterRequests) }
+    guard stream.id <= lastStream else { return count(.goAwayAfterRequests) }
     pings = 0
-    if endpoint.hasFaults, loop.shares.fcm.refuses(note: { note($0) }) {
+    if endpoint.hasFaults, loop.shares.fcm.refuses(count: { count($0) }) {
       return try session.reset(stream, error: .refusedStream)
     }
     var request = GoogleRequest()
@@ -101,7 +101,7 @@ final class GoogleRole: ServiceRole {
     }
     exchanges[stream.slot] = Exchange(stream: stream.id, request: request)
     openCount += 1
-    loop.tally.fcm.mostStreams = max(loop.tally.fcm.mostStreams, openCount)
+    loop.tally.fcm.maximumStreams = max(loop.tally.fcm.maximumStreams, openCount)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer, on stream: HTTP2Stream) {
@@ -113,21 +113,21 @@ final class GoogleRole: ServiceRole {
 
   func ended(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
-    guard stream.id <= lastStream else { return note(.goAwayAfterRequests) }
+    guard stream.id <= lastStream else { return count(.goAwayAfterRequests) }
     requestCount += 1
     let request = exchanges[stream.slot].request
     let answer = endpoint.answer(request, by: loop)
     exchanges[stream.slot].answer = answer
     guard endpoint.hasFaults else { return try answerLater(stream, answer.delayMilliseconds) }
-    let fate = loop.shares.fcm.fate(onConnection: requestCount) { note($0) }
+    let outcome = loop.shares.fcm.outcome(onConnection: requestCount) { count($0) }
     try loop.log?.add(
       now: EventLoop.wallClock, connection: connection, stream: stream.id, token: Array(answer.token.utf8), id: nil,
-      status: fate.isAnswered ? answer.status : nil, body: loop.shared.configuration.logsBodies ? request.body : nil)
-    if fate.isAnswered {
-      try answerLater(stream, loop.shares.fcm.latency(random: &loop.generator) { note($0) })
+      status: outcome.isAnswered ? answer.status : nil, body: loop.shared.configuration.logsBodies ? request.body : nil)
+    if outcome.isAnswered {
+      try answerLater(stream, loop.shares.fcm.latency(random: &loop.generator) { count($0) })
     }
-    if fate == .reset { try session.reset(stream, error: .internalError) }
-    if let cut = fate.cut {
+    if outcome == .reset { try session.reset(stream, error: .internalError) }
+    if let cut = outcome.cut {
       isCut = true
       throw cut
     }
@@ -181,14 +181,14 @@ final class GoogleRole: ServiceRole {
   /// Ends the whole connection because of a stream above the limit (reference 2.1).
   func refused(streamID: Int32) throws {
     guard !isCut else { return }
-    note(.streamLimit)
+    count(.streamLimit)
     try end(.protocolError, "exceeded_max_concurrent_streams")
   }
 
   func pinged() throws {
     pings += 1
     guard knobs.mostPings > 0, pings >= knobs.mostPings, !isCut else { return }
-    note(.mostPings)
+    count(.mostPings)
     try end(.enhanceYourCalm, "too_many_pings")
   }
 
@@ -202,7 +202,7 @@ final class GoogleRole: ServiceRole {
   }
 
   func leave(at end: ConnectionEnd) throws {
-    if end == .age { note(.connectionSeconds) }
+    if end == .age { count(.connectionSeconds) }
     try leave(keeping: 0)
   }
 

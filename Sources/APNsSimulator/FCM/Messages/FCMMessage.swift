@@ -33,7 +33,7 @@ struct FCMMessage: Equatable {
   /// Maximum `ttl` in milliseconds: 28 days (reference 4.3).
   private static let longestTTL: Int64 = 2_419_200_000
   /// Maximum number of topics in a condition (reference 4.1).
-  private static let mostTopics = 5
+  private static let maximumTopics = 5
   /// Maximum length of a registration token in bytes. Google does not document the form of a token.
   private static let longestToken = 4096
 
@@ -132,7 +132,7 @@ struct FCMMessage: Equatable {
   /// Returns whether a text has the form `'a' in topics && ('b' in topics || !('c' in topics))`.
   private static func isCondition(_ text: String) -> Bool {
     var parser = ConditionParser(text)
-    return parser.parse() && parser.topics <= mostTopics
+    return parser.parse() && parser.topics <= maximumTopics
   }
 
   // MARK: Data

@@ -164,7 +164,7 @@ struct SendEndpoint: GoogleEndpoint {
       if loop.knobs.fcm.tracksDeliveries {
         state.devices.deliver(message, to: registration, now: LoopState.milliseconds)
       } else {
-        state.devices.noteUninstall(of: registration)
+        state.devices.markUninstalled(of: registration)
       }
     }
     // Sixteen digits, as in the captures.

@@ -113,7 +113,7 @@ final class FCMDevices: Sendable {
   }
 
   /// Marks the target as unregistered if its app was removed. For simulators that store no deliveries.
-  func noteUninstall(of target: String) {
+  func markUninstalled(of target: String) {
     shard(of: target).state.withLock { state in
       if state.records[target]?.state == .uninstalled { state.records[target]?.state = .unregistered }
     }

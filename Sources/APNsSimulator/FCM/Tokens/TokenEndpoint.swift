@@ -10,7 +10,7 @@ struct TokenEndpoint: GoogleEndpoint {
   func answer(_ request: GoogleRequest, by loop: LoopState) -> GoogleAnswer {
     let knobs = loop.knobs.fcm
     var answer: GoogleAnswer
-    do throws(AssertionJudge.Refusal) {
+    do throws(AssertionVerifier.Refusal) {
       answer = try grant(request, by: loop)
     } catch {
       loop.tally.fcm.mintErrors[error.error, default: 0] += 1
@@ -24,7 +24,7 @@ struct TokenEndpoint: GoogleEndpoint {
 
   private func grant(
     _ request: GoogleRequest, by loop: LoopState
-  ) throws(AssertionJudge.Refusal) -> GoogleAnswer {
+  ) throws(AssertionVerifier.Refusal) -> GoogleAnswer {
     let knobs = loop.knobs.fcm
     if knobs.tokenEndpointStatus > 0 {
       throw .init(
@@ -46,7 +46,7 @@ struct TokenEndpoint: GoogleEndpoint {
     guard let assertion = form["assertion"] else {
       throw .init(error: "invalid_request", description: "Missing required parameter: assertion")
     }
-    let accepted = try state.assertions.judge(
+    let accepted = try state.assertions.verify(
       assertion, address: "https://\(request.authority)/token", by: knobs, now: loop.googleTime)
     let token = newToken(by: loop)
     state.tokens.add(

@@ -27,7 +27,7 @@ public struct ForeignColumns: Sendable {
   /// Names of unknown columns.
   public var unknown: [String] { columns.filter { $0.meaning == nil }.map(\.name) }
 
-  mutating func see(_ name: String, _ meaning: @autoclosure () -> String?) {
+  mutating func record(_ name: String, _ meaning: @autoclosure () -> String?) {
     guard places[name] == nil, columns.count < Self.maximum else { return }
     places[name] = columns.count
     columns.append(Column(name: name, meaning: meaning()))
@@ -39,5 +39,5 @@ public struct ForeignColumns: Sendable {
     if columns[place].example == nil { columns[place].example = Excerpt.bare(text) }
   }
 
-  mutating func leaveOut(_ reason: String, _ count: Int = 1) { leftOut[reason, default: 0] += count }
+  mutating func countOmitted(_ reason: String, _ count: Int = 1) { leftOut[reason, default: 0] += count }
 }

@@ -46,7 +46,7 @@ extension ForeignMapping {
   static let onesignal = ForeignMapping(
     [
       "external_user_id": .column(.user),
-      "id": .standIn(.user, .prefixed("onesignal:")),
+      "id": .fallback(.user, .prefixed("onesignal:")),
       "identifier": .column(.token),
       "device_type": .device([
         "0": .apple, "9": .apple, "1": .android,
@@ -60,7 +60,7 @@ extension ForeignMapping {
         otherwise: .taken),
       "notification_types": .device(
         ["-2": .leftOut("unsubscribed"), "0": .leftOut("unsubscribed")], otherwise: .taken),
-      "language": .column(.locale), "timezone_id": .column(.timezone), "timezone": .standIn(.timezone, .offset),
+      "language": .column(.locale), "timezone_id": .column(.timezone), "timezone": .fallback(.timezone, .offset),
       "game_version": .column(.appVersion), "device_os": .column(.osVersion),
       "last_active": .column(.lastSeen, .instant), "created_at": .column(.registeredAt, .instant),
       "tags": .attributes, "country": .attribute("country"),
@@ -72,7 +72,7 @@ extension ForeignMapping {
   static let braze = ForeignMapping(
     [
       "external_id": .column(.user),
-      "braze_id": .standIn(.user, .prefixed("braze:")),
+      "braze_id": .fallback(.user, .prefixed("braze:")),
       "push_tokens": .each(
         ForeignMapping(
           [
@@ -98,7 +98,7 @@ extension ForeignMapping {
   static let pinpoint = ForeignMapping(
     [
       "User.UserId": .column(.user),
-      "Id": .standIn(.user, .prefixed("pinpoint:")),
+      "Id": .fallback(.user, .prefixed("pinpoint:")),
       "Address": .column(.token),
       "ChannelType": .device([
         "apns": .of(.production, nil, .apns), "apns_sandbox": .of(.sandbox, nil, .apns),

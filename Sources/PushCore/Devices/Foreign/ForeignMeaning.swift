@@ -4,7 +4,7 @@ enum ForeignMeaning: Sendable {
   /// A column of Carillon.
   case column(DeviceColumn, ForeignText = .plain)
   /// A column of Carillon, if no other column contains it.
-  case standIn(DeviceColumn, ForeignText = .plain)
+  case fallback(DeviceColumn, ForeignText = .plain)
   /// An attribute of the user, with this name.
   case attribute(String)
   /// An object whose members are attributes; in CSV, its JSON text.
@@ -25,7 +25,7 @@ enum ForeignMeaning: Sendable {
   var explanation: String {
     switch self {
     case .column(let column, let text): column.rawValue + text.explanation
-    case .standIn(let column, let text): "\(column.rawValue), if no other column has it\(text.explanation)"
+    case .fallback(let column, let text): "\(column.rawValue), if no other column has it\(text.explanation)"
     case .attribute(let name): "attribute \(name)"
     case .attributes: "attributes of the user"
     case .device: "selects the imported devices and their kind"

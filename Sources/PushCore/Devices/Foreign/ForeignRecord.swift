@@ -6,7 +6,7 @@ struct ForeignRecord {
   /// Facts about a device: first those of the whole record, then those of one device in a list.
   private struct Facts {
     var columns: [DeviceColumn: (text: String, name: String)] = [:]
-    var standIns: [DeviceColumn: (text: String, name: String)] = [:]
+    var fallbacks: [DeviceColumn: (text: String, name: String)] = [:]
     var attributes: [String: (text: String, name: String)] = [:]
     var service: ForeignDevice.Service?
     /// A token that is not an APNs token, in a column that may contain such tokens.
@@ -47,7 +47,7 @@ struct ForeignRecord {
     var shared = Facts()
     try record.read(members, of: system.mapping, below: "", into: &shared, &seen)
     if let reason = shared.reason {
-      seen.leaveOut(reason, record.devices)
+      seen.countOmitted(reason, record.devices)
       return []
     }
     guard !record.lists.isEmpty else {
@@ -63,7 +63,7 @@ struct ForeignRecord {
   private func listed(_ seen: inout ForeignColumns) -> [Result<DeviceRow, DeviceRowDraft.Problem>] {
     var rows: [Result<DeviceRow, DeviceRowDraft.Problem>] = []
     for (mapping, path, elements) in lists {
-      if elements.isEmpty { seen.leaveOut(Self.noToken) }
+      if elements.isEmpty { seen.countOmitted(Self.noToken) }
       for element in elements {
         do throws(DeviceRowDraft.Problem) {
           var inner = ForeignRecord(system, vocabulary)
@@ -75,7 +75,7 @@ struct ForeignRecord {
           default: throw .init(description: "\(path): has \(element.kindName) where a device should be")
           }
           if let reason = facts.reason {
-            seen.leaveOut(reason, inner.devices)
+            seen.countOmitted(reason, inner.devices)
           } else if inner.lists.isEmpty {
             if let row = row(facts, lacksUsers: mapping.lacksUsers, &seen) { rows.append(row) }
           } else {
@@ -117,11 +117,11 @@ struct ForeignRecord {
         return
       }
       let isAttribute = vocabulary.allowedAttributes.contains(shown)
-      seen.see(shown, isAttribute ? "attribute \(shown)" : nil)
+      seen.record(shown, isAttribute ? "attribute \(shown)" : nil)
       if isAttribute { add(value, as: shown, of: shown, into: &facts) }
       return
     }
-    seen.see(shown, meaning.explanation)
+    seen.record(shown, meaning.explanation)
     switch meaning {
     case .nothing: break
     case .column(let column, let form):
@@ -129,8 +129,8 @@ struct ForeignRecord {
       if let text = form.text(column == .user ? try Self.id(value, shown) : value), facts.columns[column] == nil {
         facts.columns[column] = (text, shown)
       }
-    case .standIn(let column, let form):
-      if let text = form.text(value) { facts.standIns[column] = (text, shown) }
+    case .fallback(let column, let form):
+      if let text = form.text(value) { facts.fallbacks[column] = (text, shown) }
     case .attribute(let name): add(value, as: name, of: shown, into: &facts)
     case .attributes:
       for member in try Self.object(value, shown) { add(member.value, as: member.name, of: shown, into: &facts) }
@@ -151,7 +151,7 @@ struct ForeignRecord {
         facts.columns[.token] = facts.columns[.token] ?? (text, shown)
       } else {
         // If another column has the APNs token, the device gets that token instead.
-        facts.standIns[.token] = (reason, shown)
+        facts.fallbacks[.token] = (reason, shown)
         facts.otherToken = (text, shown)
       }
     case .each(let mapping): try list(value, mapping, shown)
@@ -183,18 +183,18 @@ struct ForeignRecord {
     if let service = facts.service {
       let app = facts.columns[.app]?.text ?? vocabulary.app ?? ""
       guard vocabulary.services.services(ofApp: app).contains(where: { $0.name == service.rawValue }) else {
-        seen.leaveOut(service.vendor)
+        seen.countOmitted(service.vendor)
         return nil
       }
       facts.columns[.service] = (service.rawValue, "")
       if service == .fcm { facts.columns[.token] = facts.otherToken ?? facts.columns[.token] }
     }
     guard facts.columns[.token] != nil else {
-      seen.leaveOut(facts.standIns[.token]?.text ?? Self.noToken)
+      seen.countOmitted(facts.fallbacks[.token]?.text ?? Self.noToken)
       return nil
     }
     var draft = DeviceRowDraft(vocabulary)
-    var columns = facts.columns.merging(facts.standIns.filter { $0.key != .token }) { own, _ in own }
+    var columns = facts.columns.merging(facts.fallbacks.filter { $0.key != .token }) { own, _ in own }
     if lacksUsers, columns[.user] == nil { columns[.user] = columns[.token] }
     do throws(DeviceRowDraft.Problem) {
       for (column, (text, name)) in columns {

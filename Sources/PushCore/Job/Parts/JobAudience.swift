@@ -23,7 +23,7 @@ struct JobAudience {
   /// Fields that select users by the results of an earlier campaign.
   private static let ofCampaign = ["outcome", "opened"]
   /// Maximum value of `limit`. No store has as many users.
-  private static let mostUsers = 1_000_000_000
+  private static let maximumUsers = 1_000_000_000
   /// Maximum number of campaigns that one job excludes. A worker reads the results of each of them in every partition.
   private static let maximumExcluded = 16
 
@@ -143,7 +143,7 @@ struct JobAudience {
 
   private static func readLimit(_ fields: JobFields) throws(JobError) -> Int? {
     guard let value = fields.value("limit") else { return nil }
-    guard case .number(let text) = value.kind, let limit = Int(text), 1...mostUsers ~= limit else {
+    guard case .number(let text) = value.kind, let limit = Int(text), 1...maximumUsers ~= limit else {
       throw fields.error(
         "limit", "must be a whole number of users, 1 or more", hint: "omit it for all users; sample selects a share")
     }

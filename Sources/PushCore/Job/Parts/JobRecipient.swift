@@ -9,9 +9,9 @@ public struct JobRecipient: Sendable {
   let token: String?
 
   /// Maximum number of values of a recipient.
-  private static let mostValues = 64
+  private static let maximumValues = 64
   /// Maximum size of the values in bytes, without white space: four times the maximum size of a push.
-  private static let mostBytes = 16_384
+  private static let maximumBytes = 16_384
 
   /// Returns the recipients in the `users` of an audience; `nil` if it has none.
   static func all(_ fields: JobFields) throws(JobError) -> [JobRecipient]? {
@@ -55,8 +55,8 @@ public struct JobRecipient: Sendable {
       throw fields.error(
         "vars", "must be an object, not \(values.kindName)", hint: "write names and values: {\"price\":12.5}")
     }
-    guard members.count <= mostValues else {
-      throw fields.error("vars", "has \(members.count) values, more than the limit of \(mostValues)")
+    guard members.count <= maximumValues else {
+      throw fields.error("vars", "has \(members.count) values, more than the limit of \(maximumValues)")
     }
     for member in members {
       let name = "vars." + Excerpt.bare(member.name)
@@ -75,7 +75,7 @@ public struct JobRecipient: Sendable {
   }
 
   /// Maximum length in bytes of a line for one recipient.
-  public static let mostLineBytes = mostBytes + 4 * UserID.maximumLength
+  public static let maximumLineBytes = maximumBytes + 4 * UserID.maximumLength
 
   /// Parses a line of a file: `{"user":"ada","vars":{"price":12.5}}`.
   ///
@@ -120,9 +120,10 @@ public struct JobRecipient: Sendable {
     for (index, recipient) in recipients.enumerated() {
       guard let values = recipient.values else { continue }
       let json = json(values, in: bytes)
-      guard json.count <= mostBytes else {
+      guard json.count <= maximumBytes else {
         throw fields.error(
-          "users[\(index)].vars", "has \(json.count) bytes, \(json.count - mostBytes) over the limit of \(mostBytes)")
+          "users[\(index)].vars",
+          "has \(json.count) bytes, \(json.count - maximumBytes) over the limit of \(maximumBytes)")
       }
       guard all.updateValue(json, forKey: recipient.user) == nil else {
         throw fields.error(

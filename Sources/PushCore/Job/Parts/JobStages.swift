@@ -60,8 +60,8 @@ enum JobStages {
       stage.wait = wait
     }
     stage.approval = try fields.flag("approval")
-    stage.mostFailures = try share("maxFailures", fields, orNone: true)
-    stage.leastOpened = try share("minOpened", fields)
+    stage.maximumFailures = try share("maxFailures", fields, orNone: true)
+    stage.minimumOpened = try share("minOpened", fields)
     stage.winner = try winner(fields, variants)
     return stage
   }
@@ -122,7 +122,7 @@ enum JobStages {
     _ fields: JobFields, _ variants: CampaignVariants
   ) throws(JobError) -> Int? {
     guard let name = try fields.string("otherwise") else { return nil }
-    guard let place = variants.place(named: name) else {
+    guard let place = variants.index(named: name) else {
       throw fields.error(
         "otherwise", "\(Excerpt.quoted(name)) is not one of the variants",
         hint: Nearest.hint(name, among: variants.all.map(\.name)))
@@ -138,7 +138,7 @@ extension Campaign {
   /// - Parameter start: start of the campaign in UNIX seconds.
   public func problemOfStages(start: Int) -> JobError? {
     guard let stages = delivery.stages else { return nil }
-    let rest = start + stages.leastDuration(isLocal: delivery.timing.localTime != nil)
+    let rest = start + stages.minimumDuration(isLocal: delivery.timing.localTime != nil)
     let begins = "the rest starts after the stages, at \(Timestamp.format(milliseconds: rest * 1000)) or later"
     if case .at(let seconds) = message.expiration, seconds <= rest {
       return JobError(

@@ -9,7 +9,7 @@ struct JobTiming {
   /// ahead.
   private static let longest = 366 * 86400
   /// Maximum number of runs of a job.
-  private static let mostRuns = 100_000
+  private static let maximumRuns = 100_000
 
   /// - Parameter audience: the audience of the job.
   init(_ fields: JobFields, audience: Audience) throws(JobError) {
@@ -113,7 +113,7 @@ struct JobTiming {
     guard from != to else {
       throw inner.error("to", "must differ from `from`", hint: "choose another time")
     }
-    return QuietHours(from: from, to: to, fate: try inner.choice("then", default: .hold))
+    return QuietHours(from: from, to: to, handling: try inner.choice("then", default: .hold))
   }
 
   // MARK: Instants and durations
@@ -187,8 +187,8 @@ struct JobTiming {
       repetition.end = end
     }
     if let value = inner.value("count") {
-      guard case .number(let text) = value.kind, let count = Int(text), 1...Self.mostRuns ~= count else {
-        throw inner.error("count", "must be a whole number from 1 to \(Self.mostRuns)", hint: "omit it for no limit")
+      guard case .number(let text) = value.kind, let count = Int(text), 1...Self.maximumRuns ~= count else {
+        throw inner.error("count", "must be a whole number from 1 to \(Self.maximumRuns)", hint: "omit it for no limit")
       }
       repetition.count = count
     }

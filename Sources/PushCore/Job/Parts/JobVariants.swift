@@ -38,11 +38,11 @@ struct JobVariants {
     return members
   }
 
-  private static let mostWeight = 1_000_000.0
+  private static let maximumWeight = 1_000_000.0
 
   private static func weight(_ fields: JobFields) throws(JobError) -> Double {
     guard let value = fields.value("weight") else { return 1 }
-    guard case .number(let text) = value.kind, let weight = Double(text), weight > 0, weight <= mostWeight else {
+    guard case .number(let text) = value.kind, let weight = Double(text), weight > 0, weight <= maximumWeight else {
       throw fields.error(
         "weight", "must be a number above 0, and at most 1,000,000", hint: "remove a variant that no user should get")
     }

@@ -18,7 +18,7 @@ struct AbandonedSliceList {
   func isEmpty(_ now: UInt64) -> Bool { slices.isEmpty || now >= end }
 
   /// Records an abandoned slice.
-  mutating func note(_ slice: SliceReference, at now: UInt64) {
+  mutating func add(_ slice: SliceReference, at now: UInt64) {
     if now >= end { slices = [] }
     end = now + Self.memory
     if slices.count < Self.most, !slices.contains(slice) { slices.append(slice) }
@@ -32,14 +32,14 @@ struct AbandonedSliceList {
 
   /// Records the result of a search. The search tried the slices in order and took the first open one, `found`. Other
   /// workers have the slices before it.
-  mutating func note(_ sought: [SliceReference], found: SliceReference?) {
+  mutating func recordSearch(_ sought: [SliceReference], found: SliceReference?) {
     let last = found.flatMap { sought.firstIndex(of: $0) } ?? sought.count - 1
     let known = sought.prefix(last + 1)
     slices.removeAll { known.contains($0) }
   }
 
   /// Removes slices that this worker has taken from the list.
-  mutating func noteTaken(_ taken: [SliceReference]) {
+  mutating func removeTaken(_ taken: [SliceReference]) {
     guard !slices.isEmpty else { return }
     slices.removeAll { taken.contains($0) }
   }

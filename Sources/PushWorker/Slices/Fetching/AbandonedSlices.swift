@@ -18,10 +18,10 @@ final class AbandonedSlices: WorkerPart {
   var isEmpty: Bool { left.isEmpty(EventLoop.now) }
 
   /// Records an abandoned slice.
-  func note(_ slice: SliceReference) { left.note(slice, at: EventLoop.now) }
+  func add(_ slice: SliceReference) { left.add(slice, at: EventLoop.now) }
 
   /// Removes slices that this worker has taken from the list.
-  func noteTaken(_ taken: [SliceReference]) { left.noteTaken(taken) }
+  func removeTaken(_ taken: [SliceReference]) { left.removeTaken(taken) }
 
   /// Takes one slice that a dead worker abandoned.
   ///
@@ -35,7 +35,7 @@ final class AbandonedSlices: WorkerPart {
     }
     guard !sought.isEmpty else { return [] }
     let found = try await sharedStore.slices.dequeueFirst(of: sought, worker: name)
-    left.note(sought, found: found)
+    left.recordSearch(sought, found: found)
     // Slices of another campaign may be left.
     if found == nil { wakeClaims() }
     return found.map { [$0] } ?? []

@@ -13,7 +13,7 @@ final class SliceFetcher: WorkerPart {
   private let dispatcher: CreditDispatcher
   private let failover: FailoverService
   private let housekeeping: HousekeepingLease
-  private let bunches: BunchRunner
+  private let batches: SliceBatchRunner
   private let returns: SliceReturn
   /// Time in ms after which the first campaign that waits for registration events starts, as of the latest dequeue;
   /// `nil` for none.
@@ -22,7 +22,7 @@ final class SliceFetcher: WorkerPart {
   init(
     _ environment: WorkerEnvironment, slices: SliceTable, campaigns: CampaignTable, abandoned: AbandonedSlices,
     selection: SliceSelection, reader: CampaignReader, rates: RateService, dispatcher: CreditDispatcher,
-    failover: FailoverService, housekeeping: HousekeepingLease, bunches: BunchRunner, returns: SliceReturn
+    failover: FailoverService, housekeeping: HousekeepingLease, batches: SliceBatchRunner, returns: SliceReturn
   ) {
     self.environment = environment
     self.slices = slices
@@ -34,7 +34,7 @@ final class SliceFetcher: WorkerPart {
     self.dispatcher = dispatcher
     self.failover = failover
     self.housekeeping = housekeeping
-    self.bunches = bunches
+    self.batches = batches
     self.returns = returns
   }
 
@@ -52,8 +52,8 @@ final class SliceFetcher: WorkerPart {
           let again = taken.filter(slices.taken.contains)
           let new = taken.filter { !slices.taken.contains($0) }
           slices.take(new)
-          if housekeeping.noteBusy(EventLoop.now) { signals.maintenance.ring() }
-          loop.start(in: &group) { await self.bunches.work(on: new) }
+          if housekeeping.recordBusy(EventLoop.now) { signals.maintenance.wake() }
+          loop.start(in: &group) { await self.batches.work(on: new) }
           for slice in again { try await returns.postponeUntilReplayed(slice) }
           continue
         }
@@ -75,7 +75,7 @@ final class SliceFetcher: WorkerPart {
     switch environment.storeLock {
     case .none: return environment.configuration.drains ? try await sharedStore.campaigns.isIdle() : false
     // While the store is locked, queued jobs stay in the queue.
-    case .held: return try await sharedStore.repartition.standsStill()
+    case .locked: return try await sharedStore.repartition.hasNoRunningCampaigns()
     case .outdated: return true
     }
   }
@@ -94,17 +94,17 @@ final class SliceFetcher: WorkerPart {
       atMost: { id in
         guard let context = campaigns.contexts[id], context.progress.expansion.obstacle == nil else { return 1 }
         let most = enough[id].map { $0 - entries.reduce(0) { $0 + ($1.campaign == id ? $1.targets.ungranted : 0) } }
-        return selection.bunch(
+        return selection.batchSize(
           targets: context.progress.expansion.targetsPerSlice, unfinished: context.progress.expansion.unfinished,
           fleet: environment.fleet,
           room: min(room, most ?? room))
-      }, beginning: reader.begin, report: note, while: { !life.isStopping })
-    abandoned.noteTaken(taken)
+      }, beginning: reader.begin, report: report, while: { !life.isStopping })
+    abandoned.removeTaken(taken)
     return taken.isEmpty ? try await abandoned.take(entries, excluding: refused) : taken
   }
 
   /// Records that a campaign waits for registration events, or logs that it has waited long enough.
-  private func note(_ wait: EventWait) {
+  private func report(_ wait: EventWait) {
     switch wait {
     case .waits(_, let milliseconds): eventWait = min(eventWait ?? .max, milliseconds + 1)
     case .expired(let campaign, let events): log.write(.eventsNotApplied(campaign: campaign, events: events))

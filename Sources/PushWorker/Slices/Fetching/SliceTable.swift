@@ -34,24 +34,24 @@ final class SliceTable {
   /// Slices taken from the lanes, whether held already or not.
   private(set) var taken: Set<SliceReference> = []
   /// Taken slices that are not held yet, each with the number of its dequeue call.
-  private var underWay: [SliceReference: Int] = [:]
+  private var pending: [SliceReference: Int] = [:]
   /// Number of dequeue calls that returned slices.
   private var takes = 0
-  private var bunches = 0
+  private var batches = 0
 
   /// Whether the worker holds no slice.
   var isEmpty: Bool { sessions.isEmpty }
 
   /// The campaign of each slice that was taken and is not held yet. A batch counts as one slice.
   var beginning: [String] {
-    guard !underWay.isEmpty else { return [] }
+    guard !pending.isEmpty else { return [] }
     var seen: Set<Int> = []
-    return underWay.compactMap { slice, take in seen.insert(take).inserted ? slice.campaign : nil }
+    return pending.compactMap { slice, take in seen.insert(take).inserted ? slice.campaign : nil }
   }
 
   /// Returns the slices of a campaign that were taken and are not held yet.
-  func underWay(of campaign: String) -> some Sequence<SliceReference> {
-    underWay.keys.lazy.filter { $0.campaign == campaign }
+  func pending(of campaign: String) -> some Sequence<SliceReference> {
+    pending.keys.lazy.filter { $0.campaign == campaign }
   }
 
   /// The campaigns of the held slices.
@@ -70,13 +70,13 @@ final class SliceTable {
   func take(_ slices: [SliceReference]) {
     takes += 1
     taken.formUnion(slices)
-    for slice in slices { underWay[slice] = takes }
+    for slice in slices { pending[slice] = takes }
   }
 
   /// Removes a slice that needs no more work.
   func drop(_ slice: SliceReference) {
     taken.remove(slice)
-    underWay[slice] = nil
+    pending[slice] = nil
   }
 
   /// Returns whether the worker holds slices of a campaign.
@@ -89,9 +89,9 @@ final class SliceTable {
   }
 
   /// Returns a number for a new batch of slices.
-  func nextBunch() -> Int {
-    bunches += 1
-    return bunches
+  func nextBatch() -> Int {
+    batches += 1
+    return batches
   }
 
   func add(_ session: SliceSession) {
@@ -99,7 +99,7 @@ final class SliceTable {
     if slot == slots.count { slots.append(nil) }
     slots[slot] = session
     sessions.insert(session, at: sessions.firstIndex { $0.tag.slot > slot } ?? sessions.count)
-    underWay[session.slice] = nil
+    pending[session.slice] = nil
   }
 
   func remove(_ session: SliceSession) {

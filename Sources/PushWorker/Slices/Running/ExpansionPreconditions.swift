@@ -21,7 +21,7 @@ final class ExpansionPreconditions: WorkerPart {
   }
 
   /// Time in ns during which the worker takes no further slice of a blocked campaign.
-  private static let patience: UInt64 = 1_000_000_000
+  private static let blockedPause: UInt64 = 1_000_000_000
   /// Time in ns for which three positive results stay valid: all earlier campaigns have ended and still exist; all
   /// named segments exist; the campaign needs no approval.
   private static let resultMemory: UInt64 = 10_000_000_000
@@ -45,8 +45,8 @@ final class ExpansionPreconditions: WorkerPart {
   func begin(_ context: CampaignContext) async throws -> Bool {
     guard try await canExpand(context), isApproved(context) else { return false }
     do {
-      guard let definitions = try await sharedStore.audiences.narrow(context.campaign) else { return false }
-      context.narrow(definitions)
+      guard let definitions = try await sharedStore.audiences.fixPartitions(of: context.campaign) else { return false }
+      context.fixPartitions(definitions)
       return true
     } catch let error as StoreError where error.code == .invalid {
       pauses.pause(
@@ -78,8 +78,8 @@ final class ExpansionPreconditions: WorkerPart {
       store: sharedStore, apps: environment.configuration.jobApps, channels: environment.configuration.apps,
       largeAudience: environment.configuration.largeAudience)
     do {
-      if let need = try await check.needBeforeExpansion(of: id) {
-        try await sharedStore.campaigns.note(need.reached, of: id)
+      if let need = try await check.reasonBeforeExpansion(of: id) {
+        try await sharedStore.campaigns.record(need.reached, of: id)
         pauses.pause(id, everyLeg: true, needsApproval: true, round: context.facts.round, need.reason)
       } else {
         context.progress.expansion.approvedAt = EventLoop.now
@@ -107,9 +107,10 @@ final class ExpansionPreconditions: WorkerPart {
 
   /// Returns the campaigns whose slices the worker does not take now, because a precondition failed recently.
   func obstructedCampaigns(_ now: UInt64) -> [String] {
-    campaigns.contexts.values.filter { $0.progress.expansion.obstacle.map { now - $0.seenAt < Self.patience } ?? false }
-      .map(
-        \.campaign.id)
+    let obstructed = campaigns.contexts.values.filter {
+      $0.progress.expansion.obstacle.map { now - $0.seenAt < Self.blockedPause } ?? false
+    }
+    return obstructed.map(\.campaign.id)
   }
 
   /// Checks the preconditions of blocked campaigns again.
@@ -121,7 +122,7 @@ final class ExpansionPreconditions: WorkerPart {
 
   /// Returns the reason why Redis has no room for the rest of a campaign; `nil` if it has room.
   private func shortage(for context: CampaignContext) async throws -> String? {
-    if memory.isDue(EventLoop.now) { memory.note(try await sharedStore.limits.memory(), at: EventLoop.now) }
+    if memory.isDue(EventLoop.now) { memory.record(try await sharedStore.limits.memory(), at: EventLoop.now) }
     guard let use = memory.use, use.room != nil else { return nil }
     let slices = max(1, context.progress.expansion.unfinished)
     if context.progress.expansion.targetsPerSlice == nil, context.progress.expansion.estimatedTargetsPerSlice == nil {

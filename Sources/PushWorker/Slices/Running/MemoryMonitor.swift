@@ -13,7 +13,7 @@ struct MemoryMonitor {
   /// Returns whether a new report is due.
   func isDue(_ now: UInt64) -> Bool { use == nil || now - seenAt >= Self.interval }
 
-  mutating func note(_ use: MemoryUse, at now: UInt64) {
+  mutating func record(_ use: MemoryUse, at now: UInt64) {
     self.use = use
     seenAt = now
   }

@@ -39,7 +39,7 @@ struct SliceClaimer: WorkerPart {
     // seal the targets.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
-    let standing: SliceStanding
+    let progress: SliceProgress
     let claimedAt = EventLoop.now
     switch try await ledger.claim(worker: environment.configuration.name, gracePeriod: failover.takeoverGrace) {
     case .held(let milliseconds):
@@ -48,27 +48,27 @@ struct SliceClaimer: WorkerPart {
     case .finished:
       _ = try await closer.end(ledger, context, .finish)
       return nil
-    case .claimed(let claimed): standing = claimed
+    case .claimed(let claimed): progress = claimed
     }
     if state == .cancelled {
       crashPoint(.claimed)
-      log.write(.claimed(slice: reference, targets: standing.isSealed ? standing.count : nil))
+      log.write(.claimed(slice: reference, targets: progress.isSealed ? progress.count : nil))
       _ = try await closer.end(ledger, context, .cancel)
       return nil
     }
-    return takeUp(ledger, context, standing, at: claimedAt, expanding: expanding, isActive: state == .active)
+    return createSession(ledger, context, progress, at: claimedAt, expanding: expanding, isActive: state == .active)
   }
 
   /// Creates the session of a claimed slice.
   ///
   /// - Parameter claimedAt: Monotonic time in ns of the request for the claim. The lease begins at or after this time.
-  func takeUp(
-    _ ledger: SliceLedger, _ context: CampaignContext, _ standing: SliceStanding, at claimedAt: UInt64,
+  func createSession(
+    _ ledger: SliceLedger, _ context: CampaignContext, _ progress: SliceProgress, at claimedAt: UInt64,
     expanding: CampaignStore, isActive: Bool = true
   ) -> SliceSession {
     let id = ledger.slice.campaign
     crashPoint(.claimed)
-    log.write(.claimed(slice: ledger.slice, targets: standing.isSealed ? standing.count : nil))
+    log.write(.claimed(slice: ledger.slice, targets: progress.isSealed ? progress.count : nil))
     if !slices.has(id) {
       context.progress.startServing(
         at: Scheduler.start(of: context.facts.account, among: dispatcher.entries(EventLoop.now)))
@@ -77,23 +77,23 @@ struct SliceClaimer: WorkerPart {
     session.claim.graceEnd = failover.claimsResume
     slices.add(session)
     dispatcher.startTicking()
-    session.adopt(standing, at: claimedAt, lease: lease)
-    inherit(standing, session)
+    session.adopt(progress, at: claimedAt, lease: lease)
+    recordDoubt(progress, session)
     let isDeclined = declined.declines.applies(to: id, round: context.facts.round)
     if life.isStopping || !isActive || context.guard.tripReason != nil || isDeclined {
-      recorder.withdraw(session, .leave)
+      recorder.stopSending(session, .leave)
     }
     return session
   }
 
   /// Records the targets that an earlier owner left in doubt.
-  private func inherit(_ standing: SliceStanding, _ session: SliceSession) {
-    guard standing.isSealed, standing.inDoubt > 0 else { return }
-    log.write(.takenOver(slice: session.slice, inDoubt: standing.inDoubt))
+  private func recordDoubt(_ progress: SliceProgress, _ session: SliceSession) {
+    guard progress.isSealed, progress.inDoubt > 0 else { return }
+    log.write(.takenOver(slice: session.slice, inDoubt: progress.inDoubt))
     session.doubt.isInherited = true
     session.claim.mustReconcile = true
-    if standing.deaths >= Bisection.threshold, session.context.campaign.delivery.ambiguity == .resend {
-      session.doubt.deaths = (standing.deaths, standing.bisected)
+    if progress.deaths >= Bisection.threshold, session.context.campaign.delivery.ambiguity == .resend {
+      session.doubt.deaths = (progress.deaths, progress.bisected)
     }
   }
 }

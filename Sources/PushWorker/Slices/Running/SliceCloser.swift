@@ -24,26 +24,26 @@ struct SliceCloser: WorkerPart {
       try await returns.postpone(ledger.slice)
       return true
     }
-    noteEnd(of: ledger.slice, counters)
+    recordEnd(of: ledger.slice, counters)
     let lane = Lane.allCases[context.facts.account.lane]
     let state = try await sharedStore.slices.finish(
       ledger.slice, counters: counters, lane: lane, worker: environment.configuration.name)
-    await noteCount(of: ledger.slice.campaign, state)
+    await recordCount(of: ledger.slice.campaign, state)
     return true
   }
 
   /// Records that a slice is closed. Its campaign has not counted it yet.
-  func noteEnd(of slice: SliceReference, _ counters: SliceCounters) {
+  func recordEnd(of slice: SliceReference, _ counters: SliceCounters) {
     crashPoint(.closed)
     figures.totals.slices += 1
     log.write(.closed(slice: slice, targets: counters.targets))
-    if counters.pruned + counters.quarantined > 0 { feedback.note(prunesIn: slice.partition) }
+    if counters.pruned + counters.quarantined > 0 { feedback.add(prunesIn: slice.partition) }
   }
 
   /// Records that slices were counted for their campaign.
   ///
   /// - Parameter state: The state of the campaign, if these slices ended it.
-  func noteCount(of campaign: String, _ state: CampaignState?) async {
+  func recordCount(of campaign: String, _ state: CampaignState?) async {
     if let state {
       campaigns.drop(campaign)
       log.write(.ended(campaign: campaign, state: state))

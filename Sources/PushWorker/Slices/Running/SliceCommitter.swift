@@ -13,7 +13,7 @@ struct SliceCommitter: WorkerPart {
   let figures: WorkerFigures
 
   /// A commit that was prepared and that Redis has not answered yet.
-  struct CommitUnderWay {
+  struct CommitInProgress {
     var batch: OutcomeBatch
     var request: CommitRequest
     /// Monotonic time in ns at which the commit was prepared. The renewed lease begins at or after this time.
@@ -53,7 +53,7 @@ struct SliceCommitter: WorkerPart {
   }
 
   /// Takes the outcomes to record, and allocates the requested credit.
-  func beginCommit(_ session: SliceSession, credit asked: Int) -> CommitUnderWay {
+  func beginCommit(_ session: SliceSession, credit asked: Int) -> CommitInProgress {
     let batch = session.pending.outcomes.takeBatch(EventLoop.now)
     // After a lost reply, Redis may have granted targets that this worker does not know. The worker must find them
     // first.
@@ -62,15 +62,15 @@ struct SliceCommitter: WorkerPart {
     session.context.spend(assigned)
     let now = EventLoop.now
     session.claim.renewAt = now + SliceSession.renewal(of: lease)
-    return CommitUnderWay(
+    return CommitInProgress(
       batch: batch,
       request: CommitRequest(
-        seal: session.claim.seal, standing: .acknowledged(session.claim.version), credit: assigned,
+        seal: session.claim.seal, expected: .acknowledged(session.claim.version), credit: assigned,
         resent: session.doubt.resent, departures: session.targets.departed.number), at: now)
   }
 
   /// Handles a commit whose result is unknown.
-  func failCommit(_ commit: CommitUnderWay, of session: SliceSession) {
+  func failCommit(_ commit: CommitInProgress, of session: SliceSession) {
     session.context.reconcile(spent: commit.credit, sent: 0)
     // The outcomes go back to the queue, because recording them twice is safe. Only Redis knows whether the credit was
     // used.
@@ -79,12 +79,12 @@ struct SliceCommitter: WorkerPart {
   }
 
   /// Applies the answer to a commit, and sends the granted targets.
-  func endCommit(_ commit: CommitUnderWay, of session: SliceSession, _ answer: CommitAnswer) async throws {
+  func endCommit(_ commit: CommitInProgress, of session: SliceSession, _ answer: CommitAnswer) async throws {
     let (batch, assigned, resent) = (commit.batch, commit.credit, commit.request.resent)
     var sent = 0
     defer { session.context.reconcile(spent: assigned, sent: sent) }
     if !batch.isEmpty { crashPoint(.committed) }
-    session.journal.note(batch, answer, at: EventLoop.now)
+    session.journal.record(batch, answer, at: EventLoop.now)
     session.pending.outcomes.markRecorded(batch)
     session.doubt.resent -= resent
     figures.totals.recorded += batch.count
@@ -92,7 +92,7 @@ struct SliceCommitter: WorkerPart {
     credit.giveBack(batch.count, of: session)
     guard answer.isOwner || breaks(.fenceIgnored) else {
       credit.giveBack(assigned, of: session)
-      return await noteLostClaim(session)
+      return await handleLostClaim(session)
     }
     // The pool may send its waiting pushes while any claim of its slices is valid.
     session.context.facts.route.maySend(until: commit.at + lease)
@@ -132,14 +132,14 @@ struct SliceCommitter: WorkerPart {
         session.claim.granted = min((session.targets.count ?? 0), session.claim.granted + 64)
       }
       credit.giveBack(assigned - (session.claim.granted - before) - answer.retries.count, of: session)
-      session.targets.decisions.note(answer.firstDecisions, from: before, of: sealed)
-      for (index, decision) in answer.withheld { session.targets.decisions.note(decision, index, of: sealed) }
+      session.targets.decisions.record(answer.firstDecisions, from: before, of: sealed)
+      for (index, decision) in answer.withheld { session.targets.decisions.record(decision, index, of: sealed) }
       for (target, decision) in zip(answer.retries, answer.retryDecisions) {
-        session.targets.decisions.note(decision, target.index, of: sealed)
+        session.targets.decisions.record(decision, target.index, of: sealed)
       }
       // All targets go in one call: if reading them fails, the credit of all of them is returned.
       let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
-      session.targets.departed.note(answer.departures)
+      session.targets.departed.add(answer.departures)
       guard !targets.isEmpty else { return }
       do {
         try await session.check(targets, except: commit.compared)
@@ -153,7 +153,7 @@ struct SliceCommitter: WorkerPart {
   }
 
   /// Handles a claim that is no longer valid.
-  private func noteLostClaim(_ session: SliceSession) async {
+  private func handleLostClaim(_ session: SliceSession) async {
     session.doubt.drop()
     // Redis may have lost a recent claim, and the sealed list with it.
     await failover.checkServer()
@@ -161,7 +161,7 @@ struct SliceCommitter: WorkerPart {
       session.claim.mustReplay = true
       session.wake()
     } else {
-      recorder.withdraw(session, .lost)
+      recorder.stopSending(session, .lost)
     }
   }
 
@@ -172,7 +172,7 @@ struct SliceCommitter: WorkerPart {
     session.claim.mustReconcile = false
     credit.giveBack(session.claim.uncertain, of: session)
     session.claim.uncertain = 0
-    if !isOurs { await noteLostClaim(session) }
+    if !isOurs { await handleLostClaim(session) }
   }
 
   /// Finds targets that are granted, have no answer and are not in flight on this worker.
@@ -181,23 +181,23 @@ struct SliceCommitter: WorkerPart {
   private func findDoubt(_ session: SliceSession) async throws -> Bool {
     var found: [GrantedTarget] = []
     let known = Set((session.doubt.targets + session.doubt.deferred).map(\.index))
-    for first in stride(from: 0, to: session.claim.granted, by: TargetsUnderWay.chunkSize) {
+    for first in stride(from: 0, to: session.claim.granted, by: TargetsInFlight.chunkSize) {
       let (records, isOwner) = try await session.ledger.records(
-        from: first, count: min(TargetsUnderWay.chunkSize, session.claim.granted - first))
+        from: first, count: min(TargetsInFlight.chunkSize, session.claim.granted - first))
       guard isOwner || breaks(.fenceIgnored) else { return false }
       for (offset, record) in records.enumerated() where record.state == .granted {
         let index = first + offset
         // A target that was answered while Redis was unreachable is not in doubt, although the ledger has no outcome
         // yet.
         let isUnrecorded = session.pending.outcomes.isUnrecorded(index) && !breaks(.resendsUnrecorded)
-        if session.targets.underWay.contains(index) {
+        if session.targets.inFlight.contains(index) {
           var history = record.history
           history.isWithheld = false
-          session.targets.underWay.renumber(index, attempt: record.attempt, history: history)
+          session.targets.inFlight.renumber(index, attempt: record.attempt, history: history)
         }
-        guard !session.targets.underWay.contains(index), !isUnrecorded, !known.contains(index) else { continue }
+        guard !session.targets.inFlight.contains(index), !isUnrecorded, !known.contains(index) else { continue }
         if let outcome = record.withheld {
-          session.targets.decisions.note(GrantDecision(withheldAs: outcome), index, of: session.targets.count ?? 0)
+          session.targets.decisions.record(GrantDecision(withheldAs: outcome), index, of: session.targets.count ?? 0)
         }
         var history = record.history
         history.isWithheld = false
@@ -205,7 +205,7 @@ struct SliceCommitter: WorkerPart {
       }
     }
     session.doubt.targets += found
-    session.journal.note(found: found.filter { $0.attempt > 0 }, at: EventLoop.now)
+    session.journal.record(found: found.filter { $0.attempt > 0 }, at: EventLoop.now)
     return true
   }
 
@@ -235,7 +235,7 @@ struct SliceCommitter: WorkerPart {
     spent = count
     if session.doubt.isInherited, !resends {
       for target in targets { giveUp(session, target) }
-      session.context.unspend(count)
+      session.context.returnPermits(count)
       return
     }
     if session.doubt.isInherited {
@@ -259,7 +259,8 @@ struct SliceCommitter: WorkerPart {
     var record = LedgerRecord(state: .granted, attempt: target.attempt, history: target.history)
     record.finish(session.targets.decisions[target.index].withheld ?? .unknown, at: now)
     recorder.append(
-      DeferredAnswer(index: target.index, record: record, fate: .keep, timestamp: 0), to: session, fate: .keep)
+      DeferredAnswer(index: target.index, record: record, tokenAction: .keep, timestamp: 0), to: session,
+      tokenAction: .keep)
     session.pending.outcomes.markUnrecorded(target.index)
   }
 
@@ -268,7 +269,7 @@ struct SliceCommitter: WorkerPart {
   /// Queues outcomes for the next targets that can't be sent, because their deadline has passed or they are in quiet
   /// hours. If Redis gets an outcome of a target that is not granted, it records the grant too. This step therefore
   /// needs no grant, and ignores rate, guard trial and window.
-  func passOver(_ session: SliceSession, _ count: Int) async throws {
+  func skip(_ session: SliceSession, _ count: Int) async throws {
     let indexes = session.claim.granted..<session.claim.granted + count
     try await session.load(indexes)
     // While the targets were read, an answer may have arrived, or the slice was lost or paused. A later step then tries
@@ -279,8 +280,8 @@ struct SliceCommitter: WorkerPart {
     credit.assign(count, to: session)
     session.claim.granted = indexes.upperBound
     for index in indexes {
-      session.targets.underWay.begin(index, attempt: 0, history: AttemptHistory(), now: now)
-      recorder.settle(session, index, session.fate(of: index, now: Int(now)))
+      session.targets.inFlight.begin(index, attempt: 0, history: AttemptHistory(), now: now)
+      recorder.recordUnsent(session, index, session.decision(of: index, now: Int(now)))
     }
   }
 
@@ -292,7 +293,9 @@ struct SliceCommitter: WorkerPart {
     switch search.next() {
     case .attempt(let targets):
       guard let first = targets.first, let last = targets.last else { return }
-      guard try await session.ledger.bisect(first.index...last.index) else { return recorder.withdraw(session, .lost) }
+      guard try await session.ledger.bisect(first.index...last.index) else {
+        return recorder.stopSending(session, .lost)
+      }
       session.doubt.targets = Array(targets)
       session.doubt.deferred.removeAll { target in targets.contains { $0.index == target.index } }
       session.doubt.bisection = search
@@ -309,7 +312,7 @@ struct SliceCommitter: WorkerPart {
 
   /// Ends the search. The targets that were not part of the last step are then handled like all targets in doubt.
   private func endBisection(_ session: SliceSession) async throws {
-    guard try await session.ledger.bisect(nil) else { return recorder.withdraw(session, .lost) }
+    guard try await session.ledger.bisect(nil) else { return recorder.stopSending(session, .lost) }
     session.doubt.endBisection()
   }
 
@@ -335,7 +338,7 @@ struct SliceCommitter: WorkerPart {
   /// dies in between, the target is therefore on the list twice, and not missing.
   private func deadLetter(_ session: SliceSession, _ target: GrantedTarget) async throws {
     try await session.load([target.index])
-    guard let (chunk, position) = session.targets.underWay.place(of: target.index) else { return }
+    guard let (chunk, position) = session.targets.inFlight.place(of: target.index) else { return }
     guard let token = DeviceToken(bytes: chunk.token(position)) else { return }
     let slice = session.slice
     let user = String(decoding: chunk.user(position), as: UTF8.self)
@@ -344,7 +347,7 @@ struct SliceCommitter: WorkerPart {
       of: chunk, position, badge: session.targets.decisions[target.index].badge, session.context)
     let job = try await LargeJobThread.read(whole.count) {
       Result { () throws(JSONSyntaxError) in
-        try CampaignJob.alone(
+        try CampaignJob.forSingleDevice(
           whole, token: service.text(of: token), of: user, suffix: "\(slice.partition).\(target.index)",
           payload: payload, for: service)
       }

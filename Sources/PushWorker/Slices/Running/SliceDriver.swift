@@ -46,7 +46,7 @@ struct SliceDriver: WorkerPart {
     case .wait: await session.wait()
     case .commit(let credit): try await committer.commit(session, credit: credit)
     case .resend(let count): try await committer.resend(session, count)
-    case .passOver(let count): try await committer.passOver(session, count)
+    case .skip(let count): try await committer.skip(session, count)
     case .bisect: try await committer.bisect(session)
     case .flush: guards.flush(session)
     case .finish: return try await finish(session)

@@ -43,21 +43,21 @@ struct SlicePreparation: WorkerPart {
         try await returns.parkSealed(session)
         return false
       }
-      noteSeal(targets, of: session)
+      recordSeal(targets, of: session)
     }
     return true
   }
 
   /// Records that the targets of a slice are fixed.
-  func noteSeal(_ targets: SealedTargets, of session: SliceSession) {
+  func recordSeal(_ targets: SealedTargets, of session: SliceSession) {
     crashPoint(.sealed)
-    session.journal.note(targets, at: EventLoop.now)
+    session.journal.record(targets, at: EventLoop.now)
     let times = targets.times.map(session.context.times)
     session.seal(
       session.ledger.claim, count: targets.count, later: times?.later(of: targets.count, now: Int(now)) ?? 0,
       times: times)
-    session.context.progress.expansion.noteExpanded(targets: targets.count)
-    let unknown = session.context.noteUnknownZones(targets.unknownZones)
+    session.context.progress.expansion.addExpanded(targets: targets.count)
+    let unknown = session.context.newUnknownZones(targets.unknownZones)
     if !unknown.isEmpty {
       log.write(
         .zonesUnknown(

@@ -18,13 +18,13 @@ struct SliceRelease: WorkerPart {
     slices.remove(session)
     if slices.isEmpty { dispatcher.stopTicking() }
     guards.reportRest(of: session.context)
-    failover.keep(session)
+    failover.addReleased(session)
     // If the slice has ended, all its pushes were answered.
     let isEnded = session.claim.ending != nil && session.pending.unanswered == 0
     let unsent = isEnded ? 0 : session.context.facts.route.pool.cancelBacklog(where: session.tag.matches).count
-    let underWay = max(0, session.pending.unanswered - unsent)
-    session.context.unspend(unsent)
-    rates.returnRest(of: session.context)
-    credit.release(session, underWay: underWay)
+    let inFlight = max(0, session.pending.unanswered - unsent)
+    session.context.returnPermits(unsent)
+    rates.returnUnused(of: session.context)
+    credit.release(session, inFlight: inFlight)
   }
 }

@@ -24,7 +24,7 @@ struct Bisection: Equatable {
 
   private var rest: [ArraySlice<GrantedTarget>]
   /// The target that was tried alone when the last worker died.
-  private var culprit: GrantedTarget?
+  private var poisonTarget: GrantedTarget?
 
   /// - Parameters:
   ///   - doubt: The targets in doubt, by index.
@@ -36,17 +36,17 @@ struct Bisection: Equatable {
       if !tried.isEmpty { candidates = tried[...] }
       // Only a target that was sent alone goes to the dead list. If only one target remains because the others were
       // excluded, it is first sent alone.
-      if trial.count == 1 { culprit = tried.first }
+      if trial.count == 1 { poisonTarget = tried.first }
     }
     let middle = candidates.startIndex + (candidates.count + 1) / 2
     rest = [candidates[..<middle], candidates[middle...]].filter { !$0.isEmpty }
   }
 
   mutating func next() -> Step {
-    if let culprit {
-      self.culprit = nil
+    if let poisonTarget {
+      self.poisonTarget = nil
       rest = []
-      return .deadLetter(culprit)
+      return .deadLetter(poisonTarget)
     }
     guard !rest.isEmpty else { return .end }
     return .attempt(rest.removeFirst())

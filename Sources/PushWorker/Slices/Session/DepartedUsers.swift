@@ -25,7 +25,7 @@ struct DepartedUsers {
   var isEmpty: Bool { fingerprints.isEmpty && !isAnybody }
 
   /// Adds the departures that a commit returned.
-  mutating func note(_ news: DepartureNews?) {
+  mutating func add(_ news: NewDepartures?) {
     guard let news else { return }
     number = news.number
     guard !isAnybody, news.users?.isEmpty != true else { return }

@@ -15,12 +15,12 @@ struct GrantDecisions {
   /// Records decisions about consecutive targets.
   ///
   /// - Parameter count: Number of targets of the slice.
-  mutating func note(_ new: some Sequence<GrantDecision>, from first: Int, of count: Int) {
-    for (index, decision) in zip(first..., new) { note(decision, index, of: count) }
+  mutating func record(_ new: some Sequence<GrantDecision>, from first: Int, of count: Int) {
+    for (index, decision) in zip(first..., new) { record(decision, index, of: count) }
   }
 
   /// Records a decision about one target.
-  mutating func note(_ decision: GrantDecision, _ index: Int, of count: Int) {
+  mutating func record(_ decision: GrantDecision, _ index: Int, of count: Int) {
     guard index < count, decision != self[index] else { return }
     if decisions.isEmpty { decisions = Array(repeating: .send, count: count) }
     decisions[index] = decision

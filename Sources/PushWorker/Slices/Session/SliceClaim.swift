@@ -31,7 +31,7 @@ struct SliceClaim {
   var ending: Closing?
 
   /// Records how many targets wait. Their due time is unknown until the next commit returns it.
-  mutating func note(waiting: Int, later: Int) {
+  mutating func record(waiting: Int, later: Int) {
     self.waiting = waiting
     self.later = later
     nextRetry = waiting + later > 0 ? 0 : nil

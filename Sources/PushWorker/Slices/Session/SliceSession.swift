@@ -52,7 +52,7 @@ final class SliceSession {
     targets.seal(count, times)
     claim.seal = seal
     claim.granted = granted
-    claim.note(waiting: waiting, later: later)
+    claim.record(waiting: waiting, later: later)
     pending.outcomes.prepare(for: count)
   }
 
@@ -64,27 +64,27 @@ final class SliceSession {
   /// - Parameters:
   ///   - claimedAt: Monotonic time in ns of the request for the claim. The lease begins at or after this time.
   ///   - lease: In ns.
-  func adopt(_ standing: SliceStanding, at claimedAt: UInt64, lease: UInt64) {
+  func adopt(_ progress: SliceProgress, at claimedAt: UInt64, lease: UInt64) {
     claim.renewAt = claimedAt + Self.renewal(of: lease)
     context.facts.route.maySend(until: claimedAt + lease)
-    claim.departures = standing.departures
+    claim.departures = progress.departures
     targets.departed.forgetNumber()
-    guard standing.isSealed else { return }
-    claim.version = standing.version
+    guard progress.isSealed else { return }
+    claim.version = progress.version
     if isReady {
-      claim.seal = standing.seal
+      claim.seal = progress.seal
     } else {
       seal(
-        standing.seal, count: standing.count, granted: standing.granted, waiting: standing.waiting,
-        later: standing.later, times: standing.times.map(context.times))
+        progress.seal, count: progress.count, granted: progress.granted, waiting: progress.waiting,
+        later: progress.later, times: progress.times.map(context.times))
     }
   }
 
   /// Returns whether a target is sent now, sent later, or expired.
   ///
   /// - Parameter now: ms since the epoch.
-  func fate(of index: Int, now: Int) -> SliceTimes.Fate {
-    if let fate = targets.times?.fate(of: index, now: now) { return fate }
+  func decision(of index: Int, now: Int) -> SliceTimes.Decision {
+    if let decision = targets.times?.decision(of: index, now: now) { return decision }
     return context.schedule.deadline.map { $0 * 1000 <= now } ?? false ? .expire : .send
   }
 
@@ -94,13 +94,13 @@ final class SliceSession {
   /// Stops sending, and sets the purpose for which the worker holds the slice from now on.
   ///
   /// - Returns: `false` if the slice has this intent already, or its intent is final.
-  func withdraw(_ intent: SliceSituation.Intent) -> Bool {
+  func stopSending(_ intent: SliceSituation.Intent) -> Bool {
     guard self.intent != intent, self.intent != .lost, self.intent != .cancel else { return false }
     self.intent = intent
     return true
   }
 
-  func note(credit change: Int) { credit += change }
+  func add(credit change: Int) { credit += change }
 
   /// Returns all facts that the next step depends on.
   ///
@@ -120,7 +120,7 @@ final class SliceSession {
     situation.credit = .init(
       amount: credit, reach: reach,
       isScarce: context.guard.isUndecided || context.facts.route.isStuck || !context.facts.limits.isEmpty)
-    situation.mayMoreCome =
+    situation.mayGetMoreAnswers =
       context.guard.isSuspended || context.guard.isUndecided && context.facts.limits.delaysPushes
       || (context.guard.isUndecided ? !context.trial.isQuiet(now: now, lease: lease) : context.reports.isDue)
     let ungranted = ungranted
@@ -146,7 +146,7 @@ final class SliceSession {
   /// Returns whether the tokens of all targets that a commit could grant are loaded.
   func mayCommitImmediately(_ credit: Int) -> Bool {
     let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
-    return credit == 0 || targets.underWay.missing(next) == nil
+    return credit == 0 || targets.inFlight.missing(next) == nil
   }
 
   /// Returns whether the slice has nothing left to send or record after this batch of outcomes, the last one from its
@@ -162,7 +162,7 @@ final class SliceSession {
 
   /// Returns the ledger's number for the variant of a loaded target; 0 for none.
   func variant(of index: Int) -> UInt8 {
-    guard let content = context.campaign.message.content, let (chunk, position) = targets.underWay.place(of: index),
+    guard let content = context.campaign.message.content, let (chunk, position) = targets.inFlight.place(of: index),
       position < chunk.count, let place = content.variant(of: chunk.values(position))
     else { return 0 }
     return UInt8(place + 1)
@@ -171,37 +171,37 @@ final class SliceSession {
   // MARK: Waiting
 
   /// The number of the batch of slices that contains this slice; `nil` for none.
-  var bunch: Int? { wakeUp.bunch }
+  var sliceBatch: Int? { wakeUp.sliceBatch }
 
   /// Adds the slice to a batch of slices. The signal of the batch then wakes it.
-  func join(_ bunch: Int, _ signal: LoopSignal) { wakeUp = SliceWakeUp(signal: signal, bunch: bunch) }
+  func join(_ sliceBatch: Int, _ signal: LoopSignal) { wakeUp = SliceWakeUp(signal: signal, sliceBatch: sliceBatch) }
 
   /// Removes the slice from its batch.
-  func leaveBunch() { wakeUp = SliceWakeUp() }
+  func leaveBatch() { wakeUp = SliceWakeUp() }
 
   /// Suspends until ``wake()``.
   func wait() async { await wakeUp.signal.wait() }
 
-  func wake() { wakeUp.signal.ring() }
+  func wake() { wakeUp.signal.wake() }
 
   // MARK: Targets
 
   /// Removes a target from the targets in flight, after its outcome was queued.
   func end(_ index: Int) {
-    targets.underWay.end(index, granted: claim.granted)
+    targets.inFlight.end(index, granted: claim.granted)
     pending.outcomes.markUnrecorded(index)
   }
 
   /// Loads the tokens of targets that are not loaded. Reads targets from Redis only if the journal does not have them.
   /// The journal has the targets that this worker sealed recently.
   func load(_ indexes: some Collection<Int>) async throws {
-    let size = TargetsUnderWay.chunkSize
+    let size = TargetsInFlight.chunkSize
     // A loaded chunk may be released while another chunk is read. The loop therefore repeats until no chunk is missing.
-    while let number = targets.underWay.missing(indexes) {
+    while let number = targets.inFlight.missing(indexes) {
       if let sealed = journal.targets, sealed.count == targets.count {
-        targets.underWay.keep(sealed.chunk(from: number * size, count: size), number: number)
+        targets.inFlight.keep(sealed.chunk(from: number * size, count: size), number: number)
       } else {
-        targets.underWay.keep(
+        targets.inFlight.keep(
           try await ledger.targets(from: number * size, count: size, of: targets.count ?? 0, seal: claim.seal),
           number: number)
       }
@@ -217,11 +217,11 @@ final class SliceSession {
   /// the targets are not loaded.
   func compare(within credit: Int) -> ComparedTargets {
     let next = claim.granted..<max(claim.granted, min(claim.granted + credit, targets.count ?? 0))
-    guard !targets.departed.isEmpty, !next.isEmpty, targets.underWay.missing(next) == nil else {
+    guard !targets.departed.isEmpty, !next.isEmpty, targets.inFlight.missing(next) == nil else {
       return ComparedTargets()
     }
     let suspects = suspects(among: next).compactMap { index in
-      targets.underWay.place(of: index).map { $0.chunk.target($0.position) }
+      targets.inFlight.place(of: index).map { $0.chunk.target($0.position) }
     }
     return ComparedTargets(indexes: next, changes: targets.departed.changes, suspects: suspects)
   }
@@ -232,7 +232,7 @@ final class SliceSession {
     let departed = targets.departed
     var next = indexes.startIndex
     // Handles consecutive targets of one chunk together.
-    while next < indexes.endIndex, let (chunk, position) = targets.underWay.place(of: indexes[next]),
+    while next < indexes.endIndex, let (chunk, position) = targets.inFlight.place(of: indexes[next]),
       position < chunk.count
     {
       let first = indexes[next]
@@ -270,7 +270,7 @@ final class SliceSession {
     _ indexes: [Int]
   ) async throws {
     let asked = indexes.compactMap { index -> SealedTarget? in
-      guard targets.decisions[index].withheld == nil, let (chunk, position) = targets.underWay.place(of: index),
+      guard targets.decisions[index].withheld == nil, let (chunk, position) = targets.inFlight.place(of: index),
         position < chunk.count
       else { return nil }
       return chunk.target(position)
@@ -281,7 +281,7 @@ final class SliceSession {
       throw NotSealed()
     }
     for (target, decision) in zip(asked, answers) {
-      targets.decisions.note(decision, target.index, of: targets.count ?? 0)
+      targets.decisions.record(decision, target.index, of: targets.count ?? 0)
     }
   }
 }

@@ -7,7 +7,7 @@ enum SliceStep: Equatable {
   /// Send this many of the targets in doubt again.
   case resend(Int)
   /// Record outcomes for this many of the next targets. They can't be sent, and were not granted.
-  case passOver(Int)
+  case skip(Int)
   /// Send the next part of the targets in doubt, to find the target that kills its workers.
   case bisect
   /// Record the answers that wait for the guard, because no more answers will come.
@@ -86,7 +86,7 @@ struct SliceSituation: Equatable {
   var pending = Pending()
   var credit = Credit()
   /// Whether the guard may still decide by answers of other slices.
-  var mayMoreCome = false
+  var mayGetMoreAnswers = false
   /// Whether the slice searches for a poison target. If so, it sends only the targets that are being tried.
   var isBisecting = false
   /// Whether the lease is due for renewal.
@@ -96,7 +96,7 @@ struct SliceSituation: Equatable {
   /// that it blocks Redis for at most half a millisecond. A script call handles at most 500.
   static let fullBatch = 400
   /// Time in ms that outcomes wait for further outcomes.
-  static let patience = 5
+  static let outcomeDelay = 5
   /// Minimum credit that justifies a round trip. It is at most a quarter of the pool's reach, so that this amount
   /// always becomes available.
   private var worthwhileCredit: Int { credit.isScarce ? 1 : min(64, max(1, credit.reach / 4)) }
@@ -112,11 +112,11 @@ struct SliceSituation: Equatable {
     let isBlocked = intent == .send && backlog.blocked > 0 && !isBisecting
     // This needs no credit, because nothing is sent. Other outcomes are recorded first, so that these outcomes form one
     // batch.
-    if isBlocked, pending.outcomes == 0 { return .passOver(min(backlog.blocked, Self.fullBatch)) }
+    if isBlocked, pending.outcomes == 0 { return .skip(min(backlog.blocked, Self.fullBatch)) }
     let grantable = backlog.ungranted + (dueRetries ? backlog.waiting : 0)
     let wanted = intent == .send && !isBisecting && !isBlocked ? min(credit.amount, grantable, Self.fullBatch) : 0
     if pending.outcomes > 0,
-      pending.outcomes >= Self.fullBatch || pending.unanswered == 0 || pending.age >= Self.patience
+      pending.outcomes >= Self.fullBatch || pending.unanswered == 0 || pending.age >= Self.outcomeDelay
     {
       return .commit(credit: wanted)
     }
@@ -125,7 +125,7 @@ struct SliceSituation: Equatable {
     if pending.outcomes == 0, pending.unanswered == 0 {
       // The deferred answers come first, because all following steps end or park the slice and would lose them.
       if pending.deferred > 0, intent != .send || backlog.doubt == 0 && (backlog.ungranted == 0 || isBisecting) {
-        return intent == .send && mayMoreCome ? renewal : .flush
+        return intent == .send && mayGetMoreAnswers ? renewal : .flush
       }
       // Without credit, no target is tried. A target that was not tried can't have caused a death.
       if intent == .send, isBisecting, backlog.doubt == 0 { return credit.amount > 0 ? .bisect : renewal }

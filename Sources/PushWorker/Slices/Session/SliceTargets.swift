@@ -17,7 +17,7 @@ struct SliceTargets {
   /// Send times of the targets; `nil` if all can be sent immediately.
   var times: SliceTimes?
   /// The targets in flight, with their tokens.
-  var underWay = TargetsUnderWay()
+  var inFlight = TargetsInFlight()
   /// The decisions about the granted targets.
   var decisions = GrantDecisions()
   /// The users whose targets are checked before they are sent.
@@ -27,6 +27,6 @@ struct SliceTargets {
   mutating func seal(_ count: Int, _ times: SliceTimes?) {
     self.count = count
     self.times = times
-    underWay.prepare(for: count)
+    inFlight.prepare(for: count)
   }
 }

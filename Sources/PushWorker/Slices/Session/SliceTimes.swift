@@ -7,7 +7,7 @@ import PushCore
 /// begun, or the deadline may have passed.
 struct SliceTimes {
   /// The decision about a target.
-  enum Fate: Equatable {
+  enum Decision: Equatable {
     case send
     /// The outcome is `expired`.
     case expire
@@ -44,21 +44,21 @@ struct SliceTimes {
   /// Returns the decision about a target that could be sent now.
   ///
   /// - Parameter now: ms since the epoch.
-  mutating func fate(of index: Int, now: Int) -> Fate {
+  mutating func decision(of index: Int, now: Int) -> Decision {
     let step = times.step(of: index)
     let end = step.zone.flatMap { quietEnd(zone: $0, now: now) }
     guard !step.isDropped else { return .expire }
     let deadline = deadline(of: step).map { $0 * 1000 } ?? .max
     guard deadline > now else { return .expire }
     guard let end else { return .send }
-    guard timing.timing.quietHours?.fate == .hold, deadline > end else { return .expire }
+    guard timing.timing.quietHours?.handling == .hold, deadline > end else { return .expire }
     return .hold(milliseconds: end - now)
   }
 
   /// Returns how many consecutive targets, from `index` on and before `end`, can't be sent now. All of them get the
   /// same decision.
   mutating func blocked(from index: Int, before end: Int, now: Int) -> Int {
-    fate(of: index, now: now) == .send ? 0 : min(times.next(after: index) ?? end, end) - index
+    decision(of: index, now: now) == .send ? 0 : min(times.next(after: index) ?? end, end) - index
   }
 
   /// Returns how many of the first `count` targets wait for their own send time.

@@ -2,5 +2,5 @@
 struct SliceWakeUp {
   var signal = LoopSignal()
   /// The number of the batch of slices; `nil` for none.
-  var bunch: Int?
+  var sliceBatch: Int?
 }

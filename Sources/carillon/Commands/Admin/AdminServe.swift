@@ -48,7 +48,7 @@ struct AdminServe: LongRunningCommand, AuditedCommand {
     let stores = try APIStore(configuration.redis, on: loop)
     let pools = APIPools()
     let liveness = Liveness([
-      .executor(within: Liveness.Part.turnLimit), .turns("the Redis driver's event loop", of: loop),
+      .executor(within: Liveness.Part.turnLimit), .loopCheck("the Redis driver's event loop", of: loop),
     ])
     let served = try AdminEndpoint(
       configuration.admin, at: listen, Self.routes(configuration, stores, pools, liveness), asksForTokens: true)

@@ -23,12 +23,12 @@ extension CampaignCommand {
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "The approver's name.") var by: String
 
-    func validate() throws { try Who.check(by) }
+    func validate() throws { try OperatorOptions.check(by) }
 
     func run() async throws {
       let store = try await global.openStore()
       let (shown, outcome) = try await CampaignActions(store).approve(id, by: by)
-      await AuditTrail(store).note(.commandLine, .campaignApprove, id, detail: by)
+      await AuditTrail(store).record(.commandLine, .campaignApprove, id, detail: by)
       if !global.json { for line in shown { StandardError.write(Excerpt.harmless(line) + "\n") } }
       try StandardOutput.printLine(global.json ? outcome.json : outcome.text)
     }

@@ -23,7 +23,7 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "The reason, shown with the campaign.") var reason = ""
-    @OptionGroup var who: Who
+    @OptionGroup var who: OperatorOptions
 
     func run() async throws { try await control(id, .cancel, reason: reason, by: who) }
   }

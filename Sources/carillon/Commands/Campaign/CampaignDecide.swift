@@ -22,12 +22,12 @@ extension CampaignCommand {
     @OptionGroup var global: GlobalOptions
     @Argument(help: "The campaign's id.") var id: String
     @Argument(help: "The variant's name.") var variant: String
-    @OptionGroup var who: Who
+    @OptionGroup var who: OperatorOptions
 
     func run() async throws {
       let store = try await global.openStore()
       let (decision, state) = try await store.campaigns.decide(id, variant: variant, by: who.by ?? "")
-      await AuditTrail(store).note(.commandLine, .campaignDecide, id, detail: variant)
+      await AuditTrail(store).record(.commandLine, .campaignDecide, id, detail: variant)
       let report = DecisionReport(id: id, variant: variant, state: state, decision: decision)
       try StandardOutput.printLine(global.json ? report.json : "\(id) \(state.rawValue): later stages get \(variant)")
     }

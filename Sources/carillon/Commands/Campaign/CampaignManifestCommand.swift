@@ -43,7 +43,7 @@ extension CampaignCommand {
       guard let copy else {
         return try await StandardOutput.printLine(CampaignManifest(of: id, in: store).json)
       }
-      try await copy.hold(against: id, in: store)
+      try await copy.compare(with: id, in: store)
       try StandardOutput.printLine(global.json ? CampaignManifest.held(id) : "\(id) matches its manifest")
     }
   }

@@ -25,7 +25,7 @@ extension CampaignCommand {
     @Argument(help: "The campaign's id.") var id: String
     @Option(help: "The reason, shown with the campaign.") var reason = ""
     @Option(help: "Pause only the pushes to this push service.") var service: String?
-    @OptionGroup var who: Who
+    @OptionGroup var who: OperatorOptions
 
     func run() async throws { try await control(id, .pause, reason: reason, service: service, by: who) }
   }

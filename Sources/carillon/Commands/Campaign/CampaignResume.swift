@@ -30,7 +30,7 @@ extension CampaignCommand {
     @Argument(help: "The campaign's id.") var id: String
     @Flag(help: "Remove all unregistered devices and quarantine all bad tokens, however many.") var unguarded = false
     @Option(help: "Resume only the pushes to this push service.") var service: String?
-    @OptionGroup var who: Who
+    @OptionGroup var who: OperatorOptions
 
     func run() async throws { try await control(id, .resume, unguarded: unguarded, service: service, by: who) }
   }

@@ -6,7 +6,7 @@ import PushWorker
 
 extension CampaignCommand {
   /// The operator who changes a campaign.
-  struct Who: ParsableArguments {
+  struct OperatorOptions: ParsableArguments {
     @Option(help: "The operator's name, recorded in the campaign's timeline.") var by: String?
 
     func validate() throws { if let by { try Self.check(by) } }
@@ -22,12 +22,12 @@ extension CarillonCommand {
   /// action.
   func control(
     _ id: String, _ verb: ControlVerb, reason: String = "", unguarded: Bool = false, service: String? = nil,
-    by who: CampaignCommand.Who
+    by who: CampaignCommand.OperatorOptions
   ) async throws {
     let store = try await global.openStore()
     let outcome = try await CampaignActions(store).carryOut(
       verb, on: id, reason: reason, unguarded: unguarded, service: service, by: who.by ?? "")
-    await AuditTrail(store).note(
+    await AuditTrail(store).record(
       verb, on: id, detail: CampaignActions.detail(reason, unguarded: unguarded, service: service), by: .commandLine)
     if outcome.wasQueued, !global.json {
       StandardError.write("the job was still in the queue and was removed; its id is free again\n")

@@ -43,7 +43,7 @@ extension CampaignCommand {
     private static let replicaTimeout = Duration.seconds(5)
 
     func validate() throws {
-      if let by { try Who.check(by) }
+      if let by { try OperatorOptions.check(by) }
       if let replicas, replicas < 1 { throw ValidationError("--replicas must be 1 or more.") }
       if estimate, replicas != nil {
         throw ValidationError("--replicas has no effect with --estimate, which submits nothing. Omit one of them.")
@@ -63,11 +63,11 @@ extension CampaignCommand {
         creating: true)
       try await submission.addWarnings(from: store)
       let isDuplicate = try await submission.submit(to: store, by: submission.campaign.submittedBy)
-      if !isDuplicate { await AuditTrail(store).note(submitted: submission.campaign, by: .commandLine) }
+      if !isDuplicate { await AuditTrail(store).record(submitted: submission.campaign, by: .commandLine) }
       if let replicas { try await awaitReplicas(replicas, of: submission.campaign.id, store) }
       let more = isDuplicate ? [] : await submission.warningsOfReach(store, configuration)
       if global.json { return try StandardOutput.printLine(submission.json(isDuplicate: isDuplicate, more: more)) }
-      say(submission.warnings + more)
+      printWarnings(submission.warnings + more)
       if isDuplicate { StandardError.write("the same job was submitted before: nothing changes\n") }
       try StandardOutput.printLine(submission.campaign.id)
     }
@@ -78,7 +78,7 @@ extension CampaignCommand {
       return try await StoreConnection(configuration.redis).open(creating: false).campaigns.resolve(job)
     }
 
-    private func say(_ warnings: [Finding]) {
+    private func printWarnings(_ warnings: [Finding]) {
       for warning in warnings { StandardError.write(Excerpt.harmless(FindingText.line(warning)) + "\n") }
     }
 
@@ -89,7 +89,7 @@ extension CampaignCommand {
       let (reached, bytes) = try await submission.count(store, configuration)
       try await submission.addWarnings(from: store)
       if global.json { return try StandardOutput.printLine(submission.json(reached, bytes: bytes)) }
-      say(submission.warnings)
+      printWarnings(submission.warnings)
       let control = reached.control > 0 ? ", \(reached.control.grouped) in a control group" : ""
       try StandardOutput.printLine(
         "\(reached.text)\(control), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")

@@ -32,13 +32,13 @@ extension CampaignCommand {
       let store = try await global.openStore(creating: true)
       var report = ImportReport()
       try await read(input, into: store, &report)
-      await AuditTrail(store).note(.commandLine, .campaignValues, id, detail: "\(report.imported) users")
+      await AuditTrail(store).record(.commandLine, .campaignValues, id, detail: "\(report.imported) users")
       try StandardOutput.printLine(global.json ? report.json : report.text(of: input.path))
       if report.skipped > 0 { throw ExitCode(CommandError.Code.input.exitStatus) }
     }
 
     private func read(_ input: InputFile, into store: CampaignStore, _ report: inout ImportReport) async throws {
-      var lines = LineReader(input, maximumLength: JobRecipient.mostLineBytes)
+      var lines = LineReader(input, maximumLength: JobRecipient.maximumLineBytes)
       var bar = ProgressBar("importing", unit: "users", total: nil)
       defer { bar.finish() }
       var values: [(user: String, json: [UInt8])] = []
@@ -47,7 +47,7 @@ extension CampaignCommand {
         for line in page {
           guard let text = line.text else {
             report.skip(
-              line: line.number, "longer than \(JobRecipient.mostLineBytes) bytes, or not UTF-8", of: input.path,
+              line: line.number, "longer than \(JobRecipient.maximumLineBytes) bytes, or not UTF-8", of: input.path,
               json: global.json)
             continue
           }
@@ -60,7 +60,7 @@ extension CampaignCommand {
             bar.finish()
             report.skip(line: line.number, error.reason, of: input.path, json: global.json)
           }
-          if values.count == Queue.mostValues { try await put(&values, to: store, &report) }
+          if values.count == Queue.maximumValues { try await put(&values, to: store, &report) }
         }
         if page.isEmpty { return try await put(&values, to: store, &report) }
         bar.update(done: report.rows)

@@ -27,7 +27,7 @@ extension CampaignCommand {
     /// Shortest interval between two lines without a terminal.
     private static let lineInterval = Duration.seconds(1)
     /// Longest time without Redis after which the command ends. Workers, in contrast, wait without limit.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
     static let effect = Effect.reads
 
@@ -44,8 +44,8 @@ extension CampaignCommand {
         do {
           found = try await CampaignLookup(store).find(id, by: &watch)
           lastSeen = ContinuousClock.now
-        } catch let error as RedisError where ContinuousClock.now - lastSeen < Self.patience {
-          try view.lose(error)
+        } catch let error as RedisError where ContinuousClock.now - lastSeen < Self.timeout {
+          try view.reportOutage(error)
           try await Task.sleep(for: Self.lineInterval)
           continue
         }
@@ -95,7 +95,7 @@ extension CampaignCommand {
       }
 
       /// Reports that Redis does not answer.
-      mutating func lose(_ error: RedisError) throws {
+      mutating func reportOutage(_ error: RedisError) throws {
         bar.finish()
         if !isJSON { StandardError.write("\(error.message); the campaign is not affected; retrying\n") }
       }
@@ -110,7 +110,7 @@ extension CampaignCommand {
         }
         // A scheduled campaign has no progress yet.
         if isTerminal {
-          say(report.record.waiting)
+          printReason(report.record.waiting)
           return state == .scheduled ? () : bar.update(done: report.done, total: report.total?.count)
         }
         if let lastTime, ContinuousClock.now - lastTime < Watch.lineInterval { return }
@@ -122,7 +122,7 @@ extension CampaignCommand {
       }
 
       /// Prints the reason for the lack of progress, each reason once.
-      private mutating func say(_ waiting: CampaignWait?) {
+      private mutating func printReason(_ waiting: CampaignWait?) {
         guard waiting?.reason != lastReason else { return }
         lastReason = waiting?.reason
         guard let waiting else { return }

@@ -33,11 +33,11 @@ enum ChannelText {
 
   /// Records a change in the audit log. Everything else about a channel needs no Redis, so a failure only logs a
   /// warning.
-  static func note(
+  static func audit(
     _ action: AuditAction, _ app: String, channel id: String, _ configuration: CarillonConfiguration
   ) async {
     guard let connection = try? StoreConnection(configuration.redis) else { return }
-    await AuditTrail(connection.store(for: "carillon")).note(.commandLine, action, app, detail: id)
+    await AuditTrail(connection.store(for: "carillon")).record(.commandLine, action, app, detail: id)
   }
 
   static func json(_ id: String, stores: Bool) -> String {

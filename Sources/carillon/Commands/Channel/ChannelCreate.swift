@@ -22,7 +22,7 @@ extension ChannelCommand {
       let configuration = try global.loadConfiguration()
       let service = try ChannelService(app: app, configuration)
       guard case .created(let id) = try await service.perform(.create(stores: store)) else { return }
-      await ChannelText.note(.channelCreate, app, channel: id, configuration)
+      await ChannelText.audit(.channelCreate, app, channel: id, configuration)
       try StandardOutput.printLine(global.json ? ChannelText.json(id, stores: store) : Excerpt.harmless(id))
     }
   }

@@ -21,7 +21,7 @@ extension ChannelCommand {
       let configuration = try global.loadConfiguration()
       let service = try ChannelService(app: app, configuration)
       _ = try await service.perform(.delete(id: ChannelText.checked(id)))
-      await ChannelText.note(.channelDelete, app, channel: id, configuration)
+      await ChannelText.audit(.channelDelete, app, channel: id, configuration)
       try StandardOutput.printLine(global.json ? JSONWriter.object("deleted", id) : "deleted \(Excerpt.harmless(id))")
     }
   }

@@ -71,7 +71,7 @@ extension DeadCommand {
         if keys.count > 1 { StandardError.write(error.report(json: isJSON)) }
       }
     }
-    await AuditTrail(store).note(action, dead: done, by: .commandLine)
+    await AuditTrail(store).record(action, dead: done, by: .commandLine)
     if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: past)) }
     if keys.count == 1, var failure = failures.first {
       // The arguments are right, but the job is wrong, so the exit status is that of a failed action.

@@ -76,7 +76,7 @@ struct SimulateCommand: LongRunningCommand, AuditedCommand {
     let timeline = try options.loadTimeline()
     let simulator = try await start(configuration)
     let output = DescriptorWriter(STDOUT_FILENO) { JSONWriter.object("dropped", "\($0)") + "\n" }
-    Self.say("listening", to: output) { json in
+    Self.writeEvent("listening", to: output) { json in
       json.member("port", Int(simulator.port))
       json.member("controlPort", Int(simulator.controlPort))
       if let port = simulator.fcmPort { json.member("fcmPort", Int(port)) }
@@ -87,7 +87,7 @@ struct SimulateCommand: LongRunningCommand, AuditedCommand {
     FaultEnvironment.blockStop()
     await simulator.stop()
     let counters = await simulator.counters()
-    Self.say("stopped", to: output) { json in
+    Self.writeEvent("stopped", to: output) { json in
       json.name("counters")
       json.raw(counters.json)
     }
@@ -115,7 +115,7 @@ struct SimulateCommand: LongRunningCommand, AuditedCommand {
 
   /// Prints an object with the event and further members. It does not wait for a reader, because the simulator also
   /// runs without one.
-  private static func say(_ event: String, to output: DescriptorWriter, _ more: (inout JSONWriter) -> Void) {
+  private static func writeEvent(_ event: String, to output: DescriptorWriter, _ more: (inout JSONWriter) -> Void) {
     var json = JSONWriter()
     json.beginObject()
     json.member("event", event)

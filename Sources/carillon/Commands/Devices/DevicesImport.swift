@@ -111,20 +111,20 @@ extension DevicesCommand {
         // If the file is refused before its first row, the import has not reached a position at which it could
         // continue.
         guard run.report.rows > 0 else { throw failure }
-        if failure.code != .unreachable { await note(run.report.imported, store) }
+        if failure.code != .unreachable { await audit(run.report.imported, store) }
         let next = run.isResumable ? "continue with: \(resumption)" : "importing again is safe"
         // Rows that were in flight when the import failed are not counted, although Redis may have stored them.
         failure.hint =
           (failure.hint.map { $0 + "; " } ?? "") + "\(run.report.imported.grouped) rows are imported; \(next)"
         throw failure
       }
-      await note(run.report.imported, store)
+      await audit(run.report.imported, store)
       try StandardOutput.printLine(global.json ? run.report.json : run.report.text(of: input.path))
       if !run.report.isClean { throw ExitCode(CommandError.Code.input.exitStatus) }
     }
 
-    private func note(_ devices: Int, _ store: CampaignStore) async {
-      await AuditTrail(store).note(.deviceImport, devices: devices, of: app, by: .commandLine)
+    private func audit(_ devices: Int, _ store: CampaignStore) async {
+      await AuditTrail(store).record(.deviceImport, devices: devices, of: app, by: .commandLine)
     }
 
     /// The command that continues this import.

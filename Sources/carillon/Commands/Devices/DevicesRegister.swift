@@ -53,7 +53,7 @@ extension DevicesCommand {
           .failed, "the token has a newer registration, for \(Excerpt.quoted(owner))",
           hint: "omit --registered-at to register the device as of now")
       }
-      await AuditTrail(store).note(.deviceRegister, devices: 1, of: row.app, by: .commandLine)
+      await AuditTrail(store).record(.deviceRegister, devices: 1, of: row.app, by: .commandLine)
       guard global.json else {
         try StandardOutput.printLine("registered \(token) for \(Excerpt.harmless(row.user))")
         return try reportRefusal(of: row)

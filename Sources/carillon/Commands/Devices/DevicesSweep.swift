@@ -32,7 +32,7 @@ extension DevicesCommand {
 
     func validate() throws {
       guard CampaignRate.isValid(rate) else { throw ValidationError("--rate must be \(CampaignRate.form).") }
-      if let by { try CampaignCommand.Who.check(by) }
+      if let by { try CampaignCommand.OperatorOptions.check(by) }
     }
 
     func run() async throws {
@@ -47,7 +47,7 @@ extension DevicesCommand {
       let store = try await StoreConnection(configuration.redis).open(creating: false)
       let admission = try await store.queue.submit(job, as: campaign, by: by)
       if admission == .conflict { throw CommandError.conflict(id) }
-      if admission != .duplicate { await AuditTrail(store).note(submitted: campaign, by: .commandLine) }
+      if admission != .duplicate { await AuditTrail(store).record(submitted: campaign, by: .commandLine) }
       guard global.json else {
         if admission == .duplicate { StandardError.write("this sweep was already submitted: nothing changed\n") }
         return try StandardOutput.printLine(id)

@@ -27,7 +27,7 @@ extension DevicesCommand {
       guard try await store.registry.unregister([token], of: service, at: store.time() / 1000) == [true] else {
         throw CommandError(.notFound, "no device has the token \(text)", hint: "it may have been pruned already")
       }
-      await AuditTrail(store).note(.deviceUnregister, devices: 1, of: nil, by: .commandLine)
+      await AuditTrail(store).record(.deviceUnregister, devices: 1, of: nil, by: .commandLine)
       guard global.json else { return try StandardOutput.printLine("unregistered \(text)") }
       var json = JSONWriter()
       json.beginObject()

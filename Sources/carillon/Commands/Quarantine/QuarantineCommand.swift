@@ -58,7 +58,7 @@ struct QuarantineCommand: AsyncParsableCommand {
         count += try await body(page).count { $0 }
         return true
       }
-      await AuditTrail(store).note(
+      await AuditTrail(store).record(
         action, app: app, campaign: campaign, isAll: all, count, by: .commandLine)
       return count
     }

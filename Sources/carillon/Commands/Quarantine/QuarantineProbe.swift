@@ -96,7 +96,7 @@ extension QuarantineCommand {
       }
       if found.isEmpty, let id = selection.campaign {
         guard let campaign = try await store.campaigns.find(id) else {
-          throw try await CampaignLookup(store).whereIs(id)
+          throw try await CampaignLookup(store).notFound(id)
         }
         if campaign.app == selection.app ?? campaign.app {
           // The guard holds back the answers about these targets: their pushes were sent, but their outcomes are not

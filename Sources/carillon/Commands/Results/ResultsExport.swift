@@ -47,7 +47,7 @@ extension ResultsCommand {
         throw CommandError(.usage, "--spreadsheet-safe has no effect on JSON", hint: "add --format csv")
       }
       let store = try await global.openStore()
-      guard let record = try await store.campaigns.show(id) else { throw try await CampaignLookup(store).whereIs(id) }
+      guard let record = try await store.campaigns.show(id) else { throw try await CampaignLookup(store).notFound(id) }
       var output = StandardOutput()
       if control {
         try await store.expansion.forEachControlUser(of: id) { users in

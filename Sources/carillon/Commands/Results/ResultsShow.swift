@@ -31,7 +31,7 @@ extension ResultsCommand {
     func run() async throws {
       let user = try user.map(UserArgument.read)
       let store = try await global.openStore()
-      guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).whereIs(id) }
+      guard let record = try await store.campaigns.find(id) else { throw try await CampaignLookup(store).notFound(id) }
       let services = try record.stageServices.map(PushServices.known.named)
       let results: [TargetResult]
       if let user {

@@ -57,7 +57,7 @@ struct UserListImport {
     let isReplaced = replacement == nil || report.skipped == 0
     if isReplaced {
       await UserListChange(store: store, actor: .commandLine)
-        .noteImport(of: report.imported, into: segment, isReplaced: replacement != nil)
+        .recordImport(of: report.imported, into: segment, isReplaced: replacement != nil)
     } else {
       report.imported = 0
     }

@@ -41,7 +41,7 @@ extension StoreCommand {
         if !findings.isEmpty { try output.flush() }
       }
       if repair {
-        await AuditTrail(store).note(.commandLine, .storeRepair, "", detail: "\(report.repaired) problems repaired")
+        await AuditTrail(store).record(.commandLine, .storeRepair, "", detail: "\(report.repaired) problems repaired")
       }
       try output.writeLine(global.json ? report.json : report.text)
       try output.flush()

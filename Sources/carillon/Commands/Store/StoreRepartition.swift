@@ -45,18 +45,18 @@ extension StoreCommand {
     func run() async throws {
       let connection = try StoreConnection(global.loadConfiguration().redis)
       let store = try await connection.open(creating: false, adopting: true)
-      let (now, held) = (store.keys.partitions, try await store.repartition.heldFor())
+      let (now, locked) = (store.keys.partitions, try await store.repartition.lockedPartitions())
       guard count >= now else {
         throw CommandError(
           .usage, "the store has \(now) partitions: the number can't be lowered to \(count)",
           hint: "choose a larger number")
       }
-      if count == now, held == nil { return try printResult(RepartitionTally(), was: now) }
+      if count == now, locked == nil { return try printResult(RepartitionTally(), was: now) }
       try Confirmation.obtain(
         yes, for: "this stops new campaigns until the store has \(count) partitions instead of \(now)",
         detail: ": running campaigns end, then users move", refusal: "nothing was changed")
       let began = ContinuousClock.now
-      let spread = try await store.repartition.hold(for: count)
+      let spread = try await store.repartition.lock(for: count)
       // The store is locked from now on. Detach standard error, so that a blocked reader does not extend the lock.
       StandardError.detach()
       try await waitForObstacles(store, since: began)
@@ -65,13 +65,13 @@ extension StoreCommand {
         if pass == 1 { bar.update(done: done) }
       }
       bar.finish()
-      await AuditTrail(store).note(.commandLine, .storeRepartition, "", detail: "\(now) to \(count) partitions")
+      await AuditTrail(store).record(.commandLine, .storeRepartition, "", detail: "\(now) to \(count) partitions")
       try printResult(tally, was: now)
     }
 
     /// Waits until no campaign runs and no worker is connected. Prints the reasons for waiting.
     private func waitForObstacles(_ store: CampaignStore, since began: ContinuousClock.Instant) async throws {
-      var printed = HoldObstacles()
+      var printed = LockObstacles()
       while true {
         let obstacles = try await store.repartition.obstacles(timeout: WorkerConfiguration.standardLease)
         if obstacles != printed, !obstacles.isEmpty { printResult(obstacles) }
@@ -81,7 +81,7 @@ extension StoreCommand {
       }
     }
 
-    private func printResult(_ obstacles: HoldObstacles) {
+    private func printResult(_ obstacles: LockObstacles) {
       if global.json {
         var json = JSONWriter()
         json.beginObject()

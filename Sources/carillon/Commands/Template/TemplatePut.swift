@@ -27,7 +27,7 @@ extension TemplateCommand {
         InputFile.contents(file, limit: 2 * JobTemplate.maximumSize), for: KnownServices.all.tools.map(\.service))
       let store = try await StoreConnection(global.loadConfiguration().redis).open(creating: true)
       let version = try await store.campaigns.put(content, asTemplate: name)
-      await AuditTrail(store).note(.commandLine, .templatePut, "\(name)@\(version)")
+      await AuditTrail(store).record(.commandLine, .templatePut, "\(name)@\(version)")
       guard global.json else { return try StandardOutput.printLine("\(name)@\(version)") }
       try StandardOutput.printLine(TemplateCommand.json { TemplateCommand.write(name, version, to: &$0) })
     }

@@ -19,7 +19,7 @@ extension TemplateCommand {
       guard try await store.campaigns.removeTemplate(name) else {
         throw CommandError(.failed, "there is no template \(Excerpt.quoted(name))", hint: "see carillon template list")
       }
-      await AuditTrail(store).note(.commandLine, .templateRemove, name)
+      await AuditTrail(store).record(.commandLine, .templateRemove, name)
       guard global.json else { return try StandardOutput.printLine("\(name) removed") }
       try StandardOutput.printLine(TemplateCommand.json { $0.member("name", name) })
     }

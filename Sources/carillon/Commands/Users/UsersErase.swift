@@ -35,7 +35,7 @@ extension UsersCommand {
         throw CommandError(
           .notFound, "there is no user \(Excerpt.quoted(user))", hint: "nothing was removed; check the user's id")
       }
-      await AuditTrail(store).note(erased: erased, by: .commandLine)
+      await AuditTrail(store).record(erased: erased, by: .commandLine)
       let report = ErasureReport(user: user, erased: erased)
       try StandardOutput.printLine(global.json ? report.json : report.text)
     }

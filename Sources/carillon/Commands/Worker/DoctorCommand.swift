@@ -54,11 +54,11 @@ struct Doctor {
     let now = Int64(Date().timeIntervalSince1970)
     let apps = configuration.apps.sorted { $0.key < $1.key }
     for (name, app) in apps { report.add(CredentialRules.findings(name, app, now: now)) }
-    async let redis = RedisExamination(configuration: configuration.redis, role: role).findings()
-    let ways = Self.ways(configuration)
-    report.add(ways.findings)
-    for examination in ways.examinations { report.add(await examination.findings()) }
-    for examination in TokenExamination.all(configuration) { report.add(await examination.findings()) }
+    async let redis = RedisCheck(configuration: configuration.redis, role: role).findings()
+    let endpoints = Self.endpoints(configuration)
+    report.add(endpoints.findings)
+    for check in endpoints.checks { report.add(await check.findings()) }
+    for check in TokenCheck.all(configuration) { report.add(await check.findings()) }
     for (name, app) in apps {
       if let backend = app.backend { report.add([BackendRules.finding(name, backend, await backend.check.run())]) }
     }
@@ -88,10 +88,10 @@ struct Doctor {
 
   /// Returns each endpoint of a push service once, with the apps that use it, and a finding for each app whose endpoint
   /// is invalid.
-  private static func ways(
+  private static func endpoints(
     _ configuration: CarillonConfiguration
-  ) -> (examinations: [NetworkExamination], findings: [DoctorFinding]) {
-    var order: [NetworkExamination] = []
+  ) -> (checks: [NetworkCheck], findings: [DoctorFinding]) {
+    var order: [NetworkCheck] = []
     var findings: [DoctorFinding] = []
     for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {
       for service in app.services {
@@ -105,7 +105,7 @@ struct Doctor {
         if let index = order.firstIndex(where: { $0.endpoint == endpoint }) {
           order[index].apps.append(name)
         } else {
-          order.append(NetworkExamination(apps: [name], endpoint: endpoint, tools: service.tools))
+          order.append(NetworkCheck(apps: [name], endpoint: endpoint, tools: service.tools))
         }
       }
     }

@@ -75,23 +75,23 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
     }
     defer { stopper.cancel() }
     // Serve the health checks before the first call of Redis, so that they can report why the worker waits.
-    let watch = WorkerWatch()
+    let current = CurrentWorker()
     let loops = WorkerLoops()
     let liveness = Liveness([
-      .executor(within: Liveness.Part.turnLimit), .turns("the worker's event loop", of: loops.worker),
-      .turns("the Redis driver's event loop", of: loops.intake), .redisCall(of: watch), .jobChecks,
+      .executor(within: Liveness.Part.turnLimit), .loopCheck("the worker's event loop", of: loops.worker),
+      .loopCheck("the Redis driver's event loop", of: loops.intake), .redisCall(of: current), .jobChecks,
     ])
     let identity = WorkerIdentity(
       name: name, version: Carillon.version, engine: configuration.worker.engine.rawValue)
     let served = try endpoint.address(configuration).map {
       try AdminEndpoint(
         configuration.admin, at: $0,
-        WorkerSite.routes(of: watch, identity, liveness) { StandardError.dropped }, asksForTokens: false)
+        WorkerSite.routes(of: current, identity, liveness) { StandardError.dropped }, asksForTokens: false)
     }
     let watchdog = notifier?.keepAlive(on: loops.worker) { liveness.isAlive }
     defer { withExtendedLifetime(watchdog) {} }
     do {
-      try await work(configuration, name: name, on: loops, unless: stop, watch, notifier)
+      try await work(configuration, name: name, on: loops, unless: stop, current, notifier)
     } catch {
       await served?.stop()
       throw error
@@ -103,7 +103,7 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
   /// store.
   private func work(
     _ configuration: CarillonConfiguration, name: String, on loops: WorkerLoops, unless stop: WorkerStop,
-    _ watch: WorkerWatch, _ notifier: ServiceNotifier?
+    _ current: CurrentWorker, _ notifier: ServiceNotifier?
   ) async throws {
     let connection = try StoreConnection(
       configuration.redis, zoneinfo: configuration.worker.zoneinfo, apps: configuration.appServices)
@@ -129,7 +129,7 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)
-      guard let store = try await open(connection, name, on: loops.worker, unless: stop, watch, notifier, log) else {
+      guard let store = try await open(connection, name, on: loops.worker, unless: stop, current, notifier, log) else {
         return
       }
       let control = connection.store(for: "carillon worker \(name) control", on: loops.worker, keys: store.keys)
@@ -144,7 +144,7 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
         }
         // A reload is not logged as a stop and a start.
         switch event {
-        case .started(let name) where isReload: log.goesOn(as: name)
+        case .started(let name) where isReload: log.logReload(as: name)
         case .draining where stop.isRenewed && !stop.isAsked: break
         case .stopped(let totals) where stop.isRenewed && !stop.isAsked: log.add(totals)
         default: log.write(event)
@@ -153,7 +153,7 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
       let watcher = CredentialWatcher(configuration.apps, channels: channels) { log.write($0) }
       let watching = Task { await watcher.run() }
       defer { watching.cancel() }
-      watch.begin(worker)
+      current.begin(worker)
       stop.begin(worker)
       try await worker.run()
       isStoreLocked = await worker.isStoreLocked
@@ -182,15 +182,15 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
   /// - Returns: `nil` if the worker was asked to stop while it waited.
   private func open(
     _ connection: StoreConnection, _ name: String, on loop: EventLoop, unless stop: WorkerStop,
-    _ watch: WorkerWatch, _ notifier: ServiceNotifier?, _ log: WorkerLog
+    _ current: CurrentWorker, _ notifier: ServiceNotifier?, _ log: WorkerLog
   ) async throws -> CampaignStore? {
     let store = connection.store(for: "carillon worker \(name)", on: loop)
     var isNew = true
     while !stop.isAsked {
       do {
         return try await connection.open(store, creating: true, changing: true)
-      } catch let error as StoreError where error.code == .held && !drain {
-        watch.waits(because: "\(error)")
+      } catch let error as StoreError where error.code == .locked && !drain {
+        current.waits(because: "\(error)")
         // The process reports to systemd that it is ready although it waits, so that systemd starts the units that
         // depend on it.
         if isNew {

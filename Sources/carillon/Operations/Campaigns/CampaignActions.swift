@@ -98,11 +98,11 @@ struct CampaignActions {
     try Self.refusePart(id, verb)
     let lease = WorkerConfiguration.standardLease
     if try await store.campaigns.find(id) == nil {
-      if verb == .cancel, try await store.queue.unqueue(id, patience: 2 * lease) {
+      if verb == .cancel, try await store.queue.unqueue(id, timeout: 2 * lease) {
         return CampaignVerbOutcome(id: id, state: .cancelled, wasQueued: true)
       }
       // If the queue has no such job, a worker may have activated the job in the meantime.
-      guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).whereIs(id) }
+      guard try await store.campaigns.find(id) != nil else { throw try await CampaignLookup(store).notFound(id) }
     }
     var outcome = CampaignVerbOutcome(id: id, service: service, state: .active)
     if verb == .resume {

@@ -63,7 +63,7 @@ struct CampaignLookup {
   }
 
   /// Returns the error for an id without a campaign, with the place of its job if the job is in the queue.
-  func whereIs(_ id: String) async throws -> CommandError {
+  func notFound(_ id: String) async throws -> CommandError {
     guard let job = try await store.queue.waitingJob(id) else { return try await absent(id) }
     return CommandError(
       .notFound, "campaign \(Excerpt.quoted(id)) has not started: its job is \(QueuedReport.text(of: job.place))",

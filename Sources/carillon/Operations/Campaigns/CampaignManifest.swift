@@ -153,7 +153,7 @@ struct CampaignManifest {
   /// Compares a copy with the present state of the campaign.
   ///
   /// - Throws: `CommandError` if the campaign differs or does not exist.
-  func hold(against id: String, in store: CampaignStore) async throws {
+  func compare(with id: String, in store: CampaignStore) async throws {
     let differences = differences(from: try await CampaignManifest(of: id, in: store))
     guard differences.isEmpty else {
       throw CommandError(

@@ -70,21 +70,21 @@ struct JobLint {
       lint = try Self.lint(bytes, resolved: resolved, as: nil, app: nil, tools, apps, now: now)
     }
     try Task.checkCancellation()
-    guard let judgement = try judge(resolved, apps, now) else { return }
-    // If all errors of `lint` concern the times of the job, `judge` succeeds. The store then checks the job too,
+    guard let checked = try check(resolved, apps, now) else { return }
+    // If all errors of `lint` concern the times of the job, `check` succeeds. The store then checks the job too,
     // because `submit` reports errors in times last.
-    try await store.queue.check(judgement.campaign)
+    try await store.queue.check(checked.campaign)
     guard lint.findings(.error).isEmpty else { return }
-    if let untimely = judgement.untimely { return refuse(bytes, with: Self.finding(untimely)) }
-    lint.add(try await AttributeWarnings(store: store).find(in: judgement.campaign), in: bytes)
+    if let untimely = checked.untimely { return refuse(bytes, with: Self.finding(untimely)) }
+    lint.add(try await AttributeWarnings(store: store).find(in: checked.campaign), in: bytes)
   }
 
-  /// Judges a job without its store.
+  /// Checks a job without its store.
   ///
   /// - Returns: `nil` for an invalid job whose errors `lint` has already found.
-  private func judge(_ job: [UInt8], _ apps: JobApps, _ now: Int) throws -> CampaignJob.Judgement? {
-    guard lint.findings(.error).isEmpty else { return try? CampaignJob.judge(job, apps, now: now) }
-    return try CampaignJob.judge(job, apps, now: now)
+  private func check(_ job: [UInt8], _ apps: JobApps, _ now: Int) throws -> CampaignJob.CheckedJob? {
+    guard lint.findings(.error).isEmpty else { return try? CampaignJob.check(job, apps, now: now) }
+    return try CampaignJob.check(job, apps, now: now)
   }
 
   /// Adds an error that `submit` would get, unless the rules have found the same one.

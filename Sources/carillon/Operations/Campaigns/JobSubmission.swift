@@ -27,11 +27,11 @@ struct JobSubmission {
     self.job = job
     let resolved = try await resolved()
     try Task.checkCancellation()
-    let judgement = try CampaignJob.judge(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
-    (campaign, warnings, untimely) = (judgement.campaign, judgement.warnings, judgement.untimely)
+    let checked = try CampaignJob.check(resolved, apps, now: Int(Date.now.timeIntervalSince1970))
+    (campaign, warnings, untimely) = (checked.campaign, checked.warnings, checked.untimely)
     try Task.checkCancellation()
-    legs = try CampaignJob.legs(of: judgement.campaign, resolved, apps)
-    companions = try CampaignJob.companions(of: judgement.campaign, resolved, apps)
+    legs = try CampaignJob.legs(of: checked.campaign, resolved, apps)
+    companions = try CampaignJob.companions(of: checked.campaign, resolved, apps)
   }
 
   /// Adds the warnings that need the store.

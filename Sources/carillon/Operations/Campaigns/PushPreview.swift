@@ -62,7 +62,7 @@ struct PushPreview {
   ) async throws {
     var legs = legs
     let stages = legs[0].delivery.stages
-    let stage = stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.place) }
+    let stage = stages.map { stages in Array(user.utf8).withUnsafeBytes(stages.draw.index) }
     let isLater = stages?.winnerPlace.flatMap { place in stage.map { $0 > place } }
     // After the winner is chosen, all later stages get it.
     if let winner = record?.staging.winner, isLater == true {
@@ -78,7 +78,7 @@ struct PushPreview {
       record == nil || campaign.message.variants == nil
       ? nil : try await store.campaigns.decision(of: campaign.whole)?.winner
     let place = campaign.message.variants.flatMap { variants in
-      isLater == true ? winner : Array(user.utf8).withUnsafeBytes(variants.place)
+      isLater == true ? winner : Array(user.utf8).withUnsafeBytes(variants.index)
     }
     variant = place.flatMap { campaign.message.variants?.all[$0].name }
     waits = campaign.message.variants != nil && variant == nil

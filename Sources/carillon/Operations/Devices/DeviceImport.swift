@@ -2,7 +2,7 @@ import CampaignStore
 import PushCore
 
 /// Stores the rows of a file in batches. While the next batch is read, three batches are in flight, one in each step of
-/// a registration (``Registry/bind(_:)``, `enter`, `settle`).
+/// a registration (``Registry/bind(_:)``, `enter`, `complete`).
 ///
 /// Each step processes the batches in the order of the file. So if several rows have the same token, the order of the
 /// file decides which user owns it. A move of a token to another user must end before the next move of the same token
@@ -10,7 +10,7 @@ import PushCore
 struct DeviceImport {
   /// The position of a file's next row, with the counts of the rows before it.
   struct Position {
-    var mark: DeviceRowReader.Mark
+    var mark: DeviceRowReader.Position
     var rows: Int
     var skipped: Int
     var withoutZone: Int
@@ -83,13 +83,13 @@ struct DeviceImport {
   /// Sends a batch if enough rows are pending.
   ///
   /// - Parameter position: the position after the last added row; `nil` if the import can't be resumed there.
-  mutating func goOn(at position: Position?) async throws {
+  mutating func sendBatchIfFull(at position: Position?) async throws {
     if pending.count >= size { try await flush(at: position) }
   }
 
   /// Sends the remaining rows and waits until all batches are stored.
   ///
-  /// - Parameter position: see ``goOn(at:)``.
+  /// - Parameter position: see ``sendBatchIfFull(at:)``.
   mutating func finish(at position: Position?) async throws {
     try await flush(at: position)
     try await awaitRunning(0)
@@ -110,12 +110,12 @@ struct DeviceImport {
     }
     let settled = Task { [last = self.settled] in
       var totals = try await last?.value ?? before
-      let outcome = try await store.registry.settle(entered.value)
+      let outcome = try await store.registry.complete(entered.value)
       for stands in outcome.stands {
         if stands { totals.imported += 1 } else { totals.outdated += 1 }
       }
       totals.evicted += outcome.evicted
-      if let file, let position { try await store.registry.keep(ImportCheckpoint(position, totals), of: file) }
+      if let file, let position { try await store.registry.save(ImportCheckpoint(position, totals), of: file) }
       return totals
     }
     (self.bound, self.entered, self.settled) = (bound, entered, settled)

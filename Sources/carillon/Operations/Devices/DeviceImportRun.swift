@@ -58,7 +58,7 @@ struct DeviceImportRun: ~Copyable {
     }
     // The first chunk is read for its header only. The rows in it are already stored.
     _ = try reader.read(beginning)
-    reader.goOn(at: .init(offset: known.offset, line: known.line))
+    reader.resume(at: .init(offset: known.offset, line: known.line))
     try input.seek(to: known.offset)
     beginning = []
     bytes = known.offset
@@ -95,7 +95,7 @@ struct DeviceImportRun: ~Copyable {
       }
       if chunk.isEmpty { break }
       bytes += chunk.count
-      try await devices.goOn(at: position)
+      try await devices.sendBatchIfFull(at: position)
       // The number of rows is known only at the end, so it is estimated from the rows read so far.
       bar.update(done: report.rows, total: input.size.map { report.rows * max($0, bytes) / bytes })
       if stop?.isMade == true { return try await interrupt() }

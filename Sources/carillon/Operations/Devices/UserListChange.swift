@@ -13,7 +13,7 @@ struct UserListChange {
   func add(_ users: [String], to segment: String) async throws -> Int {
     try await store.audiences.checkNotDefined(segment)
     let known = try await store.audiences.add(users, to: segment)
-    await note(.segmentAdd, segment, users: users.count)
+    await record(.segmentAdd, segment, users: users.count)
     return known
   }
 
@@ -29,14 +29,14 @@ struct UserListChange {
         .notFound, "there is no segment \(Excerpt.quoted(segment))", hint: Nearest.hint(segment, among: names))
     }
     let removed = try await store.audiences.remove(users, from: segment)
-    await note(.segmentRemove, segment, users: removed)
+    await record(.segmentRemove, segment, users: removed)
     return removed
   }
 
   /// Defines a segment by a rule.
   func define(_ segment: String, _ definition: SegmentDefinition) async throws {
     try await store.audiences.define(segment, definition)
-    await AuditTrail(store).note(actor, .segmentDefine, segment, detail: "\(definition)")
+    await AuditTrail(store).record(actor, .segmentDefine, segment, detail: "\(definition)")
   }
 
   /// Removes a whole segment.
@@ -49,13 +49,13 @@ struct UserListChange {
         hint: Nearest.hint(
           segment, among: try await store.audiences.segmentNames() + store.audiences.definitions().all.keys))
     }
-    await AuditTrail(store).note(actor, .segmentDelete, segment)
+    await AuditTrail(store).record(actor, .segmentDelete, segment)
   }
 
   /// Adds users to a suppression list.
   func suppress(_ users: [String], on list: SuppressionList) async throws {
     _ = try await store.audiences.add(users, to: list.segment)
-    await note(.suppressionAdd, list.title, users: users.count)
+    await record(.suppressionAdd, list.title, users: users.count)
   }
 
   /// Removes users from a suppression list.
@@ -63,7 +63,7 @@ struct UserListChange {
   /// - Returns: the number of removed users.
   func release(_ users: [String], from list: SuppressionList) async throws -> Int {
     let removed = try await store.audiences.remove(users, from: list.segment)
-    await note(.suppressionRemove, list.title, users: removed)
+    await record(.suppressionRemove, list.title, users: removed)
     return removed
   }
 
@@ -72,15 +72,15 @@ struct UserListChange {
   /// - Parameters:
   ///   - segment: the segment that stores the list.
   ///   - isReplaced: whether the list has only the users of the file.
-  func noteImport(of users: Int, into segment: String, isReplaced: Bool) async {
+  func recordImport(of users: Int, into segment: String, isReplaced: Bool) async {
     let list = SuppressionList(segment: segment)
     let action: AuditAction =
       list == nil
       ? isReplaced ? .segmentReplace : .segmentImport : isReplaced ? .suppressionReplace : .suppressionImport
-    await note(action, list?.title ?? segment, users: users)
+    await record(action, list?.title ?? segment, users: users)
   }
 
-  private func note(_ action: AuditAction, _ subject: String, users: Int) async {
-    await AuditTrail(store).note(actor, action, subject, detail: "\(users) users")
+  private func record(_ action: AuditAction, _ subject: String, users: Int) async {
+    await AuditTrail(store).record(actor, action, subject, detail: "\(users) users")
   }
 }

@@ -62,19 +62,23 @@ enum ChannelRequest: Equatable {
     }
     switch self {
     case .create:
-      guard let id = response.header("apns-channel-id"), !id.isEmpty else { throw Self.odd("contains no channel id") }
+      guard let id = response.header("apns-channel-id"), !id.isEmpty else {
+        throw Self.invalidAnswer("contains no channel id")
+      }
       return .created(id: id)
     case .delete: return .deleted
     case .list:
       guard case .array(let ids)? = try Self.members(of: response).first(where: { $0.name == "channels" })?.value.kind
-      else { throw Self.odd("contains no list of channels") }
+      else { throw Self.invalidAnswer("contains no list of channels") }
       return .channels(
         ids.compactMap { id in
           if case .string(let text) = id.kind { text } else { nil }
         })
     case .show:
       let policy = try Self.members(of: response).first { $0.name == "message-storage-policy" }
-      guard case .number(let text)? = policy?.value.kind else { throw Self.odd("contains no message-storage-policy") }
+      guard case .number(let text)? = policy?.value.kind else {
+        throw Self.invalidAnswer("contains no message-storage-policy")
+      }
       return .channel(stores: text == "1")
     }
   }
@@ -82,11 +86,11 @@ enum ChannelRequest: Equatable {
   private static func members(of response: HTTPExchange.Response) throws(CommandError) -> [JSONValue.Member] {
     guard let root = try? JSONValue(parsing: response.body, maximumDepth: CampaignJob.maximumNesting),
       case .object(let members) = root.kind
-    else { throw odd("is not a JSON object") }
+    else { throw invalidAnswer("is not a JSON object") }
     return members
   }
 
-  private static func odd(_ what: String) -> CommandError {
+  private static func invalidAnswer(_ what: String) -> CommandError {
     CommandError(
       .failed, "APNs' answer \(what)",
       hint: "check whether a proxy changes the traffic; if there is none, report this as a bug")

@@ -62,8 +62,8 @@ struct AudienceReport: JSONReport {
         }
         json.member("wait", stage.wait)
         if stage.approval { json.member("approval", true) }
-        if let share = stage.mostFailures { json.member("maxFailures", share) }
-        if let share = stage.leastOpened { json.member("minOpened", share) }
+        if let share = stage.maximumFailures { json.member("maxFailures", share) }
+        if let share = stage.minimumOpened { json.member("minOpened", share) }
       }
     }
     if let control = campaign.recipients.control { json.member("control", control.share) }

@@ -17,7 +17,7 @@ struct CampaignReport: JSONReport {
   /// The runs of a recurring campaign that have not ended, the oldest first; `nil` if they were not read.
   var openRuns: [OpenRun]?
   /// The status of the app's backend if it is unhealthy and throttles the campaign; `nil` otherwise.
-  var backend: BackendStanding?
+  var backend: BackendStatus?
   /// The time of the report, in ms since 1970.
   var now = Int(Date().timeIntervalSince1970 * 1000)
 

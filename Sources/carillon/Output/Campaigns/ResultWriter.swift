@@ -68,7 +68,7 @@ struct ResultWriter {
         ("variant", result.variant.flatMap { variants.all.indices.contains($0) ? variants.all[$0].name : nil }))
     }
     if let stages {
-      let place = Array(result.user.utf8).withUnsafeBytes(stages.draw.place)
+      let place = Array(result.user.utf8).withUnsafeBytes(stages.draw.index)
       let stage = place < stages.all.count ? "\(place + 1)" : "\(CampaignPart(.rest))"
       // The stage is calculated from the user's id, which an erased target no longer has.
       row.append(("stage", result.token == nil ? nil : stage))

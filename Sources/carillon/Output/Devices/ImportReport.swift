@@ -33,7 +33,7 @@ struct ImportReport {
   mutating func skip(line: Int, _ message: String, of file: String, json isJSON: Bool) {
     rows += 1
     skipped += 1
-    note(line: line, message, of: file, json: isJSON)
+    report(line: line, message, of: file, json: isJSON)
   }
 
   /// Counts a bad row, or a row that is stored without a refused detail, and reports the error like
@@ -41,13 +41,13 @@ struct ImportReport {
   mutating func add(_ error: DeviceRowReader.RowError, of file: String, json isJSON: Bool) {
     guard error.isKept else { return skip(line: error.line, error.message, of: file, json: isJSON) }
     withoutZone += 1
-    note(line: error.line, error.message, of: file, json: isJSON)
+    report(line: error.line, error.message, of: file, json: isJSON)
   }
 
   /// Whether every row was imported completely.
   var isClean: Bool { skipped == 0 && withoutZone == 0 }
 
-  private mutating func note(line: Int, _ message: String, of file: String, json isJSON: Bool) {
+  private mutating func report(line: Int, _ message: String, of file: String, json isJSON: Bool) {
     guard errors.count < Self.maximumErrors else {
       if skipped + withoutZone == Self.maximumErrors + 1, !isJSON {
         StandardError.write("\(file): further bad rows are only counted\n")

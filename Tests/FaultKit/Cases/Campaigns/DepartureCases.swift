@@ -36,7 +36,7 @@ enum DepartureCases {
         case 1:
           _ = try await world.store.registry.unregister([token], of: APNsService(), at: now)
         case 2:
-          world.noteErased(world.tokens[number])
+          world.recordErased(world.tokens[number])
           _ = try await world.store.erasure.erase("u\(number)")
         default:
           var device = DeviceRecord(token: token.bytes, service: "apns")
@@ -71,7 +71,7 @@ enum DepartureCases {
       }
       stage.require(left.isEmpty, "\(left.count) devices of users who stayed are no targets")
       stage.require(withheld > 0, "no user was gone in time")
-      stage.note("\(times.count) were gone, \(withheld) of them before their turn")
+      stage.addNote("\(times.count) were gone, \(withheld) of them before their turn")
     }
   }
 

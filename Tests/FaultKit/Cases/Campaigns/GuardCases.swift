@@ -96,9 +96,9 @@ enum GuardCases {
       asleep.process.send(signal: SIGSTOP)
       try await rest(scene.world, scene.campaign, missing: 1)
       if stage.random(0...1) == 0 {
-        stage.note("woken when the campaign was paused")
+        stage.addNote("woken when the campaign was paused")
       } else {
-        stage.note("woken when the campaign was repaired and resumed")
+        stage.addNote("woken when the campaign was repaired and resumed")
         try await expectPaused(stage, scene, within: 2 * allowance)
         try await scene.world.setDevices(Flood.repaired)
         try await scene.world.succeed("campaign", "resume", scene.campaign.id)
@@ -176,7 +176,7 @@ enum GuardCases {
       campaigns.append(campaign)
     }
     let sorted = sends.sorted()
-    stage.note("sends until pause: min \(sorted[0]), median \(sorted[sorted.count / 2]), max \(sorted.last ?? 0)")
+    stage.addNote("sends until pause: min \(sorted[0]), median \(sorted[sorted.count / 2]), max \(sorted.last ?? 0)")
     return campaigns
   }
 
@@ -228,7 +228,7 @@ enum GuardCases {
       if try await world.store.campaigns.find(campaign.id)?.resumes.round == 0 {
         try await rest(world, campaign, missing: missing)
         let sent = try await expectPaused(stage, scene, within: (1 + acts) * allowance)
-        stage.note("\(sent) sent until pause")
+        stage.addNote("\(sent) sent until pause")
       }
       try await repairAndEnd(stage, world, campaign)
       try await stage.check(world)

@@ -107,7 +107,7 @@ enum MixedDeviceCases {
       guard let start = record.times.startedAt, let end = record.times.finishedAt else { return nil }
       return Double(end - start) / 1000
     }
-    stage.note("\(world.tokens.count + world.androidTokens.count) targets in \(seconds ?? 0) s")
+    stage.addNote("\(world.tokens.count + world.androidTokens.count) targets in \(seconds ?? 0) s")
   }
 
   /// Returns the tokens of all devices that are not in quarantine.

@@ -81,7 +81,7 @@ enum OwnTimeCases {
         earliest[zone] = min(earliest[zone] ?? .max, request.at)
       }
       let lags = earliest.compactMap { zone, at in due[zone].flatMap { $0 == 0 ? nil : at - $0 * 1000 } }
-      stage.note("the first push of a zone came \(lags.min() ?? 0) to \(lags.max() ?? 0) ms after its time")
+      stage.addNote("the first push of a zone came \(lags.min() ?? 0) to \(lags.max() ?? 0) ms after its time")
     }
   }
 

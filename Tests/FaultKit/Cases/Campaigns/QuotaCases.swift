@@ -92,7 +92,7 @@ enum QuotaCases {
     let refused = steady.count - accepted
     let (used, wasted) = (Double(accepted) / Double(quota * 120), Double(refused) / Double(max(1, steady.count)))
     let total = requests.count { $0.status == 429 }
-    stage.note(
+    stage.addNote(
       "quota \(quota)/s, in the third and fourth minute: \(percent(used)) of the quota used, \(percent(wasted)) of the "
         + "pushes refused; \(total) of \(requests.count) refused in total")
     stage.expect(used >= (isNamed ? 0.9 : 0.5), "used \(percent(used)) of the quota")
@@ -127,7 +127,7 @@ enum QuotaCases {
     let refused = steady.count { $0.status == 429 }
     let total = requests.count { $0.status == 429 }
     let most = busiest(requests.map(\.at).sorted(), milliseconds: 60_000)
-    stage.note(
+    stage.addNote(
       "quota \(rate)/s: \(steady.count) requests in \(seconds) s after the slow start, \(percent(share)) of the quota; "
         + "\(refused) of them refused, \(total) in total; busiest minute \(percent(Double(most) / Double(60 * rate)))")
     stage.expect(refused == 0, "\(refused) pushes exceeded the quota after the slow start")

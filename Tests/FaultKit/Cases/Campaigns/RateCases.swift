@@ -124,14 +124,14 @@ enum RateCases {
       stage.require(false, "\(late.offset + 1) requests \(late.element - start) ms after the job: the rate is \(rate)")
     }
     let worst = busiestSecond(arrivals)
-    stage.note("busiest second: \(worst) requests at a rate of \(rate)")
+    stage.addNote("busiest second: \(worst) requests at a rate of \(rate)")
     // On a busy machine the requests of one second may arrive within the next one, so the check is meaningless there.
     if stage.scale == .full {
       stage.require(
         Double(worst) <= Double(rate) * (1.02 + 0.25) + 3, "\(worst) requests in a second: the rate is \(rate)")
     }
     let (took, ideal) = (Double(end - start) / 1000, Double(arrivals.count) / Double(rate))
-    stage.note("\(arrivals.count) requests in \(took) s; the rate alone is \(ideal) s")
+    stage.addNote("\(arrivals.count) requests in \(took) s; the rate alone is \(ideal) s")
     // The slices of the last dead worker are taken over after all other pushes were sent: two leases at most.
     stage.expect(
       took <= ideal * 1.02 + 12 + 8 * Double(pauses),

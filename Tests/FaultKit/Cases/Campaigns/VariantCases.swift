@@ -103,7 +103,7 @@ enum VariantCases {
     var counted: [String: Int] = [:]
     for result in try ExportedResult.all(in: await world.succeed("results", "export", campaign.id, "--format", "csv")) {
       let (place, stage) = Array(result.user.utf8).withUnsafeBytes {
-        (variants.place(of: $0), stages.draw.place(of: $0))
+        (variants.index(of: $0), stages.draw.index(of: $0))
       }
       let waits = stage > 0
       let name = waits ? best : variants.all[place].name

@@ -91,7 +91,7 @@ struct IsolationScene {
       campaigns.append(campaign)
       seconds.append(("\(lane)", took))
     }
-    stage.note(seconds.map { "\($0): \(Self.text($1))" }.joined(separator: ", "))
+    stage.addNote(seconds.map { "\($0): \(Self.text($1))" }.joined(separator: ", "))
     return campaigns
   }
 
@@ -113,7 +113,7 @@ struct IsolationScene {
     stage.expect(
       Timestamp.milliseconds(since).map(range.contains) ?? false,
       "campaign show does not say since when \(campaign.id) waits: '\(since)'")
-    if !reason.isEmpty { stage.note("waiting: \(reason), since \(since)") }
+    if !reason.isEmpty { stage.addNote("waiting: \(reason), since \(since)") }
   }
 
   /// Returns the output of `campaign show --json`.

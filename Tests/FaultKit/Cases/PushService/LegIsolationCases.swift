@@ -85,7 +85,7 @@ enum LegIsolationCases {
       let took = try await seconds(of: world.leg(healthy, of: both))
       // The bound is that for apps: see ``IsolationScene``.
       stage.expect(took <= 3 * alone + 1.5, "leg \(healthy) took \(took) s; alone: \(alone) s")
-      stage.note("alone: \(alone) s, beside \(sick): \(took) s")
+      stage.addNote("alone: \(alone) s, beside \(sick): \(took) s")
       if try await world.leg(sick, of: both).times.finishedAt == nil { stage.fired(fault, duplicates: duplicates) }
       try await world.simulator.set(off)
       try await stage.check(world, after: both)

@@ -29,7 +29,7 @@ enum NeighbourCases {
     try await world.reached(2000, of: large)
     let beside = try await singles("beside", count, world)
     if try await !world.hasEnded(large) { stage.fired("a large campaign of the same app and lane") }
-    stage.note("alone: \(text(alone)); beside: \(text(beside)) (p50 / p99 / max)")
+    stage.addNote("alone: \(text(alone)); beside: \(text(beside)) (p50 / p99 / max)")
     let typical = at(0.5, alone)
     // A new campaign gets credit when the first answers arrive, and then sends its push. So it takes the time of two
     // answers, and longer on a loaded machine.

@@ -41,7 +41,7 @@ enum ClusterCases {
         let window = world.options.window
         stage.fired(fault, duplicates: window * deaths + (isLong ? window * workers : 0))
         try await world.ended(campaign)
-        stage.note(
+        stage.addNote(
           "\(key == world.namespace ? "control" : "a partition"): \(try pause(world, since: before)) ms unsent")
         try await stage.check(world)
       }
@@ -159,7 +159,7 @@ enum ClusterCases {
       for server in servers { try await server.command("client", "kill", "user", "worker") }
       stage.fired("password replaced")
       try await world.ended(campaign)
-      stage.note("\(try pause(world, since: before)) ms unsent")
+      stage.addNote("\(try pause(world, since: before)) ms unsent")
       try await stage.check(world)
     }
     stage.expect(world.workers.count == workers, "a worker did not survive that certificate and password changed")

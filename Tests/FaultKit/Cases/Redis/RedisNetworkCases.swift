@@ -47,7 +47,7 @@ enum RedisNetworkCases {
       guard let member = stage.random(of: fleet.members) else { return }
       let before = await fleet.sum { $0.stalls + $0.swallowedReplyBytes + $0.swallowedRequestBytes }
       // Requests arrive late, never, or in time but without a reply.
-      let kinds = [ProxyFault.stall, .swallow(requests: true, replies: true), .swallow(requests: false, replies: true)]
+      let kinds = [ProxyFault.stall, .drop(requests: true, replies: true), .drop(requests: false, replies: true)]
       await member.proxy.set(stage.random(of: kinds) ?? .stall)
       await stage.elapse(milliseconds: StandstillCases.lease + 1000...StandstillCases.lease + 4000)
       await member.proxy.set(.none)
@@ -87,7 +87,7 @@ enum RedisNetworkCases {
   ) { stage in
     try await again(stage, pace: 200...800) { member in
       let before = await member.proxy.counters.swallowedReplyBytes
-      await member.proxy.set(.swallow(requests: false, replies: true))
+      await member.proxy.set(.drop(requests: false, replies: true))
       // Shorter than the remaining lease at the time of a renewal.
       await stage.elapse(milliseconds: 100...1500)
       await member.proxy.set(.none)

@@ -33,7 +33,7 @@ enum SentinelCases {
         let window = world.options.window
         stage.fired(fault, duplicates: window * deaths + (isLong ? window * workers : 0))
         try await world.ended(campaign)
-        stage.note("\(try ClusterCases.pause(world, since: before)) ms unsent")
+        stage.addNote("\(try ClusterCases.pause(world, since: before)) ms unsent")
         try await stage.check(world)
       }
     }

@@ -66,7 +66,7 @@ public enum UpgradeCases {
       }
     }
     try await scene.finish(stage)
-    stage.note("\(old.version) and \(new.version)")
+    stage.addNote("\(old.version) and \(new.version)")
   }
 
   /// Expects that status and doctor report both versions.

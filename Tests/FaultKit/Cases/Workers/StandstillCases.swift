@@ -25,7 +25,7 @@ enum StandstillCases {
       // A stopped worker without slices can make no mistake when it continues. One worker remains to take over.
       let asleep = try await world.sending(among: fleet.workers.shuffled(by: stage)).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
-      for worker in asleep { await world.takeovers.note(deathOf: worker.name) }
+      for worker in asleep { await world.takeovers.record(deathOf: worker.name) }
       await elapse(.milliseconds(stage.times(short: lease, full: 3 * lease)))
       // On a busy machine the takeover is late. A worker that continues before the takeover has lost nothing, and the
       // case would prove nothing.

@@ -111,7 +111,7 @@ struct LateApprovalRunTests {
     let filter = try rig.channel.filter(of: campaign, start: 0)
     let estimate = try await rig.store.audiences.count(campaign, filter: filter)
     #expect(estimate.targets == Self.users)
-    let need = try await check(rig, largeAudience: largeAudience).need(of: campaign, job: job)
+    let need = try await check(rig, largeAudience: largeAudience).reason(of: campaign, job: job)
     #expect(need?.reached == estimate)
     #expect(need?.reason.hasPrefix("needs approval: 60 targets when counted, and app news requires") == true)
     // A count decides, even if the sum of the segments is above the limit.
@@ -120,7 +120,7 @@ struct LateApprovalRunTests {
     let service = rig.channel.services[0].service
     let other = ApprovalCheck(
       store: rig.store, apps: .known(["news": [service]]), channels: ["news": channel], largeAudience: largeAudience)
-    #expect(try await other.need(of: campaign, job: job) == nil)
+    #expect(try await other.reason(of: campaign, job: job) == nil)
   }
 
   /// The recipients of a campaign that has not ended can't be counted, so the approver sees no number.
@@ -135,7 +135,7 @@ struct LateApprovalRunTests {
     _ = try await client.command("RPUSH", "{\(rig.keys.namespace):0}:targets:story", "x").get()
     await client.close()
     let (campaign, job) = try job(#"{"campaign":"story"}"#, rig)
-    let need = try #require(try await check(rig).need(of: campaign, job: job))
+    let need = try #require(try await check(rig).reason(of: campaign, job: job))
     #expect(need.reached == nil)
     #expect(
       need.reason.hasPrefix(
@@ -156,7 +156,7 @@ struct LateApprovalRunTests {
       }
       if count == 2 { throw JobChecker.Stopped() }
     }
-    await #expect(throws: JobChecker.Stopped.self) { try await check.need(of: campaign, job: job) }
+    await #expect(throws: JobChecker.Stopped.self) { try await check.reason(of: campaign, job: job) }
     #expect(calls.withLock { $0 } == 2)
   }
 }

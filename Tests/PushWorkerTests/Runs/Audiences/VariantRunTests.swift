@@ -86,7 +86,7 @@ struct VariantRunTests {
       let targets = try #require(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter))
       var batch = OutcomeBatch()
       _ = try await ledger.commit(
-        &batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted))
+        &batch, CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: granted))
       // The worker received and recorded answers for some of them.
       for index in 0..<granted / 2 {
         var record = LedgerRecord(state: .terminal(.accepted), status: 200, at: 5000)
@@ -94,7 +94,7 @@ struct VariantRunTests {
         batch.append(record, at: index)
       }
       _ = try await ledger.commit(
-        &batch, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion(sequence: 1))))
+        &batch, CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion(sequence: 1))))
     }
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
   }

@@ -56,7 +56,7 @@ import Testing
     let filter = DeviceFilter(second, service: APNsService(), environment: "production", start: 0)
     _ = try #require(try await rig.store.expansion.expand(ledger, of: second, filter: filter))
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 10)
+    let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: 10)
     _ = try await ledger.commit(&nothing, request)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     async let other: Void = rig.worker("other", lease: 100).run()

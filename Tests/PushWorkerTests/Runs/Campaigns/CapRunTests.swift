@@ -108,7 +108,7 @@ import Testing
       ledger, of: campaign,
       filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
+    let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: granted)
     let answer = try await ledger.commit(&nothing, request)
     #expect(answer.granted == granted && answer.firstDecisions.count == granted)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)

@@ -158,7 +158,7 @@ struct MaybeDeliveredRunTests {
     for index in 0..<Self.users {
       late.append(LedgerRecord(state: .terminal(.accepted), attempt: 1, status: 200, at: 5000), at: index)
     }
-    _ = try await ledger.commit(&late, CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion())))
+    _ = try await ledger.commit(&late, CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion())))
     #expect(try await rig.results("story").allSatisfy { $0.outcome == .unknown })
     #expect(try await rig.store.campaigns.show("story")?.counters == ended.counters)
     // No campaign reaches users who left.
@@ -180,7 +180,7 @@ struct MaybeDeliveredRunTests {
     let filter = DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production")
     #expect(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)?.count == Self.users)
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: Self.users)
+    let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: Self.users)
     #expect(try await ledger.commit(&nothing, request).granted == Self.users)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     return ledger

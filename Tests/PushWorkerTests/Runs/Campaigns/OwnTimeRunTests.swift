@@ -114,7 +114,7 @@ import Testing
       campaign, service: rig.channel.services[0].service, environment: "production", start: record.start)
     _ = try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 25)
+    let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: 25)
     #expect(try await ledger.commit(&nothing, request).granted == 25)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
 

@@ -72,7 +72,7 @@ struct PersonalRunTests {
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: 0)
     let sealed = try #require(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter))
     var nothing = OutcomeBatch()
-    let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: 20)
+    let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: 20)
     #expect(try await ledger.commit(&nothing, request).granted == 20)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     try await register(rig, 240, city: "Graz", at: 2000)

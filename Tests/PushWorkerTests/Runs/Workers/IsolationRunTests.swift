@@ -17,7 +17,7 @@ import Testing
   private static let middle = 900
   /// The limit is longer than any healthy campaign takes on a loaded machine. Before credit was assigned by pool, the
   /// campaign never ended.
-  private static let patience = Duration.seconds(60)
+  private static let timeout = Duration.seconds(60)
 
   @Test(arguments: PushEngineKind.one(for: "killedEndpointDoesNotAffectAnotherApp"))
   func killedEndpointDoesNotAffectAnotherApp(engine: PushEngineKind) async throws {
@@ -36,14 +36,14 @@ import Testing
 
   /// Makes the other app's endpoint fail, sends to the healthy app in a higher and in the same lane, and restores the
   /// endpoint. The other app's campaign must then end without help.
-  private func play(_ trouble: SickEndpoint.Trouble, _ engine: PushEngineKind) async throws {
+  private func play(_ trouble: FailingEndpoint.Trouble, _ engine: PushEngineKind) async throws {
     let apps = try await TwoAppRig(engine: engine, healthy: Self.healthy, ill: Self.ill)
     try await apps.push("sick", app: TwoAppRig.sickApp)
     try await apps.rig.until { await apps.sick.received >= Self.middle }
     await apps.sick.suffer(trouble)
     try await apps.restOfSick()
     for lane in [Lane.urgent, .normal] {
-      let took = try await apps.time("\(lane)", lane: lane, within: Self.patience)
+      let took = try await apps.time("\(lane)", lane: lane, within: Self.timeout)
       let outcomes = try await apps.outcomes(of: "\(lane)")
       #expect(took != nil, "\(lane): \(outcomes) of \(Self.healthy)")
     }

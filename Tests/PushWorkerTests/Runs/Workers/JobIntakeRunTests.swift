@@ -14,19 +14,19 @@ import Testing
 /// job is taken in.
 struct JobIntakeRunTests {
   /// A key of another type, and a job that needs the key.
-  struct Wound: Sendable, CustomTestStringConvertible {
+  struct Corruption: Sendable, CustomTestStringConvertible {
     let key: String
     var job = #""audience":{"segment":"vip"}"#
     var testDescription: String { key }
   }
 
-  private static let wounds = [
-    Wound(key: "{NS:1}:segment:vip"), Wound(key: "{NS:1}:users", job: #""audience":{"segment":"*"}"#),
-    Wound(key: "{NS:0}:devices"), Wound(key: "{NS}:segments"), Wound(key: "{NS}:definitions"),
-    Wound(key: "{NS}:template:hello", job: #""template":"hello","audience":{"users":["u1"]}"#),
-    Wound(key: "{NS}:templates", job: #""template":"none","audience":{"users":["u1"]}"#),
-    Wound(key: "{NS}:campaign:old", job: #""audience":{"campaign":"old"}"#),
-    Wound(key: "{NS:0}:audience:bad", job: #""audience":{"users":["u0","u1","u2","u3","u4"]}"#),
+  private static let corruptions = [
+    Corruption(key: "{NS:1}:segment:vip"), Corruption(key: "{NS:1}:users", job: #""audience":{"segment":"*"}"#),
+    Corruption(key: "{NS:0}:devices"), Corruption(key: "{NS}:segments"), Corruption(key: "{NS}:definitions"),
+    Corruption(key: "{NS}:template:hello", job: #""template":"hello","audience":{"users":["u1"]}"#),
+    Corruption(key: "{NS}:templates", job: #""template":"none","audience":{"users":["u1"]}"#),
+    Corruption(key: "{NS}:campaign:old", job: #""audience":{"campaign":"old"}"#),
+    Corruption(key: "{NS:0}:audience:bad", job: #""audience":{"users":["u0","u1","u2","u3","u4"]}"#),
   ]
 
   private func rig(partitions: Int = 2) async throws -> WorkerRig {
@@ -51,14 +51,14 @@ struct JobIntakeRunTests {
     return jobs
   }
 
-  @Test(arguments: wounds)
-  func damageAffectsOnlyTheJobThatMeetsIt(wound: Wound) async throws {
+  @Test(arguments: corruptions)
+  func damageAffectsOnlyTheJobThatMeetsIt(corruption: Corruption) async throws {
     let rig = try await rig()
-    let key = wound.key.replacing("{NS", with: "{" + rig.keys.namespace)
+    let key = corruption.key.replacing("{NS", with: "{" + rig.keys.namespace)
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     _ = try await client.command("DEL", key).get()
     _ = try await client.command(key.contains(":template:") ? "RPUSH" : "XADD", key, "1-1", "x", "y").get()
-    try await rig.push(raw: Self.job("bad", wound.job))
+    try await rig.push(raw: Self.job("bad", corruption.job))
     try await rig.push(raw: Self.good)
     let log = EventLog()
     try await rig.worker("w", log: log).run()

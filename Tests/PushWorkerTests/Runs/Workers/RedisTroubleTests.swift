@@ -61,7 +61,7 @@ import Testing
       // At most 300 pushes are in flight, and they are answered within 50 ms, while Redis is down.
       await server.stop()
       await #expect(throws: RedisError.self) {
-        _ = try await RedisClient(url: rig.url).connect(patience: .milliseconds(1))
+        _ = try await RedisClient(url: rig.url).connect(waitTimeout: .milliseconds(1))
       }
       try await server.restart()
     }
@@ -184,7 +184,7 @@ import Testing
     _ = try await server.command("save")
     try await rig.register(40)
     #expect(try await rig.store.queue.promote(["later"]) == ["later"])
-    _ = try await rig.store.audiences.narrow(CampaignJob.parse(job, .any([APNsService()])))
+    _ = try await rig.store.audiences.fixPartitions(of: CampaignJob.parse(job, .any([APNsService()])))
     #expect(try #require(try await rig.store.campaigns.find("later")).slices.total < 64)
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)

@@ -20,7 +20,7 @@ struct ReportTests {
     #expect(pace.next(report, 61 * second) == nil)
     #expect(pace.next(report, 62 * second) == report)
     // The report did not arrive.
-    pace.forget()
+    pace.invalidate()
     #expect(pace.next(report, 63 * second) == report)
   }
 

@@ -25,7 +25,7 @@ import Testing
         ledger, of: campaign,
         filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
       var nothing = OutcomeBatch()
-      let request = CommitRequest(seal: ledger.claim, standing: .acknowledged(SliceVersion()), credit: granted)
+      let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: granted)
       #expect(try await ledger.commit(&nothing, request).granted == granted)
     }
     // The worker is on the list of workers and silent, so its slices are taken over.
@@ -37,7 +37,7 @@ import Testing
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 50)
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", granted: 20)
-    try await rig.store.campaigns.noteWaiting("again", worker: "dead", reason: "push service unreachable", since: 1)
+    try await rig.store.campaigns.reportWaiting("again", worker: "dead", reason: "push service unreachable", since: 1)
     let log = EventLog()
     try await rig.worker("heir", lease: 100, log: log).run()
     #expect(try await rig.command("HEXISTS", "waiting:again", "dead").integer == 0, "the dead wait for nothing")
