@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- narrow: stores the partitions in which a campaign has slices, and the rules of its segments, when the campaign begins
 -- to expand.
--- Invariant: this happens once, before `dequeue` hands out the first reference to a slice, and in one step for all legs
--- that are expanded together, so they have slices in the same partitions. Users who join the audience before that
--- moment are included. If a slice of a leg is already finished, Redis has lost an earlier call of this script. The leg
--- then keeps all its slices.
+-- Invariant: both are stored once, before `dequeue` returns the first reference to a slice. All legs that are expanded
+-- together get them in one step, so these legs have slices in the same partitions. Users who join the audience before
+-- this step are included. If a slice of a leg is already finished, Redis has lost an earlier call of this script. The
+-- leg then keeps all its slices.
 -- KEYS 1 campaign, 2 open slices, 3 finished slices; then the same of each other leg that is expanded with it
 -- ARGV 1 bitmap of the partitions that are left out ('' for none)
 --      2 definitions of the segments that the audience depends on ('' for none)

@@ -10,16 +10,16 @@
 -- with parts ends with its last part.
 -- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
 -- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
--- the guard is off until the next resume. Earlier answers to pushes of its app no longer count.
--- A campaign that begins with a resume or an approval, because it was paused before its start and its send time has
--- passed, starts now: its relative times count from now. The local times of devices do not change.
--- While the store is held (by a repartition), a campaign that has not begun waits in the schedule. A recurring campaign
--- returns to the schedule after a resume. A stage that waited at a gate waits there again after a resume. A campaign
--- that needs approval is resumed only by an approval, and never by its submitter. If a gate has paused a campaign, a
--- resume or an approval overrides only the verdict of that gate.
--- A worker's request names a round. If its part has been resumed since that round, the request changes nothing, because
--- the problem may have been fixed. A worker's request to pause the campaign because of a gate changes nothing if that
--- gate has opened since.
+-- the guard is off until the next resume. The sums of the answers of all campaigns of its app begin at 0.
+-- If a campaign was paused before its start, its send time may have passed when it is resumed or approved. The campaign
+-- then starts now, and its relative times count from now. The local times of devices do not change.
+-- During a repartition of the store, a campaign that has not begun waits in the schedule. A recurring campaign returns
+-- to the schedule after a resume. A stage that waited at a gate waits there again after a resume. A campaign that needs
+-- approval is resumed only by an approval, and never by its submitter. If a gate has paused a campaign, a resume or an
+-- approval overrides only the verdict of that gate.
+-- A worker's request names a round. If the campaign or part in ARGV 10 has been resumed since that round, the request
+-- changes nothing, because the problem may have been fixed. A worker's request to pause the campaign because of a gate
+-- changes nothing if that gate has opened since.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
 --      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
 --      its parts: campaign, open slices, guard trial, guard watch, declines, timeline
@@ -36,10 +36,15 @@
 --      11... ids of the campaigns and parts
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
--- Returns {epoch, then for each campaign and part {new state, 1 if this call ended it, else 0, and if this call resumes
---          it the reason of its pause ('' for none; a part that continues with its campaign has no element)}, or {}
---          if it does not exist}; false if the first one does not exist; {-1} without a change if the caller does not
---          list an unfinished run or a part
+-- Returns one of:
+--      {epoch, then an array for each campaign and part}
+--      false if the first campaign does not exist
+--      {-1} without a change if the caller does not list an unfinished run or a part
+-- The array of a campaign or part is empty if the campaign or part does not exist, else:
+--      new state
+--      1 if this call ended it, else 0
+--      if this call resumed it: why it was paused ('' for no reason; missing for a part that continues with its
+--        campaign)
 local first = redis.call('HMGET', KEYS[12], 'state', 'stage', 'lastRun', 'openRuns')
 if not first[1] then return false end
 local function base_of(place) return 12 + 6 * (place - 11) end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- decline: records that a worker declines a campaign, or renews this record.
--- Invariant: one worker alone can't stop a campaign. A campaign stops only if all live workers decline it. A decline
+-- Invariant: a campaign stops only if all live workers decline it. One of several workers can't stop it. A decline
 -- expires with the worker's heartbeat, and it counts for one round only, because the problem may have been fixed before
 -- a resume.
 -- KEYS 1 declines, 2 workers, 3 campaign

@@ -1,9 +1,9 @@
 #!lua
--- rank: records the users of a partition by the time they were last seen, for a campaign with a limit.
+-- rank: records when the users of a partition were last seen, as a histogram, for a campaign with a limit.
 -- Invariant: nothing is recorded once the campaign has its quotas. Until then a partition may be recorded again, by the
 -- next worker that has its slice.
 -- KEYS 1 campaign, 2 ranking
--- ARGV 1 partition, 2 its histogram ('' to record nothing), 3 seconds after the last record when the records expire
+-- ARGV 1 partition, 2 its histogram ('' to record nothing), 3 seconds from the last record until all records expire
 -- Returns 1 if every slice is finished or has a record, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'slices', 'finished', 'quotas')
 if not campaign[1] or campaign[3] then return 0 end

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- heartbeat: renews the presence of a worker, and returns the state that lost wake-up messages would have announced.
+-- heartbeat: renews the presence of a worker, and returns the state of the fleet.
+-- Wake-up messages announce changes of this state, but a worker can lose such messages.
 -- Invariant: all times are by Redis' clock, so workers' clocks don't matter. The cost does not depend on the number of
 -- workers and campaigns.
 -- KEYS 1 workers, 2 control epoch, 3 housekeeper, 4 reports of workers, 5 processing list of the worker, 6... lanes

@@ -5,16 +5,23 @@
 -- Invariant: there is one maintenance leader at a time, or for a moment two. Two do no harm, because any worker may do
 -- housekeeping tasks at the same time as others. The owner of the lease keeps it until it expires or the owner is known
 -- to be dead. The size of the reply does not depend on the number of workers. When a job becomes the next in turn, the
--- script records the time, so that `oldest` can return how long the job has waited.
+-- script records the time, so that `oldest` can return since when the job has been the next one.
 -- KEYS 1 housekeeper, 2 workers, 3 parked, 4 ended campaigns, 5 schedule, 6 control epoch, 7 housekeeping, 8 wake
 --      channel, 9 running campaigns, 10 registrations, 11 receipts, 12 producers' list, 13 gates, 14... lanes
 -- ARGV 1 instance of the worker, 2 ms that the lease lasts, 3 instance that is known to be dead ('' for none), 4 ms
 --      without a heartbeat after which a worker counts as dead, 5 largest number of references to return, 6 ms until
 --      the next signal while a campaign runs, 7 the same while none runs ('' for no signal this time)
--- Returns false if another worker has the lease, or {now ms, {workers that count as dead}, {parked references that are
--- due}, {the campaign that ended first, if it ended at least ARGV 4 ms ago and its keys have no expiry yet}, {scheduled
--- campaigns that are due}, ms until the next scheduled campaign or gate is due (-1: none), {fields and values of
--- housekeeping}, registrations, receipts, {campaigns whose gates are due, and since when}}
+-- Returns false if another worker has the lease, or an array:
+--      now ms
+--      {workers that count as dead}
+--      {parked references that are due}
+--      {the campaign in the list of ended campaigns that ended first, if it ended at least ARGV 4 ms ago}
+--      {scheduled campaigns that are due}
+--      ms until the next scheduled campaign or gate is due (-1: none)
+--      {fields and values of housekeeping}
+--      number of waiting registrations
+--      number of waiting receipts
+--      {campaigns whose gates are due, each followed by its due time}
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[3] then return false end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- join: lists a worker that starts, unless another instance has taken its name.
+-- join: adds a starting worker to the list of workers, unless another instance has taken its name.
 -- Invariant: a name belongs to one instance. The caller has checked whether the instance that has the name is alive.
 -- KEYS 1 instances, 2 workers, 3 epochs that workers have applied
 -- ARGV 1 worker, 2 its instance, 3 the instance that was checked ('' for none)

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- guardwatch: adds up the answers of the fleet to a campaign whose guard is open.
+-- guardwatch: adds up the answers that the whole fleet has got for a campaign whose guard is open.
 -- Invariant: the sums cover the latest answers, at most about twice `minimum`. Older sums are halved until the new
 -- answers fit. Answers from before the last resume are not counted, because the cause may have been fixed since.
 -- KEYS 1 guard watch, 2 campaign

@@ -6,13 +6,14 @@
 -- duration `memory`. The fleet can send more than a burst in a moment, because workers hold permits before they use
 -- them: at most the pushes of 0.25 s (see `RateBucket`).
 -- The bucket has two clocks, and each permit advances both. A permit is due when both clocks are behind the present
--- time. The clock `at` may lag by `memory`, so workers can catch up missed time. The clock `brisk` is 2 % faster and
--- may lag only by the burst. A bucket that is new, or that has expired, begins with a single permit.
+-- time. The clock `at` may lag by `memory`, so workers can catch up missed time. The clock `brisk` permits a rate that
+-- is 2 % higher, and may lag only by the burst. A bucket that is new, or that has expired, begins with a single permit.
 -- Workers that ask within the same period (ARGV 4) share the due permits.
 -- If the rate follows from a time (a duration or an end), each call computes the rate again. The script divides the
--- remaining targets by the remaining time. It estimates the targets from the slices whose targets are known. A duration
--- grows while no worker asks, for example during a pause. The rate that follows from a duration stays within a factor
--- of 1.25 of the average rate. An end does not move: the rate rises as far as necessary.
+-- remaining targets by the remaining time. It estimates the targets from the slices whose targets are known. If the
+-- time is a duration, it becomes longer while no worker asks for permits, for example during a pause. The rate then
+-- stays within a factor of 1.25 of the average rate. If the time is an end, it does not move, and the rate rises as far
+-- as necessary.
 -- Under a quota, the rate is the configured one, or less:
 -- * Slow start: a new bucket begins with a tenth of the rate. If workers take all permits, the share rises to the full
 --   rate within the duration of the slow start. It falls at the same speed while no worker takes the permits.
@@ -28,7 +29,7 @@
 --      duration), 10 slices that the worker holds and whose targets it knows, 11 number of these targets
 --      Otherwise: 8 duration of a quota's slow start in us ('' for other buckets), 9 limit that the service named in a
 --      report, in pushes a second (0 if it named none, '' without a report)
--- Returns {permits granted, us until the next permit is due, us that a push takes}
+-- Returns {permits granted, us until the next permit is due, us between two permits at the present rate}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local wanted, returned = tonumber(ARGV[2]), tonumber(ARGV[3])

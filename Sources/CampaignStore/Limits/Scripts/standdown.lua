@@ -1,12 +1,13 @@
 #!lua flags=allow-oom
 -- standdown: decides whether a worker with mostly bad answers declines a campaign and leaves it to the other workers.
 -- Invariant: the worker declines the campaign if the other workers have enough answers and their answers are within
--- bounds. If the other workers do not have enough answers yet, or devices are already removed, only one worker may
--- decline in each round. So wrong settings of one worker pause no campaign, and a fault of the campaign costs at most
--- twice as much as without this rule. If a worker declines before the others have enough answers, its leased sends
--- count as spent. The answers of a worker that has declined are no longer counted.
--- A worker that was alone and has leased more than half of a trial does not decline. Its sends, and the half that the
--- others need for a decision, would exceed the limit of a trial.
+-- bounds. If the other workers do not have enough answers yet, or if the guard is already open, only one worker may
+-- decline in each round. The wrong settings of a single worker therefore do not pause a campaign. A fault of the
+-- campaign itself costs at most twice as many pushes as without this rule. If a worker declines before the others have
+-- enough answers, its leased sends count as spent. The answers of a worker that has declined are no longer counted.
+-- A worker that has leased more than half of a trial, for example because it was alone, does not decline before the
+-- others have enough answers. Its sends, and the half that the others need for a decision, would exceed the limit of a
+-- trial.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 declines, 5 workers
 -- ARGV 1 round of the campaign (its number of resumes), 2 ms without a heartbeat after which a worker counts as dead, 3
 --      minimum, 4 highest share of suspect answers, 5 highest share of devices gone, 6 '1' once the guard is open, 11

@@ -1,18 +1,19 @@
 #!lua
 -- activate: writes a campaign and all of its parts, opens the slices of its first stage, and acknowledges the job.
 -- Invariant: a campaign is activated once, and its job leaves the worker's intake only with the activation. From then
--- on its id is taken, even after the campaign's record has expired. So a worker that continues after a long stop can't
--- begin the campaign again.
+-- on, its id stays reserved for the time in ARGV 2, even if the campaign's record expires earlier. A worker that
+-- continues after a long stop therefore can't begin the campaign again.
 -- A campaign with a start time in the future is on no lane. It runs after `promote` has begun it. A campaign that needs
 -- approval is paused.
 -- The campaign and its parts are written in one step. The campaign names its parts, and each part names the campaign.
 -- The stages after the first wait at their gates and have no open slices (`opengate`).
--- The script also adds the change to the stream `changes` for webhooks. If that fails, the activation succeeds.
+-- The script also adds the change to the stream `changes` for webhooks. The activation succeeds even if this step
+-- fails.
 -- The slices of every second leg are in the reverse order. One expansion serves all legs of a partition, so workers
 -- that begin with different legs expand different partitions.
--- While the store is held, or if it has another number of partitions than the worker knows, nothing is written.
+-- Nothing is written during a repartition of the store, or if its number of partitions differs from ARGV 5.
 -- If the recurring campaign is paused, its run begins in the state paused. If the recurring campaign is cancelled, its
--- run ends as cancelled. A run is valid only if it is the last run that the recurring campaign lists.
+-- run ends as cancelled. A run is valid only if the recurring campaign stores it as its last run.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
 --      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
@@ -22,17 +23,17 @@
 --      3 start in ms since the epoch (0: now)
 --      4 digest of the job as `reserve` returned it
 --      5 number of partitions of the store
---      6 reason why it needs approval ('': it does not)
+--      6 reason why the campaign needs approval ('' if it does not)
 --      7 number of partitions listed
 --      then the partitions, then a bitmap of the partitions without a slice ('' for none)
 --      then of the campaign and of each part: id, 'sent' | 'reversed' (sent, in the reverse order) | 'parts' (has
 --        parts) | 'gated' (waits at a gate), number of fields and values, fields and values
 -- Returns one of:
---      1 if this call activated it
---      0 if it was activated before
+--      1 if this call activated the campaign
+--      0 if the campaign was activated before
 --      -1 if no campaign may begin now
---      -2 if its recurring campaign does not list it
---      2 if it ended because its recurring campaign is cancelled
+--      -2 if the recurring campaign does not store this run as its last one
+--      2 if the run ended because its recurring campaign is cancelled
 local function acknowledge()
   local name = redis.sha1hex(ARGV[1])
   redis.call('LREM', KEYS[3], 1, ARGV[1])

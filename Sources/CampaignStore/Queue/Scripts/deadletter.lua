@@ -2,8 +2,8 @@
 -- deadletter: moves a job that can't be run to the dead list, with the reason.
 -- Invariant: a job is in the worker's list or in the dead list, never in neither. The dead list is bounded, and its
 -- oldest entry is removed first.
--- An id that was reserved for exactly this job is released, so that the job can be submitted again. Any other value of
--- that key stays, even a value of another type.
+-- An id that was reserved for exactly this job is released, so that the job can be submitted again. If the key of the
+-- id has any other value, even one of another type, it stays.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, if it has a readable
 --      id
 -- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 canonical form of the job,

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- promote: begins a scheduled campaign whose time has come.
 -- Invariant: a campaign begins once, whichever worker calls this and however often. Only Redis' clock counts. The
--- schedule contains only scheduled campaigns. The script removes a campaign that does not exist or has begun, is paused
--- or is cancelled. It adds a scheduled campaign that is missing.
--- Nothing begins while the store is held (by a repartition), or if the worker has another number of partitions. A
--- recurring campaign does not begin itself (see `repeat`). A campaign with parts begins with its first part.
+-- schedule contains only scheduled campaigns: the script removes a campaign from the schedule if it does not exist, has
+-- begun, is paused or is cancelled. If a scheduled campaign is missing there, the script adds it.
+-- Nothing begins during a repartition of the store, or if its number of partitions differs from ARGV 2. This script
+-- does not begin a recurring campaign (see `repeat`). A campaign with parts begins with its first part.
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes, 9 the
 --      campaign of a part (else the campaign itself)
 -- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 id of the campaign of KEYS 9

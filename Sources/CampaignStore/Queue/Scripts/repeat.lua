@@ -4,10 +4,10 @@
 -- recorded as the next one begins. The same step records the run after it.
 -- The script stores the run as the campaign's last run, and puts a request to take in the run on the producers' list.
 -- Only the run that the campaign stores is valid. No other run begins before a worker has taken in this one. A paused
--- campaign begins no run. While the store is held (by a repartition), nothing begins.
+-- campaign begins no run. Nothing begins during a repartition of the store.
 -- The campaign also stores the earlier runs that have not ended (`openRuns`), because `control` changes them too.
--- A campaign ends when its final run has been taken in. Until then, a pause or a cancel of the campaign applies to the
--- run, because `activate` reads the state of the campaign.
+-- The recurring campaign ends when its final run has been taken in. Until then, a pause or a cancel of the recurring
+-- campaign applies to this run, because `activate` reads the state of the recurring campaign.
 -- KEYS 1 campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6... campaigns of the runs in ARGV 9
 -- ARGV 1 id
 --      2 due time of the run that is to begin
@@ -18,7 +18,8 @@
 --      7 maximum number of runs that have not ended when this run begins; with more, the run is skipped
 --      8 request to take in the last run
 --      9... ids of the last run and of the campaign's open runs
--- Returns {1 if this call began it, 2 if too many runs have not ended, else 0; 1 if no further run follows}
+-- Returns {1 if this call began the run, 2 if it skipped the run because too many have not ended, else 0; 1 if this
+-- call ended the recurring campaign, else 0}
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'runs', 'repeat', 'pending', 'finalRun')
 local leaves_out = ARGV[4] == ''
 if not campaign[4] or campaign[1] ~= 'scheduled' and not (leaves_out and campaign[1] == 'paused') then return {0, 0} end

@@ -1,7 +1,7 @@
 #!lua
 -- reserve: reserves an id for a job that a worker is taking in.
--- Invariant: an id names one job for 90 days. If a worker dies between this step and the activation, the id is reserved
--- and not activated, and the same job then continues from here.
+-- Invariant: an id names one job for 90 days. If a worker dies between this step and the activation, the id stays
+-- reserved. Another worker can then activate the same job.
 -- `HLEN` raises an error if the campaign's key has another type. `EXISTS` would mistake that key for the campaign.
 -- A job may have become invalid since it was written, for example because its send time has passed. The script refuses
 -- such a job unless its id is known, and reserves nothing.

@@ -1,19 +1,19 @@
 #!lua
 -- bind: records users as the owners of tokens, and writes a note of the registrations in progress.
--- Invariant: a token belongs to one user. An older registration never replaces a newer one. It also changes nothing
--- after a removal of the same or a later time. If two registrations have the same time, the user with the greater id
--- gets the token. If they have no time (0), the later call wins. Any worker can complete the registrations of a note.
--- The note also includes registrations that are already in the owner index. Their devices are written in any case, and
--- the token may belong to another user by then.
+-- Invariant: a token belongs to one user. An older registration never replaces a newer one. A registration also changes
+-- nothing if the token was removed at the same or a later time. If two registrations have the same time, the user with
+-- the greater id gets the token. If they have no time (0), the later call wins. Any worker can complete the
+-- registrations of a note. The note also includes registrations that are already in the owner index, because their
+-- devices are written in any case. The token may belong to another user when these devices are written.
 -- KEYS 1 owner, 2 moving, 3 taken, 4 removals
 -- ARGV 1 name of the note, which is unique, 2 the registrations in the format of a note, then two values for each
 --      registration: raw token, 'at:user'
 -- A note is: u32 length of ARGV 2, ARGV 2, then an entry for each token that had an owner before: u16 place of the
 -- registration from 0, then u16 length and name of the previous owner, or 0xffff if a newer registration or removal
 -- exists.
--- Returns the number of tokens of this partition that were taken from users so far (-1: check again). Then two values
--- for each registration that took a token from a user or changed nothing: its place from 0, and the user who had the
--- token (false: a newer registration or removal exists)
+-- Returns the number of tokens of this partition that were taken from users so far (-1: this call names a token twice,
+-- so the caller must check again). Then two values for each registration that took a token from a user or changed
+-- nothing: its place from 0, and the user who had the token (false: a newer registration or removal exists)
 local tokens, count = {}, 0
 for i = 3, #ARGV, 2 do
   count = count + 1

@@ -1,8 +1,8 @@
 -- Shared by the scripts that read or count departures; the loader puts it in front of them.
--- A user departs when the user loses a device or opts out. If a slice listed its targets before, the targets of this
--- user may then be invalid. The string of departures has the number of departures (u48) and a ring of the fingerprints
--- (u32) of the last 512 users. Several users may have the same fingerprint. A fingerprint therefore only selects
--- targets, which `regrant.lua` then checks.
+-- A user departs when the user loses a device or opts out. The user's targets in slices that were sealed before the
+-- departure may then be invalid. The string of departures has the number of departures (u48) and a ring of the
+-- fingerprints (u32) of the last 512 users. Several users may have the same fingerprint. A fingerprint therefore only
+-- selects targets, which `regrant.lua` then checks.
 -- The offsets in these commands are texts, because Redis needs ten times as long to format a number as to copy a text.
 local ring_size, decimal = 512, string.format
 

@@ -1,7 +1,7 @@
 #!lua
 -- edit: removes, prunes, quarantines or releases devices of users.
--- Invariant: a device that registered after the given instant stays as it is. The script records a removal. An older
--- registration that arrives later then changes nothing. Attributes and counters of a user without a device are
+-- Invariant: a device that registered after the given instant stays as it is. The script records a removal, so that an
+-- older registration that arrives later changes nothing. Attributes and counters of a user without a device are
 -- retained. A user who loses a device departs (`departures.lua`).
 -- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained, 8 departures
 -- ARGV five values for each of at most 500 devices: user, raw token, 'remove' | 'prune' (does not record the removal) |

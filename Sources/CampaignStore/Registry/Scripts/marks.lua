@@ -4,7 +4,7 @@
 --   d user, token: the user does not have the device.
 --   x user, app: the user logged in on one device of an app that allows one device for each user.
 --   u token: no user has the device.
---   o token: the last owner of the token, who lost it, had registered it at this time.
+--   o token: the time at which the last owner registered the token, before the owner lost it.
 -- A member of `erased` is the digest of a user.
 
 local function digest(text) return redis.sha1hex(text):sub(1, 24) end

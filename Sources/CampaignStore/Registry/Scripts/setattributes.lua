@@ -1,7 +1,8 @@
 #!lua
 -- setattributes: replaces attributes of users if they have not changed since they were read.
--- Invariant: the script never overwrites a change by another caller. The caller must then read the attributes again. An
--- attribute from before a user's erasure is not stored. Attributes of a user without a device are retained.
+-- Invariant: if another caller has changed the attributes, the script does not overwrite them, and the caller must read
+-- them again. Attributes are not stored if their oldest event is from before the user's erasure. Attributes of a user
+-- without a device are retained.
 -- KEYS 1 attributes, 2 users, 3 erased, 4 retained
 -- ARGV four values for each of at most 500 users: user, attributes as read ('' for none), new attributes, time of the
 --      oldest event in them (ms)

@@ -1,8 +1,8 @@
 #!lua
 -- unbind: removes tokens from the owner index, unless a newer registration exists.
 -- Invariant: a device record changes first and the owner index later. The script records two times: the last
--- registration of a token, and the time since which no user has it. An older registration that arrives later then
--- changes nothing.
+-- registration of a token, and the time since which no user has it. With these times, an older registration that
+-- arrives later changes nothing.
 -- KEYS 1 owner, 2 taken, 3 removals
 -- ARGV four values for each of at most 500 tokens: raw token, user, instant in ms (the script removes the token if this
 --      user has it and did not register it later), '1' if no user may have the token at that instant

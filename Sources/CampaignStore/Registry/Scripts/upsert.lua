@@ -1,7 +1,7 @@
 #!lua
 -- upsert: writes devices into the records of their users.
 -- Invariant: a user has one record for each token, and the later `registeredAt` wins. The script writes a device only
--- if it registered after the last removal of the device and after the user's erasure.
+-- if the device registered after its last removal and after the user's erasure.
 -- The attributes of the latest registration with attributes win. An attribute that an event has set later stays. Only a
 -- later registration ends a quarantine; a repeated import does not.
 -- A user has a limited number of devices. If there are too many, the script removes the device that was seen longest

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- repaircampaign: compares the lists that contain a campaign, and its totals, with its state, and repairs the lists.
--- Invariant: every campaign is in the list of all campaigns. A running one is in `running`, a scheduled one is in the
--- schedule. One with open slices that workers may take is on its lane and on no other. An ended one expires. A campaign
--- that is gone is in no list, except references on lanes, which workers drop when they find them. The totals are those
--- of the finished slices, each of which has an outcome for every target. A part names its campaign. Every script keeps
--- these rules, so a difference is not a change in progress.
+-- Invariant: every campaign is in the list of all campaigns. A running campaign is in `running`, and a scheduled
+-- campaign is in the schedule. A campaign with open slices that workers may take is on its lane and on no other. An
+-- ended campaign expires. A campaign that is gone is in no list except lanes; workers drop it from a lane when they
+-- find it. The totals are the sums over the finished slices. Each finished slice has an outcome for every target. A
+-- part names its campaign. Every script keeps these rules, so a difference is not a change in progress.
 -- Outcomes are the fields with numbers from 16 on, so a new outcome needs no change here.
 -- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices, 9...
 --      lanes
@@ -23,7 +23,8 @@ if is_there and not state then return {'state'} end
 
 local function note(what) found[#found + 1] = what end
 
--- Checks a sorted set: `is_meant` is true, false, or nil if both are right.
+-- Checks a sorted set. `is_meant`: true if the campaign must be in the set, false if it must not, nil if both are
+-- right.
 local function hold(place, name, is_meant, score)
   local is_in = redis.call('ZSCORE', KEYS[place], id)
   if is_in and is_meant == false then

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- repairlist: removes older forms of users' ids from a list of users, after `repairmembers` has entered the present
 -- forms.
--- Invariant: an older form stays in the list while it has devices, because the list must still exclude these devices.
+-- Invariant: an older form stays in the list while it has devices, because the list must still apply to these devices.
 -- KEYS 1 devices, 2 list, 3 its times, and for a suppression list 4 arrivals
 -- ARGV users, at most 500
 -- Returns for each user 1 if the user is no longer in the list, else 0

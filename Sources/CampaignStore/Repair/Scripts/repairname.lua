@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- repairname: removes the data of a partition under an older form of users' ids, except devices, if it has not changed
--- since it was read.
+-- repairname: removes attributes and counters that a partition has under an older form of users' ids.
+-- Data that has changed since it was read stays.
 -- Invariant: the caller has first entered the data under the present form. A user with a device stays.
 -- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained
 -- ARGV three values for each of at most 500 users: user, attributes as read ('' for none), pressure as read ('' for

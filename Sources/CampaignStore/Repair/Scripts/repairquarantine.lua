@@ -5,7 +5,7 @@
 -- KEYS 1 devices, 2 quarantine
 -- ARGV 1 '1' to repair, 2... three values for each note: token, user ('' if the note can't be read), note as it was
 --      read
--- Returns the places of those found, from 0
+-- Returns the places of the found notes, from 0
 local found = {}
 for i = 2, #ARGV, 3 do
   local token = ARGV[i]

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- takeoutslice: puts a damaged slice on the dead list, with the reason, once, however many workers find it. `finish`
--- then counts the slice, so its campaign continues and ends without it.
+-- takeoutslice: puts a damaged slice on the dead list with the reason, only once, even if several workers find it.
+-- `finish` then counts the slice, so its campaign continues and ends without it.
 -- Invariant: the reason is on the dead list before the slice leaves the other lists.
 -- KEYS 1 campaign, 2 finished slices, 3 dead list (a stream)
 -- ARGV 1 partition, 2 id, 3 reason, 4 hint, 5 entries kept on the dead list, 6 bytes of the job that are kept

@@ -1,8 +1,8 @@
 #!lua
--- hold: keeps campaigns from beginning until the store has another number of partitions.
--- Invariant: while a store is held, no campaign begins (`activate` and `promote` check this), and workers leave when no
+-- hold: begins a repartition: no campaign begins until the store has its new number of partitions.
+-- Invariant: while a store is held, no campaign begins (`activate` and `promote` check this), and workers end when no
 -- campaign runs any more. `mostPartitions` is the largest number of partitions that may have users. This field stays
--- until the last user has moved, even if an operator starts a repartition and gives it up in between.
+-- until the last user has moved, even if an operator starts another repartition before that.
 -- KEYS 1 store, 2 control epoch, 3 wake channel
 -- ARGV 1 the new number of partitions
 -- Returns the number of partitions to search for users, or 0 if the store does not exist

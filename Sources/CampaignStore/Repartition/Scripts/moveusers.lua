@@ -1,7 +1,7 @@
 #!lua
 -- moveusers: removes users from a partition after they were written to their new partition.
--- Invariant: a user leaves only if its devices have not changed since they were copied. A changed user is copied in the
--- next pass.
+-- Invariant: the script removes a user only if the user's devices have not changed since they were copied. A changed
+-- user is copied in the next pass.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
 -- ARGV two values for each user: user, device records as they were copied
 -- Returns the number of removed users

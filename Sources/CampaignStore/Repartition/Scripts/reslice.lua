@@ -1,5 +1,5 @@
 #!lua
--- reslice: gives a campaign that has not begun its slices under another number of partitions.
+-- reslice: replaces the slices of a campaign that has not begun, because the number of partitions changes.
 -- Invariant: a campaign that has begun keeps its slices.
 -- KEYS 1 campaign, 2 open slices, 3 finished slices, 4 running campaigns
 -- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of the partitions without a slice ('' for none), 4... the

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- trim: removes delivered entries from an outbox.
--- Invariant: an entry leaves only after it was delivered, even if two workers empty the same outbox: the second one
--- finds other entries at these places and leaves them.
+-- Invariant: the script removes an entry only after it was delivered. If two workers empty the same outbox, the second
+-- one finds other entries at these places, and the script removes nothing.
 -- KEYS 1 outbox
 -- ARGV 1 number of entries, 2 first entry, 3 last entry
 -- Returns 1, or 0 if the entries had left already

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- acceptlate: replaces other terminal outcomes with acceptances.
+-- acceptlate: replaces terminal outcomes with `accepted`, for pushes that were accepted after all.
 -- Invariant: until the slice is closed, `accepted` wins over any other terminal outcome, whichever worker reports it.
--- Counters, results, reasons and the counters of the variant change in the same step as the record. A target that was
--- not counted in its user's frequency caps and badge, or is no longer counted, is counted in the same step.
--- `commit` can't replace these outcomes, because the result line must change too. The field of that line is the text of
--- the token, which only the Swift code of the push service can write. So the caller of `commit` calls this script with
--- the text.
+-- Counters, results, reasons and the counters of the variant change in the same step as the record. If such a target is
+-- not counted in its user's frequency caps and badge now, the script counts it.
+-- `commit` can't replace these outcomes, because the result line must change too. The name of the line's field is the
+-- text of the token. Only the Swift code of the push service can write this text. The caller of `commit` therefore
+-- calls this script with the text.
 -- KEYS 1 slice, 2 ledger, 3 results, 4 reasons, 5 targets, 6 pressure, 7 users
 -- ARGV 1 seal, 2 app, 3 rules for frequency caps and badges ('' for none; see `grant.lua`), 4... four values for each
 --      of at most 500 acceptances: index, the 12 bytes of the record, token's text, result line ('' for none)

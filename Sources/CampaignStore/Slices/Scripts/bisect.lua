@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- bisect: records which targets a worker sends next while it searches a slice for a poison target, or ends the search.
--- A slice is searched if several workers have died while they sent it.
+-- bisect: records which targets a worker sends next in its search for a poison target, or ends the search. A poison
+-- target kills each worker that sends it. A worker searches a slice for such a target if several workers have died
+-- while they sent the slice.
 -- Invariant: the record is written before the worker sends the first of these targets. If the worker dies, one of the
 -- recorded targets may have killed it.
 -- KEYS 1 slice

@@ -9,10 +9,10 @@
 -- A claim that expires with targets in doubt counts as a death of a worker. The next recorded outcome sets the number
 -- of deaths to 0. Repeated deaths show that a target of the slice kills its workers. The owner of the claim may claim
 -- the slice again.
--- For a grace period after a failover, an expired claim is still valid. Its owner could not renew it, and must first
+-- For a grace period after a failover, an expired claim is still valid: its owner could not renew it, and must first
 -- replay its commits.
 -- The script refuses the claim if the worker can't read the version of the targets and the ledger. It answers DAMAGED
--- if the slice's numbers are impossible or if the list of targets does not have the length that they require.
+-- if the slice's numbers are impossible, or if the list of targets does not have the length that these numbers require.
 -- No worker writes a lease of more than a day. The script ignores such a lease.
 -- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 departures, 5... unsealed lists of ARGV 8
 -- ARGV 1 claim id, 2 worker, 3 lease ms, 4 remaining ms of the grace period (0: there is none), 5 version of targets

@@ -14,17 +14,20 @@
 -- next targets that the script must check.
 -- A user departs by losing a device or by opting out (`departures.lua`). ARGV 13 is the number of departures that the
 -- worker has handled. The reply has the users of all later departures. The worker checks the targets of these users
--- with `regrant` before it sends them. If this script prunes a device, no check is needed: the only target of this
--- device in the slice has ended. In a campaign with frequency caps, the script withholds a target if its user has
--- reached a cap. The record of a withheld target has the outcome as its status and a bit in its history. The current or
--- the next owner records that outcome.
+-- with `regrant` before it sends these targets. If this script prunes a device, no check is needed: the only target of
+-- this device in the slice has ended.
+-- In a campaign with frequency caps, the script withholds a target if its user has reached a cap. The record of a
+-- withheld target has the outcome as its status and a bit in its history. The current or the next owner records that
+-- outcome.
 -- If a target ends without a push, the script removes it from the user's counters in the same step.
 -- If the user of a target was erased (`blank.lua`), the script counts the outcome and stores nothing else.
 -- The script compares the worker's sequence number and number of replays with the stored ones. If they differ, Redis
 -- has lost commits, or another worker has replayed commits. The script then grants nothing.
 -- A replay repeats everything that Redis had acknowledged. The script accepts a replay also from a worker that has lost
--- its claim. It drops outcomes with another seal id, because they belong to another list of targets. The script also
--- runs when Redis has no free memory, because the number of sealed targets limits what it adds.
+-- its claim. If the request has another seal, the script ignores it, because its outcomes belong to another list of
+-- targets.
+-- The script also runs when Redis has no free memory, because the memory that it adds is limited by the number of
+-- sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
 -- ARGV 1 claim id
@@ -66,8 +69,8 @@
 --      u8 length and text of a reason without a code
 --      u16 length and token
 --      u16 length and user ('' for a raw token of a job)
--- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. The value of a quarantined token has the same
--- form with one notice. This notice has no token, because the token is the name of the field.
+-- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. A quarantine note has the same form, with one
+-- notice. This notice has no token, because the token is the name of the note's field.
 -- Returns an array:
 --      1 if the caller owns the claim, else 0
 --      phase of the slice, or 'foreign' if the slice has another seal
@@ -503,7 +506,8 @@ if sealed then
   end
   redis.call('HSET', KEYS[1], unpack(values))
   -- Another worker has reported grants that Redis lost. The owner must not treat these targets as its own. The script
-  -- therefore raises the number of replays, and the owner's next request does not match.
+  -- therefore raises the number of replays. The owner's next request does not match this number, so the script grants
+  -- nothing.
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
 -- Progress shows that the slice does not kill its workers. Progress during a search for a poison target does not show

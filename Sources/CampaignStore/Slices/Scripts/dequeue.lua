@@ -1,24 +1,25 @@
 #!lua flags=allow-oom
 -- dequeue: moves references to open slices of one campaign to a worker's processing list.
--- Invariant: a reference is in one list at a time. It is only a hint, because `claim` decides who owns a slice. A
--- worker with a reference is in the list of workers, so other workers notice when its heartbeats stop. The script
--- returns no reference before the campaign's partitions are fixed (`narrow`).
--- The campaign waits for the registration events that are on the list `registrations` when this script first reads the
--- active campaign. The field `awaits` of the campaign is 'registrations' at first. While the campaign waits, the field
--- has the text 'MARK DEADLINE'. `takeoff` counts the events that leave the list.
--- The campaign begins when this count reaches MARK. After DEADLINE it begins without the remaining events, and the
--- field `eventsNotApplied` has their number.
+-- Invariant: a reference is in one list at a time. A reference is only a hint, because `claim` decides who owns a
+-- slice. A worker with a reference is in the list of workers, so other workers notice when its heartbeats stop. The
+-- script returns no reference before the campaign's partitions are fixed (`narrow`).
+-- When this script first reads an active campaign, events may be on the list `registrations`. The campaign waits until
+-- workers have applied these events. The field `awaits` of the campaign is 'registrations' at first. While the campaign
+-- waits, the field has the text 'MARK DEADLINE', with the deadline in ms since the epoch. `takeoff` counts the events
+-- that leave the list.
+-- The campaign begins when this count reaches MARK. After DEADLINE, the campaign begins without the remaining events,
+-- and the field `eventsNotApplied` has their number.
 -- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers, 6 registrations, 7 housekeeping,
 --      8 wake channel
 -- ARGV 1 id, 2 worker, 3 partitions of the store, 4 maximum number of slices (limit 500), 5 ms to wait for events
 -- Returns the partitions, or one of:
---      -1 if it dropped only invalid partitions; call it again
+--      -1 if the script dropped only invalid partitions; call it again
 --      -2 if there is no such campaign
---      -3 if its partitions are not fixed yet
---      false if it has no open slice
---      'waits MS' if it waits for events for at most MS more
---      'overtakes N' if it begins without N events; the next call returns references
--- A campaign that does not exist or has no open slice leaves the lane.
+--      -3 if the campaign's partitions are not fixed yet
+--      false if the campaign has no open slice
+--      'waits MS' if the campaign waits for events, for at most MS more ms
+--      'overtakes N' if the campaign begins without N events; the next call returns references
+-- The script removes a campaign from the lane if the campaign does not exist or has no open slice.
 
 -- Returns the answer while the campaign must wait, else nil. A key of another type delays no campaign.
 local function wait_for_events(awaits)

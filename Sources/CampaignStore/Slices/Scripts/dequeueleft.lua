@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- dequeueleft: finds the first open slice among some slices of a campaign, and moves it to a worker's processing list.
--- Invariant: a reference is in one list at a time, as with `dequeue`. The script leaves slices that other workers have
--- taken.
+-- dequeueleft: moves one of the named slices of a campaign, the first that is open, to a worker's processing list.
+-- Invariant: a reference is in one list at a time, as with `dequeue`. The script does not change slices that other
+-- workers have taken.
 -- KEYS 1 campaign, 2 open slices, 3 worker's processing list, 4 workers
 -- ARGV 1 id, 2 worker, 3... partitions, at most 64
 -- Returns the partition, or false if none of them is open

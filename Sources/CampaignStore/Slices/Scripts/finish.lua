@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
 -- finish: adds a closed slice's counters to its campaign's totals, and ends the campaign with its last slice.
--- Invariant: a slice counts once, however often this script runs. The bit of the slice in the bitmap is set when it has
--- counted. The bit of a partition without a slice is also set.
--- A slice in such a partition still counts if Redis lost the slice, the campaign began again without it, and a worker
--- then restored it.
+-- Invariant: a slice counts once, however often this script runs. The bitmap of finished slices has a bit for each
+-- partition. A bit is set if the slice has counted, or if the partition has no slice.
+-- Redis may lose a slice, and the campaign may then begin again without a slice in this partition. If a worker restores
+-- the lost slice, the slice still counts, although the bit is set.
 -- A campaign has failed if pushes were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and no push was
 -- accepted (16) or unknown (24). It has also failed if one of its slices was taken out.
--- The script does not search the list of open slices, which may be long, because a slice that a worker holds is not in
--- it. If the slice is there after all, the next worker finds it closed and calls this script again.
+-- If the slice was in the processing list, the script does not search the list of open slices, which may be long. A
+-- slice that a worker holds is not in that list. If the slice is there after all, the next worker finds it closed and
+-- calls this script again.
 -- The campaign stays in the list of ended campaigns until all of its keys have an expiry. If a worker dies before that,
 -- another worker sets the missing expiries.
 -- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns, 8 running

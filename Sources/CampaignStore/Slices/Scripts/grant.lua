@@ -3,8 +3,8 @@
 -- A target may become invalid after its list was sealed: its user opts out or loses the device. Such a user has
 -- departed (`departures.lua`). Each grant reports to the worker which users have departed. The worker checks their
 -- targets with `regrant`.
--- A decision about a target is a u32. It is 0, or the badge of the push, or 0xFFFFFF00 plus an outcome. A target with
--- an outcome is withheld.
+-- A decision about a target is a u32. It is 0, or the badge of the push, or 0xFFFFFF00 plus an outcome. A target whose
+-- decision has an outcome is withheld.
 local withheld_from = 4294967040
 
 -- Returns whether a user has a device with this token and app. A device without an app belongs to every app.
@@ -17,10 +17,9 @@ local function has_device(blob, token, app)
   return its_app == '' or its_app == app
 end
 
--- Checks targets by their users and tokens. Returns false for each target that may be sent, else the outcome with which
--- the target is withheld:
--- 27 (opted out) or 28 (device gone). KEYS[from_list] to KEYS[to_list] are the suppression lists that apply. A raw
--- token has no user and is always valid.
+-- Checks targets by their users and tokens. Returns a table with the outcome of each target that must be withheld:
+-- 27 (opted out) or 28 (device gone). A target that may be sent has no entry. KEYS[from_list] to KEYS[to_list] are the
+-- suppression lists that apply. A raw token has no user and is always valid.
 local function withheld_of(devices, from_list, to_list, app, users, tokens)
   local outcomes, names, place = {}, {}, {}
   for _, user in ipairs(users) do
@@ -234,7 +233,7 @@ local function counting()
     write_counted(pressure, app, counted, known)
   end
 
-  -- Counts at most 512 targets that were sent, although they were not counted or are no longer counted. No cap applies.
+  -- Counts at most 512 targets that were sent and are not counted now. No cap applies.
   local function count_sent(pressure, listed, rules, app, now, names)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
     for i = 1, #names do

@@ -1,6 +1,6 @@
 -- Functions shared by the scripts that derive outcomes from ledger records. The loader puts this file in front of them.
--- It is the counterpart of `PushCore/Ledger/LedgerRecord.outcome(in:isGranted:)`, and `OutcomeTableTests` compares the
--- two.
+-- `outcome_of` is the counterpart of `PushCore/Ledger/LedgerRecord.outcome(in:isGranted:)`, and `OutcomeTableTests`
+-- compares the two.
 -- The sixth byte of a record is the history of the target's attempts. Bits 0 to 5 count attempts. Bit 7 is set if an
 -- attempt was sent and not answered. Bit 6 is set if the granted attempt is withheld, so the target ends without a
 -- push.
@@ -17,7 +17,7 @@ local function is_ambiguous(history) return history >= 128 end
 local function is_withheld(history) return math.floor(history / 64) % 2 == 1 end
 
 -- Returns the code of a target's outcome, or nil if it has none yet. `state` and `history` are bytes of its record,
--- 0 without a record. A target is granted if it is below the slice's high-water mark.
+-- 0 without a record. A target is granted if its index is below the slice's high-water mark.
 local function outcome_of(state, history, is_granted, phase)
   if state >= 16 then return state end
   if phase ~= 'cancelled' then return nil end

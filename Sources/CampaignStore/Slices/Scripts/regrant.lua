@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
--- regrant: checks granted targets again if their users may have departed (`departures.lua`), and targets in doubt.
--- Invariant: a target is sent only if its user still has the device and is on no suppression list that applies. No cap
--- applies here, because the grant has counted the target. If Redis has lost that count, the script counts the target
--- again.
+-- regrant: checks two kinds of granted targets again: those in doubt, and those of users who may have departed.
+-- Invariant: a target is sent only if its user still has the device and is on no suppression list that applies (see
+-- `departures.lua`). No cap applies here, because the grant has counted the target. If Redis has lost that count, the
+-- script counts the target again.
 -- The script does not change the ledger. If it refuses a target in doubt, that target ends as `unknown`.
--- The script also runs when Redis has no free memory, because the number of sealed targets limits what it adds.
+-- The script also runs when Redis has no free memory, because the memory that it adds is limited by the number of
+-- sealed targets.
 -- KEYS 1 slice, 2 devices, 3 users, 4 pressure, 5 departures, 6... suppression lists that apply
 -- ARGV 1 seal, 2 app, 3 rules for frequency caps and badges ('' for none), 4... three values for each of at most 256
 --      targets: index, token, user ('' for a raw token)

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- reopen: opens slices of a campaign that are in no list, and puts the campaign back on its lane.
 -- Invariant: an unfinished slice is open, held or parked. A slice can lose its reference if two workers have the same
--- name, or by a defect. A campaign with open slices is on its lane, unless it is paused.
+-- name, or if Carillon has a defect. A campaign with open slices is on its lane, unless it is paused.
 -- The caller has checked that no worker holds these slices. If a slice is open and held at the same time, nothing is
 -- sent twice, because only the owner of the lease sends.
 -- The script ignores a parked time of more than a year, because no retry waits that long.

@@ -1,19 +1,19 @@
 #!lua
--- seal: makes the lists that were built under a claim the final lists of targets of a slice and of the slices of the
--- campaign's other legs in the same partition.
--- Invariant: only the owner of the claim seals, and only its own lists. All legs are sealed in one step by one
--- expansion, so the decisions about a user are the same in every leg. Sealed targets are immutable, and the slice's
--- count is their number. The lists are named after the claim that sealed them: if Redis loses the seal, the next lists
--- may have another order.
--- A claim of another leg's slice stays valid. Its owner finds the slice sealed. A slice that was closed before, because
--- its leg was cancelled, stays closed.
+-- seal: seals the lists of targets that the owner of a claim has built. Sealed lists are final.
+-- One call seals a slice and, in the same partition, the slices of the campaign's other legs.
+-- Invariant: only the owner of the claim can seal its lists. One expansion builds the lists of all legs, and one step
+-- seals them, so the decisions about a user are the same in every leg. Sealed targets are immutable, and the slice's
+-- count is their number. The seal is the id of the claim that sealed the lists. If Redis loses the lists, the next
+-- lists may have another order, and they have another seal.
+-- Another worker may have a claim of another leg's slice. That claim stays valid, and its owner finds the slice sealed.
+-- If a leg was cancelled and its slice closed before, the slice stays closed.
 -- The script stores the version of targets and ledger; a worker that can't read that version does not touch the slice.
 -- If targets have their own send times, none is ready until the first of these times (see `commit`).
--- The slice also stores the number of departures from before the expansion. `commit` compares this number with the
--- present one to find out whether targets may have become invalid since.
+-- The slice also stores how many departures there were before the expansion. If `commit` finds another number, targets
+-- may have become invalid since.
 -- In the same step the control group is sealed and counted. Its users are not targets.
--- KEYS 1 slice, 2 building, of this claim, 3 targets, 4 control group, of this claim, 5 control group; then the same
---      of each other leg's slice
+-- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 unsealed control group of this claim, 5 control group;
+--      then the same of each other leg's slice
 -- ARGV 1 claim id
 --      2 lease ms
 --      3 version of targets and ledger
@@ -22,8 +22,8 @@
 --        their pages, send times of the targets (`SendTimes`; '' for immediately), number of fields and values, fields
 --        and values of counts: the targets of each variant, the users who are reached, and the users who are left out,
 --        by reason (`AudienceCount`)
--- Returns 1; -1 if the claim is stale or a list is not as its builder expects; -2 if the expansion of another leg has
---      sealed the slice
+-- Returns 1; -1 if the claim is stale or a list does not have the length that its builder expects; -2 if the expansion
+--      of another leg has sealed the slice
 
 -- Removes the lists, which can't be sealed any more. They contain users and tokens, and no erasure searches them.
 local function remove_lists()

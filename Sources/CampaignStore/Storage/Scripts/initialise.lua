@@ -1,6 +1,6 @@
 #!lua
 -- initialise: fixes the number of partitions and the version of the key layout when a store is first used.
--- Invariant: the first caller decides the number of partitions. Under another number, users would be searched for in
+-- Invariant: the first caller decides the number of partitions. With another number, workers would search for users in
 -- the wrong partition. Only `repartition` changes the number.
 -- KEYS 1 store
 -- ARGV 1 partitions, 2 version of the key layout
