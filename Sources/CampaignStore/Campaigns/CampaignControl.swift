@@ -134,8 +134,8 @@ extension Campaigns {
     return (answer.state, answer.resumed)
   }
 
-  /// Returns the campaign that waits for approval, or the run of a recurring campaign that does, if a resume would
-  /// change nothing else; `nil` otherwise.
+  /// Returns the campaign or run that waits for approval, if a resume would change nothing because this approval is
+  /// missing; `nil` otherwise.
   private func onlyApprovalResumes(_ record: CampaignRecord) async throws -> CampaignRecord? {
     if record.state == .paused { return record.waitsForApproval ? record : nil }
     var waiting: CampaignRecord?
@@ -201,7 +201,7 @@ extension Campaigns {
     return try await run(pipeline)[0].compactMap { TimelineEntry($0.string ?? "") }
   }
 
-  /// Interval between two checks of which workers have applied an epoch. The workers do not wait for this interval,
+  /// Interval between two checks for workers that have not applied an epoch. The workers do not wait for this interval,
   /// because a message notifies them.
   private static let confirmationInterval = Duration.milliseconds(20)
 
@@ -232,7 +232,7 @@ extension Campaigns {
 
   /// Reads the campaign with its parts and its unfinished runs, and changes them.
   ///
-  /// - Returns: `nil` without a change if a worker has begun or taken in a run since the campaign was read.
+  /// - Returns: `nil`, and no change, if a worker has begun or taken in a run since the campaign was read.
   private func changeStateOnce(
     of id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String,
     round: Int?, gate: Int?, needsApproval: Bool, service: String?
@@ -344,9 +344,9 @@ extension Campaigns {
     return try await run(pipeline)[0].compactMap(\.string)
   }
 
-  /// Opens the parked slices of a campaign. If the call is interrupted, the other slices open when they are due.
+  /// Opens the parked slices of a campaign. If the call is interrupted, the remaining slices open when they are due.
   ///
-  /// - Parameter isReady: whether the event that the slices of an active campaign wait for has occurred. If not, only
+  /// - Parameter isReady: whether an event has occurred for which slices of an active campaign wait. If not, only
   ///   slices of a cancelled campaign are opened.
   func unparkAll(of id: String, lane: Lane, isReady: Bool = false) async throws {
     for start in stride(from: 0, to: keys.partitions, by: CampaignStore.batch) {

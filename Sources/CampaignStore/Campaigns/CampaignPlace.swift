@@ -3,8 +3,8 @@ import Redis
 
 /// Position of a campaign in the list of all campaigns.
 ///
-/// A reader of many pages remembers the last campaign and not its rank: campaigns expire while it reads, and each one
-/// shifts the ranks of the later campaigns.
+/// A reader of many pages remembers the last campaign and not its rank. Campaigns expire during the reading, and each
+/// expired campaign shifts the ranks of the later ones.
 struct CampaignPlace: Sendable, Equatable {
   /// Time of the activation, in ms since the epoch. It orders the list.
   var createdAt: Int
@@ -12,8 +12,8 @@ struct CampaignPlace: Sendable, Equatable {
   var id: String
 }
 
-/// Order of the list of all campaigns. A campaign that is activated during a walk is only found by a walk that begins
-/// with the oldest.
+/// Order of the list of all campaigns. If a campaign is activated during a walk, only a walk that begins with the
+/// oldest campaign finds it.
 enum CampaignOrder {
   case oldestFirst, newestFirst
 
@@ -30,7 +30,7 @@ extension Campaigns {
   ///
   /// - Parameters:
   ///   - place: `nil` for the start of the list.
-  ///   - count: the maximum number, unless more campaigns than that are of the same millisecond.
+  ///   - count: the maximum number; more only if more campaigns than that have the same millisecond.
   /// - Returns: an empty array at the end of the list.
   func places(
     after place: CampaignPlace?, _ order: CampaignOrder, count: Int = CampaignStore.batch
@@ -57,7 +57,7 @@ extension Campaigns {
         return place.map { order.precedes($0, found) } ?? true ? found : nil
       }
       guard places.isEmpty, reply.count >= 2 * limit else { return places }
-      // The whole page is of the place's millisecond, and was in earlier pages.
+      // All campaigns of this page have the same millisecond as the place, and earlier pages contained them.
       limit *= 2
     }
   }

@@ -82,7 +82,7 @@ public struct CampaignRecord: Sendable {
   public var waiting: CampaignWait?
 
   /// One part of each leg that is paused while the rest of the campaign continues. If a worker has paused a part of the
-  /// leg, it is that part.
+  /// leg, the list contains this part of the leg.
   public var pausedLegs: [CampaignRecord] {
     guard state != .paused else { return [] }
     var legs: [CampaignRecord] = []

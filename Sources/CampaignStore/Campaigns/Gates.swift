@@ -58,7 +58,7 @@ extension Campaigns {
     campaign.parts(ofStage: place).first.map { "\(CampaignPart($0.stage))" } ?? ""
   }
 
-  /// Returns the counts of a stage on which its gate decides.
+  /// Returns the counts of a stage. Its gate decides on the basis of these counts.
   private func finding(
     at place: Int, of campaign: Campaign, _ record: CampaignRecord, _ stage: CampaignStages.Stage
   ) async throws -> StageGate.Finding {
@@ -81,7 +81,7 @@ extension Campaigns {
     }
     guard !legs.isEmpty else { return finding }
     finding.finishedAt = finishedAt
-    // The count of users is that of all legs together, so it is complete when all of them have ended.
+    // Users are counted for all legs together. The count is therefore complete when all legs have ended.
     let users = legs.reduce(0) { $0 + $1.counters.audience.users }
     if users > 0, legs.count == campaign.legs(ofStage: place).count { finding.users = users }
     if stage.minimumOpened != nil { finding.opened = try await store.results.receipts(ofLegs: legs)[.opened] ?? 0 }
@@ -169,8 +169,8 @@ extension Campaigns {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Begins a stage again, with its original start, after Redis has lost its beginning. The call also begins the
-  /// earlier stages that Redis has lost, because the campaign would never end without them.
+  /// Begins a stage again, with its original start, after Redis has lost the beginning of the stage. The call also
+  /// begins earlier stages that Redis has lost, because the campaign would never end without them.
   ///
   /// - Parameters:
   ///   - part: a part of that stage.

@@ -123,7 +123,8 @@ extension Campaigns {
     return VariantDecision(try await run(pipeline)[0])
   }
 
-  /// Returns the number by which each variant is judged, and the total of which that number is a part.
+  /// Returns both numbers of the share by which variants are compared: for each variant, the counted receipts or
+  /// pushes, and the total.
   static func figures(
     _ counts: [VariantCounts], by measure: CampaignVariants.Measure
   ) -> (counted: [Int], of: [Int]) {

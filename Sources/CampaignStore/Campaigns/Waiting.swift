@@ -54,7 +54,7 @@ extension Campaigns {
     return waits.min { $0.since ?? 0 < $1.since ?? 0 }
   }
 
-  /// Returns the wait of every campaign while no worker is alive, which began at the last known heartbeat; `nil` if a
+  /// Returns the wait of all campaigns if no worker is alive. This wait began at the last known heartbeat. `nil` if a
   /// worker is alive.
   ///
   /// - Parameter lease: ms without a heartbeat after which a worker counts as dead.

@@ -27,7 +27,7 @@ public enum ExclusionReason: Int, CaseIterable, Sendable {
   case unusable
   /// No device matches the condition `where`.
   case notMatching
-  /// The limit of the job selected other users, who were seen later.
+  /// The limit of the job selected other users, who were seen more recently.
   case overLimit
 
   /// The name in Redis and JSON, and a description of these users, in the order of the cases.

@@ -137,7 +137,7 @@ public struct DeviceFilter: Sendable {
       valuesOf: valuesOf)
   }
 
-  /// Whether its condition tests attributes of users.
+  /// Whether the condition of the filter tests attributes of users.
   private var asksForAttributes: Bool { predicate?.attributes.isEmpty == false }
 
   /// Returns the user's attributes that the condition tests.

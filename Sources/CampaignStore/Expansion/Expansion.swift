@@ -5,8 +5,8 @@ import Redis
 public struct Expansion: StoreRoom {
   let store: CampaignStore
 
-  /// Writes and seals targets again, under the claim that had sealed them, because Redis has lost the sealed list.
-  /// Redis may also have lost departures (`departures.lua`).
+  /// Restores a sealed list that Redis has lost: writes the targets again and seals them under the same claim. The
+  /// number of departures is unknown, because Redis may also have lost departures (`departures.lua`).
   ///
   /// - Returns: whether the targets are sealed now; false if another worker has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
@@ -26,7 +26,7 @@ public struct Expansion: StoreRoom {
   /// Expands a slice that is not sealed, and in the same step the slices of the campaign's other legs in the partition.
   ///
   /// - Parameters:
-  ///   - quota: the maximum number of users, those seen last; `nil` for all.
+  ///   - quota: the maximum number of users; if more match, those seen last are selected. `nil` for all.
   ///   - now: approximate time in ms since the epoch, for quiet hours.
   ///   - departures: the number of departures from the partition that the claim returned.
   /// - Returns: the targets, or `nil` if the claim was lost during the expansion, or if the expansion of another leg

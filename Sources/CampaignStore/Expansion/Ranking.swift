@@ -1,7 +1,8 @@
 public import PushCore
 import Redis
 
-/// The number of users that each partition takes for a campaign with a limit. Their sum is at most the limit.
+/// The quotas of a campaign with a limit: the maximum number of users of each partition. The sum of the quotas is at
+/// most the limit.
 public struct AudienceQuotas: Sendable, Equatable {
   /// 32 bits for each partition.
   let bytes: [UInt8]
@@ -20,7 +21,7 @@ public struct AudienceQuotas: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Number of users that a partition takes.
+  /// Quota of a partition.
   public subscript(partition: Int) -> Int {
     guard bytes.count >= 4 * partition + 4 else { return 0 }
     return bytes[(4 * partition)..<(4 * partition + 4)].reduce(0) { $0 << 8 | Int($1) }
@@ -30,10 +31,10 @@ public struct AudienceQuotas: Sendable, Equatable {
 /// Ranking: selects the users seen last over all partitions. Before the expansion each slice counts its users by the
 /// time they were last seen. The worker that counts the last slice computes the quota of each partition.
 ///
-/// Every step can be repeated, and the quotas never change after they are written. No slice takes more users than its
+/// Every step can be repeated, and the quotas never change after they are written. No slice selects more users than its
 /// quota, even if a worker dies or users register in between.
 extension Expansion {
-  /// Returns the number of users that each partition takes for a campaign with a limit.
+  /// Returns the quotas of a campaign with a limit.
   ///
   /// If the users of the slice are not counted yet, the function counts them. The first call after all slices are
   /// counted opens the slices that wait for the quotas.
@@ -95,7 +96,7 @@ extension Expansion {
     return quotas
   }
 
-  /// Returns the users of a partition that a campaign can reach, by the time they were last seen.
+  /// Returns a histogram of the users of a partition that a campaign can reach, by the time they were last seen.
   func histogram(of campaign: Campaign, _ filter: DeviceFilter, in partition: Int) async throws -> RecencyHistogram {
     var histogram = RecencyHistogram()
     guard let search = AudienceSearch(campaign, start: filter.start) else { return histogram }
@@ -163,8 +164,8 @@ extension RecencyHistogram {
   fileprivate static let noUsers: [UInt8] = [UInt8(ascii: "-")]
 }
 
-/// The users of a partition who were seen last, with their targets: as many as the quota allows. If users were seen at
-/// the same time, a hash decides, so every run selects the same users.
+/// The users of a partition who were seen last, with their targets. Their number is at most the quota. If users were
+/// seen at the same time, a hash decides, so every run selects the same users.
 struct BestUsers {
   private struct User {
     var seenAt: UInt64
@@ -218,7 +219,7 @@ struct BestUsers {
     guard ends.count > begun else { return }
     users.append(User(seenAt: seenAt, tieBreaker: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
     begun = ends.count
-    // Removing other users from time to time bounds the memory.
+    // To bound the memory, other users are removed from time to time.
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 

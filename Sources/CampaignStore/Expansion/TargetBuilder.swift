@@ -10,8 +10,8 @@ struct TargetBuilder {
     let ledger: SliceLedger
     var targets = SealedTargets()
     var flushedPages = 0
-    /// Sorter of targets with send times of their own; `nil` without such times. No page is written before all targets
-    /// are known.
+    /// Sorter of targets with send times of their own; `nil` without such times. With a sorter, no page is written
+    /// before all targets are known.
     var sorter: TargetSorter?
     /// Content whose variants are counted; `nil` without variants.
     let counting: PersonalContent?
@@ -231,8 +231,8 @@ struct TargetBuilder {
     legs.firstLeg.targets.audience[filter.reason(for: user, record)] += 1
   }
 
-  /// Adds a user of the control group. The limit selects users before the control group is split off, because only then
-  /// can the two groups be compared.
+  /// Adds a user of the control group. The limit applies first, and the control group is then taken from the selected
+  /// users. The two groups are therefore comparable.
   private mutating func addControl(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter
   ) {

@@ -79,7 +79,8 @@ extension SliceLedger {
   /// Maximum number of targets in one call of `regrant.lua`.
   private static let decisionsPerBatch = 256
 
-  /// Checks granted targets again if their users may have departed (`departures.lua`), and targets in doubt.
+  /// Checks two kinds of granted targets again: targets in doubt, and targets whose users may have departed
+  /// (`departures.lua`).
   ///
   /// - Parameters:
   ///   - targets: the sealed targets.

@@ -47,15 +47,17 @@ extension Slices {
     return try await store.audiences.fixPartitions(of: campaign) != nil
   }
 
-  /// Dequeues references to slices of one campaign: the next campaign of the highest lane that has an open slice.
+  /// Dequeues references to slices of one campaign. Chooses the highest lane with an open slice, and the next campaign
+  /// of this lane.
   ///
   /// - Parameters:
   ///   - worker: the worker whose processing list gets the references.
   ///   - lanes: the lanes to read, highest first.
   ///   - excluded: campaigns to skip.
   ///   - number: the maximum number of slices to take from a campaign.
-  ///   - begin: called for a campaign whose partitions are not fixed yet. It fixes them (``fixPartitions(of:)``) and returns
-  ///     true. It returns false to skip a campaign that can't be expanded now. `nil` fixes the partitions immediately.
+  ///   - begin: called for a campaign whose partitions are not fixed yet. It fixes them (``fixPartitions(of:)``) and
+  ///     returns true. It returns false to skip a campaign that can't be expanded now. With `nil`, this function fixes
+  ///     the partitions immediately.
   ///   - report: called for each campaign that waits for registration events, and for each that begins without them.
   ///   - mayContinue: whether to try another campaign; called after each campaign without an available slice.
   public func dequeueSlices(
@@ -186,7 +188,7 @@ extension Slices {
 
   /// Parks a reference to a slice that another worker has claimed, until the lease of that claim ends.
   ///
-  /// The reference is not removed, because it may be the only one and the other worker may die.
+  /// Does not remove the reference: it may be the only one, and the other worker may die.
   public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
     _ = try await park(slice, for: milliseconds, worker: worker, isHeld: true)
   }

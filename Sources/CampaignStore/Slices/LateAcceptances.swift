@@ -3,12 +3,12 @@ import Redis
 
 /// Late acceptances that replace other outcomes. They are rare and have a separate script.
 extension SliceLedger {
-  /// Replaces other terminal outcomes with acceptances of a batch.
+  /// Replaces terminal outcomes in the ledger with the late acceptances of a batch.
   ///
   /// If this fails, the recorded outcomes stay, as if the acceptances had never arrived.
   ///
   /// - Parameters:
-  ///   - indexes: targets with an acceptance in the batch whose recorded outcome `commit.lua` left unchanged.
+  ///   - indexes: the targets with a late acceptance: the batch has `accepted`, and the ledger has another outcome.
   ///   - batch: the committed batch.
   ///   - seal: the seal of the commit.
   func acceptLate(_ indexes: [UInt32], with batch: OutcomeBatch, under seal: [UInt8]) async throws {

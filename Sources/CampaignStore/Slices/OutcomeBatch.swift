@@ -7,7 +7,7 @@ public struct OutcomeBatch: Sendable {
   public enum Action: Sendable {
     case none, prune, quarantine
 
-    /// Returns the code that `commit.lua` reads. `isOfUser` is true if the device is one of a user, and not a raw
+    /// Returns the code that `commit.lua` reads. `isOfUser`: whether the device belongs to a user; false for a raw
     /// token.
     fileprivate func code(isOfUser: Bool) -> UInt8 {
       switch self {
@@ -148,7 +148,7 @@ public struct OutcomeBatch: Sendable {
     for entry in entries { body(Int(entry.index)) }
   }
 
-  /// Removes the outcomes and keeps the memory.
+  /// Removes the outcomes, but does not release their memory.
   public mutating func removeAll() {
     entries.removeAll(keepingCapacity: true)
     details.removeAll(keepingCapacity: true)

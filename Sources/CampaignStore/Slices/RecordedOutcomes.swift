@@ -25,8 +25,8 @@ public struct RecordedOutcomes: Sendable {
   /// Whether there is nothing to replay.
   public var isEmpty: Bool { runs.isEmpty }
 
-  /// Stores the outcomes of a batch, without those that Redis has refused. A later replay of a refused outcome could
-  /// end a target as undelivered, although the new owner of the slice has sent it since.
+  /// Stores the outcomes of a batch, except those that Redis has refused. If a refused outcome were replayed later, it
+  /// could end a target as undelivered, although the new owner of the slice has sent this target.
   ///
   /// - Parameters:
   ///   - batch: the committed batch.

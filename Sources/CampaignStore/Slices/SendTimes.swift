@@ -1,4 +1,4 @@
-/// Send times of the targets of a slice, if the targets don't share one.
+/// Send times of the targets of a slice, if these times differ.
 ///
 /// The targets are sorted by send time, so this value has one step for each time and not one for each target.
 /// `commit.lua` grants no target of a step whose time has not come.
@@ -43,8 +43,8 @@ public struct SendTimes: Sendable, Equatable {
   /// Bytes in front of the first step.
   private static let header = 4
   private static let noZone = 0xFFFF
-  /// Largest stored size in bytes. The largest slice with a separate time for each target would exceed it. That can't
-  /// happen: times are whole minutes, and all clocks of the world are within 26 hours of each other.
+  /// Largest stored size in bytes. Only the largest slice could exceed it, if each of its targets had a separate time.
+  /// This can't happen, because times are whole minutes, and all clocks of the world are within 26 hours of each other.
   static let largest = 4 << 20
 
   /// Creates an instance. Requires at least one step.
@@ -69,7 +69,8 @@ public struct SendTimes: Sendable, Equatable {
     return steps.first { $0.first > step.first }?.first
   }
 
-  /// Returns the number of targets before the first one whose time has not come; `nil` if it has come for all.
+  /// Returns the number of targets before the first one whose time has not come; `nil` if the time of every target has
+  /// come.
   ///
   /// - Parameter now: ms since the epoch.
   public func ready(at now: Int) -> Int? { steps.first { $0.due > now }?.first }

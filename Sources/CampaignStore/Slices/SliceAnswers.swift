@@ -138,7 +138,7 @@ public struct CommitAnswer: Sendable {
   public var retryDecisions: [GrantDecision] = []
   /// Checked targets that the worker must not send, with the decisions.
   public var withheld: [(index: Int, decision: GrantDecision)] = []
-  /// The users who have departed after the number of departures in the request; `nil` if there are none.
+  /// The departures that the worker has not handled, as counted by the number in the request; `nil` if there are none.
   ///
   /// Before the worker sends targets of these users, it must check them with ``SliceLedger/regrant(_:seal:)``. Suspects
   /// of the request need no further check.

@@ -11,8 +11,8 @@ public struct SealAnswer: Sendable {
   public var counters: SliceCounters?
 }
 
-/// Slices of one campaign with few targets each, which a worker claims, expands and seals together. Each step takes one
-/// round trip for all slices. An error of one slice does not affect the others.
+/// A batch of slices of one campaign, with few targets each. A worker claims, expands and seals these slices together.
+/// Each step takes one round trip for all slices. An error of one slice does not affect the others.
 public struct SliceBatch: Sendable {
   private struct Member {
     let ledger: SliceLedger
@@ -190,8 +190,8 @@ public struct SliceBatch: Sendable {
   ///
   /// - Parameters:
   ///   - positions: the positions of the slices; `nil` for all.
-  ///   - write: writes the commands of one slice, and returns the number of commands that read the audience. These are
-  ///     the last commands.
+  ///   - write: writes the commands of one slice. The commands that read the audience come last, and the closure
+  ///     returns their number.
   private mutating func run(
     _ positions: Set<Int>? = nil, _ write: (inout Member, inout RedisPipeline) -> Int
   ) async throws -> [Part] {

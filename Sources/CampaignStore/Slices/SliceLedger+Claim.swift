@@ -33,8 +33,8 @@ extension SliceLedger {
     }
   }
 
-  /// Reads the answer to a claim. If an earlier owner left an expansion unfinished, claims the slice again and removes
-  /// what that owner left.
+  /// Reads the answer to a claim. If an earlier owner left an expansion unfinished, claims the slice again, and removes
+  /// the unsealed lists of that owner.
   func answer(toClaim reply: RedisReply, worker: String, gracePeriod: Int) async throws -> ClaimAnswer {
     switch reply[0].string {
     case "abandoned":
@@ -73,8 +73,8 @@ extension SliceLedger {
     return times
   }
 
-  /// Reads the targets that were bisected when the last worker died; `nil` for an invalid value. The search then starts
-  /// again.
+  /// Reads the targets that the last worker sent alone (`bisect.lua`) when it died. With `nil`, for an invalid value,
+  /// the search starts again.
   private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
     return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil

@@ -48,8 +48,8 @@ public struct SliceLedger: Sendable {
       store: store, slice: slice, lease: lease, app: app, service: service, rules: rules, parts: parts, claim: nil)
   }
 
-  /// Creates the ledger of another leg's slice in the same partition. It writes targets and seals them under the claim
-  /// of this slice.
+  /// Creates the ledger of another leg's slice in the same partition. The returned ledger writes targets and seals them
+  /// under the claim of this slice.
   func sibling(_ campaign: String) -> SliceLedger {
     SliceLedger(
       store: store, slice: SliceReference(campaign: campaign, partition: slice.partition), lease: lease,
@@ -117,8 +117,8 @@ public struct SliceLedger: Sendable {
 
   /// Writes a step of the expansion: adds pages of targets to the unsealed list, several in a command.
   ///
-  /// This step needs no fencing token. The list is named after the claim, and only the owner of that claim can seal it.
-  /// `claim.lua` creates the list, because RPUSHX adds nothing to a missing list.
+  /// This step needs no fencing token, because the key of the list contains the claim id, and only the owner of the
+  /// claim can seal the list. `claim.lua` has created the list. RPUSHX adds nothing if the list has expired since then.
   func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
     for start in stride(from: first, to: targets.ends.count, by: Self.pagesPerBatch) {
       pipeline.command("RPUSHX") { arguments in
@@ -146,7 +146,7 @@ public struct SliceLedger: Sendable {
   }
 
   /// Writes the control group. ``seal(count:pages:control:times:departures:variants:audience:to:)`` makes it valid.
-  /// This step needs no fencing token, because the list is named after the claim.
+  /// This step needs no fencing token, because the key of the list contains the claim id.
   func append(_ control: ControlUsers, to pipeline: inout RedisPipeline) {
     let pages = control.pages
     guard !pages.isEmpty else { return }
@@ -250,8 +250,8 @@ public struct SliceLedger: Sendable {
         + "\(first + again.count) is not a target")
   }
 
-  /// Reads records of the ledger. A record that was never written is missing or all its bytes are 0. Its target is not
-  /// granted or has just been granted.
+  /// Reads records of the ledger. If no record was written for a target, the record is missing or all its bytes are 0.
+  /// Such a target is not granted, or has just been granted.
   ///
   /// - Returns: the records, and whether the worker still owned the claim when they were read. If not, another worker
   ///   may have granted these targets to itself.
@@ -380,7 +380,8 @@ public struct SliceLedger: Sendable {
     close(closing, variantLanguages: variantLanguages, to: &pipeline)
     let reply = try await store.run(pipeline)[0]
     let answer = try answer(toClose: reply)
-    // A slice that was closed before also needs its lines: its worker may have died after it closed the slice.
+    // If the slice was closed before, its result lines may be missing, because the worker may have died after the
+    // close.
     if case .closed(let counters) = answer, results != .none,
       try StoredFields(.slice(slice, store.keys), all: reply).text("phase") == SlicePhase.cancelled.rawValue
     {

@@ -5,7 +5,7 @@ import Redis
 struct SliceSeal {
   /// Number of targets.
   var count: Int
-  /// Number of their pages.
+  /// Number of pages of targets.
   var pages: Int
   /// Control group.
   var control = ControlUsers()

@@ -7,7 +7,8 @@ public import PushCore
 /// target (`blank.lua`) has neither token nor user. Only the first two bytes of its values stay, which contain its
 /// variant.
 ///
-/// An entry for each target would cost Redis twice as much to append, and many times as much to read.
+/// With a separate entry for each target, Redis would need twice the time to append the targets, and many times the
+/// time to read them.
 enum TargetPage {
   /// Version of these pages and of the records in the slice's ledger. A slice stores its version when its targets are
   /// sealed.
@@ -70,7 +71,7 @@ public struct TargetChunk: Sendable {
   public private(set) var bytes: [UInt8] = []
 
   private let capacity: Int
-  /// Number of targets of the next page that are before the first one.
+  /// Number of targets to skip at the start of the next page, because they come before ``first``.
   private var skipped: Int
 
   /// Creates an empty chunk.

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- reached: returns the users of an ended campaign whose targets have certain outcomes, some pages at a time.
+-- reached: returns users of an ended campaign by the outcomes of their targets, some pages at a time.
 -- Invariant: nothing is written. A user with several matching devices is returned once for each. `outcome_of` derives
 -- the outcomes, so the script finds the same targets that results and counters show under an outcome.
 -- KEYS 1 targets, 2 ledger, 3 slice, all of one slice

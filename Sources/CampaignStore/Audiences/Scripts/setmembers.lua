@@ -5,7 +5,7 @@
 -- the time of the whole list counts. If the list has no time either, the present time minus the retention time counts.
 -- A statement from before a user's erasure does not enter the user.
 -- A user who enters a suppression list has departed (`depart.lua`). While an import replaces the list, this script
--- records users who opt out in `arrivals`, so that they are also on the new list.
+-- records in `arrivals` the users who opt out, so that the new list also contains them.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
 -- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
 --      then three values for each of at most 500 different users: user, time of the statement (ms; '' for now), '1' for

@@ -6,8 +6,8 @@
 -- not in the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
 -- If only the legs of a service are paused, the campaign itself is paused when no other part has targets left. If such
 -- legs are resumed, a paused campaign continues with them.
--- A campaign that has not begun has no slices to close. A cancel ends it, and `promote` does not begin it. A campaign
--- with parts ends with its last part.
+-- If a campaign has not begun, a cancel ends it immediately, because it has no slices to close. `promote` does not
+-- begin such a campaign. A campaign with parts ends with its last part.
 -- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
 -- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
 -- the guard is off until the next resume. The sums of the answers of all campaigns of its app begin at 0.

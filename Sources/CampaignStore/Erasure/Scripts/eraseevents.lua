@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- eraseevents: replaces events of an erased user on a list of producers.
--- Invariant: every event keeps its place, so the list keeps its length. The maintenance leader removes a page by the
--- number of its events, and campaigns wait for events by their number. The script runs even if memory is full.
+-- Invariant: every event keeps its place, so the list keeps its length. The maintenance leader counts the events that
+-- leave the list, and campaigns wait until this count reaches a number. The script runs even if memory is full.
 -- KEYS 1 list
 -- ARGV 1 entry that takes the place of an event, 2... events
 -- Returns the number of replaced events

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- forget: removes data that a partition retains only for late statements, a bounded number at a time.
+-- forget: removes data that a partition has retained only because events may arrive late.
 -- Invariant: data stays for the whole retention time. Attributes and counters of a user are removed only if the user
 -- has no device.
 -- KEYS 1 removals, 2 erased, 3 retained, 4 users, 5 attributes, 6 pressure, 7... times of lists of users

@@ -3,9 +3,9 @@
 -- work.
 -- The signal costs Redis a write for each worker, so it is sent less often while no campaign runs.
 -- Invariant: there is one maintenance leader at a time, or for a moment two. Two do no harm, because any worker may do
--- housekeeping tasks at the same time as others. The owner of the lease keeps it until it expires or the owner is known
--- to be dead. The size of the reply does not depend on the number of workers. When a job becomes the next in turn, the
--- script records the time, so that `oldest` can return since when the job has been the next one.
+-- housekeeping tasks at the same time as others. The owner keeps the lease until the lease expires or the owner is
+-- known to be dead. The size of the reply does not depend on the number of workers. When a job becomes the next in
+-- turn, the script records the time, so that `oldest` can return since when the job has been the next one.
 -- KEYS 1 housekeeper, 2 workers, 3 parked, 4 ended campaigns, 5 schedule, 6 control epoch, 7 housekeeping, 8 wake
 --      channel, 9 running campaigns, 10 registrations, 11 receipts, 12 producers' list, 13 gates, 14... lanes
 -- ARGV 1 instance of the worker, 2 ms that the lease lasts, 3 instance that is known to be dead ('' for none), 4 ms

@@ -6,7 +6,7 @@
 -- KEYS 1 workers, 2 its processing list, 3 its intake, 4 producers' list, 5 epochs that workers have applied, 6
 --      instances, 7 reports of workers
 -- ARGV 1 worker, 2 its instance ('' for any): another instance of that name stays
--- Returns 1 if the worker was removed
+-- Returns 1 if the worker was removed, else 0
 if ARGV[2] ~= '' and (redis.call('HGET', KEYS[6], ARGV[1]) or ARGV[2]) ~= ARGV[2] then return 0 end
 while redis.call('LMOVE', KEYS[3], KEYS[4], 'LEFT', 'RIGHT') do end
 if redis.call('LLEN', KEYS[2]) > 0 then return 0 end

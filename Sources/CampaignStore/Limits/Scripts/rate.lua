@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- rate: grants a worker permits for pushes, from the token bucket of a campaign, of all campaigns of an app, or of all
 -- apps that share a quota of a push service.
--- Invariant: in any interval, the script grants at most 1.02 times the rate, plus one burst (the permits of 0.175 s, or
--- one permit). From the creation of the bucket to any moment, it grants at most the rate, plus the permits of the
--- duration `memory`. The fleet can send more than a burst in a moment, because workers hold permits before they use
--- them: at most the pushes of 0.25 s (see `RateBucket`).
+-- Invariant: in any interval, the script grants at most the permits of 1.02 times the rate, plus one burst (the permits
+-- of 0.175 s, or one permit). Since the creation of the bucket, it grants at most the permits of the rate, plus the
+-- permits of the duration `memory`. Workers hold permits before they use them. In one moment, the fleet can therefore
+-- send more than one burst: at most the pushes of 0.25 s (see `RateBucket`).
 -- The bucket has two clocks, and each permit advances both. A permit is due when both clocks are behind the present
 -- time. The clock `at` may lag by `memory`, so workers can catch up missed time. The clock `brisk` permits a rate that
 -- is 2 % higher, and may lag only by the burst. A bucket that is new, or that has expired, begins with a single permit.
@@ -15,11 +15,12 @@
 -- stays within a factor of 1.25 of the average rate. If the time is an end, it does not move, and the rate rises as far
 -- as necessary.
 -- Under a quota, the rate is the configured one, or less:
--- * Slow start: a new bucket begins with a tenth of the rate. If workers take all permits, the share rises to the full
---   rate within the duration of the slow start. It falls at the same speed while no worker takes the permits.
--- * Each report of refused pushes lowers the rate to the limit that the service named, or by a tenth. Reports within
---   four seconds count once. For six seconds after a report, the bucket grants only a tenth of the lowered rate,
---   because the service refuses every push until its minute ends. A report ends the slow start.
+-- * Slow start: a new bucket begins with a tenth of the rate. If workers take all permits, this share rises to the full
+--   rate within the duration of the slow start. While no worker takes the permits, the share falls at the same speed.
+-- * Each report of refused pushes lowers the rate to the limit that the service named, or by a tenth if this limit is
+--   missing or not lower. Reports within four seconds count once. For six seconds after a report, the bucket grants
+--   only a tenth of the lowered rate, because the service refuses every push until its minute ends. A report ends the
+--   slow start.
 -- * One minute after the last reduction, the rate begins to rise, by a tenth of the configured rate each minute. A
 --   limit that the service named counts for an hour.
 -- KEYS 1 bucket, and if the rate follows from a time: 2 campaign

@@ -2,11 +2,11 @@
 -- A user's record has for each app: u8 length and name, u32 badge, the badge that the app reported last (u48 time (ms),
 -- u32 number), u8 number of campaigns. Then for each recent campaign of the user: u32 time (s), u32 category, u64
 -- campaign (digests of their names), u8 number of targets, u32 badge in the pushes of these targets.
--- The number of targets counts the user's granted targets, except those that ended unsent. If it is 0, a cap kept the
--- campaign from the user, and the campaign does not count.
+-- The number of targets is the number of the user's granted targets, without those that ended unsent. If the number is
+-- 0, the user has reached a cap: the user does not get the campaign, and the campaign does not count.
 -- For the first granted target of a user, the script adds the campaign and raises the badge. If a cap is reached, it
 -- adds the campaign with 0 targets. The user's other targets get the same decision and the same badge.
--- Retries and targets in doubt are not counted again. They have the recorded badge. If the app has reported another
+-- Retries and targets in doubt are not counted again. They get the recorded badge. If the app has reported another
 -- badge since then, the badge rises again.
 -- If a target ends with an outcome other than accepted and unknown, `commit` or `close` lowers the number of targets in
 -- the same step. If the number becomes 0, the campaign is removed from the record. The badge is then lowered again,

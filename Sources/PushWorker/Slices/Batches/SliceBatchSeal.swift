@@ -41,8 +41,8 @@ struct SliceBatchSeal: WorkerPart {
       log.report("slices of campaign \(batch.context.campaign.id)", error)
       await failover.checkServer()
       for (position, session, commit) in sealing {
-        // It is unknown whether Redis has sealed and granted the targets. The replay detects it and restores them,
-        // because this worker still has the targets.
+        // It is unknown whether Redis has sealed and granted the targets. The replay finds this out and restores them
+        // if necessary, because this worker still has the targets.
         preparation.recordSeal(expansion.targets(of: position), of: session)
         committer.failCommit(commit, of: session)
         session.claim.mustReplay = true

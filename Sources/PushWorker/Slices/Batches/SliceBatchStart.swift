@@ -34,8 +34,8 @@ struct SliceBatchStart: WorkerPart {
           store: store, slice: $0, lease: environment.configuration.lease, app: context.campaign.app,
           service: context.facts.channel.service, rules: context.facts.rules, parts: context.facts.expansion.parts)
       }
-      // The expansion uses only the present connection. If Redis fails over and loses the claims, this worker then
-      // can't seal the targets.
+      // The expansion uses only the present connection. This worker therefore can't seal the targets after a failover
+      // in which Redis has lost the claims.
       let expanding = store.pinned()
       var expansion = SliceBatch(
         ledgers, store: expanding, of: context.campaign,

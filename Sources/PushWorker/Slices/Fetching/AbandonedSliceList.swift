@@ -1,8 +1,8 @@
 import CampaignStore
 
 /// The abandoned slices of dead workers, as other workers report them. A worker takes them even if it holds enough
-/// slices: targets in doubt must not wait for a free slot, which takes seconds while answers are slow. Pure: time is an
-/// argument, in ns of `EventLoop.now`.
+/// slices, because targets in doubt must not wait for a free slot. While answers are slow, this wait would take
+/// seconds. Pure: time is an argument, in ns of `EventLoop.now`.
 struct AbandonedSliceList {
   /// The slices, in the order of their reports.
   private var slices: [SliceReference] = []

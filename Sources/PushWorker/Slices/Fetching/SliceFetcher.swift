@@ -15,8 +15,8 @@ final class SliceFetcher: WorkerPart {
   private let housekeeping: HousekeepingLease
   private let batches: SliceBatchRunner
   private let returns: SliceReturn
-  /// Time in ms after which the first campaign that waits for registration events starts, as of the latest dequeue;
-  /// `nil` for none.
+  /// Time in ms until the first of the campaigns that wait for registration events starts, as the latest dequeue
+  /// reported it; `nil` for none.
   private var eventWait: Int?
 
   init(

@@ -21,14 +21,14 @@ struct SliceReturn: WorkerPart {
   }
 
   /// Parks a slice that this worker could not seal, for ``sealedPause``. The expansion of another leg may have sealed
-  /// the slice, so that it can be sent now. Does nothing for a campaign with one leg, because another worker then has
-  /// the slice.
+  /// the slice, so that it can be sent now. Does nothing for a campaign with one leg, because in this case another
+  /// worker has the slice.
   func parkSealed(_ session: SliceSession) async throws {
     guard !session.context.facts.expansion.parts.isEmpty else { return }
     try await park(session, for: Self.sealedPause)
   }
 
-  /// Time in ms for which a slice is parked that this worker could not seal.
+  /// Time in ms for which the worker parks a slice that it could not seal.
   private static let sealedPause = 1
 
   /// Parks a slice without a claim.

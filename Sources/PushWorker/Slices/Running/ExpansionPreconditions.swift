@@ -134,8 +134,8 @@ final class ExpansionPreconditions: WorkerPart {
     return use.shortage(of: "the rest of the campaign", taking: bytes)
   }
 
-  /// Returns the reason if a campaign names or excludes a segment that does not exist; `nil` if all segments exist.
-  /// Also pauses the campaign, because a missing segment under `exclude` would exclude no user.
+  /// Returns the reason if a campaign names or excludes a segment that does not exist; `nil` if all segments exist. If
+  /// a segment is missing, also pauses the campaign, because a missing segment under `exclude` would exclude no user.
   private func missingSegment(of context: CampaignContext) async throws -> String? {
     let now = EventLoop.now
     if let seenAt = context.progress.expansion.segmentsSeenAt, now - seenAt < Self.resultMemory { return nil }
@@ -150,8 +150,9 @@ final class ExpansionPreconditions: WorkerPart {
     return reason
   }
 
-  /// Returns the reason if a campaign that the audience refers to has not ended; `nil` if all have ended. If such a
-  /// campaign no longer exists, the audience can't be determined, so the worker pauses the campaign.
+  /// Returns the reason if the audience refers to an earlier campaign that has not ended; `nil` if there is none. If an
+  /// earlier campaign no longer exists, the audience can't be determined, so the worker pauses the campaign of this
+  /// audience.
   private func unfinishedEarlier(of context: CampaignContext) async throws -> String? {
     guard !context.campaign.earlier.isEmpty else { return nil }
     let now = EventLoop.now

@@ -35,8 +35,8 @@ struct SliceClaimer: WorkerPart {
     let ledger = SliceLedger(
       store: store, slice: reference, lease: environment.configuration.lease, app: context.campaign.app,
       service: context.facts.channel.service, rules: context.facts.rules, parts: context.facts.expansion.parts)
-    // The expansion uses only the present connection. If Redis fails over and loses the claim, this worker then can't
-    // seal the targets.
+    // The expansion uses only the present connection. This worker therefore can't seal the targets after a failover in
+    // which Redis has lost the claim.
     let expanding = store.pinned()
     if state == .active, try await rates.leaves(reference, context) { return nil }
     let progress: SliceProgress

@@ -245,8 +245,8 @@ struct SliceCommitter: WorkerPart {
     try await sender.send(session, sent)
   }
 
-  /// Marks a target in doubt as ambiguous (sent and not answered), because its earlier owner may have sent it, and
-  /// returns the target. A withheld target is not marked.
+  /// Returns a target in doubt, marked as ambiguous (sent and not answered), because an earlier owner of the slice may
+  /// have sent it. A withheld target is not marked.
   private func resent(_ target: GrantedTarget, of session: SliceSession) -> GrantedTarget {
     var target = target
     if session.targets.decisions[target.index].withheld == nil { target.history.isAmbiguous = true }
@@ -335,7 +335,7 @@ struct SliceCommitter: WorkerPart {
   }
 
   /// Puts a target on the dead list, as a separate job. This happens before its outcome is recorded. If this worker
-  /// dies in between, the target is therefore on the list twice, and not missing.
+  /// dies in between, the target may be on the list twice, but is never missing.
   private func deadLetter(_ session: SliceSession, _ target: GrantedTarget) async throws {
     try await session.load([target.index])
     guard let (chunk, position) = session.targets.inFlight.place(of: target.index) else { return }

@@ -28,7 +28,8 @@ struct SliceDriver: WorkerPart {
     }
   }
 
-  /// Returns whether a retry is useless, because this version can't work with the store or the slice must be isolated.
+  /// Returns whether a retry is useless. This is the case if this version can't work with the store, or if the slice
+  /// must be isolated.
   private func isFinal(_ error: any Error) -> Bool {
     guard let error = error as? StoreError else { return error is CancellationError }
     return switch error.damage {

@@ -21,7 +21,7 @@ struct SliceClaim {
   /// Credit of commits whose answers were lost. Redis may have granted targets with this credit.
   var uncertain = 0
   /// Whether Redis may have granted targets that this worker does not know. The worker must read the targets in doubt
-  /// before it asks for more.
+  /// before it requests further grants.
   var mustReconcile = false
   /// Whether Redis has lost an acknowledged write. The worker must replay it first.
   var mustReplay = false

@@ -106,7 +106,7 @@ final class SliceSession {
   ///
   /// - Parameters:
   ///   - credit: Credit that could be allocated to the slice.
-  ///   - reach: The part of the window that its pool could reach.
+  ///   - reach: The maximum credit that the pool of the slice could hold while other pools keep theirs.
   ///   - lease: In ns.
   ///   - now: `EventLoop.now`.
   ///   - clock: In ms since the epoch.
@@ -149,8 +149,8 @@ final class SliceSession {
     return credit == 0 || targets.inFlight.missing(next) == nil
   }
 
-  /// Returns whether the slice has nothing left to send or record after this batch of outcomes, the last one from its
-  /// queue.
+  /// Returns whether the slice has nothing left to send or record after this batch of outcomes, which was taken from
+  /// its queue.
   func ends(with batch: OutcomeBatch) -> Bool {
     intent == .send && isReady && ungranted == 0 && pending.unanswered == 0 && pending.deferred.isEmpty
       && pending.outcomes.count == 0 && doubt.isEmpty && doubt.bisection == nil && claim.waiting == 0

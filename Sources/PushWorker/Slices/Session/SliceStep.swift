@@ -72,7 +72,7 @@ struct SliceSituation: Equatable {
   struct Credit: Equatable {
     /// Credit that could be allocated with a commit.
     var amount = 0
-    /// The part of the window that its pool could reach.
+    /// The maximum credit that the pool of the slice could hold while other pools keep theirs.
     var reach = 1000
     /// Whether a commit is useful even for little credit: the guard is undecided, the pool can't send, or the campaign
     /// has a rate.
@@ -85,7 +85,7 @@ struct SliceSituation: Equatable {
   var backlog = Backlog()
   var pending = Pending()
   var credit = Credit()
-  /// Whether the guard may still decide by answers of other slices.
+  /// Whether other slices may still get answers that let the guard decide.
   var mayGetMoreAnswers = false
   /// Whether the slice searches for a poison target. If so, it sends only the targets that are being tried.
   var isBisecting = false

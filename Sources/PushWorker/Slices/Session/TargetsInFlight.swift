@@ -11,7 +11,7 @@ struct TargetsInFlight {
   private var chunks: [TargetChunk?] = []
   /// Number of targets in flight in each chunk.
   private var live: [Int] = []
-  /// For each chunk, the time of the first grant since the chunk last had no target in flight, in ms since the epoch.
+  /// For each chunk with targets in flight, the time of the first grant after it had none, in ms since the epoch.
   private var granted: [UInt64] = []
   private var count = 0
 
@@ -43,8 +43,8 @@ struct TargetsInFlight {
   /// of memory per push.
   func grantTime(of index: Int) -> UInt64 { granted[index / Self.chunkSize] }
 
-  /// Updates a target in flight that Redis granted again in a lost reply. The coming answer then counts for the new
-  /// attempt.
+  /// Updates a target in flight that Redis granted again in a lost reply. The next answer for this target then counts
+  /// for the new attempt.
   mutating func renumber(_ index: Int, attempt: UInt8, history: AttemptHistory) {
     let known = self.attempt(of: index)
     guard attempt > known.attempt else { return }
