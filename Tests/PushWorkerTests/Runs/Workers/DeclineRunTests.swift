@@ -112,6 +112,8 @@ import Testing
     async let other: Void = right.run()
     try await rig.submit("campaign")
     _ = try await rig.simulator.counters { $0.accepted >= 500 }
+    // With this latency, the right worker alone would need a minute for the rest of the campaign.
+    await rig.simulator.set(SimulatorKnobs { $0.latencyMilliseconds = 1000 })
     let wrong = try broken(rig, .tokens).worker("wrong", lease: 3_600_000, drains: false, log: log)
     async let running: Void = wrong.run()
     try await rig.until { log.all.contains { $0.hasPrefix("declined") } }
