@@ -37,10 +37,11 @@ test-build:
 # logs.
 faults: ## run all fault cases and the long form of the tests (two hours)
 	@deploy/install-dependencies test
+	@deploy/install-checkers
 	swift build --product ClockShift && swift build --product faults
 	@.build/debug/faults $(ARGS)
 ifeq ($(ARGS),)
-	@deploy/install-foreign-clients && deploy/install-checkers
+	@$(MAKE) --no-print-directory test-tools
 	swift build --build-tests
 	CARILLON_TEST_FORM=long CARILLON_TEST_ENGINES=both .ci/run-tests \
 	  --filter 'PushWorkerTests\.|CommandLineTests\.|EndToEndTests\.|BenchTests|DemoTests'

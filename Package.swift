@@ -8,10 +8,9 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
   // An asynchronous function runs where its caller does: what is called once a commit must not hop between threads.
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-  // Without this pass, the caller of such a function continues where it was called. With it, Swift 6.3.1 removes
-  // switches of the executor that are needed: for example, after a function that ends with `Task.sleep` or throws the
-  // error of a concurrent function, its caller continues on a thread of the global pool, and not on its actor's.
-  // `ExecutorTests` fails without this flag.
+  // This pass of Swift 6.3.1 removes needed switches of the executor: after such a function has called `Task.sleep` or
+  // has thrown the error of a concurrent function, its caller may continue on a thread of the global pool instead of
+  // its actor's. `ExecutorTests` fails without this flag.
   .unsafeFlags(["-Xllvm", "-sil-disable-pass=optimize-hop-to-executor"]),
 ]
 

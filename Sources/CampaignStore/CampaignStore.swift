@@ -56,8 +56,8 @@ public struct CampaignStore: Sendable {
   ///
   /// - Parameters:
   ///   - redis: the client for every call.
-  ///   - keys: the namespace and the number of partitions. ``open(creating:adopting:acceptingLocked:)`` compares the number
-  ///     with the stored one.
+  ///   - keys: the namespace and the number of partitions. ``open(creating:adopting:acceptingLocked:)`` compares the
+  ///     number with the stored one.
   ///   - services: the push services that the program knows, and the service of each app.
   ///   - zones: the known time zones.
   ///   - feedbackLength: the maximum number of tokens in the feedback list. A million is enough for a backend that

@@ -12,8 +12,8 @@ import Synchronization
 /// A busy loop keeps the queue's thread and waits in epoll(7) on it. An event, a timer or a job from another thread
 /// therefore wakes one thread only. Dispatch's sources would use a manager thread, which is woken twice for every
 /// event. One poller for all loops would still need one more wake-up for each event. A loop that is idle for 100 ms
-/// gives its thread back, and ``IdleLoops`` watches its sockets. If ``threadSlots`` loops already wait on a thread, a loop
-/// gives its thread back immediately, because Dispatch has only 255 threads.
+/// gives its thread back, and ``IdleLoops`` watches its sockets. If ``threadSlots`` loops already wait on a thread, a
+/// loop gives its thread back immediately, because Dispatch has only 255 threads.
 ///
 /// The loop is not used as the executor preference of tasks (SE-0417). A preference would keep a resumed continuation
 /// out of the global pool, but ``resuming(_:)`` does that too. A preference also has a disadvantage: a job of an actor

@@ -1,7 +1,7 @@
 import Dispatch
 import Testing
 
-/// Where an actor continues after an asynchronous function of a class that is a part of it.
+/// The executor on which an actor continues after it has called an asynchronous function of one of its parts.
 ///
 /// Such a function is not isolated: it runs where its caller runs, and its caller must continue there. The optimizer of
 /// Swift 6.3.1 breaks this rule in several places, so `Package.swift` disables one of its passes. Without the flag,
@@ -25,8 +25,8 @@ import Testing
     private let other = Other()
     private var sum = 0
 
-    @inline(never) func sleepBriefly() async { try? await Task.sleep(for: .milliseconds(1)) }
-    @inline(never) func sleepThrowing() async throws { try await Task.sleep(for: .milliseconds(1)) }
+    @inline(never) func sleepBriefly() async { try? await Task.sleep(for: .zero) }
+    @inline(never) func sleepThrowing() async throws { try await Task.sleep(for: .zero) }
     @inline(never) func yieldOnce() async { await Task.yield() }
     @inline(never) func callOther() async { await other.call() }
     @inline(never) func letOtherRefuse() async throws { try await other.refuse() }

@@ -23,8 +23,8 @@ public final class Liveness: Sendable {
     /// - Parameters:
     ///   - name: the name for operators.
     ///   - deadline: the longest time without progress.
-    ///   - overdueSince: returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not
-    ///     block.
+    ///   - overdueSince: returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due.
+    ///     Must not block.
     public init(_ name: String, within deadline: Duration, overdueSince: @escaping @Sendable () -> UInt64?) {
       self.name = name
       self.deadline = Liveness.nanoseconds(deadline)

@@ -232,8 +232,8 @@ public struct DeviceFilter: Sendable {
   }
 
   /// Returns the check that a device fails; `nil` if the device passes all checks of one leg. If the device fails
-  /// different checks of several legs, the function returns the last of them in the order of ``ExclusionReason``. The condition
-  /// is not one of these checks.
+  /// different checks of several legs, the function returns the last of them in the order of ``ExclusionReason``. The
+  /// condition is not one of these checks.
   private func refusal(of device: DeviceView) -> ExclusionReason? {
     var furthest = ExclusionReason.excluded
     for leg in legs {

@@ -17,8 +17,8 @@
 /// **User ids of older versions.** `OldIdentifier` compares every id with the form that `UserID` reads from it. Three
 /// passes repair a store, in this order:
 ///
-/// 1. `addPresentForms` (`repairmembers`) adds the present ids to suppression lists, then to segments. If a user has entries
-///    under both forms, the latest one wins. If they have the same time, the opt-out wins.
+/// 1. `addPresentForms` (`repairmembers`) adds the present ids to suppression lists, then to segments. If a user has
+///    entries under both forms, the latest one wins. If they have the same time, the opt-out wins.
 /// 2. `renames` registers the devices for the present ids, and adds attributes, badges and caps (`repairpressure`). It
 ///    removes the devices from the old ids with a departure, and then the other data if it has not changed
 ///    (`repairname`).

@@ -3,9 +3,9 @@ import Redis
 
 /// Checks lists of users for ids in a form of an older version.
 ///
-/// The order ensures that an opt-out is valid at every moment. First ``addPresentForms(to:in:)`` adds the present forms to every
-/// list. Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the old forms
-/// last. Each step can be repeated, so the next check completes a repair whose process died.
+/// The order ensures that an opt-out is valid at every moment. First ``addPresentForms(to:in:)`` adds the present forms
+/// to every list. Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the
+/// old forms last. Each step can be repeated, so the next check completes a repair whose process died.
 extension StoreCheck {
   /// Returns the names of lists, suppression lists first.
   static func optOutsFirst(_ lists: some Collection<String>) -> [String] {

@@ -26,8 +26,8 @@ public struct LockObstacles: Equatable, Sendable {
   public var isEmpty: Bool { campaignCount == 0 && workers.isEmpty }
 }
 
-/// Locking a store. While a store is *locked*, no campaign begins. When the running campaigns have ended, workers leave,
-/// and the keys can be moved.
+/// Locking a store. While a store is *locked*, no campaign begins. When the running campaigns have ended, workers
+/// leave, and the keys can be moved.
 extension Repartition {
   /// Largest number of campaigns that are named to the operator.
   private static let namedCampaigns = 5

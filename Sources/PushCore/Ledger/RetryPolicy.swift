@@ -123,7 +123,8 @@ public struct RetryPolicy: Sendable, Equatable {
     timePerAttempt > 0 ? max(1, (delay + timePerAttempt / 2) / timePerAttempt) : 1
   }
 
-  /// Part of ``RetryBounds/maximumTime`` for each counted attempt; 0 if the service does not limit the time. The ledger can count 63 attempts (``AttemptHistory/maximumCounted``).
+  /// Part of ``RetryBounds/maximumTime`` for each counted attempt; 0 if the service does not limit the time. The ledger
+  /// can count 63 attempts (``AttemptHistory/maximumCounted``).
   private var timePerAttempt: Int { (bounds.maximumTime ?? 0) / 60 }
 
   /// Returns the delay after a server error without jitter and `Retry-After`.

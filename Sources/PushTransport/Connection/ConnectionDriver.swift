@@ -22,8 +22,8 @@ struct ConnectionDriver {
     case open(Int)
     /// Call the driver after this number of nanoseconds.
     case checkAgain(after: UInt64)
-    /// Take at most this number of pushes from the supply for the current connection; ``recordHandover(_:now:)`` gets the actual
-    /// number.
+    /// Take at most this number of pushes from the supply for the current connection; ``recordHandover(_:now:)`` gets
+    /// the actual number.
     case take(upTo: Int)
     /// Replace the connection with this serial number: give it no more pushes, and report the reason to the supply.
     case replace(Int, ConnectionEvent)

@@ -33,8 +33,8 @@ struct ConnectionVerdict {
   /// Returns the conclusion and clears the losses.
   ///
   /// - Parameters:
-  ///   - lossReason: the reason why the first push was lost; `nil` if none was lost. Later losses on the same connection
-  ///     are consequences.
+  ///   - lossReason: the reason why the first push was lost; `nil` if none was lost. Later losses on the same
+  ///     connection are consequences.
   ///   - isEstablished: whether a push was accepted on the connection.
   ///   - isNarrow: whether the window is one push.
   /// - Returns: `nil` if there is nothing to report.

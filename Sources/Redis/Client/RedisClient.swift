@@ -50,9 +50,9 @@ public final class RedisClient: Sendable {
   ///   - pipeline: the commands; an empty pipeline is answered immediately.
   ///   - timeout: timeout for the answers, instead of the option.
   ///   - waitTimeout: time to wait for a connection if there is none, instead of the option; zero fails immediately.
-  ///   - admitted: the connections that the call may use, from ``serverStates(_:waitTimeout:)``. On any other connection,
-  ///     the call fails with ``RedisError/Code/reconnected``. Use this if you must first check whether a server has
-  ///     lost data.
+  ///   - admitted: the connections that the call may use, from ``serverStates(_:waitTimeout:)``. On any other
+  ///     connection, the call fails with ``RedisError/Code/reconnected``. Use this if you must first check whether a
+  ///     server has lost data.
   /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
   public func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil, waitTimeout: Duration? = nil,

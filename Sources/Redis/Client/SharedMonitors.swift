@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Monitors that all clients of the process share, one for each key. A monitor lives as long as a client holds a reference
-/// to it.
+/// Monitors that all clients of the process share, one for each key. A monitor lives as long as a client holds a
+/// reference to it.
 final class SharedMonitors<Key: Hashable & Sendable, Monitor: AnyObject & Sendable>: Sendable {
   private struct Entry {
     weak var monitor: Monitor?

@@ -50,8 +50,8 @@ public struct PushLint: Sendable {
     self.title = title ?? kind.rawValue
   }
 
-  /// Returns at most ``maximumFindings`` findings in their order. If there are more, errors take precedence over warnings,
-  /// because errors decide whether a job is accepted.
+  /// Returns at most ``maximumFindings`` findings in their order. If there are more, errors take precedence over
+  /// warnings, because errors decide whether a job is accepted.
   public static func bounded(_ findings: [Finding]) -> [Finding] {
     guard findings.count > maximumFindings else { return findings }
     var errors = min(maximumFindings, findings.count { $0.rule.severity == .error })

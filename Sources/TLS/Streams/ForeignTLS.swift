@@ -21,8 +21,8 @@ public enum ForeignTLS {
 
 /// Observer that reports each TLS record that another library reads.
 ///
-/// Confined to the thread on which the other library reads. The observer must outlive the connections of the contexts that
-/// it observes.
+/// Confined to the thread on which the other library reads. The observer must outlive the connections of the contexts
+/// that it observes.
 public final class RecordObserver {
   private let onRecord: (_ bytes: Int) -> Void
 

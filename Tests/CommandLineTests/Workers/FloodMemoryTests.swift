@@ -8,8 +8,8 @@ import Testing
 
 /// Push services that send without end. The memory of the worker stays bounded, and SIGTERM ends it.
 @Suite(.timeLimit(.minutes(6))) struct FloodMemoryTests {
-  /// Growth of the worker's memory during a flood, in kB. An engine that keeps what it receives, or the answers that the
-  /// server does not read, exceeds this within a second. In the short form it was at most 1,344 kB.
+  /// Growth of the worker's memory during a flood, in kB. An engine that keeps what it receives, or the answers that
+  /// the server does not read, exceeds this within a second. In the short form it was at most 1,344 kB.
   private static let maximumGrowth = 16_000
 
   /// The short form has a flood whose frames require answers, and a flood of one header block.

@@ -77,7 +77,7 @@ extension World {
     guard let place = runningPlace(&random) else { return false }
     workers[place].pausedUntil = now + 5 + random.below(3 * Rules.lease)
     forgive(place, "paused")
-    if isTraced { trace("FAULT worker \(place) stands still until \(workers[place].pausedUntil)") }
+    if isTraced { trace("FAULT worker \(place) is paused until \(workers[place].pausedUntil)") }
     return true
   }
 
