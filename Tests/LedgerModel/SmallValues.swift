@@ -87,7 +87,7 @@ public struct SmallList: Equatable, Sendable {
   public var array: [Int] { (0..<count).map { self[$0] } }
 }
 
-/// Four values in place: workers, slices, lists.
+/// Four values in place: slices, lists, permits.
 public typealias Four<Element> = InlineArray<4, Element>
 
 /// SplitMix64: small, and the same on all machines for the same seed.

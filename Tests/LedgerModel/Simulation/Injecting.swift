@@ -95,7 +95,7 @@ extension World {
     }
     let name = random.once(in: 2) ? workers[place].name : random.below(4)
     workers[place].isAlive = false
-    workers[place].runs = Four(repeating: Run())
+    for position in workers[place].runs.indices { workers[place].runs[position] = Run() }
     workers[place].restartAt = now + random.below(2 * Rules.lease)
     workers[place].restartName = name
     return true

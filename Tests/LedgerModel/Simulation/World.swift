@@ -11,7 +11,8 @@ struct World: Sendable {
   var runID = 1
   /// Whether Redis has lost writes in this schedule.
   var hasForgotten = false
-  var workers = Four(repeating: Worker())
+  // Arrays, because Swift 6.3.1 copies the whole element for each field that is read from an `InlineArray`.
+  var workers = Array(repeating: Worker(), count: 4)
   var places = 2
   var nextClaim = 1
   /// Place and generation that made each claim.

@@ -11,7 +11,7 @@ struct Worker: Sendable {
   /// Credit granted to slices, and its part for pushes of released slices.
   var assigned = 0
   var orphans = 0
-  var runs = Four(repeating: Run())
+  var runs = Array(repeating: Run(), count: 4)
   /// Number of the Redis process that it knows.
   var runID = 0
   var isReplaying = false
@@ -39,7 +39,7 @@ struct Worker: Sendable {
     restartAt = -1
     assigned = 0
     orphans = 0
-    runs = Four(repeating: Run())
+    for position in runs.indices { runs[position] = Run() }
     self.runID = runID
     isReplaying = false
     self.graceUntil = graceUntil
