@@ -8,7 +8,7 @@ public import EventLoop
 /// Worker that takes campaigns from the store, sends their pushes, and records the outcomes.
 ///
 /// Any number of identical workers share the work. The actor runs on its own queue. It handles pushes as plain values
-/// in batches, and suspends only once for each slice and commit.
+/// in batches, and suspends once for each commit of a slice, not for each push.
 ///
 /// The actor starts and ends its parts, and does nothing else. Each part owns its state and is confined to the actor's
 /// loop. ``WorkerParts`` connects the parts, and `README.md` lists them.
@@ -26,7 +26,7 @@ public actor PushWorker: WorkerLoopHost {
   ///   - configuration: The settings of the worker.
   ///   - store: The store for commits and expansion, already opened.
   ///   - sharedStore: The same store through another client, for everything else.
-  ///   - blocking: The same store through a third client, which is blocked most of the time.
+  ///   - blocking: The same store through a third client. A wait for a job blocks this client most of the time.
   ///   - loop: The worker's event loop. The clients of `store` and `sharedStore` use it too, so a call wakes no thread.
   ///   - observer: Receives the events to log. Runs on the worker's queue and must not block.
   public init(
@@ -40,8 +40,8 @@ public actor PushWorker: WorkerLoopHost {
     parts = WorkerParts(environment, blocking: blocking, loop: loop, heartbeats: waitsForRedis)
   }
 
-  /// Whether the store is being repartitioned, or was repartitioned. If so, the worker takes no new work, and ends when
-  /// no slice is running.
+  /// Whether the store is being repartitioned, or was repartitioned after the worker's start. If so, the worker takes
+  /// no new work, and ends when no slice is running.
   public var isStoreLocked: Bool { environment.storeLock != .none }
 
   /// Returns the worker's present state and its totals. Calls neither Redis nor a connection's queue.

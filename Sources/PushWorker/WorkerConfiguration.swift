@@ -13,7 +13,7 @@ public struct WorkerConfiguration: Sendable {
   public var window: Int
   /// Version of the program, shown in the state of the fleet.
   public var version = ""
-  /// Number of connections for each app.
+  /// Number of connections for each pair of a credential and an endpoint.
   public var connections: Int
   /// Transport that carries the pushes.
   public var engine = PushEngineKind.native
@@ -29,7 +29,7 @@ public struct WorkerConfiguration: Sendable {
   /// Maximum time in ms from the start of a push to its answer. After this time the push is in doubt, and its
   /// connection may be replaced.
   public var answerTimeout = 30_000
-  /// ``lease`` of every worker that `carillon worker` starts. Commands that wait for workers use this value.
+  /// The ``lease`` of every worker that `carillon worker` starts, in ms. Commands that wait for workers use this value.
   public static let standardLease = 6000
   /// Maximum time for the check of one job. The largest job takes a fraction of a second; ten seconds are enough even
   /// on a busy machine.
@@ -66,11 +66,11 @@ public struct WorkerConfiguration: Sendable {
   }
 }
 
-/// One app: its push services, and the limits that span them.
+/// One app: its push services, and the limits that apply to all of them together.
 public struct AppChannel: Sendable {
   /// The push services of the app; at least one.
   public var services: [ServiceChannel]
-  /// Limits on how many of its campaigns a user gets.
+  /// Limits for the number of the app's campaigns that one user gets in a period.
   public var caps: [FrequencyCap] = []
   /// Number of targets above which a campaign needs approval; `nil` for never.
   public var approvalAbove: Int?
@@ -101,7 +101,7 @@ public struct ServiceChannel: Sendable {
   public var environment: String
   /// The address of the push service.
   public var endpoint: PushEndpoint
-  /// The address for broadcasts; `nil` if it is the same.
+  /// The address for broadcasts; `nil` for ``endpoint``.
   public var broadcastEndpoint: PushEndpoint?
   /// The credential for the push service. Apps with the same credential and endpoint share connections.
   public var credential: any PushCredential
@@ -138,7 +138,7 @@ public struct AppBackend: Sendable, Equatable {
   /// Pushes per second that a healthy backend can handle. While the backend is unhealthy, the app's campaigns are
   /// slower.
   public var rate: Double
-  /// Minimum share of ``rate`` that its campaigns get: above 0, at most 1.
+  /// Minimum share of ``rate`` that the app's campaigns get while the backend is unhealthy: above 0, at most 1.
   public var leastShare: Double
 
   /// Creates a backend from its values.

@@ -1,4 +1,5 @@
-/// Ends the work of a worker: it takes nothing new, and after the deadline it waits for nothing.
+/// Ends the work of a worker. From ``begin()`` on, the worker takes nothing new. From ``abandon()`` on, it waits for no
+/// answers.
 final class WorkerShutdown: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -19,9 +20,9 @@ final class WorkerShutdown: WorkerPart {
     self.routes = routes
   }
 
-  /// Time in ns for connections to close when a worker ends; an engine that hangs gets the same time again. All pushes
-  /// of held slices have been answered by then. Other pushes belong to released slices: other workers have these
-  /// slices, or the targets are in doubt in the ledger.
+  /// Time in ns for connections to close when a worker ends; an engine that hangs gets the same time again. When the
+  /// connections begin to close, all pushes of held slices have been answered. Other pushes belong to released slices:
+  /// other workers have these slices, or the targets are in doubt in the ledger.
   private static let closingTime: UInt64 = 1_000_000_000
 
   /// Starts the shutdown. Idempotent.

@@ -10,7 +10,7 @@ final class CampaignContext {
   private(set) var composers: CampaignComposers
   /// The guard, which evaluates the campaign's answers since the start or the latest resume.
   var `guard`: CampaignGuard
-  /// The permits to send while the guard is undecided.
+  /// The sends that this worker has leased while the guard is undecided.
   var trial = TrialLease()
   /// Answers that arrived after the guard opened and that this worker has not reported to the fleet.
   var reports = GuardReports()
@@ -47,7 +47,7 @@ final class CampaignContext {
     progress.isNarrowed = true
   }
 
-  /// Replaces the campaign with a copy that contains the stages of the campaigns that its audience names.
+  /// Replaces the campaign with a copy that lists the parts of the earlier campaigns to which its audience refers.
   func refer(to campaign: Campaign) { self.campaign = campaign }
 
   /// Identifies the campaign's pushes in a pool while this context exists.

@@ -21,6 +21,7 @@ struct CampaignFacts {
   let tally: PushTally
   /// The time at which the campaign was activated, in ms since the epoch.
   let createdAt: Int
-  /// The campaign's round: the number of resumes before this context was made. Facts of an earlier round do not apply.
+  /// The campaign's round: the number of resumes before this context was made. After a later resume, these facts are
+  /// outdated.
   let round: Int
 }

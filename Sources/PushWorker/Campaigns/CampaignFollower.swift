@@ -3,7 +3,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Applies the states of the held campaigns. Operators and other workers pause, resume and cancel campaigns.
+/// Applies changes of the states of the held campaigns, because operators and other workers pause, resume and cancel
+/// campaigns.
 struct CampaignFollower: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable

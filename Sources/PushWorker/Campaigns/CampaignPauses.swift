@@ -10,10 +10,10 @@ struct CampaignPauses: WorkerPart {
 
   /// Pauses a campaign because every further push would fail in the same way on every worker.
   ///
-  /// From now on, this worker sends nothing more of the campaign, even before Redis records the pause. If Redis never
-  /// records it, the next refused push pauses the campaign again.
+  /// From now on, this worker sends nothing more of the campaign, even before Redis records the pause. If Redis does
+  /// not record the pause, the next refused push pauses the campaign again.
   ///
-  /// A pause of a leg concerns the legs of the same push service only.
+  /// A pause of a leg affects only the legs of the same push service.
   ///
   /// - Parameters:
   ///   - everyLeg: Whether the cause concerns the whole campaign.

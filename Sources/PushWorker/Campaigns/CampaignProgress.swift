@@ -1,6 +1,6 @@
 /// The progress of a held campaign on this worker.
 struct CampaignProgress {
-  /// Whether its partitions and the definitions of its segments are fixed.
+  /// Whether the campaign's partitions and the definitions of its segments are fixed.
   var isNarrowed: Bool
   /// Whether this worker has paused the campaign or is about to pause it. If so, this worker sends no more pushes of
   /// the campaign.
@@ -17,8 +17,9 @@ struct CampaignProgress {
     self.isNarrowed = isNarrowed
   }
 
-  /// Sets the initial count when the worker takes the campaign. With `start`, the campaign is served next, but does not
-  /// block the other campaigns until its count reaches theirs.
+  /// Sets the initial count when the worker takes the campaign: `start` is the lowest count of the other campaigns.
+  /// With this count, the campaign is served next. With 0, it would block the other campaigns until its count reached
+  /// theirs.
   mutating func startServing(at start: Int) { served = max(served, start) }
 
   mutating func addServed(_ pushes: Int) { served += pushes }

@@ -39,18 +39,20 @@ final class CampaignReader: WorkerPart {
       .union(readings.large)
   }
 
-  /// Fixes the partitions of a campaign that starts to expand, unless a precondition fails.
+  /// Stores the partitions in which a campaign has slices, when its expansion begins. Stores nothing if a precondition
+  /// fails.
   ///
-  /// - Returns: Whether slices of the campaign can be taken now. They can't while the campaign's large job is being
-  ///   read, so that campaigns behind this one are served. The end of the read wakes the claim loop.
+  /// - Returns: Whether slices of the campaign can be taken now. While the campaign's large job is being read, the
+  ///   result is `false`, so that the worker serves the campaigns behind this one. The end of the read wakes the claim
+  ///   loop.
   func begin(_ id: String) async throws -> Bool {
     guard case .found(let context, .active) = try await context(of: id) else { return false }
     return try await preconditions.begin(context)
   }
 
-  /// Returns the context and the state of a slice's campaign; `nil` if the worker can't work on the slice. In that
-  /// case, the function has dropped the reference or given it back. If the app is unknown, the reference stays in the
-  /// worker's list.
+  /// Returns the context and the state of a slice's campaign; `nil` if the worker can't work on the slice. Before the
+  /// function returns `nil`, it drops the reference or gives it back. Only if the app is unknown, the reference stays
+  /// in the worker's list.
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
@@ -105,14 +107,14 @@ final class CampaignReader: WorkerPart {
       context.progress.expansion.unfinished = status.unfinished
       if app.backend != nil { await backends.loadStatus() }
       campaigns.add(context)
-      // A resume asks for the credential to be tried again.
+      // After a resume, the worker tries a stopped credential again.
       if record.state == .active {
         context.facts.channel.credential.resume()
         if campaigns.recordRound(record.resumes.round, of: id) { log.write(.resumed(campaign: id)) }
       }
       return .found(context, record.state)
     } catch {
-      // The job was valid on the worker that activated it: this worker has other settings.
+      // The job was valid for the worker that activated it, so this worker has other settings.
       declined.decline(
         id, round: record.resumes.round,
         "the campaign is invalid with the settings of this worker: \(error.reason)")
@@ -120,7 +122,8 @@ final class CampaignReader: WorkerPart {
     }
   }
 
-  /// Returns the context of a campaign; `nil` if anything about the campaign is unusual.
+  /// Returns the context of a campaign for a batch of slices; `nil` if the campaign needs special treatment, for
+  /// example because it is paused or declined, or because its job was not read yet.
   func plainContext(of id: String) async throws -> CampaignContext? {
     guard let status = try await sharedStore.campaigns.status(of: id), status.state == .active, !life.isStopping,
       !declined.declines.applies(to: id, round: status.round),

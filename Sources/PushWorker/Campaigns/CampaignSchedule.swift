@@ -17,8 +17,8 @@ struct CampaignSchedule {
     start = record.start
     expiration = record.delivery.expiration
     self.zones = zones
-    // An expiration of 0 is not a time: it requests one delivery attempt. A duration counts from each device's own send
-    // time.
+    // An expiration of 0 is not a time: it requests one delivery attempt. If devices have their own send times, a
+    // duration counts from the send time of each device.
     var expires = record.delivery.expiration == 0 ? nil : record.delivery.expiration
     if case .after = campaign.message.expiration, campaign.delivery.timing.isPerDevice { expires = nil }
     let ends =

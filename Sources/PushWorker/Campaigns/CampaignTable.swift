@@ -18,8 +18,8 @@ final class CampaignTable {
   /// Maximum number of entries in ``rounds``, more resumed campaigns than a fleet has at a time. Beyond this number, a
   /// resume may be logged twice.
   private static let maximumRounds = 1000
-  /// Campaigns that were paused or cancelled in the last seconds, with the time of the read. Redis may lose these
-  /// writes.
+  /// Campaigns that were paused or cancelled in the last seconds, with the time at which this worker read the new
+  /// state. Redis may lose these writes.
   private var recentStops: [String: (state: CampaignState, at: UInt64)] = [:]
 
   /// Whether the table has no campaign.
@@ -44,7 +44,8 @@ final class CampaignTable {
 
   func endPause(_ id: String) { pausing.remove(id) }
 
-  /// Resets the epoch after other workers have lost its value, so that this worker publishes it again.
+  /// Resets the epoch, so that this worker publishes it again. Necessary after Redis has removed this worker, with its
+  /// published epoch, from the list of workers.
   func forgetEpoch() { epoch = nil }
 
   /// Records the epoch that was applied.

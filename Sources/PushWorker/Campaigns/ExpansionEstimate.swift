@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// Estimates how many targets the unexpanded slices of a campaign have, and records the reason that blocks the
+/// Estimate of the number of targets in the unexpanded slices of a campaign, and the reason that blocks their
 /// expansion.
 struct ExpansionEstimate {
   /// The reason why a campaign can't be expanded.
@@ -14,9 +14,9 @@ struct ExpansionEstimate {
 
   /// The present obstacle; `nil` for none.
   var obstacle: Obstacle?
-  /// For a campaign with a limit: the number of users that each slice takes; `nil` until it is known.
+  /// For a campaign with a limit: the maximum number of users that each slice may select; `nil` until it is known.
   var quotas: AudienceQuotas?
-  /// `EventLoop.now` of the last read in which all campaigns of its audience had ended.
+  /// `EventLoop.now` of the last read in which all campaigns to which the audience refers had ended.
   var earlierEndedAt: UInt64?
   /// `EventLoop.now` of the last read in which all segments that the campaign names or excludes existed.
   var segmentsSeenAt: UInt64?

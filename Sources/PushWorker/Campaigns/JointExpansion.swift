@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// The legs of a campaign that are expanded together. One filter for all legs decides about each user once.
+/// The legs of a campaign that are expanded together. One filter decides about each user once, for all legs.
 struct JointExpansion {
   let filter: DeviceFilter
   /// Ids of the campaign's parts for the legs of the filter, in their order; empty for one leg.

@@ -1,7 +1,7 @@
 /// The worker's window, divided by pool and lane: how many targets may be granted without a recorded answer.
 ///
-/// Credit is free again only after the answer is recorded. After a death, the number of targets in doubt therefore
-/// never exceeds the window.
+/// Credit is free again only after the answer is recorded. When a worker dies, the number of its targets in doubt
+/// therefore never exceeds the window.
 ///
 /// If a push service is slow or does not answer, the credit of its pool becomes free late or never. If there are
 /// several pools, no pool may therefore take the whole window. A pool gets more only while it has less than ``share``

@@ -85,7 +85,7 @@ final class CreditDispatcher: WorkerPart {
     if !isOnlyLimited, ahead < environment.configuration.window { wakeClaims() }
   }
 
-  /// Exchanges permits and answers with the fleet.
+  /// Gets permits from Redis, and reports the answers that the guards of the fleet need.
   private func refreshPermits(_ now: UInt64) {
     guards.askWhetherToDecline(now)
     guards.refreshTrials(now)
@@ -107,7 +107,7 @@ final class CreditDispatcher: WorkerPart {
     return nextStep(of: session, Scheduler.Demand(entries(now)), now)
   }
 
-  /// Returns the next step of a slice. Several slices can share the demand and the time.
+  /// Returns the next step of a slice. A caller can use the same demand and time for several slices.
   func nextStep(of session: SliceSession, _ demand: Scheduler.Demand, _ now: UInt64) -> SliceStep {
     situation(of: session, entry(session, now), demand, now).next
   }
@@ -124,7 +124,8 @@ final class CreditDispatcher: WorkerPart {
     return min(credit, assignable(to: session.context))
   }
 
-  /// Returns the pushes that guard trial and rates permit a campaign now; 0 if this worker has paused it.
+  /// Returns how many pushes of a campaign the guard trial and the rates permit now; 0 if this worker has paused the
+  /// campaign.
   private func assignable(to context: CampaignContext) -> Int {
     if context.progress.isPaused { return 0 }
     let trial = context.guard.isUndecided ? context.trial.allowance : .max

@@ -46,7 +46,7 @@ enum Scheduler {
     /// Credit that its next commit returns.
     var returning: Int
     /// Number of targets that are enough for the rate limit of the slice's campaign; `nil` without a rate limit.
-    /// Further targets do not keep the worker busy, see ``ahead``.
+    /// ``ahead`` does not count further targets.
     var enough: Int?
 
     /// Ungranted targets that keep this worker busy.
@@ -140,8 +140,8 @@ enum Scheduler {
   /// may keep there.
   ///
   /// Pushes that wait for a stuck pool only use up credit. If a slice can't get the credit to which it is entitled, it
-  /// has priority over two kinds of waiting pushes: pushes of a lower lane, and pushes beyond their pool's equal part
-  /// of the window.
+  /// has priority over two kinds of waiting pushes: pushes of a lower lane of its pool, and pushes of another pool that
+  /// has more than its equal part of the window.
   static func reclaims(_ entries: [Entry], _ budget: CreditBudget) -> [(slot: Int, keeping: Int)] {
     var reclaims: [(slot: Int, keeping: Int)] = []
     let pools = Set(

@@ -20,14 +20,15 @@ final class SliceSelection {
   /// Maximum number of held slices of a pool, in a lane and the higher lanes. Enough to keep the window busy at the end
   /// of a slice; few enough to limit memory.
   static let maximumSlices = 16
-  /// Maximum number of held slices, whatever they wait for: enough for several pools.
+  /// Maximum number of held slices of all pools and lanes: enough for several pools.
   static let maximumInHand = 4 * maximumSlices
   /// Maximum number of held slices of campaigns with a rate limit, in addition to ``maximumInHand``. Such a slice costs
   /// almost nothing, and its campaign would stop if no worker held it.
   static let maximumLimited = maximumInHand
 
-  /// Records the number of remaining slices of a campaign. A worker prepares half of its share of them at a time. All
-  /// workers therefore share the end of a campaign, and each gets work even if there are few slices per worker.
+  /// Records the number of remaining slices of a campaign. A worker prepares at most half of its share of these slices
+  /// at a time. All workers therefore share the end of a campaign, and each gets work even if there are few slices per
+  /// worker.
   ///
   /// - Returns: Whether more slices may be prepared than before.
   func record(unfinished: Int, fleet: Int) -> Bool {
@@ -50,7 +51,8 @@ final class SliceSelection {
   func opening(_ entries: [Scheduler.Entry], beginning: [String], window: Int) -> Opening {
     let counted = entries.lazy.filter(\.counts)
     let preparing = beginning.count + counted.count { !$0.condition.isReady }
-    // A slice of a campaign without a held slice may also be prepared, but only up to a limit.
+    // A slice of a campaign without a held slice may be prepared even if ``preparable`` slices are in preparation. This
+    // second bound limits the total.
     let busy = counted.count { $0.targets.enough == nil }
     guard busy + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])

@@ -31,8 +31,8 @@ struct FormerSlice {
   }
 }
 
-/// The writes that Redis may still lose. A crash, or a failover to a replica with a delay, undoes acknowledged writes.
-/// The type does no I/O, and time is an argument.
+/// The writes that Redis may still lose. A crash, or a failover to a replica that lags behind, undoes acknowledged
+/// writes. The type does no I/O, and time is an argument.
 struct FailoverReplay {
   /// The result of a check of the servers. A place in the store identifies a server. In the first check, no server
   /// counts as the same or as changed.
@@ -80,14 +80,14 @@ struct FailoverReplay {
   /// Time in ms. If Redis has had no heartbeat of any worker for this time, no worker was running or Redis was
   /// unreachable. An idle worker sends a heartbeat every 2.5 s.
   static let silence = 4000
-  /// Maximum age in ms at which a missing campaign is activated again. The age counts up to the last check of its
-  /// server. Redis loses only the end of its log. An older campaign is missing for another reason, and workers must not
-  /// begin it again.
+  /// Maximum age in ms at which a missing campaign is activated again. The age is the time from the activation of the
+  /// campaign to the last check that found the server of the shared keys unchanged. Redis loses only the end of its
+  /// log. An older campaign is missing for another reason, and workers must not begin it again.
   private static let forgettable = 2 * Int(SliceJournal.memory / 1_000_000)
 
   // MARK: Checking servers
 
-  /// Records the servers that answered to two clients, by place.
+  /// Compares the servers that answered two clients with the servers of the last check, by place, and records them.
   mutating func compare(_ first: [String: String], _ second: [String: String]) -> Finding {
     var finding = Finding(isFirst: servers.isEmpty)
     for place in Set(first.keys).union(second.keys) {

@@ -25,7 +25,7 @@ final class FailoverService: WorkerPart {
     self.damage = damage
   }
 
-  /// Whether the worker stores no writes that Redis may lose.
+  /// Whether the worker stores no writes of released slices that Redis may lose.
   var isIdle: Bool { failover.former.isEmpty }
   /// `EventLoop.now` at which the worker takes slices again, after a possible loss of writes.
   var claimsResume: UInt64 { failover.claimsResume }
@@ -50,8 +50,9 @@ final class FailoverService: WorkerPart {
     return await isAdmitted()
   }
 
-  /// Runs the first calls of a worker. They may find several damaged lists; each call moves a damaged list aside. If
-  /// another server has taken over, the function checks this server and repeats the calls.
+  /// Runs the first calls of a worker. A call that finds a damaged list moves the list aside and fails. The function
+  /// then repeats the calls, because there may be several damaged lists. If another server has taken over, the function
+  /// checks this server and repeats the calls.
   func begin<Result>(_ first: () async throws -> Result) async throws -> Result {
     while true {
       do {
@@ -60,8 +61,7 @@ final class FailoverService: WorkerPart {
         guard case .list(let key)? = error.damage, try await sharedStore.repair.isGone(key) else { throw error }
         log.report("a list is damaged", error)
       } catch {
-        // Only the change of a server is handled here. An error of a server that was checked ends the start of the
-        // worker.
+        // Only a change of the server is handled here. Any other error ends the start of the worker.
         guard await !isAdmitted() else { throw error }
         await checkServer()
         guard await isAdmitted() else { throw error }

@@ -2,7 +2,7 @@ import CampaignStore
 import PushCore
 
 /// Recent writes of a slice that Redis has acknowledged and may still lose: by a crash that loses the end of its log,
-/// or by a failover to a replica with a delay. A replay restores these writes.
+/// or by a failover to a replica that lags behind. A replay restores these writes.
 struct SliceJournal {
   private struct Entry {
     /// `EventLoop.now` of the acknowledgement.
@@ -18,8 +18,8 @@ struct SliceJournal {
   private var sealedAt: UInt64 = 0
 
   /// Time in ns for which Redis may still lose an acknowledged write. Redis syncs its log every second (`appendfsync
-  /// everysec`), and may delay a write for another second on a slow disk ("Redis persistence"). A replica must not have
-  /// a longer delay.
+  /// everysec`), and may delay a write for another second on a slow disk ("Redis persistence"). A replica must not lag
+  /// behind by more than this time.
   static let memory: UInt64 = 3_000_000_000
 
   /// Records a target list that was sealed.
@@ -35,7 +35,7 @@ struct SliceJournal {
     record(outcomes.isEmpty ? nil : outcomes, answer.retries, at: now)
   }
 
-  /// Records targets that Redis had granted in a lost reply.
+  /// Records targets that Redis granted although its reply was lost.
   mutating func record(found targets: [GrantedTarget], at now: UInt64) { record(nil, targets, at: now) }
 
   private mutating func record(_ outcomes: RecordedOutcomes?, _ retries: [GrantedTarget], at now: UInt64) {

@@ -46,7 +46,8 @@ struct SliceReplay: WorkerPart {
     do {
       try await committer.reconcile(session)
     } catch {
-      // Starts again from the beginning. Otherwise the slice would not know which worker has sent its targets in doubt.
+      // The next step starts the replay again from the beginning. Otherwise it would be unknown which worker has sent
+      // the targets in doubt.
       session.claim.mustReplay = true
       throw error
     }

@@ -10,8 +10,8 @@ final class OwnReferences {
   /// Whether the list needs no check.
   var isIdle: Bool { unaccounted.isEmpty && !isListFilled }
 
-  /// Records whether the list had references at a heartbeat. The reply with a reference may have been lost, and no
-  /// other worker takes references from the list of a live worker.
+  /// Records whether the list had references at a heartbeat. If a reply with a reference was lost, no task handles this
+  /// reference, and no other worker takes references from the list of a live worker.
   func record(holdsSlices: Bool) { isListFilled = holdsSlices }
 
   /// Returns the references that no task handles. They come from an earlier process with this name, or from a lost

@@ -1,8 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// Runs the worker's regular tasks: references in its own list, declined campaigns, waiting pushes whose time has
-/// passed, prunes to deliver, and the reasons why campaigns wait.
+/// Runs the worker's regular tasks. It gives back references that no task handles, repeats which campaigns it declines,
+/// takes back waiting pushes whose time has passed, delivers prunes, and publishes why campaigns wait.
 struct RegularTasks: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable

@@ -8,13 +8,13 @@ struct ReportPace {
 
   private var reported: WorkerReport?
   private var reportedAt: UInt64 = 0
-  /// The number of records at the last call, and the time of that call.
+  /// The number of recorded outcomes and retries at the last call, and the time of that call.
   private var counted: (recorded: Int, at: UInt64)?
 
-  /// Returns the records per second since the last call.
+  /// Returns how many outcomes and retries were recorded per second since the last call.
   ///
   /// - Parameters:
-  ///   - recorded: Number of records since the start.
+  ///   - recorded: Number of outcomes and retries recorded since the start.
   ///   - now: `EventLoop.now`.
   mutating func perSecond(_ recorded: Int, _ now: UInt64) -> Int {
     defer { counted = (recorded, now) }

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Redis' clock, which the whole fleet uses, calculated from its last answer.
+/// Redis' clock, which the whole fleet uses, calculated from the last time that Redis returned.
 struct StoreClock {
   /// Redis' clock minus this machine's clock, in ms.
   private(set) var offset = 0

@@ -82,7 +82,7 @@ final class WorkerReporter: WorkerPart {
     return report
   }
 
-  /// Returns each credential one time, with the apps that use it.
+  /// Returns each credential once, with the apps that use it.
   private func credentials() -> [WorkerMetrics.Credential] {
     var order: [any PushCredential] = []
     var known: [ObjectIdentifier: WorkerMetrics.Credential] = [:]

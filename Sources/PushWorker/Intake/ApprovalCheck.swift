@@ -3,7 +3,7 @@ import PushCore
 
 /// Decides whether a campaign needs approval because of its number of pushes.
 ///
-/// A worker decides when it takes in the job, so that a person can approve a scheduled campaign before its time. The
+/// A worker decides when it takes in the job, so that a person can approve a scheduled campaign before its start. The
 /// audience may grow until the campaign begins: users join a segment, or an earlier campaign reaches its users. A
 /// worker therefore decides again before it expands a campaign, or a later stage of it.
 struct ApprovalCheck: Sendable {
@@ -15,11 +15,13 @@ struct ApprovalCheck: Sendable {
     var reached: Reached?
   }
 
-  /// Divisor of the approval limit: a campaign is counted if its bound exceeds the limit divided by this number. The
-  /// bound comes from samples and from the devices of an average user, but the users of one audience may have more
-  /// devices. Counting every job would cost a job for a single user four round trips.
+  /// Divisor of the approval limit: the worker counts the targets of a campaign only if their estimated number exceeds
+  /// the limit divided by this number. The estimate comes from samples and from the devices of an average user, but the
+  /// users of one audience may have more devices. If the worker counted every job, a job for a single user would cost
+  /// four round trips.
   private static let estimateMargin = 10
-  /// The same divisor for a large audience, whose samples are accurate. A count delays its campaign by seconds.
+  /// The divisor for a large audience. It is smaller, because the samples of a large audience are accurate, and a count
+  /// delays the campaign by seconds.
   private static let largeMargin = 2
   /// Time in ms after its intake in which a campaign is not counted again. Most campaigns begin within this time.
   static let validity = 60_000
@@ -28,7 +30,7 @@ struct ApprovalCheck: Sendable {
   let apps: JobApps
   /// The apps by name, with their limits for approval.
   let channels: [String: AppChannel]
-  /// Number of targets, by the sizes of the sets, above which an audience is large (``WorkerConfiguration``).
+  /// Estimated number of targets above which an audience is large (``WorkerConfiguration``).
   let largeAudience: Int
   /// Whether the check may count a large audience, which takes seconds. If not, it throws ``JobIntake/TakesLong``.
   var mayTakeLong = true
@@ -37,8 +39,8 @@ struct ApprovalCheck: Sendable {
 
   /// Returns why a campaign needs approval; `nil` for a campaign that needs none.
   ///
-  /// The sizes of the sets give a bound, which comes from samples. If the campaign may need approval by this bound, the
-  /// worker counts user by user, as `submit --estimate` does. The count decides.
+  /// The worker first estimates the number of targets from samples. If the campaign may need approval by this estimate,
+  /// the worker counts user by user, as `submit --estimate` does. The count decides.
   ///
   /// - Parameters:
   ///   - campaign: the whole campaign.
@@ -71,13 +73,13 @@ struct ApprovalCheck: Sendable {
     guard let (record, job) = try await store.campaigns.findWithJob(whole), record.approval.approvedBy == nil,
       let channel = channels[record.app], let most = channel.approvalAbove
     else { return nil }
-    // A job that this worker can't read was readable for the worker that took it in, which has decided.
+    // If this worker can't read the job, the decision of the worker that took it in stays valid.
     guard var campaign = try? await record.read(job, apps) else { return nil }
     do {
       do {
         campaign.recipients.definitions = try await store.queue.check(campaign)
       } catch let error as StoreError where error.code == .invalid {
-        // A rule that no longer exists stays as it was at the intake.
+        // If a segment no longer exists, its definition from the intake stays in use.
       }
       return try await reason(of: campaign, job, channel, above: most)
     } catch let error as StoreError where !error.affectsAllCampaigns {
@@ -98,7 +100,7 @@ struct ApprovalCheck: Sendable {
     do {
       reached = try await count(campaign, job, channel)
     } catch let error as StoreError where error.code == .invalid {
-      // The recipients of an earlier campaign are not final. The worker counts before the campaign begins.
+      // The recipients of an earlier campaign are not final yet. A worker counts again before the campaign begins.
       guard bound > most else { return nil }
       return Self.uncounted(error, of: campaign.id)
     }

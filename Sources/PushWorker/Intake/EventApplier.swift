@@ -19,7 +19,7 @@ struct EventApplier: Sendable {
     var dead: [Registry.DeadEvent] = []
     /// Number of statements that changed nothing because newer ones exist.
     var superseded = 0
-    /// Whether more events may be left, and this worker may apply them.
+    /// Whether more events may be left, and this worker is still the maintenance leader.
     var hasMore = false
   }
 
@@ -45,8 +45,8 @@ struct EventApplier: Sendable {
     var page = Page()
     switch list {
     case .registrations:
-      // A name that is similar to a column's name is refused. An event, unlike the import command, can't confirm that
-      // the name is intended.
+      // An attribute whose name is similar to the name of a column is refused. The option of the import command that
+      // permits such a name does not exist for events.
       let vocabulary = DeviceVocabulary(services: store.services, apps: apps, now: now)
       var registrations = read(texts, &page) { text throws(DeviceRowDraft.Problem) in
         try RegistrationEvent(parsing: text, vocabulary)
@@ -69,7 +69,8 @@ struct EventApplier: Sendable {
     return page
   }
 
-  /// Applies events together; if data is damaged, one by one. Events that meet the damage go to the dead list.
+  /// Applies events together, or one by one if data is damaged. The events that need the damaged data go to the dead
+  /// list.
   ///
   /// - Parameter write: Applies events. Called once or several times.
   /// - Returns: Number of statements that changed nothing.
@@ -111,7 +112,7 @@ struct EventApplier: Sendable {
   ) -> [Listed<Event>] {
     var events: [Listed<Event>] = []
     events.reserveCapacity(texts.count)
-    // An erasure leaves an entry instead of an event.
+    // The erasure of a user replaces each event of the user with this entry.
     for text in texts where text != CampaignJob.erasedEntry {
       do throws(DeviceRowDraft.Problem) {
         let event = try parse(text)

@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Makes a campaign of a job, or puts the job on the dead list. Runs outside the executor that sends pushes.
+/// Creates a campaign from a job, or puts the job on the dead list. Runs outside the executor that sends pushes.
 struct JobIntake: Sendable {
   /// The result of a job's intake.
   enum Result: Sendable {
@@ -9,11 +9,11 @@ struct JobIntake: Sendable {
     case deadLettered(key: String, campaign: String?, reason: String)
     /// The job was known already, was withdrawn, or is no longer on the worker's list.
     case unchanged
-    /// The job stays on the worker's list, because it takes long to take in and must not (``mayTakeLong``).
+    /// The intake of the job takes long, and ``mayTakeLong`` is `false`. The job stays on the worker's list.
     case takesLong
   }
 
-  /// The error of a job that takes long to take in and must not (``mayTakeLong``).
+  /// The error of an intake that takes long although ``mayTakeLong`` is `false`.
   struct TakesLong: Error {}
 
   /// A job during its intake.
@@ -29,7 +29,8 @@ struct JobIntake: Sendable {
   }
 
   /// Number of worker processes that may die during the intake of a job before the job goes to the dead list. One or
-  /// two deaths may have another cause. A check takes milliseconds, so the job is the cause of three deaths.
+  /// two deaths may have another cause. A check takes milliseconds, so after three deaths the job is almost certainly
+  /// the cause.
   static let maximumLives = 3
   /// Number of failed attempts after which a job that needs damaged data goes to the dead list. After the first
   /// failure, the data may be rebuilt.
@@ -102,7 +103,7 @@ struct JobIntake: Sendable {
     }
   }
 
-  /// Throws ``TakesLong`` if a job of this size must not be read.
+  /// Throws ``TakesLong`` if a job of this size takes long to read and ``mayTakeLong`` is `false`.
   private func checkSize(_ bytes: Int) throws(TakesLong) {
     if !mayTakeLong, bytes >= LargeJobThread.size { throw TakesLong() }
   }

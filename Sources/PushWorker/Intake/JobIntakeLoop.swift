@@ -12,7 +12,7 @@ final class JobIntakeLoop: WorkerPart {
   /// Redis' id of the connection that waits for jobs, with which the worker ends a wait; `nil` before the first wait
   /// and after the intake has ended.
   private var connection: Int?
-  /// Held jobs that take long to take in.
+  /// Jobs on the worker's list whose intake takes long.
   private var largeJobs = LargeJobs()
   /// The checkers of jobs: small jobs never wait for large ones.
   private let (smallJobChecks, largeJobChecks): (JobChecker, JobChecker)
@@ -148,7 +148,8 @@ final class JobIntakeLoop: WorkerPart {
     }
   }
 
-  /// Reports a job that could not be taken in. It stays in the worker's list, and is tried again after a pause.
+  /// Reports a job that could not be taken in, and pauses. The job stays in the worker's list, and the worker tries
+  /// again after the pause.
   private func reportIntakeFailure(_ error: any Error) async {
     guard !(error is JobChecker.Stopped) else { return }
     if let error = error as? StoreError, error.code == .full {
@@ -179,7 +180,8 @@ final class JobIntakeLoop: WorkerPart {
   /// Takes in a job.
   ///
   /// - Parameter mayTakeLong: Whether the intake may read a large job or count a large audience.
-  /// - Returns: `false` if the intake takes long and must not. The job then stays on the worker's list.
+  /// - Returns: `false` if the intake takes long although `mayTakeLong` is `false`. The job then stays on the worker's
+  ///   list.
   private func take(in entry: [UInt8], mayTakeLong: Bool) async throws -> Bool {
     let intake = JobIntake(
       store: sharedStore, instance: membership.instance, apps: environment.configuration.jobApps,

@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// The jobs that a worker holds because they take long to take in, in the order of their arrival. They are taken in one
+/// The jobs on the worker's list whose intake takes long, in the order of their arrival. The worker takes them in one
 /// after the other, at the same time as small jobs. Pure.
 struct LargeJobs {
   /// Maximum number of large jobs that a worker holds, so that small jobs behind them in the queue need not wait. Each

@@ -1,10 +1,10 @@
 import CampaignStore
 
-/// Partitions of slices whose prunes must still be delivered to the partitions of the tokens.
+/// Partitions of slices with undelivered prunes. A delivery applies each prune in the partition of its token.
 struct UndeliveredPrunes {
-  /// Number of partitions from which the worker delivers prunes immediately instead of once a second. The owner index
-  /// of a token is in the token's partition. A delivery therefore costs one script call for each partition, whatever
-  /// the number of tokens.
+  /// Number of partitions with undelivered prunes at which the worker delivers immediately, and not only once a second.
+  /// The owner index of a token is in the token's partition. A delivery therefore costs one script call for each
+  /// partition, whatever the number of tokens.
   private static let deliveredTogether = 64
 
   private var partitions: Set<Int> = []

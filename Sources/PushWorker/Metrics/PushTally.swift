@@ -8,7 +8,7 @@ final class PushTally {
   let service: any PushService
   /// Pushes that were passed to connections.
   var submitted = 0
-  /// Accepted pushes. Separate from the other outcomes, because almost every push has this one.
+  /// Accepted pushes. Separate from the other outcomes, because almost every push is accepted.
   var accepted = 0
   /// Pushes that ended without an answer.
   var unanswered = 0

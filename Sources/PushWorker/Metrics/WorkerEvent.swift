@@ -8,7 +8,7 @@ public enum WorkerEvent: Sendable {
   case activated(campaign: String, isTransactional: Bool)
   /// The start time of a scheduled campaign has come.
   case campaignStarted(campaign: String)
-  /// Events went to the dead list. The reason is that of the first event.
+  /// Events went to the dead list. `reason` is the reason for the first of them.
   case eventsRefused(list: EventList, count: Int, reason: String)
   /// Statements of events changed nothing, because newer ones exist.
   case eventsSuperseded(list: EventList, count: Int)
@@ -48,7 +48,7 @@ public enum WorkerEvent: Sendable {
   case bisecting(slice: SliceReference, deaths: Int)
   /// The poison target was found and put on the dead list.
   case poison(slice: SliceReference, index: Int)
-  /// Redis is another server than before, or has lost its memory. The worker replays writes that may be lost.
+  /// Redis is another server than before, or has lost its data. The worker replays writes that may be lost.
   case serverChanged
   /// The connection to Redis broke. There is a new connection to the same server.
   case reconnected
@@ -57,9 +57,9 @@ public enum WorkerEvent: Sendable {
   case breakerOpened(service: String, endpoint: String)
   /// The circuit breaker closed: sending continues.
   case breakerClosed(service: String, endpoint: String)
-  /// An app's own backend is slow or failing. Its campaigns are limited to this share of their rate, or less.
+  /// An app's own backend is slow or failing. The app's campaigns are limited to this share of ``AppBackend/rate``.
   case throttled(app: String, share: Double, reason: String)
-  /// The backend is healthy again, and its campaigns are as fast as before.
+  /// The backend is healthy again, and no longer limits the app's campaigns.
   case throttleEnded(app: String)
   /// A push service refuses pushes, because a quota is used up. The fleet sends at this rate until the quota permits
   /// more.

@@ -19,7 +19,7 @@ final class WorkerEventLog {
     observer(event)
   }
 
-  /// Logs an error that is retried. Many slices fail at the same time, for as long as Redis is away.
+  /// Logs an error whose operation is retried. While Redis is away, many slices fail at the same time and repeatedly.
   ///
   /// - Parameters:
   ///   - kind: Errors of the same kind are logged at growing intervals, see ``LogBackoff``.

@@ -51,7 +51,7 @@ public struct WorkerMetrics: Sendable {
 
   public var apps: [App]
   public var pools: [Pool]
-  /// The credentials, each one time.
+  /// The credentials; each credential appears once.
   public var credentials: [Credential]
   /// The quotas that the worker has used since its start.
   public var quotas: [Quota]

@@ -7,7 +7,7 @@ import PushTransport
 /// check of a backend with the full share has no effect. Every other bad check halves the share, down to a bound. Each
 /// good check adds a tenth of the full rate.
 enum BackendPace {
-  /// Consecutive bad checks before the share falls.
+  /// Number of consecutive bad checks at which the share falls for the first time.
   static let toleratedBadChecks = 2
   /// Factor of the share for a bad check.
   private static let fall = 0.5

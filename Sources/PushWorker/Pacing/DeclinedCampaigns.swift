@@ -63,9 +63,9 @@ final class DeclinedCampaigns: WorkerPart {
     wakeClaims()
   }
 
-  /// Declines every held campaign whose credential was stopped. Nothing is sent with such a credential, so no answer
-  /// would decline the campaign later. The refusal that stopped the credential may concern a push of another campaign,
-  /// or no push.
+  /// Declines every held campaign whose credential was stopped. Nothing is sent with such a credential, so no later
+  /// answer would make the worker decline the campaign. The refusal that stopped the credential may have been an answer
+  /// to another campaign's push, or to no push.
   func declineForStoppedCredentials() {
     for session in slices.sessions where session.intent == .send {
       let context = session.context

@@ -1,8 +1,8 @@
 import PushCore
 
 /// Answers to a campaign with an open guard that this worker has not reported to the fleet. Until the worker has
-/// reported them, it may change only a limited number of devices. The damage by a wrong setting in the middle of a
-/// campaign therefore does not grow with the fleet.
+/// reported them, it may change only a limited number of devices. If a setting becomes wrong in the middle of a
+/// campaign, the damage therefore does not grow with the fleet.
 ///
 /// The only worker of a fleet reports nothing.
 struct GuardReports {

@@ -59,7 +59,7 @@ final class GuardService: WorkerPart {
     if holders[fullest].guard.decide(on: known(of: holders[fullest])) { add(decided: holders[fullest]) }
   }
 
-  /// Requests permits from Redis for campaigns with an undecided guard, and reports the answers of these campaigns.
+  /// Leases sends from Redis for campaigns with an undecided guard, and reports the answers to these campaigns.
   func refreshTrials(_ now: UInt64) {
     var seen: Set<ObjectIdentifier> = []
     for first in slices.sessions
@@ -111,8 +111,8 @@ final class GuardService: WorkerPart {
 
   // MARK: Withdrawal
 
-  /// Asks Redis about campaigns with mostly bad answers. If only this worker gets bad answers, it leaves the campaign
-  /// to others.
+  /// Asks Redis about campaigns with mostly bad answers. If only this worker gets bad answers, it declines the
+  /// campaign.
   func askWhetherToDecline(_ now: UInt64) {
     for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context
@@ -197,7 +197,7 @@ final class GuardService: WorkerPart {
   }
 
   /// Reports the last answers to a campaign with an undecided guard, after this worker released its last slice of the
-  /// campaign. Also returns unused permits. Other workers use the permits, and their guards use the answers.
+  /// campaign. Also returns unused sends. Other workers can lease these sends, and their guards use the answers.
   func reportRest(of context: CampaignContext) {
     guard context.guard.isUndecided, !context.guard.isSuspended, !context.progress.isOutdated,
       !slices.sessions.contains(where: { $0.context === context }),

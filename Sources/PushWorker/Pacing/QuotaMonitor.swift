@@ -22,7 +22,8 @@ struct QuotaMonitor {
   static let logInterval: UInt64 = 60_000_000_000
   /// Largest average at which refused pushes are reported.
   static let maximumGap = 4.0
-  /// Value of ``gap`` while no push is refused. As many pushes without a refusal show that the service accepts pushes.
+  /// Value of ``gap`` while no push is refused. If this many pushes in a row are not refused, the service accepts
+  /// pushes.
   private static let largestGap = 64.0
   /// Time in ns after which a refusal says nothing about the present. A refused push is sent again after about a
   /// minute.

@@ -43,7 +43,7 @@ struct RateLease {
     var most: Int { max(1, 2 * ((total + RateLease.steps - 1) / RateLease.steps)) }
   }
 
-  /// Lifetime of a grant, in ns.
+  /// Time in ns over which the permits of a grant are released.
   static let slice = UInt64(RateBucket.slice) * 1000
   /// Number of steps in which a grant is released, so that each commit gets some permits and no burst occurs.
   static let steps = 5
@@ -70,7 +70,7 @@ struct RateLease {
 
   /// Records how many of the spent permits were used. The other permits are available again.
   mutating func reconcile(spent count: Int, sent: Int) {
-    // Permits that were spent before the rate applied were not counted.
+    // Permits that were spent before the rate applied are not contained in `reserved`.
     reserved = max(0, reserved - count)
     allowance += count - sent
     used += sent

@@ -22,7 +22,7 @@ struct RateTable {
   }
 
   /// Returns the rates that limit a campaign: its own rate, the rate of its app's backend, and the rate of its
-  /// service's quota. If the service has no quota, the rate of the app replaces the last one.
+  /// service's quota. If the service has no quota, the rate of the app takes the place of the quota.
   mutating func limits(of campaign: Campaign, _ app: AppChannel, _ channel: ServiceChannel) -> [RateLimit] {
     var limits: [RateLimit] = []
     if let rate = campaign.delivery.rate { limits.append(RateLimit(.campaign(Self.subject(campaign, rate)), rate)) }

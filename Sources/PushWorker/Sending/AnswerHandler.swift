@@ -53,7 +53,8 @@ final class AnswerHandler: WorkerPart {
       }
       let index = SliceTag.index(completion.tag)
       guard session.targets.inFlight.contains(index) else { continue }
-      // After the deadline of a stop, the count is already 0. A late answer is still recorded for its target.
+      // After the deadline of a stop, the number of unanswered pushes is already 0. A late answer is still recorded for
+      // its target.
       session.pending.unanswered = max(0, session.pending.unanswered - 1)
       if completion.answer.isAccepted {
         crashPoint(.answered)

@@ -1,6 +1,6 @@
 import PushCore
 
-/// A final answer that is not recorded yet, because it would change the device.
+/// A final answer that may have to wait before it is recorded: for the guard's decision, or for a report to the fleet.
 struct DeferredAnswer {
   var index: Int
   var record: LedgerRecord

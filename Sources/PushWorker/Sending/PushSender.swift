@@ -10,8 +10,8 @@ final class PushSender: WorkerPart {
   private let credit: CreditLedger
   private let recorder: TargetRecorder
   private let figures: WorkerFigures
-  /// Maximum time in ns that a push with its remaining lifetime waits for a connection. A push service may deliver the
-  /// push this time after its expiration.
+  /// Maximum time in ns that a push waits for a connection if its payload contains the remaining lifetime. The push
+  /// service may therefore deliver the push up to this time after its expiration.
   private static let backlogAge: UInt64 = 5_000_000_000
   /// Tokens that were rejected recently.
   private var rejected = RejectedTokens()
@@ -172,7 +172,8 @@ final class PushSender: WorkerPart {
   /// Returns whether a push uses the connection for unproven pushes (``PushBatch/isUnproven``). This is true in three
   /// cases: the job lists the token, the token was rejected recently, or an earlier attempt was not accepted. The third
   /// case includes retries after a 5xx or without an answer, which therefore use another connection than the first
-  /// attempt. The worker does not know whether a registered device has ever got a push.
+  /// attempt. All other registered devices count as proven, although the worker does not know whether they have ever
+  /// got a push.
   private func isUnproven(
     _ index: Int, of session: SliceSession, _ token: ArraySlice<UInt8>, user: ArraySlice<UInt8>
   ) -> Bool {

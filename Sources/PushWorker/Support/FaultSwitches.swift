@@ -24,7 +24,7 @@ public struct FaultSwitches: Sendable {
     case closed
   }
 
-  /// A rule that is broken on purpose. The checks of this rule must detect it.
+  /// A rule that is broken on purpose. The checks of this rule must detect the violation.
   public enum Mutant: String, Sendable, CaseIterable {
     /// Targets beyond the granted ones are sent.
     case creditIgnored
@@ -48,7 +48,8 @@ public struct FaultSwitches: Sendable {
   private var passes = 0
   /// A raw device token that kills every worker that sends it.
   public var poison: [UInt8]?
-  /// Called with each job that is checked at intake or read for its campaign, on the thread of that work. It may block.
+  /// Called with each job that a worker checks at intake or reads for a campaign, on the thread that checks or reads
+  /// the job. The closure may block.
   public var checksJob: (@Sendable ([UInt8]) -> Void)?
   /// The rule that is broken.
   public var mutant: Mutant?

@@ -20,7 +20,7 @@ protocol WorkerLoopHost: Actor {
 /// An async method of a part runs where its caller runs: on the loop. Swift 6.3.1 breaks this rule without a diagnostic
 /// in these places, so a debug build checks the loop in ``check()``:
 ///
-/// - An async closure with a capture list runs on the global executor. Give it none.
+/// - An async closure with a capture list runs on the global executor. Write closures without a capture list.
 /// - The body of a task group that a part opens runs on the global executor. Use ``withGroup(_:)``.
 /// - The body of a cancellation handler that a part opens runs on the global executor. Open it in the actor.
 /// - The body of a task group that the actor opens runs on the actor only if the body uses `self`.

@@ -47,8 +47,8 @@ final class SliceFetcher: WorkerPart {
       do {
         let taken = try await takeSlices()
         if !taken.isEmpty {
-          // Slices that are held already: Redis lost their claims and needs a replay, or they are just being given
-          // back.
+          // This worker still holds some of these slices: Redis lost their claims and needs a replay, or the worker is
+          // just giving them back.
           let again = taken.filter(slices.taken.contains)
           let new = taken.filter { !slices.taken.contains($0) }
           slices.take(new)

@@ -18,7 +18,7 @@ struct SliceClaimer: WorkerPart {
   /// pool can send again. It is longer than the time that a worker needs to park all slices of a campaign.
   private static let stuckPause = 5000
 
-  /// Claims a slice. Ends it immediately if no target is left.
+  /// Claims a slice. Ends the slice immediately if no target is left or its campaign was cancelled.
   func claim(_ reference: SliceReference) async throws -> SliceSession? {
     guard !failover.mustReplay(of: reference) else {
       try await returns.postponeUntilReplayed(reference)

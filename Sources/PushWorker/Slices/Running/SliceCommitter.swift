@@ -121,8 +121,8 @@ struct SliceCommitter: WorkerPart {
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       credit.giveBack(assigned, of: session)
-      // This worker never sent the targets that a lost reply granted. An earlier owner may have sent its targets in
-      // doubt.
+      // This worker has not sent the targets whose grant was in a lost reply. Only targets in doubt of an earlier owner
+      // may have been sent.
       session.doubt.isInherited = session.doubt.isInherited && !(session.doubt.isEmpty)
       try await reconcile(session)
     } else {

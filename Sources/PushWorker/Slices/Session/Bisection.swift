@@ -12,7 +12,7 @@ struct Bisection: Equatable {
   enum Step: Equatable {
     /// Send these targets and no others of the slice.
     case attempt(ArraySlice<GrantedTarget>)
-    /// This target has killed the worker alone: don't send it again.
+    /// The last worker died while it sent only this target: don't send the target again.
     case deadLetter(GrantedTarget)
     /// No target has killed a worker. The slice continues like any other.
     case end

@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// The state of a held slice as Redis last reported it, and the actions that the worker must take before others.
+/// The state of a held slice as Redis last reported it, and the actions that the worker must take before all others.
 struct SliceClaim {
   /// The seal id of the list of targets; empty before the list is sealed.
   var seal: [UInt8] = []

@@ -5,7 +5,8 @@ import PushCore
 
 /// A held slice, from its claim to its release. Confined to the worker's loop.
 ///
-/// The driver runs the next step, ``SliceSituation/next``. If there is none, the driver waits for a wake-up.
+/// The driver runs the next step, ``SliceSituation/next``. If this step is ``SliceStep/wait``, the driver suspends
+/// until ``wake()``.
 final class SliceSession {
   /// The slot in the table, and the common prefix of the tags of the slice's pushes.
   let tag: SliceTag

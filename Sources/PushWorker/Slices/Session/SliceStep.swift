@@ -110,8 +110,8 @@ struct SliceSituation: Equatable {
     let free = max(0, credit.amount - pending.returning)
     if intent == .send, backlog.doubt > 0, free > 0 { return .resend(min(backlog.doubt, free)) }
     let isBlocked = intent == .send && backlog.blocked > 0 && !isBisecting
-    // This needs no credit, because nothing is sent. Other outcomes are recorded first, so that these outcomes form one
-    // batch.
+    // A skip needs no credit, because nothing is sent. Other outcomes are recorded first, so that the outcomes of the
+    // skipped targets form one batch.
     if isBlocked, pending.outcomes == 0 { return .skip(min(backlog.blocked, Self.fullBatch)) }
     let grantable = backlog.ungranted + (dueRetries ? backlog.waiting : 0)
     let wanted = intent == .send && !isBisecting && !isBlocked ? min(credit.amount, grantable, Self.fullBatch) : 0
@@ -120,14 +120,15 @@ struct SliceSituation: Equatable {
     {
       return .commit(credit: wanted)
     }
-    // Credit that a commit would return does not justify the commit: more outcomes may still join it.
+    // Credit that the commit itself would return does not justify the commit, because more outcomes may still join it.
     if wanted > 0, min(wanted, free) >= min(worthwhileCredit, grantable) { return .commit(credit: wanted) }
     if pending.outcomes == 0, pending.unanswered == 0 {
       // The deferred answers come first, because all following steps end or park the slice and would lose them.
       if pending.deferred > 0, intent != .send || backlog.doubt == 0 && (backlog.ungranted == 0 || isBisecting) {
         return intent == .send && mayGetMoreAnswers ? renewal : .flush
       }
-      // Without credit, no target is tried. A target that was not tried can't have caused a death.
+      // Without credit, the search does not continue: it would record targets as tried that the worker can't send, and
+      // would blame them for a death.
       if intent == .send, isBisecting, backlog.doubt == 0 { return credit.amount > 0 ? .bisect : renewal }
       switch intent {
       case .lost: return .abandon

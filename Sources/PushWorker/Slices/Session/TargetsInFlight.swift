@@ -11,7 +11,8 @@ struct TargetsInFlight {
   private var chunks: [TargetChunk?] = []
   /// Number of targets in flight in each chunk.
   private var live: [Int] = []
-  /// For each chunk with targets in flight, the time of the first grant after it had none, in ms since the epoch.
+  /// For each chunk with targets in flight, the time at which the first of them was granted after the chunk had none in
+  /// flight, in ms since the epoch.
   private var granted: [UInt64] = []
   private var count = 0
 
