@@ -5,9 +5,9 @@ import Synchronization
 /// Signals that a command handles itself, in the order of their arrival.
 ///
 /// The handler writes each signal's number into a pipe, so no signal is lost. Before the handler is installed, a signal
-/// has its default action, which ends the process. After that, it is in the pipe. (With SIG_IGN and a Dispatch source,
-/// a signal that arrives before the registration of the source would be lost.) A separate thread reads the pipe, so
-/// that a busy queue or executor does not delay a signal.
+/// has its default action, which ends the process. After that, the signal's number is in the pipe. (With SIG_IGN and a
+/// Dispatch source, a signal that arrives before the registration of the source would be lost.) A separate thread reads
+/// the pipe, so that a busy queue or executor does not delay a signal.
 ///
 /// The default action must not end a long-running command while it starts. Therefore ``block()`` is the first statement
 /// of the program. When the command is known, ``handle(_:)`` installs the handlers, and ``release(_:)`` unblocks the

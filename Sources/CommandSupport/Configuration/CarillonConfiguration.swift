@@ -73,8 +73,7 @@ package struct CarillonConfiguration: Equatable {
     package var user: String?
     /// A file with the password in its first line, if the URL has no password.
     package var passwordFile: String?
-    /// TLS settings; `nil` for the defaults of the URL's scheme. The defaults of `sentinel://` and `cluster://` are no
-    /// TLS.
+    /// TLS settings; `nil` for the defaults of the URL's scheme. `sentinel://` and `cluster://` use no TLS by default.
     package var tls: RedisTLS?
     /// Settings for the connections to sentinels, if the URL names sentinels.
     package var sentinel = Sentinel()
@@ -157,7 +156,7 @@ package struct CarillonConfiguration: Equatable {
 
   package struct Worker: Equatable {
     package var engine: PushEngineKind
-    /// Connections per app.
+    /// Connections of each worker for each pair of a credential and an endpoint.
     package var connections: Int
     /// Maximum number of targets in doubt.
     package var window: Int
@@ -178,7 +177,7 @@ package struct CarillonConfiguration: Equatable {
     package var tooManyRequests: Duration
     /// Maximum number of attempts per token.
     package var attempts: Int
-    /// Maximum of all delays.
+    /// Maximum delay of any retry.
     package var longest: Duration
     /// Random addition to a delay, as a share of the delay.
     package var jitter: Double

@@ -11,7 +11,7 @@ extension API {
       APIOperation(
         name: "approveCampaign", method: "POST", path: "/campaigns/{id}/approve", scope: .operate,
         effect: .changes([.campaignApprove]),
-        summary: "Approve a campaign that needs approval. The token must not be the one that submitted it",
+        summary: "Approve a campaign that needs approval. The token must not be the token that submitted the job",
         body: .init(schema: OpenAPI.ref("Nothing"), limit: Self.smallLimit, isRequired: false),
         answers: [.init(status: 200, meaning: "The campaign's new state", schema: OpenAPI.ref("Controlled"))],
         run: approve),
@@ -68,7 +68,7 @@ extension API {
       throw JobError(
         field: error.field,
         message: "differs from the name of the request's token, \(Excerpt.quoted(name))",
-        hint: "omit it: over HTTP the submitter is always the token")
+        hint: "omit this field: over HTTP, the submitter is always the name of the request's token")
     }
   }
 }

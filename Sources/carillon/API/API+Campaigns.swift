@@ -65,7 +65,7 @@ extension API {
       },
       APIOperation(
         name: "estimateCampaign", method: "POST", path: "/campaigns/estimate", scope: .view,
-        summary: "Estimate the reach of a job if it started now, without submitting it",
+        summary: "Estimate how many users and devices a job would reach now, without submitting it",
         body: .init(schema: OpenAPI.ref("Job"), limit: CampaignJob.maximumSize),
         answers: [.init(status: 200, meaning: "The estimate", schema: OpenAPI.ref("Estimate"))]
       ) { call in
@@ -100,7 +100,7 @@ extension API {
         }
         return .json(String(decoding: job, as: UTF8.self))
       },
-      verb(.pause, "Pause a campaign. Returns when every worker has stopped sending it"),
+      verb(.pause, "Pause a campaign. Returns when every worker has stopped sending it, or after 12 s"),
       verb(.resume, "Resume a paused campaign"),
       verb(.cancel, "Cancel a campaign, or remove its job from the queue. This can't be undone"),
       APIOperation(

@@ -15,8 +15,8 @@ extension API {
   var composing: [APIOperation] {
     [
       APIOperation(
-        name: "listApps", method: "GET", path: "/apps", scope: .view, summary: "The apps of the configuration",
-        answers: [.init(status: 200, meaning: "By name", schema: OpenAPI.ref("Apps"))]
+        name: "listApps", method: "GET", path: "/apps", scope: .view, summary: "List the apps of the configuration",
+        answers: [.init(status: 200, meaning: "The apps, sorted by name", schema: OpenAPI.ref("Apps"))]
       ) { _ in
         .object { json in
           json.array("apps", configuration.apps.sorted { $0.key < $1.key }) { json, app in
@@ -83,7 +83,7 @@ extension API {
       let job = try await JobLint(body, apps: apps, now: now) { try await stores.reading() }
       return LintReport(file: "", lint: job.lint, unchecked: job.unchecked)
     } catch let error as JSONSyntaxError {
-      throw CommandError(.input, "the body is not valid JSON: \(error)", hint: "it is a job, or a payload")
+      throw CommandError(.input, "the body is not valid JSON: \(error)", hint: "send a job or a payload")
     }
   }
 }

@@ -17,7 +17,7 @@ extension API {
     [
       APIOperation(
         name: "listQuarantine", method: "GET", path: "/quarantine", scope: .view,
-        summary: "List devices in quarantine, in no order",
+        summary: "List devices in quarantine, in any order",
         parameters: [
           .init(name: "app", schema: OpenAPI.name, meaning: "Only devices that got a push of this app"),
           .init(name: "campaign", schema: OpenAPI.name, meaning: "Only devices that this campaign quarantined"),

@@ -5,7 +5,7 @@ import HTTPServer
 import PushCore
 import ServiceTools
 
-/// The HTTP API, version 1. Each operation uses the same code in `Operations` as its command.
+/// The HTTP API, version 1. Each operation uses the same code in `Operations` as the corresponding command.
 struct API: Sendable {
   let configuration: CarillonConfiguration
   let apps: JobApps

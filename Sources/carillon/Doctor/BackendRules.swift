@@ -16,7 +16,8 @@ enum BackendRules {
     case .slow(let milliseconds):
       .advice(
         .network, app,
-        "its backend answered after \(milliseconds) ms at \(url); slow is \(backend.check.slowAfter) ms or more",
+        "its backend answered after \(milliseconds) ms at \(url), which is slow: "
+          + "the limit is \(backend.check.slowAfter) ms",
         hint: hint)
     case .failing(let error):
       .problem(.network, app, "the health check of its backend failed at \(url): \(error)", hint: hint)

@@ -72,7 +72,7 @@ struct TokenCheck: Sendable {
     }
     let answer = service.tools.answer(response)
     if answer.isAccepted {
-      return [.healthy(.credential, subject, "\(title) accepts the access token: a validated message was not sent")]
+      return [.healthy(.credential, subject, "\(title) accepts the access token (test without sending a message)")]
     }
     let text = "\(title) answered \(response.status)\(answer.reasonText.map { " " + $0 } ?? ""): \(answer.meaning)"
     // These answers say nothing about the credential.

@@ -141,11 +141,11 @@ final class WorkerLog: Sendable {
         ["endpoint": "\(endpoint)"])
     case .throttled(let app, let share, let reason):
       log(
-        .warning, .campaigns, "throttled", "the app's backend is unhealthy: its campaigns are slowed down",
+        .warning, .campaigns, "throttled", "the app's backend is unhealthy: the app's campaigns are slowed down",
         ["app": "\(app)", "share": "\(share)", "reason": "\(reason)"])
     case .throttleEnded(let app):
       log(
-        .info, .campaigns, "throttleEnded", "the app's backend is healthy: its campaigns run at full speed again",
+        .info, .campaigns, "throttleEnded", "the app's backend is healthy: the limit for the app's campaigns has ended",
         ["app": "\(app)"])
     case .quotaExceeded(let quota, let perSecond):
       log(

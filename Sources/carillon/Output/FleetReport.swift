@@ -8,7 +8,7 @@ import Redis
 struct FleetReport: JSONReport {
   let fleet: FleetSnapshot
   let alarms: [FleetAlarm]
-  /// Maximum number of rows for workers and for campaigns. All further ones are only counted.
+  /// Maximum number of rows for workers and for campaigns. Further rows are only counted.
   var most = 20
 
   init(_ fleet: FleetSnapshot, most: Int = 20) {
@@ -120,7 +120,8 @@ struct FleetReport: JSONReport {
       let since = backend.since.map { " for \(FleetSnapshot.age(fleet.at - $0))" } ?? ""
       rows.append([
         "backend",
-        "of app \(backend.app) is unhealthy\(since): its campaigns are throttled to \(backend.share) of its rate; \(backend.reason ?? "")",
+        "of app \(backend.app) is unhealthy\(since): the app's campaigns are throttled to \(backend.share) of the "
+          + "backend's rate; \(backend.reason ?? "")",
       ])
     }
     if let next = fleet.store.nextPartitions {

@@ -22,8 +22,8 @@ struct SendReport {
   var end: String {
     let errors = findings.filter { $0.rule.severity == .error }.count
     return errors == 0
-      ? "no push was sent; it breaks no rule"
-      : "no push was sent; it breaks \(errors) rule\(errors == 1 ? "" : "s")"
+      ? "no push was sent; the push breaks no rule"
+      : "no push was sent; the push breaks \(errors) rule\(errors == 1 ? "" : "s")"
   }
 
   /// Returns the answer with all headers and its meaning.

@@ -80,7 +80,7 @@ actor ConfigurationReload {
     return stamp != readStamp && stamp == seenStamp
   }
 
-  /// Reads the file one time.
+  /// Reads the file once.
   ///
   /// - Parameter isAsked: whether an operator asked for the reload, so that an unchanged file is logged too.
   /// - Returns: the changes; `nil` if nothing has changed or the configuration is invalid.

@@ -17,8 +17,8 @@ enum FaultEnvironment {
     #endif
   }
 
-  /// `CARILLON_FAULT_KILL` (`moment` or `moment:pass`), `CARILLON_FAULT_POISON` (token in hex),
-  /// `CARILLON_FAULT_MUTANT`.
+  /// Returns the switches in `CARILLON_FAULT_KILL` (`moment` or `moment:pass`), `CARILLON_FAULT_POISON` (token in hex)
+  /// and `CARILLON_FAULT_MUTANT`.
   ///
   /// - Throws: an error for a misspelt switch. Otherwise, its test would pass without the fault.
   static func switches() throws -> FaultSwitches {

@@ -35,7 +35,7 @@ struct SuppressionTests {
     let listed = CarillonWorld.job("c", audience: #"{"users":["u1","u5","nobody"]}"#)
     #expect(
       try await world.succeed("campaign", "submit", "-", "--estimate", input: listed)
-        == "1 user, 1 push, some 1 MiB of Redis' memory\n")
+        == "1 user, 1 push, about 1 MiB of Redis' memory\n")
     // No job was submitted and no temporary key remains.
     #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
     #expect(try await world.server.command("keys", "{\(world.namespace)*:audience:*").isEmpty)

@@ -55,7 +55,8 @@ struct RedisTroubleTests {
     let world = try await CarillonWorld(server: primary)
     let lonely = try await submit(world, "--replicas", "1")
     #expect(lonely.exit == .status(69))
-    #expect(lonely.standardError.contains("0 of 1 replicas have confirmed the job 'a' within 5 s; it is enqueued"))
+    #expect(
+      lonely.standardError.contains("0 of 1 replicas have confirmed the job 'a' within 5 s; the job is in the queue"))
     #expect(lonely.standardError.contains("submitting it again is harmless"))
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
     try await poll(until: "the replica is linked") {

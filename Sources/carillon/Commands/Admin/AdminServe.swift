@@ -25,7 +25,7 @@ struct AdminServe: LongRunningCommand, AuditedCommand {
         carillon admin --listen 127.0.0.1:0 --json      # at a free port; the log contains it
       """)
 
-  /// Number of seconds after the first signal to stop at which a server that hangs is ended. A normal stop takes at
+  /// Time in seconds from the first stop signal until the process of a hanging server is ended. A normal stop takes at
   /// most 15 s: 5 s for requests in progress, and 10 s more for their tasks to end.
   private static let longestStop = 20
 

@@ -41,7 +41,7 @@ struct AdminToken: AuditedCommand {
     if exists, try AdminEndpoint.tokens(file).has(name) {
       throw CommandError(
         .failed, "\(file) already contains a token \(name)",
-        hint: "choose another name, or remove its line to revoke it")
+        hint: "choose another name, or revoke the existing token: remove its line from the file")
     }
     let token = AccessTokens.make()
     try append(AccessTokens.line(name: name, scopes: scopes, token: token), to: file)

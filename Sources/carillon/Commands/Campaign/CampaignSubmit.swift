@@ -92,7 +92,7 @@ extension CampaignCommand {
       printWarnings(submission.warnings)
       let control = reached.control > 0 ? ", \(reached.control.grouped) in a control group" : ""
       try StandardOutput.printLine(
-        "\(reached.text)\(control), some \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
+        "\(reached.text)\(control), about \((bytes + (1 << 20) - 1) >> 20) MiB of Redis' memory")
     }
 
     private func awaitReplicas(_ wanted: Int, of id: String, _ store: CampaignStore) async throws {
@@ -101,7 +101,7 @@ extension CampaignCommand {
       throw CommandError(
         .unreachable,
         "\(confirmed) of \(wanted) replicas have confirmed the job \(Excerpt.quoted(id)) within "
-          + "\(Self.replicaTimeout.components.seconds) s; it is enqueued",
+          + "\(Self.replicaTimeout.components.seconds) s; the job is in the queue",
         hint:
           "submitting it again is harmless, and repeats the wait; `INFO replication` of Redis lists its replicas")
     }

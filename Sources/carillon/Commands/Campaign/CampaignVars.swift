@@ -9,9 +9,9 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Upload per-user values for a job before you submit it.",
       discussion: """
-        A line of the file is {"user":"ada","vars":{"price":12.5}}; the file can have any size. The job needs "vars": \
-        true. Its texts use the values as placeholders, such as {{price}}. Carillon stores the values for eight days. \
-        The command reports and skips a bad line, stores the good lines, and exits with 65.
+        Each line of the file is an object: {"user":"ada","vars":{"price":12.5}}; the file can have any size. The job \
+        needs "vars": true. Its texts use the values as placeholders, such as {{price}}. Carillon stores the values \
+        for eight days. The command reports and skips a bad line, stores the good lines, and exits with 65.
 
         Examples:
           carillon campaign vars spring-sale values.ndjson

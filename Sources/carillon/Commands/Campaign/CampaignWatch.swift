@@ -12,7 +12,7 @@ extension CampaignCommand {
       abstract: "Show a campaign's progress until it ends or Carillon pauses it. Exits with 1 if it did not complete.",
       discussion: """
         If an operator pauses the campaign, the command continues. If Carillon pauses the campaign, the command ends \
-        and prints the reason. Fix the cause first.
+        and prints the reason. Fix the cause, then resume the campaign.
 
         On a terminal it shows a progress bar. Otherwise it prints a line each second if something has changed. With \
         --json each line is the output of `campaign show --json`.

@@ -31,7 +31,7 @@ enum ChannelText {
     return id
   }
 
-  /// Records a change in the audit log. Everything else about a channel needs no Redis, so a failure only logs a
+  /// Records a change in the audit log. The channel commands need Redis only for this record, so a failure only logs a
   /// warning.
   static func audit(
     _ action: AuditAction, _ app: String, channel id: String, _ configuration: CarillonConfiguration

@@ -18,7 +18,7 @@ struct SimulateCommand: LongRunningCommand, AuditedCommand {
   /// Maximum wait at the end until a reader has the last line. Standard error has the same limit.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
-  /// Number of seconds after the first signal to stop at which a simulator that hangs is ended. A normal stop takes
+  /// Time in seconds from the first stop signal until the process of a hanging simulator is ended. A normal stop takes
   /// about a second.
   private static let longestStop = 5
 

@@ -14,16 +14,17 @@ extension DevicesCommand {
         appVersion, osVersion, registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of \
         the user. A token belongs to one user. If you import it for another user, the token moves to that user. These \
         are errors: a column whose name is similar to a known name, an app that is not in the configuration, and an \
-        invalid locale. A time zone is an IANA name or an offset such as GMT+0530. If it is an abbreviation such as PST \
-        or an unknown name, the command stores the device without a time zone, reports the line, and exits with 65.
+        invalid locale. A time zone is an IANA name or an offset such as GMT+0530. If it is an abbreviation such as \
+        PST or an unknown name, the command stores the device without a time zone, reports the line, and exits with \
+        65.
 
-        The service is required if the app has several. The kind is the purpose of the token (default: alert): \
-        \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign is sent to tokens of the kind that its \
-        push type needs.
+        The column service is required if the app has several services. The kind is the purpose of the token (default: \
+        alert): \(TokenKind.allCases.map(\.rawValue).joined(separator: ", ")). A campaign is sent to tokens of the \
+        kind that its push type needs.
 
         A device without an app gets the campaigns of every app. A device without an environment belongs to the app's \
-        environment. When APNs answers that a token is unregistered, a device without registeredAt is always removed. A \
-        device with registeredAt is removed only if it registered before the time in the answer.
+        environment. When APNs answers that a token is unregistered, a device without registeredAt is always removed. \
+        A device with registeredAt is removed only if it registered before the time in the answer.
 
         The command reports and skips a bad row, imports the good rows, and exits with 65.
 
@@ -32,9 +33,9 @@ extension DevicesCommand {
         of the file was interrupted, the import starts at the first row.
 
         --from reads the export of another system and maps its columns. The command imports Apple devices if the app \
-        uses APNs, and Android devices if the app uses FCM. It leaves out all other devices and counts them by reason. It reports and leaves out an unknown column, unless \
-        --allow-attribute names the column. --dry-run shows the result, stores nothing and needs no Redis. If the \
-        export has no app for each device, use --app.
+        uses APNs, and Android devices if the app uses FCM. It leaves out all other devices and counts them by reason. \
+        It reports and leaves out an unknown column, unless --allow-attribute names the column. --dry-run shows the \
+        result, stores nothing and needs no Redis. If the export has no app for each device, use --app.
 
         A user can have at most redis.devicesPerUser devices. A further device replaces the one that was seen longest \
         ago.
@@ -85,7 +86,7 @@ extension DevicesCommand {
       let input = try InputFile(file)
       if resume, input.size == nil {
         throw CommandError(
-          .usage, "--resume can't be used with \(input.path): it is not a file, and the rows that were read are gone",
+          .usage, "--resume can't be used with \(input.path): it is not a file, so finished rows can't be skipped",
           hint: "import a file, or import everything again: that is safe")
       }
       let vocabulary = DeviceVocabulary(

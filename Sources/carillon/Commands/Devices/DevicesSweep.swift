@@ -10,7 +10,7 @@ extension DevicesCommand {
   struct Sweep: AuditedCommand {
     static let configuration = CommandConfiguration(
       abstract:
-        "Find and remove devices without the app. Sends a silent push to all devices of the app at a low rate.",
+        "Find and remove devices on which the app was uninstalled. Sends each device a silent push at a low rate.",
       discussion: """
         A sweep is a campaign in the lane bulk. You can show, pause and cancel it. If a push service answers that \
         a token is unregistered, Carillon removes the device. Services give this answer only some time after the user \

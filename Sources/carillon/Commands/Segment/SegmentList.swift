@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List segments with their number of users (also users without devices) or their definition.")
+      abstract: "List segments with the number of users (including users without devices) or with the definition.")
 
     static let effect = Effect.reads
 
@@ -24,7 +24,7 @@ extension SegmentCommand {
       for name in try await store.audiences.segmentNames() {
         segments[name] = .users(try await store.audiences.size(ofSegment: name))
       }
-      // If a name has both users and a definition, the definition counts.
+      // If a name has both users and a definition, the definition applies.
       for (name, definition) in try await store.audiences.definitions().all { segments[name] = .definition(definition) }
       let sorted = segments.sorted { $0.key < $1.key }
       guard global.json else {

@@ -8,10 +8,10 @@ struct SuppressionCommand: AsyncParsableCommand {
     commandName: "suppression",
     abstract: "Manage suppression lists: users who opted out of an app or of one category.",
     discussion: """
-      A list applies to every campaign of its app without being named in the job. A list with --category applies only \
-      to campaigns with this value in the field category. A campaign with "transactional": true ignores the lists, and \
-      workers log this. If you add a user while a campaign runs, the user may still get its push. Lists do not apply to \
-      campaigns that target device tokens, because tokens have no users.
+      A list applies to every campaign of its app, even if the job does not name it. A list with --category applies \
+      only to campaigns with this value in the field category. A campaign with "transactional": true ignores the \
+      lists, and workers log this. If you add a user while a campaign runs, the user may still get the push. Lists do \
+      not apply to campaigns that target device tokens, because tokens have no users.
       """,
     subcommands: [Import.self, Add.self, Remove.self, List.self, Export.self])
 }

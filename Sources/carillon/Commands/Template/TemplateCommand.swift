@@ -9,9 +9,9 @@ struct TemplateCommand: AsyncParsableCommand {
     commandName: "template",
     abstract: "Manage versioned templates. A job refers to one with \"template\": \"NAME@3\".",
     discussion: """
-      A template is a JSON object with the job field message or the object of a push service, and optionally localized, trim and uniqueKey. A job has \
-      the template's name instead of these fields. A version never changes. NAME without a version is the newest \
-      version at the time when a worker takes the job from the queue.
+      A template is a JSON object with the job field message or the object of a push service, and optionally \
+      localized, trim and uniqueKey. A job contains the template's name instead of these fields. A version never \
+      changes. NAME without a version is the newest version at the time when a worker takes the job from the queue.
 
       Examples:
         carillon template put welcome welcome.json

@@ -12,8 +12,8 @@ extension UsersCommand {
         Removes the user's devices, attributes, entries in segments and suppression lists, receipts, results and \
         entries of the feedback list. Also removes the user's targets in running and ended campaigns. Counters do not \
         change. If a worker is reading the user for a campaign at the same time, a housekeeping task completes the \
-        erasure later. The output has the time of that task. The erasure can't be undone. Repeating the command is \
-        safe.
+        erasure later. The output then shows the latest time of completion. The erasure can't be undone. Repeating the \
+        command is safe.
 
         Example:
           carillon users erase 4711 --yes

@@ -32,8 +32,8 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
         carillon worker --drain
       """)
 
-  /// Number of seconds after `worker.deadline` at which a worker that hangs is ended. A normal stop takes at most 2 s
-  /// longer than the deadline: 1 s for an engine that hangs, and 1 s for a late timer.
+  /// Time in seconds from `worker.deadline` until the process of a hanging worker is ended. A normal stop takes at most
+  /// 2 s longer than the deadline: 1 s for an engine that hangs, and 1 s for a late timer.
   private static let grace = 5
 
   static let effect = Effect.unrecorded

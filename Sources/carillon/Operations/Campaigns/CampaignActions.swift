@@ -46,7 +46,7 @@ struct CampaignVerbOutcome: JSONReport {
   var text: String {
     let lines = others.map { "  \($0.id) \($0.state.rawValue)\($0.counts.text)" }
     let first = "\(service.map { "leg \($0) of " } ?? "")\(id) \(state.rawValue)\(counts?.text ?? "")"
-    // The campaign's own pause by a person needs no line: the command has just ended it.
+    // If a person had paused the campaign itself, no line is necessary, because the command has just ended this pause.
     let pauses = resumed.filter { $0.id != id || $0.reason != nil }.map { resumed in
       "  resumed \(resumed.id), which was paused \(resumed.reason.map { "with the reason: \($0)" } ?? "without a reason")"
     }

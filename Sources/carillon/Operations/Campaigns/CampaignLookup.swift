@@ -18,8 +18,8 @@ struct CampaignLookup {
     self.store = store
   }
 
-  /// Returns a campaign, or its job if the job is still in the queue. The result includes the reason if no worker can
-  /// send it.
+  /// Returns a campaign, or its job if the job is still in the queue. If no worker can send the campaign, the result
+  /// includes the reason.
   ///
   /// - Returns: `nil` if there is neither a campaign nor a job; ``absent(_:)`` returns the reason.
   func find(_ id: String) async throws -> FoundCampaign? {

@@ -56,9 +56,9 @@ struct JobSubmission {
     id: "audience-reaches-no-user", severity: .warning, summary: "the audience has a user who gets a push",
     source: "Carillon: deploy/guide/results.md, “Why a user gets no push”")
 
-  /// Returns a warning if a sample of the audience has no user who would get a push. Returns no warning if the sample
-  /// can't be read, because the job is already submitted. In two cases it can't be read: the Redis user lacks the
-  /// permissions of the role `reader`, or Redis is older than version 7 and can't report permissions.
+  /// Returns a warning if a sample of the audience has no user who would get a push. The job is already submitted, so a
+  /// sample that can't be read is not an error: the function then returns no warning. For example, the Redis user may
+  /// lack the permissions of the role `reader`, or Redis is older than version 7 and can't report permissions.
   func warningsOfReach(_ store: CampaignStore, _ configuration: CarillonConfiguration) async -> [Finding] {
     // Producers are not allowed to read devices. Without this check, Redis would list each refused command in ACL LOG.
     guard (try? await store.fleet.missingRights(of: .reader))?.isEmpty == true,
@@ -129,7 +129,7 @@ struct JobSubmission {
     else { return }
     throw CommandError(
       .input, "this is a payload, not a job",
-      hint: "a job has id, app and audience, and contains it as {\"\(service.name)\":{\"\(service.payloadField)\":…}}; "
-        + "carillon send sends it to one device")
+      hint: "a job has id, app and audience, and the payload as "
+        + "{\"\(service.name)\":{\"\(service.payloadField)\":…}}; carillon send sends a payload to one device")
   }
 }

@@ -11,7 +11,7 @@ import ServiceTools
 struct PushPreview {
   let campaign: Campaign
   let user: String
-  /// Whether the content is final, because the campaign has its targets.
+  /// Whether the content is final: workers have sealed the user's targets.
   let isFixed: Bool
   /// The user's variant; `nil` without variants, or if the user's variant is not known yet.
   let variant: String?

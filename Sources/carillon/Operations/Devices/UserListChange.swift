@@ -33,7 +33,7 @@ struct UserListChange {
     return removed
   }
 
-  /// Defines a segment by a rule.
+  /// Defines a segment by an expression and an optional condition.
   func define(_ segment: String, _ definition: SegmentDefinition) async throws {
     try await store.audiences.define(segment, definition)
     await AuditTrail(store).record(actor, .segmentDefine, segment, detail: "\(definition)")

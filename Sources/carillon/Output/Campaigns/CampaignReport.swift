@@ -181,7 +181,8 @@ struct CampaignReport: JSONReport {
       rows.append(
         (
           "backend",
-          "unhealthy\(since), so the campaign is throttled to \(backend.share) of its rate: \(backend.reason ?? "")"
+          "unhealthy\(since), so the campaign is throttled to \(backend.share) of the backend's rate: "
+            + (backend.reason ?? "")
         ))
     }
     rows.append(("targets", counters.targets.grouped))
