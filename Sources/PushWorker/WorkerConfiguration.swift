@@ -31,8 +31,8 @@ public struct WorkerConfiguration: Sendable {
   public var answerTimeout = 30_000
   /// The ``lease`` of every worker that `carillon worker` starts, in ms. Commands that wait for workers use this value.
   public static let standardLease = 6000
-  /// Maximum time for the check of one job. The largest job takes a fraction of a second; ten seconds are enough even
-  /// on a busy machine.
+  /// Maximum processor time for the check of one job. The largest job takes a fraction of a second; ten seconds are
+  /// enough even on a busy machine.
   public var jobCheckLimit = Duration.seconds(10)
   /// Number of targets above which an audience is large. The worker takes in other jobs while it counts a large
   /// audience for its approval, because the count takes seconds.

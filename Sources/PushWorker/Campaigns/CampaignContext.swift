@@ -66,13 +66,13 @@ final class CampaignContext {
 
   // MARK: Permits
 
-  /// Spends permits of the guard trial and of rates on credit that a slice requests.
+  /// Spends sends of the guard trial, and permits of the rates, on credit that a slice requests.
   func spend(_ count: Int) {
     trial.spend(count)
     for limit in facts.limits where limit.isInForce { limit.lease.spend(count) }
   }
 
-  /// Records how many of these permits were used; the rest is available again.
+  /// Records how many of these sends and permits were used; the rest is available again.
   func reconcile(spent count: Int, sent: Int) {
     trial.reconcile(spent: count, sent: sent)
     for limit in facts.limits where limit.isInForce { limit.lease.reconcile(spent: count, sent: sent) }

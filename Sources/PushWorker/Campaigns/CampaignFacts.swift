@@ -14,8 +14,8 @@ struct CampaignFacts {
   let rules: GrantRules
   /// The account whose credit the campaign's pushes use.
   let account: CreditBudget.Account
-  /// The rates that limit the campaign: its own rate, the rate of its app and the rate of the app's backend. Usually
-  /// none.
+  /// The rates that limit the campaign: its own rate, the rate of its app or of a quota that apps share, and the rate
+  /// of the app's backend. Usually none.
   let limits: [RateLimit]
   /// The counters of the campaign's pushes.
   let tally: PushTally

@@ -72,7 +72,7 @@ struct CampaignFollower: WorkerPart {
     }
   }
 
-  /// Records whether the store is locked, so that no campaign may begin.
+  /// Records whether the store is locked. While the store is locked, no campaign may begin.
   private func record(_ lock: StoreLock) {
     guard lock != environment.storeLock else { return }
     let wasLocked = isStoreLocked

@@ -1,6 +1,6 @@
 /// The progress of a held campaign on this worker.
 struct CampaignProgress {
-  /// Whether the campaign's partitions and the definitions of its segments are fixed.
+  /// Whether the campaign's partitions and the definitions of its segments are stored in Redis, and therefore final.
   var isNarrowed: Bool
   /// Whether this worker has paused the campaign or is about to pause it. If so, this worker sends no more pushes of
   /// the campaign.

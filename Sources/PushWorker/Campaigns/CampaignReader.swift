@@ -139,8 +139,8 @@ final class CampaignReader: WorkerPart {
 
   /// Reads a campaign's job outside the worker's loop.
   ///
-  /// - Returns: `nil` if the job is large and has not been read yet, which takes a fraction of a second. The claim loop
-  ///   wakes when the job has been read, and the next call returns the result.
+  /// - Returns: `nil` if the job is large and has not been read yet. A read takes a fraction of a second. The claim
+  ///   loop wakes when the job has been read, and the next call returns the result.
   private func read(_ job: [UInt8], _ record: CampaignRecord) async -> JobReadings.Reading? {
     let key = JobReadings.Key(record)
     if let result = readings.take(key) { return result }

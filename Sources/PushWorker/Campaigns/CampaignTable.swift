@@ -15,8 +15,8 @@ final class CampaignTable {
   private var pausing: Set<String> = []
   /// The latest known round of each resumed campaign.
   private var rounds: [String: Int] = [:]
-  /// Maximum number of entries in ``rounds``, more resumed campaigns than a fleet has at a time. Beyond this number, a
-  /// resume may be logged twice.
+  /// Maximum number of entries in ``rounds``. A fleet hardly has so many resumed campaigns at a time. Beyond this
+  /// number, a resume may be logged twice.
   private static let maximumRounds = 1000
   /// Campaigns that were paused or cancelled in the last seconds, with the time at which this worker read the new
   /// state. Redis may lose these writes.
@@ -93,7 +93,7 @@ final class CampaignTable {
     recentStops.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
   }
 
-  /// Removes entries that Redis has had the time to make durable.
+  /// Removes entries that are old enough to be durable in Redis.
   func removeDurable(before now: UInt64) {
     recentStops = recentStops.filter { now - $0.value.at <= SliceJournal.memory }
   }

@@ -13,7 +13,8 @@ struct WaitingReports {
   /// Whether all reports are withdrawn.
   var isIdle: Bool { reported.isEmpty }
 
-  /// - Parameter stuck: The campaigns that can't be sent now, with the reason, and since when by `EventLoop.now`.
+  /// - Parameter stuck: The campaigns that can't be sent now, each with the reason and the start of the wait
+  ///   (`EventLoop.now`).
   mutating func update(_ stuck: [(id: String, reason: String, since: UInt64)]) -> [Change] {
     let now = Set(stuck.map(\.id))
     defer { reported = now }

@@ -58,7 +58,8 @@ final class CreditDispatcher: WorkerPart {
     failover.recordRunning(began)
     for route in routes.routes where route.check(began) { wakeClaims() }
     declined.declineForStoppedCredentials()
-    // The call above may have recorded outcomes. The time of the next steps must not be earlier than their times.
+    // The call above may have recorded outcomes. The time of the next steps must not be earlier than the times of these
+    // outcomes.
     let now = EventLoop.now
     refreshPermits(now)
     let entries = entries(now)
@@ -79,7 +80,7 @@ final class CreditDispatcher: WorkerPart {
     let entries = entries(now)
     wake(entries, now)
     guard takingMore else { return }
-    // If slices wait for their rates, ``RateService`` wakes the claim loop before their targets run out.
+    // If slices wait for their rates, ``RateService`` wakes the claim loop before these slices run out of targets.
     let isOnlyLimited = !entries.isEmpty && entries.allSatisfy { $0.targets.enough != nil }
     let ahead = entries.reduce(0) { $0 + ($1.condition.isReady ? $1.targets.ahead : 0) }
     if !isOnlyLimited, ahead < environment.configuration.window { wakeClaims() }

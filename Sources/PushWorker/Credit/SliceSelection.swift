@@ -17,8 +17,8 @@ final class SliceSelection {
   /// Maximum number of slices that one worker prepares at the same time. With four, the next slice is ready when the
   /// present one is finished.
   static let maximumPreparable = 4
-  /// Maximum number of held slices of a pool, in a lane and the higher lanes. Enough to keep the window busy at the end
-  /// of a slice; few enough to limit memory.
+  /// For each pool and lane, the maximum number of held slices in this lane and the higher lanes together. Enough to
+  /// keep the window busy at the end of a slice; few enough to limit memory.
   static let maximumSlices = 16
   /// Maximum number of held slices of all pools and lanes: enough for several pools.
   static let maximumInHand = 4 * maximumSlices
@@ -51,8 +51,8 @@ final class SliceSelection {
   func opening(_ entries: [Scheduler.Entry], beginning: [String], window: Int) -> Opening {
     let counted = entries.lazy.filter(\.counts)
     let preparing = beginning.count + counted.count { !$0.condition.isReady }
-    // A slice of a campaign without a held slice may be prepared even if ``preparable`` slices are in preparation. This
-    // second bound limits the total.
+    // A slice of a campaign without a held slice may be prepared even if ``preparable`` slices are in preparation.
+    // Twice ``maximumPreparable`` limits the number of all slices in preparation.
     let busy = counted.count { $0.targets.enough == nil }
     guard busy + beginning.count < Self.maximumInHand, preparing < 2 * Self.maximumPreparable else {
       return Opening(lanes: [], excluded: [])

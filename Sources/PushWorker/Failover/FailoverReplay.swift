@@ -34,8 +34,8 @@ struct FormerSlice {
 /// The writes that Redis may still lose. A crash, or a failover to a replica that lags behind, undoes acknowledged
 /// writes. The type does no I/O, and time is an argument.
 struct FailoverReplay {
-  /// The result of a check of the servers. A place in the store identifies a server. In the first check, no server
-  /// counts as the same or as changed.
+  /// The result of a check of the servers. A server is identified by its place: its address. In the first check, no
+  /// server counts as the same or as changed.
   struct Finding: Equatable {
     /// Whether no server was known before.
     var isFirst = false
@@ -48,7 +48,7 @@ struct FailoverReplay {
 
   /// Slices released in the last seconds.
   private(set) var former: [FormerSlice] = []
-  /// The last known server of each place: its run id and its replication ids.
+  /// The last known server of each place: its run id and its replication id.
   private var servers: [String: String] = [:]
   /// The connections of each place on which its server last answered.
   private var connections: [String: [UInt64]] = [:]
@@ -56,8 +56,8 @@ struct FailoverReplay {
   var checkedAt: UInt64 = 0
   /// `EventLoop.now` at which the worker takes slices again, after a possible loss of writes.
   private(set) var claimsResume: UInt64 = 0
-  /// `EventLoop.now` at which the worker takes over slices again whose owners could not renew their leases during the
-  /// outage.
+  /// `EventLoop.now` from which this worker again takes over slices with expired leases. Before this time, the owners
+  /// may only have been unable to renew their leases during the outage.
   private var takeoversResume: UInt64 = 0
   /// Last time at which the server of the shared keys was known and accepted writes, in ms since the epoch.
   private(set) var seenDurableAt: UInt64 = 0

@@ -283,7 +283,7 @@ final class FailoverService: WorkerPart {
             gone.insert(id)
             continue
           }
-          // Other workers may hold slices in any partition, so the campaign keeps a slice in each of them.
+          // Other workers may hold slices in any partition, so the campaign keeps a slice in each partition.
           let campaign =
             whole == id
             ? context.campaign

@@ -1,8 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// Runs the worker's regular tasks. It gives back references that no task handles, repeats which campaigns it declines,
-/// takes back waiting pushes whose time has passed, delivers prunes, and publishes why campaigns wait.
+/// Runs the worker's regular tasks. It gives back references that no task handles, repeats to Redis which campaigns it
+/// declines, takes back waiting pushes whose time has passed, delivers prunes, and publishes why campaigns wait.
 struct RegularTasks: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable

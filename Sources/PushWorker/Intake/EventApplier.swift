@@ -93,7 +93,7 @@ struct EventApplier: Sendable {
   }
 
   /// Assigns a time to each event without one. If two events concern the same user or token, the later event in the
-  /// list gets the later time. With equal times, the removal would win.
+  /// list gets the later time. If a registration and a removal had the same time, the removal would win.
   ///
   /// - Parameter time: The time that these events have so far, in ms since the epoch.
   private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {

@@ -88,7 +88,7 @@ final class Maintenance: WorkerPart {
       housekeeping.end(EventLoop.now)
       return nil
     }
-    // The leader sends no signal: its lease expires, or its process has ended.
+    // The leader sends no signal. If its process has ended, this worker replaces the leader before the lease expires.
     guard membership.canDetectDeadWorkers(EventLoop.now), let holder = try await sharedStore.fleet.housekeeper(),
       presence.check(try await sharedStore.fleet.presences(of: [holder])).contains(holder)
     else { return nil }

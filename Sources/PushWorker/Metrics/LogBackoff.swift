@@ -20,7 +20,7 @@ struct LogBackoff {
       suppressed += 1
       return nil
     }
-    // If the error paused for longer than twice the interval, the intervals start again from the shortest.
+    // If the error did not occur for longer than twice the interval, the intervals start again from the shortest.
     pause = now - last > 2 * pause ? Self.shortest : min(2 * pause, Self.longest)
     defer { suppressed = 0 }
     loggedAt = now

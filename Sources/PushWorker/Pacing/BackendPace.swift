@@ -19,7 +19,7 @@ enum BackendPace {
   /// - Parameters:
   ///   - status: The state before the check.
   ///   - finding: The result of the check.
-  ///   - leastShare: The bound of the share: above 0, at most 1.
+  ///   - leastShare: The lower bound of the share: above 0, at most 1.
   ///   - now: In ms since the epoch.
   static func after(
     _ status: BackendStatus, _ finding: HealthCheck.Finding, leastShare: Double, now: Int

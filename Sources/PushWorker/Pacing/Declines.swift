@@ -1,8 +1,9 @@
 /// Campaigns that this worker declines. The cause may be the settings of this worker or of the campaign, so other
-/// workers may send them. Pure.
+/// workers may be able to send the campaigns. Pure.
 struct Declines {
   struct Decline: Equatable {
-    /// Number of resumes of the campaign. After a later resume, this worker tries the campaign again.
+    /// Number of resumes of the campaign before the decline. After a later resume, this worker tries the campaign
+    /// again.
     var round: Int
     /// For operators.
     var reason: String

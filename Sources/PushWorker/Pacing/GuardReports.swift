@@ -1,7 +1,7 @@
 import PushCore
 
-/// Answers to a campaign with an open guard that this worker has not reported to the fleet. Until the worker has
-/// reported them, it may change only a limited number of devices. If a setting becomes wrong in the middle of a
+/// For a campaign with an open guard: the answers that this worker has not reported to the fleet yet. Until the worker
+/// has reported them, it may change only a limited number of devices. If a setting becomes wrong in the middle of a
 /// campaign, the damage therefore does not grow with the fleet.
 ///
 /// The only worker of a fleet reports nothing.
@@ -33,8 +33,9 @@ struct GuardReports {
     if outcome != .accepted { bad.count(outcome) }
   }
 
-  /// Returns whether this worker may now prune or quarantine a device. This depends on the changes that it has not
-  /// reported. The unreported changes of all workers together are at most the number that trips one guard.
+  /// Returns whether this worker may now prune or quarantine a device. The result depends on the changes that this
+  /// worker has not reported. The unreported changes of all workers together are at most the number that trips one
+  /// guard.
   func mayChangeDevice(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)

@@ -283,7 +283,8 @@ final class GuardService: WorkerPart {
     session.pending.outcomes.record(EventLoop.now) { $0.append(record, at: answer.index) }
   }
 
-  /// Returns the best known counts of a campaign's answers. Redis may have fewer than this worker.
+  /// Returns the counts of a campaign's answers from Redis, or from this worker if it has counted more answers than
+  /// Redis.
   private func known(of context: CampaignContext) -> GuardCounts {
     let (own, fleet) = (context.guard.counts, context.trial.fleetCounts)
     return own.answers > fleet.answers ? own : fleet

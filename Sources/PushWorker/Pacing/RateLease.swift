@@ -10,7 +10,7 @@ struct RateLease {
   private(set) var allowance = 0
   /// Permits spent on credit that a slice has requested from Redis.
   private(set) var reserved = 0
-  /// `EventLoop.now` since which only this rate delays pushes; `nil` while another limit delays them.
+  /// `EventLoop.now` since which only this rate delays pushes; `nil` while another limit or nothing delays them.
   private(set) var limitedSince: UInt64?
   private(set) var isAsking = false
   /// `EventLoop.now` from which a new request makes sense.

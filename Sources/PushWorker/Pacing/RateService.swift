@@ -170,8 +170,8 @@ final class RateService: WorkerPart {
     return true
   }
 
-  /// Returns why a campaign does not send, and since when: only its rate delays it, or the service refuses its pushes
-  /// because of a quota. Returns `nil` if neither is the case.
+  /// Returns the reason and the start of the wait in two cases: only a rate delays the campaign's pushes, or the
+  /// service refuses them because of a quota. Returns `nil` in all other cases.
   func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
     if !context.progress.isPaused, let refusal = context.facts.limits.lazy.compactMap({ $0.refusal(now: now) }).first,
       now - refusal.since >= Self.shortestWait

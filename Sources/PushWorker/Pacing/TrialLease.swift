@@ -42,13 +42,13 @@ struct TrialLease {
   /// Time in ns without changes after which no more answers are expected, if nothing is in flight.
   private static let silence: UInt64 = 500_000_000
 
-  /// Spends sends on credit that is being requested.
+  /// Spends leased sends on credit that is being requested.
   mutating func spend(_ count: Int) {
     allowance -= count
     reserved += count
   }
 
-  /// Records how many of the spent sends were used. The others are available again.
+  /// Records how many of the spent sends were used. The other sends are available again.
   mutating func reconcile(spent count: Int, sent: Int) {
     reserved -= count
     allowance += count - sent
@@ -87,8 +87,8 @@ struct TrialLease {
       wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
 
-  /// Returns the counts that this worker has reported to Redis. With them, the worker asks Redis whether to decline the
-  /// campaign; `nil` while another request is in flight or too recent.
+  /// Returns the counts that this worker has reported to Redis; `nil` while another request is in flight or too recent.
+  /// The worker sends these counts when it asks Redis whether to decline the campaign.
   mutating func withdrawal(now: UInt64) -> (reported: GuardCounts, leased: Int)? {
     guard !isAsking, now - askedAt >= Self.pace else { return nil }
     isAsking = true
@@ -96,7 +96,7 @@ struct TrialLease {
     return (reported, leased - returned)
   }
 
-  /// Records that the question of ``withdrawal(now:)`` was answered or has failed.
+  /// Records that the request with the result of ``withdrawal(now:)`` was answered or has failed.
   mutating func endWithdrawal() { isAsking = false }
 
   /// Returns the last report after the worker released its last slice; `nil` if there is nothing to report. The report

@@ -193,7 +193,8 @@ final class AnswerHandler: WorkerPart {
     case .pauseCampaign:
       pauses.pause(id, round: context.facts.round, refusal(completion, of: context) + ", then resume")
     case .leaveCampaign: declined.decline(id, round: context.facts.round, refusal(completion, of: context))
-    // The connection has reported the refusal. The credential has stopped, unless its key or certificate was replaced.
+    // The connection has already reported the refusal to the credential. The credential is now stopped, unless its key
+    // or certificate was replaced.
     case .stopCredential: declined.declineForStoppedCredentials()
     case .slowQuota(let perMinute): rates.record(exceeded: perMinute, by: context)
     }

@@ -5,8 +5,8 @@ struct DeferredAnswer {
   var index: Int
   var record: LedgerRecord
   var tokenAction: Disposition.TokenAction
-  /// The device keeps its token if it registered after this time, in ms since the epoch. It is the time at which the
-  /// service found the token dead or, if the service gives no time, the time of the grant. 0 if the answer does not
+  /// The device keeps its token if it registered after this time, in ms since the epoch. The time is when the service
+  /// found the token dead or, if the service gives no time, when the target was granted. 0 if the answer does not
   /// affect the token.
   var timestamp: UInt64
   /// The text of a reason for which the service has no code.

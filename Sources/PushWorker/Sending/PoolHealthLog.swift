@@ -6,8 +6,8 @@ struct PoolHealthLog {
   enum Notice: Equatable {
     /// Connections could not be opened, or broke, since the last check. The text is the latest error.
     case failed(String)
-    /// The circuit breaker has opened: the service answers nearly everything with server errors, so sending is held
-    /// back.
+    /// The circuit breaker has opened: the service answers nearly everything with server errors, so only trial pushes
+    /// are sent.
     case breakerOpened
     /// The circuit breaker has closed.
     case breakerClosed

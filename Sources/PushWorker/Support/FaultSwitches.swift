@@ -20,7 +20,7 @@ public struct FaultSwitches: Sendable {
     case answered
     /// Outcomes are recorded.
     case committed
-    /// A slice is closed, but not counted for its campaign yet.
+    /// A slice is closed, but its counts are not added to its campaign yet.
     case closed
   }
 

@@ -27,7 +27,8 @@ final class LoopSignal {
     isPending = false
   }
 
-  /// Suspends for at most a number of milliseconds, or until ``wake()``. A pending wait does not keep the worker alive.
+  /// Suspends for at most a number of milliseconds, or until ``wake()``. The timer has no strong reference to the
+  /// signal.
   func wait(milliseconds: Int, on loop: WorkerLoop) async {
     guard !takePending() else { return }
     let timer = timer ?? loop.timer { [weak self] in self?.wake() }

@@ -18,7 +18,7 @@ final class WorkerEnvironment {
   private(set) var clock = StoreClock()
   /// Number of live workers as Redis last reported, including this one.
   var fleet = 1
-  /// Whether the store is locked, so that no campaign may begin.
+  /// Whether the store is locked. While the store is locked, no campaign may begin.
   var storeLock = StoreLock.none
 
   init(

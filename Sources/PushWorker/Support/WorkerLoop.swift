@@ -71,8 +71,8 @@ final class WorkerLoop {
     #endif
   }
 
-  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` one. They must call it on
-  /// the loop.
+  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` function. They must call
+  /// the function on the loop.
   ///
   /// The closure lives as long as the worker, so a part makes a fixed number of them.
   func callback<Value: Sendable>(_ body: @escaping (Value) -> Void) -> @Sendable (Value) -> Void {
@@ -83,8 +83,8 @@ final class WorkerLoop {
     }
   }
 
-  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` one. They must call it on
-  /// the loop.
+  /// Returns a function that calls a closure on the loop, for callers that need a `Sendable` function. They must call
+  /// the function on the loop.
   func callback(_ body: @escaping () -> Void) -> @Sendable () -> Void {
     let call = callback { (_: Bool) in body() }
     return { call(true) }

@@ -101,7 +101,7 @@ struct SliceBatchDriver: WorkerPart {
 
   // MARK: Ending
 
-  /// Counts closed slices for their campaign.
+  /// Adds the counts of closed slices to their campaign.
   func count(
     _ ended: [(session: SliceSession, counters: SliceCounters)], _ context: CampaignContext,
     _ group: inout DiscardingTaskGroup

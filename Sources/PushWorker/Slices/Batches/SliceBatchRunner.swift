@@ -7,8 +7,8 @@ struct RunningBatch {
   var sessions: [SliceSession] = []
 }
 
-/// Runs batches of slices of one campaign. The slices have few targets each, so each step of all slices takes one round
-/// trip. A slice with an unusual next step leaves its batch and continues in a separate task.
+/// Runs batches of slices of one campaign. Each slice has few targets, so one round trip can run a step of all slices
+/// together. A slice with an unusual next step leaves its batch and continues in a separate task.
 struct SliceBatchRunner: WorkerPart {
   let environment: WorkerEnvironment
   let runner: SliceRunner
@@ -35,7 +35,7 @@ struct SliceBatchRunner: WorkerPart {
     do {
       if var batch = try await start.claim(references, &group) { await driver.drive(&batch, &group) }
     } catch {
-      // The references stay in the worker's list and the leases expire, so a takeover finds both.
+      // The references stay in the worker's list and the leases expire, so a takeover finds the slices.
       log.report("slices of campaign \(references[0].campaign)", error)
       await damage.repair(error)
     }

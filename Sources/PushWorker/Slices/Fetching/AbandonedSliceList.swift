@@ -1,7 +1,7 @@
 import CampaignStore
 
-/// The abandoned slices of dead workers, as other workers report them. A worker takes them even if it holds enough
-/// slices, because targets in doubt must not wait for a free slot. While answers are slow, this wait would take
+/// The abandoned slices of dead workers, from the messages of the fleet. A worker takes such slices even if it holds
+/// enough slices, because targets in doubt must not wait for a free slot. While answers are slow, this wait would take
 /// seconds. Pure: time is an argument, in ns of `EventLoop.now`.
 struct AbandonedSliceList {
   /// The slices, in the order of their reports.

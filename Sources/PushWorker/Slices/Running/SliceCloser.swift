@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Closes slices, and counts them for their campaigns.
+/// Closes slices, and adds their counts to their campaigns.
 struct SliceCloser: WorkerPart {
   let environment: WorkerEnvironment
   let campaigns: CampaignTable
@@ -9,7 +9,7 @@ struct SliceCloser: WorkerPart {
   let returns: SliceReturn
   let figures: WorkerFigures
 
-  /// Closes a slice and counts it for its campaign.
+  /// Closes a slice, and adds its counts to its campaign.
   ///
   /// - Returns: `false` if Redis has targets without an outcome, although this worker has recorded all outcomes.
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
@@ -32,7 +32,7 @@ struct SliceCloser: WorkerPart {
     return true
   }
 
-  /// Records that a slice is closed. Its campaign has not counted it yet.
+  /// Records that a slice is closed. Its counts are not added to its campaign yet.
   func recordEnd(of slice: SliceReference, _ counters: SliceCounters) {
     crashPoint(.closed)
     figures.totals.slices += 1
@@ -40,7 +40,7 @@ struct SliceCloser: WorkerPart {
     if counters.pruned + counters.quarantined > 0 { feedback.add(prunesIn: slice.partition) }
   }
 
-  /// Records that slices were counted for their campaign.
+  /// Records that the counts of slices were added to their campaign.
   ///
   /// - Parameter state: The state of the campaign, if these slices ended it.
   func recordCount(of campaign: String, _ state: CampaignState?) async {

@@ -32,7 +32,7 @@ struct SliceRunner: WorkerPart {
         return await work(apart: session)
       }
     } catch {
-      // The reference stays in the worker's list and the lease expires, so a takeover finds both.
+      // The reference stays in the worker's list and the lease expires, so a takeover finds the slice.
       log.report("slice", of: reference, error)
       await damage.repair(error, of: reference)
     }

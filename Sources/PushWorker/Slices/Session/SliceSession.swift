@@ -174,7 +174,7 @@ final class SliceSession {
   /// The number of the batch of slices that contains this slice; `nil` for none.
   var sliceBatch: Int? { wakeUp.sliceBatch }
 
-  /// Adds the slice to a batch of slices. The signal of the batch then wakes it.
+  /// Adds the slice to a batch of slices. From then on, the signal of the batch wakes the slice.
   func join(_ sliceBatch: Int, _ signal: LoopSignal) { wakeUp = SliceWakeUp(signal: signal, sliceBatch: sliceBatch) }
 
   /// Removes the slice from its batch.

@@ -6,7 +6,7 @@ enum SliceStep: Equatable {
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
-  /// Record outcomes for this many of the next targets. They can't be sent, and were not granted.
+  /// Record outcomes for this many of the next targets. These targets can't be sent now, and were not granted.
   case skip(Int)
   /// Send the next part of the targets in doubt, to find the target that kills its workers.
   case bisect
