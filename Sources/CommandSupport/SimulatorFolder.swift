@@ -35,7 +35,7 @@ package struct SimulatorFolder {
 
   /// Creates the folder and its files. It never replaces a file.
   ///
-  /// - Parameter ports: the ports that the configuration and the service account name.
+  /// - Parameter ports: the ports to write into the configuration and the service account.
   package func create(_ ports: SimulatorPorts = SimulatorPorts()) throws {
     let server = try SelfSignedIdentity()
     let key = try ECPrivateKey.generate()

@@ -14,7 +14,7 @@ package struct CarillonConfiguration: Equatable {
   package var worker: Worker
   package var retry: Retry
   package var `guard`: Guard
-  /// Settings of the server for health checks, metrics and the API; `nil` for no server.
+  /// Settings of the server for health checks, metrics and the API; `nil` if the configuration has no such settings.
   package var admin: Admin?
   package var log = Log()
   /// Webhooks by their names in status and alarms.
@@ -186,7 +186,7 @@ package struct CarillonConfiguration: Equatable {
   package struct Guard: Equatable {
     /// The share of answers, 0 to 1, which refuse a token or the message. Above this share, a campaign pauses itself.
     package var threshold: Double
-    /// The share of answers, 0 to 1, which say that the device is gone, above which a campaign pauses itself.
+    /// The share of answers, 0 to 1, which say that the device is gone. Above this share, a campaign pauses itself.
     package var pruneShare: Double
     /// Number of answers that are necessary to evaluate the shares.
     package var minimum: Int

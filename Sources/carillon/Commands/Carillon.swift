@@ -17,8 +17,8 @@ struct Carillon: AsyncParsableCommand {
         carillon campaign watch spring-sale-2026
         carillon worker
 
-      Exit status: 0 success; 1 failure; 64 wrong usage; 65 bad input; 69 Redis or a push service unreachable; 70 a bug \
-      in Carillon.
+      Exit status: 0 success; 1 failure; 64 wrong usage; 65 bad input; 69 Redis or a push service unreachable; 70 a \
+      bug in Carillon.
       """,
     version: version,
     subcommands: [

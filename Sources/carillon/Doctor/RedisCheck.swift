@@ -32,7 +32,7 @@ struct RedisCheck {
     }
     findings += try await rights(unopened)
     findings += await keys(unopened, fleet)
-    // The check of rights has already reported these problems.
+    // The check of permissions has already reported these problems.
     fleet.problems.removeAll { $0.code == .forbidden }
     findings += fleet.problems.map { .problem(.keys, "", $0.message, hint: $0.hint) }
     findings += VersionRules.findings(own: Carillon.version, fleet: fleet.versions, live: fleet.presence.live)

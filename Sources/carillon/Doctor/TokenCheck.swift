@@ -13,8 +13,8 @@ struct TokenCheck: Sendable {
   /// Name of the server.
   private let server: String
 
-  /// Returns each credential of a configuration with a token server once. Credentials whose files can't be read are
-  /// omitted: ``CredentialRules`` has findings about them.
+  /// Returns a check for each credential whose tokens come from a server. Credentials whose files can't be read are
+  /// omitted, because ``CredentialRules`` has findings about them.
   static func all(_ configuration: CarillonConfiguration) -> [TokenCheck] {
     var all: [TokenCheck] = []
     for (name, app) in configuration.apps.sorted(by: { $0.key < $1.key }) {

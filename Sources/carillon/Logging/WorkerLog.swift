@@ -200,7 +200,7 @@ final class WorkerLog: Sendable {
     write(ConfigurationReload.Notice.applied)
   }
 
-  /// Adds the totals of the time before a reload. The last line of the process contains the totals of all workers.
+  /// Adds the totals of the time before a reload. The last line of the process contains the totals of all its workers.
   func add(_ totals: WorkerTotals) { earlier.withLock { $0 = $0 + totals } }
 
   func write(_ notice: CredentialWatcher.Notice) {
@@ -255,6 +255,6 @@ final class WorkerLog: Sendable {
 }
 
 extension Logger.MetadataValue {
-  /// Returns a number that is also a number in JSON.
+  /// Returns a value that is a number in JSON lines too.
   static func number(_ number: Int) -> Logger.MetadataValue { .stringConvertible(number) }
 }

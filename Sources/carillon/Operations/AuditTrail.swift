@@ -34,8 +34,8 @@ struct AuditTrail {
     }
   }
 
-  /// Records a submitted campaign. A Redis user with the role of a producer has no right to write the audit log, so its
-  /// submissions are not recorded.
+  /// Records a submitted campaign. A Redis user with the role of a producer has no permission to write the audit log,
+  /// so its submissions are not recorded.
   func record(submitted campaign: Campaign, by actor: Actor) async {
     // Without this check, Redis would list each refused command in ACL LOG.
     if let missing = try? await store.fleet.missingRights(of: .admin), !missing.isEmpty { return }

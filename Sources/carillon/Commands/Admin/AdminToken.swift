@@ -11,8 +11,8 @@ struct AdminToken: AuditedCommand {
     commandName: "token",
     abstract: "Create an access token, print it once and append its hash to admin.tokenFile.",
     discussion: """
-      A request with the token may do what the token's scopes allow: view, submit, operate, admin. The file contains only \
-      hashes. A running server reads a changed file within seconds. To revoke a token, remove its line.
+      A request with the token may do what the token's scopes allow: view, submit, operate, admin. The file contains \
+      only hashes. A running server reads a changed file within seconds. To revoke a token, remove its line.
 
       Examples:
         carillon admin token backend --scope submit

@@ -10,8 +10,8 @@ extension CampaignCommand {
     static let configuration = CommandConfiguration(
       abstract: "Approve a campaign that needs approval. The approver must not be the submitter.",
       discussion: """
-        A campaign needs approval if it has more targets than apps.NAME.approval.above. It also needs approval after each \
-        stage with "approval": true.
+        A campaign needs approval if it has more targets than apps.NAME.approval.above. It also needs approval after \
+        each stage with "approval": true.
 
         Example:
           carillon campaign approve spring-sale-2026 --by grace

@@ -36,8 +36,8 @@ extension CarillonCommand {
       StandardError.write(
         """
         not confirmed within \(2 * WorkerConfiguration.standardLease / 1000) s by \
-        \(outcome.unconfirmed.joined(separator: ", ")): they may continue to send the campaign until they can read Redis \
-        again; see their logs\n
+        \(outcome.unconfirmed.joined(separator: ", ")): they may continue to send the campaign until they can read \
+        Redis again; see their logs\n
         """)
     }
     try StandardOutput.printLine(global.json ? outcome.json : outcome.text)

@@ -11,8 +11,8 @@ struct ChannelCommand: AsyncParsableCommand {
       "Manage broadcast channels: one push to a channel updates the Live Activities of all subscribers.",
     discussion: """
       A channel belongs to one app and one environment. An app can have 10,000 channels in each environment. Apple's \
-      servers for channel management listen on ports 2196 (production) and 2195 (sandbox); apps.NAME.apns.channelEndpoint \
-      sets another address.
+      servers for channel management listen on ports 2196 (production) and 2195 (sandbox); \
+      apps.NAME.apns.channelEndpoint sets another address.
 
       Examples:
         carillon channel create --app news

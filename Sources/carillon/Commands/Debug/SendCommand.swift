@@ -13,8 +13,8 @@ struct SendCommand: AuditedCommand {
     abstract: "Send one push and show the request and the answer.",
     discussion: """
       The command does not send a push that breaks a rule (exit 65). With --unchecked it sends such a push and shows \
-      the answer of the push service. A push with warnings is sent. `carillon lint --rules` lists the rules. The command writes \
-      nothing to Redis.
+      the answer of the push service. A push with warnings is sent. `carillon lint --rules` lists the rules. The \
+      command writes nothing to Redis.
 
       Exit status: 0 if the push service accepts the push, 1 if it refuses the push, 69 if it is unreachable.
 

@@ -1,4 +1,4 @@
-/// The discussion in `carillon simulate --help`. Lines have at most 79 columns, because help wraps at 80.
+/// The discussion in `carillon simulate --help`. Preformatted lines have at most 79 columns, because help wraps at 80.
 enum SimulateHelp {
   static let discussion = """
     --init writes the needed files into a folder: certificates, a signing key, a \

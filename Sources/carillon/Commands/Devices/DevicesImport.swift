@@ -109,8 +109,7 @@ extension DevicesCommand {
         try await run.read()
       } catch {
         var failure = CommandError(error)
-        // If the file is refused before its first row, the import has not reached a position at which it could
-        // continue.
+        // If the file is refused before its first row, the import has no position from which it could continue.
         guard run.report.rows > 0 else { throw failure }
         if failure.code != .unreachable { await audit(run.report.imported, store) }
         let next = run.isResumable ? "continue with: \(resumption)" : "importing again is safe"

@@ -12,10 +12,11 @@ extension DevicesCommand {
       abstract:
         "Find and remove devices on which the app was uninstalled. Sends each device a silent push at a low rate.",
       discussion: """
-        A sweep is a campaign in the lane bulk. You can show, pause and cancel it. If a push service answers that \
-        a token is unregistered, Carillon removes the device. Services give this answer only some time after the user \
-        removed the app. They may also throttle silent pushes. At 50 pushes a second, a million devices take five and a \
-        half hours. The push to APNs has the payload {"aps":{"content-available":1}}, the push to FCM has no content.
+        A sweep is a campaign in the lane bulk. You can show, pause and cancel it. If a push service answers that a \
+        token is unregistered, Carillon removes the device. Services give this answer only some time after the user \
+        removed the app. They may also throttle silent pushes. At 50 pushes a second, a million devices take five and \
+        a half hours. The push to APNs has the payload {"aps":{"content-available":1}}, the push to FCM has no \
+        content.
 
         Examples:
           carillon devices sweep news

@@ -10,8 +10,8 @@ struct TopCommand: AuditedCommand {
     commandName: "top",
     abstract: "Show the output of `carillon status` live. Press q to quit.",
     discussion: """
-      Refreshes at every --interval; any key except q refreshes immediately. With --json, or without a terminal at standard \
-      input and standard output, it prints the state once and exits like `carillon status`.
+      Refreshes at every --interval; any key except q refreshes immediately. With --json, or without a terminal at \
+      standard input and standard output, it prints the state once and exits like `carillon status`.
 
       Example:
         carillon top --interval 5

@@ -23,8 +23,8 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
       SIGHUP, or if the configuration file changes, the worker reads the file and finishes its pushes in flight. It \
       then continues with the new apps, credentials and limits. It ignores an invalid configuration.
 
-      With admin.listen or --listen the worker serves /livez, /readyz and /metrics. Under systemd (Type=notify) it reports \
-      when it is ready and when it stops, and sends watchdog notifications.
+      With admin.listen or --listen the worker serves /livez, /readyz and /metrics. Under systemd (Type=notify) it \
+      reports when it is ready and when it stops, and sends watchdog notifications.
 
       Examples:
         carillon worker
@@ -74,7 +74,7 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
       }
     }
     defer { stopper.cancel() }
-    // Serve the health checks before the first call of Redis, so that they can report why the worker waits.
+    // Serve the health checks before the first call to Redis, so that they can report why the worker waits.
     let current = CurrentWorker()
     let loops = WorkerLoops()
     let liveness = Liveness([
@@ -125,7 +125,7 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
     repeat {
       let isReload = stop.takeRenewal()
       let configuration = await reload.current
-      // Check this before the first call of Redis, so that a configuration error is reported immediately.
+      // Check this before the first call to Redis, so that a configuration error is reported immediately.
       let channels = try AppChannels.make(configuration.apps)
       try EnvironmentProxy.check(
         channels, engine: configuration.worker.engine, environment: ProcessInfo.processInfo.environment)

@@ -19,7 +19,7 @@ struct QuarantineProbeReport {
   enum Verdict: String {
     /// The tokens belong to the other environment.
     case otherEnvironment
-    /// The tokens belong to the other environment, but also to another topic.
+    /// The tokens belong to the other environment and to another topic.
     case otherTopic
     /// Some tokens belong to the other environment.
     case mixed
