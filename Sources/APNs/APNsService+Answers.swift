@@ -45,8 +45,8 @@ extension APNsService {
     answer.status == 503 && Reason(answer.reason) != .shutdown
   }
 
-  /// Returns whether the token causes the error. A 410 does not count, because it has no effect on the connection
-  /// (reference 5.4).
+  /// Returns whether the token causes the error. A 410 does not count, because APNs does not limit the connection after
+  /// a 410.
   public func blamesToken(_ answer: PushAnswer) -> Bool {
     guard answer.kind == .answered, answer.status / 100 == 4 else { return false }
     switch Reason(answer.reason) {

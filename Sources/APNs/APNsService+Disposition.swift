@@ -54,8 +54,8 @@ extension APNsService {
       .badEnvironmentKeyIdInToken:
       return .held(policy, answer.reason, jitter)
 
-    // The provider token source measures its clock again and signs one more token. After a second refusal, the target
-    // is held.
+    // The provider token source measures the clock offset again and signs one more token. After a second refusal, the
+    // target is held.
     case .expiredProviderToken: return attempt <= 1 ? Disposition(.resendNow) : .held(policy, answer.reason, jitter)
     // The connection is the cause of the error. `ConnectionEngine` replaces it.
     case .idleTimeout, .unrelatedKeyIdInToken:
@@ -64,7 +64,8 @@ extension APNsService {
 
     case .tooManyRequests:
       return .later(policy.afterTooManyRequests(attempt: attempt, asked: answer.asked, chance: jitter))
-    // The limit concerns the credential, not the device: a wait of 2 s would change nothing.
+    // The limit concerns the credential and not the device, so the short delay for one device (2 s) would change
+    // nothing.
     case .tooManyProviderTokenUpdates: return .later(policy.afterServerError(asked: answer.asked, chance: jitter))
 
     case .none, .other, .internalServerError, .serviceUnavailable, .shutdown:

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Writer of a body in pieces. If the client is slow, the writer waits instead of storing more bytes.
 public final class HTTPBodyWriter: Sendable {
-  /// The error after the client has gone, or while the server stops.
+  /// The error of a write after the client has gone, or while the server stops.
   public struct Closed: Error {
     public init() {}
   }

@@ -9,7 +9,7 @@ final class OpenConnections: Sendable {
   private enum Phase {
     /// No complete request has arrived since this time.
     case waiting(UInt64)
-    /// The answer, or its next part, has been in progress since this time.
+    /// The server has worked on the answer, or on the next part of it, since this time.
     case working(ServerExchange, UInt64)
     /// The answer is being sent; the client last took a part of it at this time.
     case sending(UInt64)

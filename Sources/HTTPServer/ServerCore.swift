@@ -46,7 +46,8 @@ final class ServerCore: Sendable {
     slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   ) -> MHD_Result {
     guard let known = slot.pointee else { return cmicrohttpd_no }
-    // Retained in `begin`, released in `completed`, which libmicrohttpd calls once for each request that has begun.
+    // The exchange was retained in `begin`. It is released in `completed`, which libmicrohttpd calls once for each
+    // request that has begun.
     let exchange = Unmanaged<ServerExchange>.fromOpaque(known).takeUnretainedValue()
     if let target = exchange.takeTarget() {
       return receive(RequestHead(connection, method: method, target, version: version), connection, exchange)

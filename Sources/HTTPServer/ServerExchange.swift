@@ -102,7 +102,7 @@ final class ServerExchange: Sendable {
           state.phase = .discarding(refusal(503, "too many requests with large bodies are in progress"))
         } else {
           state.reserved += bytes.count
-          // Releases the old value first. Otherwise each part would copy the whole body.
+          // Removes the request from the phase before the body grows. Otherwise, each part would copy the whole body.
           state.phase = .handling
           request.body.append(contentsOf: bytes)
           state.phase = .receiving(request, limit: limit)

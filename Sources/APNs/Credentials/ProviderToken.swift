@@ -7,8 +7,7 @@ public struct ProviderToken: Sendable, Equatable {
   public let jwt: String
   /// `iat`: UNIX seconds.
   public let issuedAt: Int64
-  /// Number of the token within its source. With this number, an answer about this token differs from an answer about
-  /// an older one.
+  /// Number of the token within its source. It distinguishes answers about this token from answers about an older one.
   public let generation: Int
   /// Number of the key within its source. APNs binds a connection to its first key.
   let keyGeneration: Int

@@ -3,8 +3,8 @@
 /// The claims depend only on the time and the key. So workers need no communication, and restarts can't cause
 /// `TooManyProviderTokenUpdates`. APNs accepts a token for an hour and allows a change every 20 minutes (Apple,
 /// "Establishing a token-based connection to APNs"). A token of this grid is 5 to 35 minutes old. Each key has an
-/// offset derived from its id, so that the tokens of different keys do not change at the same time. It also makes a
-/// change at the full hour unlikely, when many pushes are sent.
+/// offset derived from its id, so that the tokens of different keys do not change at the same time. The offset also
+/// makes it unlikely that a token changes at the full hour, a time at which many pushes are sent.
 enum ProviderTokenGrid {
   /// Seconds between two tokens.
   static let period: Int64 = 1800

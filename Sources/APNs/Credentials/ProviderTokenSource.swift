@@ -15,7 +15,7 @@ public final class ProviderTokenSource: PushCredential {
   /// Seconds for which the source keeps a token after `TooManyProviderTokenUpdates`: APNs allows one change in 20
   /// minutes.
   static let keptAfterTooMany: Int64 = 1200
-  /// Maximum age of a token in seconds: APNs refuses a token after an hour.
+  /// Maximum age of a token in seconds: five minutes less than the hour after which APNs refuses a token.
   static let oldest: Int64 = 3300
 
   /// The key's id, ten characters.
@@ -43,7 +43,7 @@ public final class ProviderTokenSource: PushCredential {
     case onGrid
     /// The source keeps the current token until this time, independent of the grid.
     case kept(until: Int64)
-    /// APNs refused a token as expired, and the source measures its clock.
+    /// APNs refused a token as expired, and the source measures the clock offset.
     case measuring
     /// APNs refused the token of the grid as expired. The source signed another token outside the grid and keeps that
     /// token until this time.
@@ -57,8 +57,8 @@ public final class ProviderTokenSource: PushCredential {
   ///   - teamID: letters and digits; Apple's ids have ten.
   ///   - key: the key of the `.p8` file.
   ///   - clock: returns this machine's time in UNIX seconds.
-  ///   - measureOffset: measures the clock again if APNs refuses a token as expired, because this machine's clock or
-  ///     the Redis server may have changed.
+  ///   - measureOffset: measures the clock offset. The source calls it again if APNs refuses a token as expired,
+  ///     because this machine's clock or the Redis server may have changed.
   /// - Throws: ``ProviderTokenError`` for an invalid id.
   public init(
     keyID: String, teamID: String, key: ECPrivateKey,
@@ -90,8 +90,8 @@ public final class ProviderTokenSource: PushCredential {
     state.withLock { $0.offset = seconds }
   }
 
-  /// Signs with another key from now on, because its file was replaced. Tokens of the new key use new connections, and
-  /// a stopped source issues tokens again. If the key is the same, nothing changes.
+  /// Signs with another key from now on, because the key file was replaced. Tokens of the new key use new connections,
+  /// and a stopped source issues tokens again. If the key is the same, nothing changes.
   public func replace(key: ECPrivateKey) {
     guard state.withLock({ $0.key.publicPEM }) != key.publicPEM else { return }
     change { state in
@@ -164,8 +164,8 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Handles a token that APNs refused as expired: measures the clock and signs one token outside the grid. A second
-  /// refusal stops the source.
+  /// Handles a token that APNs refused as expired: measures the clock offset and signs one token outside the grid. A
+  /// second refusal stops the source.
   ///
   /// - Parameter generation: generation of the refused token. A refusal of an older token than the current one is
   ///   ignored.

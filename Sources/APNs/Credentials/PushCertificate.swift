@@ -2,8 +2,9 @@ public import TLS
 
 /// The permissions of a push certificate, as Apple writes them into its certificates.
 ///
-/// Sources: Apple, "Establishing a certificate-based connection to APNs" (topics in extension .6); node-apn (.1 and
-/// .2); NWPusher (kinds by common name).
+/// Sources: Apple, "Establishing a certificate-based connection to APNs", for the topics in the extension whose id ends
+/// with `.6`; node-apn for the environments in the extensions `.1` and `.2`; NWPusher for the kinds of certificates by
+/// common name.
 public struct PushCertificate: Sendable, Equatable {
   /// Apple's environments.
   public enum Environment: String, Sendable, Equatable {

@@ -65,7 +65,7 @@ extension APNsInspector {
   /// - Returns: whether the value has the required type.
   private mutating func check(_ value: JSONValue, is shape: APSKey.Shape, at place: String) -> Bool {
     switch (shape, value.kind) {
-    // Another check reports `null` for the whole payload.
+    // Another check reports every `null` in the payload.
     case (_, .null): return false
     case (.string, .string), (.number, .number), (.object, .object), (.alert, .string), (.sound, .string): return true
     case (.yes, .bool(true)): return true
@@ -100,7 +100,8 @@ extension APNsInspector {
     return areStrings
   }
 
-  /// As seconds, the year 5138; as milliseconds, the year 1973. This number and all larger ones must be milliseconds.
+  /// Smallest number that must be in milliseconds, and not in seconds: as seconds, it would be in the year 5138; as
+  /// milliseconds, it is in the year 1973.
   private static let minimumMilliseconds = 100_000_000_000.0
 
   private mutating func checkInstant(_ text: String, at place: String) -> Bool {

@@ -16,7 +16,7 @@ struct APNsLint {
   ///   - app: the app of a payload, by its name in `apps`. A job contains its own app.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds.
-  /// - Throws: if the file is not JSON and has no traces of the binary interface.
+  /// - Throws: an error if the file is not JSON and has no traces of the binary interface.
   init(
     _ bytes: [UInt8], resolved: [UInt8]? = nil, as pushType: PushType? = nil, app: String? = nil,
     apps: JobApps = .any([APNsService()]),
@@ -46,7 +46,8 @@ struct APNsLint {
         ? [APNsDraft(payload: root, in: bytes, as: pushType ?? APNsDraft.inferred(root), app: traits)]
         : APNsDraft.all(job: file.content, in: file.contentBytes, app: traits)
     } catch {
-      // The rules are not checked, because they would only report again that the date is not a number.
+      // An invalid date is reported once. The rules are not checked, because they would report again that it is not a
+      // number.
       problems = [Finding(PushRule.job, error.field, error.message, hint: error.hint)]
     }
     result = PushLint(

@@ -3,8 +3,8 @@ public import ServiceTools
 
 /// The rules for pushes to APNs: one table for `submit`, the workers, `send` and `lint`.
 ///
-/// A rule is an error if Apple documents the error. A rule that was only observed or inferred is a warning, unless the
-/// push certainly can't work.
+/// A rule has the severity error if Apple documents it, or if a push that breaks it certainly can't work. A rule that
+/// was only observed or inferred has the severity warning.
 public enum APNsRule: String, LintRule {
   // Headers.
   case backgroundPriority = "background-priority"

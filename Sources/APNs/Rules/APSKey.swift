@@ -49,7 +49,7 @@ enum APSKey {
     "input-push-token", "input-push-channel",
   ]
 
-  /// Keys that no app uses for other data: they always have their meaning inside `aps`.
+  /// Keys of `aps` whose names no app uses for its own data. Outside `aps`, such a key is a mistake.
   static let unmistakable: Set = [
     "thread-id", "content-available", "mutable-content", "target-content-id", "interruption-level", "relevance-score",
     "filter-criteria", "content-state", "dismissal-date", "content-changed",

@@ -4,9 +4,9 @@ internal import PushCore
 /// be a duration from the campaign's start, or an RFC 3339 text. The default of `timestamp` is the campaign's start.
 /// Pure.
 ///
-/// The dates are computed one time, when the campaign starts, and stored with it. So a push that is sent again has the
-/// same dates on every worker. If a device gets pushes of two campaigns, it shows the push of the campaign that started
-/// later, because this push has the later `timestamp`.
+/// The dates are computed once, when the campaign starts, and stored with the campaign. So a push that is sent again
+/// has the same dates on every worker. If a device gets pushes of two campaigns, it shows the push of the campaign that
+/// started later, because this push has the later `timestamp`.
 struct ActivityDates {
   /// The keys of `aps` that are dates.
   static let keys = ["stale-date", "dismissal-date", "timestamp"]
@@ -62,7 +62,7 @@ struct ActivityDates {
     var fills = fillsTimestamp
     if case .object(let template)? = members.value("template")?.kind {
       try read(content: template, path: path + "template.", fillsTimestamp: fills)
-      // In this case, the object `apns` of the job contains only differences from the template.
+      // If the template has `aps`, the object `apns` of the job contains only differences from the template.
       if Self.aps(template) != nil { fills = false }
     }
     let own = members.filter { $0.name != "template" }

@@ -22,7 +22,7 @@ struct ForeignRequest: Equatable {
       self.init(product: product.name, member: product.member, hint: "\(product.hint): the payload is \(Self.form)")
       return
     }
-    // Any other request with a payload one level below.
+    // A request of an unknown product has the payload inside one of its members.
     let inner = members.first { member in
       if case .object(let inner) = member.value.kind { inner.value("aps") != nil } else { false }
     }

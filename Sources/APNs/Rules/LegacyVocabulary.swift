@@ -8,9 +8,9 @@ enum LegacyVocabulary {
   /// A text that only such settings contain.
   private struct Trace {
     var pattern: String
-    /// Words. A line must contain at least one of them; empty for no such condition.
+    /// Words of which the line must contain at least one; empty if the line needs none.
     var among: [String] = []
-    /// A word that gives the line another meaning.
+    /// A word that gives the line another meaning, so that the line is not reported.
     var unless: String?
     var message: String
     var hint: String

@@ -15,7 +15,7 @@ public final class Liveness: Sendable {
     let deadline: UInt64
     /// Time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not block.
     let overdueSince: @Sendable () -> UInt64?
-    /// Called by the timer.
+    /// Called by the timer every second.
     fileprivate let look: @Sendable () -> Void
 
     /// Creates a part that measures its progress itself.
@@ -32,7 +32,7 @@ public final class Liveness: Sendable {
       look = {}
     }
 
-    /// Creates a part that this type asks for an answer again and again.
+    /// Creates a part that this type asks for an answer every second.
     ///
     /// - Parameters:
     ///   - name: the name for operators.
@@ -58,13 +58,13 @@ public final class Liveness: Sendable {
     }
   }
 
-  /// The time of a question without an answer.
+  /// The time at which a part was asked for an answer; no time after the answer.
   private final class Pulse: Sendable {
     private let state = Mutex<UInt64?>(nil)
 
     var asked: UInt64? { state.withLock { $0 } }
 
-    /// - Returns: false if the previous question has no answer yet.
+    /// - Returns: `false` if the previous request has no answer yet.
     func begin() -> Bool {
       state.withLock { state in
         guard state == nil else { return false }
@@ -82,7 +82,8 @@ public final class Liveness: Sendable {
     let source: any DispatchSourceTimer
   }
 
-  /// Seconds between two questions to a part. A stuck part is detected at most a second after its deadline.
+  /// Seconds between two requests to a part for an answer. A stuck part is detected at most a second after its
+  /// deadline.
   private static let interval = 1
 
   private let parts: [Part]

@@ -3,10 +3,10 @@ import PushCore
 
 /// Number of workers that the remaining pushes need. Pure.
 ///
-/// The remaining targets of a campaign are its unfinished slices, including held ones, times the average size of its
-/// finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only as many workers
-/// as its rate requires, and more workers than slices are useless. While a push service does not work, the number does
-/// not change, because more workers would only add load.
+/// The remaining targets of a campaign are estimated as the number of its unfinished slices, multiplied by the average
+/// size of its finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only as
+/// many workers as its rate requires, and more workers than slices are useless. While a push service does not work, the
+/// number does not change, because more workers would only add load.
 public struct WantedWorkers: Sendable, Equatable {
   public var workers: Int
   public var live: Int
@@ -38,7 +38,8 @@ public struct WantedWorkers: Sendable, Equatable {
         Double(unfinished * each) / Double(seconds),
         Self.limit(of: record.delivery.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
     }
-    // The campaigns of the parked slices are unknown, so these slices count with the average size.
+    // The queue of parked slices does not tell their campaigns, so each parked slice counts with the average size of
+    // all slices.
     let parked = min(slices, fleet.queues.parked.lag(at: fleet.at) > 0 ? 0 : fleet.queues.parked.count)
     if slices > 0 {
       remaining = remaining * (slices - parked) / slices

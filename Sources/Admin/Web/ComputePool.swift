@@ -17,7 +17,7 @@ public final class ComputePool: Sendable {
     }
   }
 
-  /// A request that waits for a lane.
+  /// A request that waits for a thread.
   private struct Waiter {
     var id: UInt64
     var holder: String
@@ -27,12 +27,12 @@ public final class ComputePool: Sendable {
   private struct State {
     var free: [Lane]
     var waiting: [Waiter] = []
-    /// Number of lanes that each token uses.
+    /// Number of threads that each token uses.
     var running: [String: Int] = [:]
     var nextID: UInt64 = 0
   }
 
-  /// Maximum number of requests that wait for a lane: a few seconds of work with large jobs. With more requests, the
+  /// Maximum number of requests that wait for a thread: a few seconds of work with large jobs. With more requests, the
   /// wait would exceed ``standardTimeout``.
   private static let maximumWaiting = 16
   /// Maximum number of waiting requests of one token.
@@ -57,10 +57,10 @@ public final class ComputePool: Sendable {
     state = Mutex(State(free: (0..<count).map { _ in Lane() }))
   }
 
-  /// Runs `body` on a lane, with its synchronous parts on the lane's thread.
+  /// Runs `body` with all its synchronous parts on one thread of the pool.
   ///
-  /// If the caller is cancelled or has waited too long, this function returns immediately and cancels `body`. The lane
-  /// is free again when `body` returns.
+  /// If the caller is cancelled or has waited too long, this function returns immediately and cancels `body`. The
+  /// thread is free again when `body` returns.
   ///
   /// - Parameter holder: the token's name.
   /// - Throws: errors of `body`; a ``Problem`` with 503 if there are too many requests or `body` takes too long;
@@ -136,7 +136,7 @@ public final class ComputePool: Sendable {
 
   private func withdraw(_ id: UInt64) { state.withLock { $0.waiting.removeAll { $0.id == id } } }
 
-  /// Starts the first waiting request that may use a lane.
+  /// Starts the first waiting request that may use a thread.
   private func startNext() {
     let next = state.withLock { state -> (waiter: Waiter, lane: Lane)? in
       guard

@@ -10,7 +10,7 @@ public struct Problem: Error, Sendable, Equatable {
   public var detail: String
   /// The next step.
   public var hint: String?
-  /// Headers with the same information for programs.
+  /// Headers that give programs a part of this information, such as `Retry-After`.
   public var headers: [String: String]
 
   /// Creates a problem from its parts.

@@ -3,7 +3,7 @@ public import HTTPServer
 /// A request that a route handles.
 public struct RouteCall: Sendable {
   public var request: HTTPRequest
-  /// Values of the route's names in the path.
+  /// Values in the path, by the names of the route's path.
   public var parameters: [String: String]
   /// The holder of the token; `nil` if the route needs no token.
   public var holder: AccessTokens.Holder?
@@ -48,7 +48,7 @@ public struct Route: Sendable {
   }
 
   public var method: String
-  /// For example `/api/v1/campaigns/{id}`.
+  /// Path with names in braces, such as `/api/v1/campaigns/{id}`.
   public var path: String
   /// Required scope; `nil` if no token is needed.
   public var scope: Scope?
@@ -78,7 +78,7 @@ public struct Route: Sendable {
     pieces = path.split(separator: "/").map(String.init)
   }
 
-  /// Creates a health check that is answered on the server's thread, also while no task runs.
+  /// Creates a health check that is answered on the server's thread, even if no task can run.
   ///
   /// - Parameter answer: called on the server's only thread. It must neither block nor take long.
   public static func probe(_ path: String, answer: @escaping @Sendable () -> HTTPResponse) -> Route {
@@ -87,7 +87,7 @@ public struct Route: Sendable {
     return route
   }
 
-  /// Creates a health check or a scrape: without a token, with any query.
+  /// Creates the route of a health check or of a Prometheus scrape. It needs no token and accepts any query.
   public static func probe(
     _ path: String, handle: @escaping @Sendable (RouteCall) async throws -> HTTPResponse
   ) -> Route {

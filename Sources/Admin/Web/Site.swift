@@ -17,7 +17,7 @@ public final class Site: HTTPHandler {
   /// registers devices one by one.
   private static let rate = (perSecond: 200.0, burst: 400.0)
 
-  /// Converts any error of the modules below to a problem.
+  /// Converts any error of another module to a problem.
   private let describe: @Sendable (any Error) -> Problem
   private let state: Mutex<State>
 

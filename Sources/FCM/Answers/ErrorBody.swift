@@ -28,7 +28,7 @@ struct ErrorBody {
     var quotaPerMinute: UInt32?
     /// Whether a `fieldViolations[].field` is the token or the installation ID.
     var isTokenNamed = false
-    /// Whether a text names a device or a topic.
+    /// Whether a text says that the exceeded quota belongs to a device or a topic.
     var isTargetNamed = false
     var isTooLarge = false
   }

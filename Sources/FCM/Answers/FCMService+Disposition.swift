@@ -56,10 +56,11 @@ extension FCMService {
     // decides whether it is wrong for the whole campaign.
     case (400, _): return Disposition(.finish(.rejected))
     // The cause is the key for APNs or web push in the Firebase project. All Apple devices or browsers of the project
-    // get this answer, and Android devices don't. The guard decides whether they are too many.
+    // get this answer, and Android devices don't. The guard decides whether the campaign gets too many of these
+    // answers.
     case (401, .thirdPartyAuthError): return Disposition(.finish(.rejected))
-    // The credential requests a new access token, and stops if FCM refuses the new one too. Until then, the pushes
-    // wait.
+    // The credential requests a new access token, for which the pushes wait. If FCM refuses the new token too, the
+    // credential stops.
     case (401, _): return Disposition(.resendNow, countsAttempt: false)
     // The API is disabled, the account lacks the permission, or the project or the path does not exist.
     case (403, _), (404, _): return .held(policy, answer.reason, jitter)
@@ -69,7 +70,7 @@ extension FCMService {
     case (429, _):
       let delay = policy.afterTooManyRequests(attempt: 1, asked: answer.asked, chance: jitter)
       return Disposition(.retry(afterMilliseconds: delay), effect: answer.exceededQuota, countsAttempt: false)
-    // FCM does not document this answer, so the cause may affect every push. The guard decides.
+    // FCM does not document this answer. The guard decides whether the cause concerns the whole campaign.
     default: return Disposition(.finish(.rejected))
     }
   }

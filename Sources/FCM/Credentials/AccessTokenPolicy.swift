@@ -10,7 +10,7 @@ struct AccessTokenPolicy: Sendable {
   struct Rules: Sendable, Equatable {
     /// Number of consecutive failed requests after which a missing token is reported.
     var tries: Int
-    /// Maximum time in ms before the expiry of a token at which the next one is requested; `nil` for no limit.
+    /// The next token is requested at most this number of ms before the present token expires; `nil` for no limit.
     var earliestRefresh: Int?
 
     /// Token endpoint. Google's own library tries three times (google-auth, `google/auth/_exponential_backoff.py`).
@@ -161,8 +161,8 @@ struct AccessTokenPolicy: Sendable {
         tryAgain(now)
         break
       }
-      // Each start of a campaign resumes the credential, so the pause bounds the requests. The problem is known until
-      // the answer arrives.
+      // Each start of a campaign resumes the credential, so the pause bounds the requests. The recorded problem stays
+      // until the answer arrives.
       guard stop != nil, now - requestedAt >= Self.resumePause else { break }
       token?.refreshAt = now
       (isRetrying, hasCorrected, retryAt) = (true, false, nil)
@@ -224,8 +224,8 @@ struct AccessTokenPolicy: Sendable {
 
   private mutating func tokenRefused(_ generation: Int, _ now: Int) {
     guard let token, token.bearer.generation == generation, !token.isRefused else { return }
-    // A push that was sent shortly before the end of its token is refused because of the age of the token. This says
-    // nothing about the next token, which is requested anyway.
+    // FCM can refuse a push that was sent shortly before its token expired, because of the token's age. Such a refusal
+    // says nothing about the next token, which is requested anyway.
     guard now < token.end else { return }
     self.token?.isRefused = true
     // If the key was refused before, the credential stops now, and not only when the token expires.

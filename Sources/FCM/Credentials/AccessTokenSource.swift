@@ -57,8 +57,8 @@ public final class AccessTokenSource: PushCredential {
   /// Project of the service account in use; `nil` for the metadata server.
   var projectID: String? { state.withLock { $0.account?.projectID } }
 
-  /// Uses another key from now on, because its file was replaced. The present token is used until the new one arrives.
-  /// If the key is the same, nothing changes.
+  /// Uses another key from now on, because the key file was replaced. The present token is used until the new one
+  /// arrives. If the key is the same, nothing changes.
   public func replace(account: ServiceAccount) {
     let isNew = state.withLock { state in
       guard state.account != account else { return false }
@@ -148,7 +148,8 @@ public final class AccessTokenSource: PushCredential {
     let now = clock.now()
     let (actions, isEarlier, observers, waiting) = state.withLock { state in
       let actions = state.policy.handle(event, now: now, chance: .random(in: 0...1))
-      // A timer that an earlier event started has no effect when it fires, so it need not be cancelled.
+      // Only the timer for the earliest time is needed. A timer for another time need not be cancelled, because it has
+      // no effect when it fires.
       let isEarlier = actions.wakeAt.map { wakeAt in state.wakeAt.map { wakeAt < $0 || $0 <= now } ?? true } ?? false
       if isEarlier { state.wakeAt = actions.wakeAt }
       return (

@@ -8,7 +8,8 @@ public import TLS
 public struct ServiceAccount: Sendable {
   /// Token endpoint for a key file that names none.
   public static let defaultTokenURI = "https://oauth2.googleapis.com/token"
-  /// Universe whose endpoints Carillon knows.
+  /// Universe (`universe_domain` of the key file) whose endpoints Carillon knows. Other universes are separate clouds
+  /// of Google.
   static let universe = "googleapis.com"
   /// Maximum nesting of a key file. Real key files are flat objects.
   private static let maximumDepth = 8

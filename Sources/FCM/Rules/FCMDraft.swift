@@ -8,7 +8,7 @@ struct FCMDraft: LintDraft {
   private(set) var priority: Int
   private(set) var expiration = Expiration.unset
   private var collapseID: String?
-  /// Fields of the job that name a key of the data, with their names.
+  /// Fields of the job that add a member to the data (`uniqueKey`, `campaignKey`), each with the name of that member.
   private(set) var keys: [(field: String, name: String)] = []
   /// The message without its target.
   private(set) var payload: DraftPayload

@@ -54,7 +54,7 @@ struct FCMInspector: PushInspector {
     checkOtherPlatforms(message)
   }
 
-  /// Reports a payload that belongs to another service or is a whole request. Returns whether it is one.
+  /// Reports a payload that belongs to another service or is a whole request. Returns whether it reported one.
   private mutating func checkForm(_ message: [JSONValue.Member]) -> Bool {
     if message.value("aps") != nil {
       report(

@@ -14,7 +14,7 @@ struct FCMLint {
   ///   - pushType: the push type of a payload; `nil` to infer it. A job contains its own push type.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds.
-  /// - Throws: if the file is not JSON.
+  /// - Throws: an error if the file is not JSON.
   init(
     _ bytes: [UInt8], resolved: [UInt8]?, as pushType: FCMPushType?, apps: JobApps, now: Int?
   ) throws(JSONSyntaxError) {

@@ -3,8 +3,8 @@ public import ServiceTools
 
 /// The rules for pushes to FCM: one table for `submit`, the workers, `send` and `lint`.
 ///
-/// A rule is an error if FCM answers such a message with 400, or if the message certainly can't have the effect that
-/// the job describes.
+/// A rule has the severity error if FCM answers a message that breaks it with 400, or if such a message certainly can't
+/// have the effect that the job describes.
 public enum FCMRule: String, LintRule {
   // Fields of the job.
   case expirationPast = "expiration-past"

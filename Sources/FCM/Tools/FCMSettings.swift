@@ -45,7 +45,7 @@ public struct FCMSettings: PushServiceSettings {
     throw ServiceError(.usage, "--topic: an app of FCM has no topic", hint: "omit it, or choose another --app")
   }
 
-  /// FCM has one environment.
+  /// Always `production`, because FCM has only one environment.
   public var environmentName: String { PushEnvironment.production.rawValue }
 
   public func describe(to json: inout JSONWriter) {
@@ -82,7 +82,8 @@ public struct FCMSettings: PushServiceSettings {
 
   public func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws {
     guard let source = credential as? AccessTokenSource, let account = try account() else { return }
-    // Without the key `project`, the workers send to the project of the first key.
+    // Without `project` in the configuration, the workers send to the project of the key file that they read at their
+    // start.
     if project == nil, let present = source.projectID, present != account.projectID {
       throw ServiceError(
         .configuration,

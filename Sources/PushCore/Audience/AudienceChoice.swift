@@ -2,11 +2,13 @@
 public struct EarlierAudience: Hashable, Sendable {
   /// The campaign's id.
   public let campaign: String
-  /// Outcomes. A user must have at least one of them. Each occurs once, in the order of the codes; never empty.
+  /// Outcomes of which a user must have at least one. The list has at least one outcome and no duplicates, in the order
+  /// of the outcomes' codes.
   public let outcomes: [Outcome]
-  /// Whether the users opened the push, according to the app's receipts; `nil` if this does not matter.
+  /// `true` selects users who opened the push according to the app's receipts, `false` selects all others. `nil`
+  /// selects both.
   public let opened: Bool?
-  /// Ids of the campaign's stages, if it has parts. The store sets them.
+  /// Ids of the campaign's stages; empty for a campaign without parts. The store sets them.
   public var parts: [String] = []
 
   /// Outcomes of users who got the push (`accepted`) or may have got it (`unknown`).
@@ -15,7 +17,7 @@ public struct EarlierAudience: Hashable, Sendable {
   /// - Parameters:
   ///   - campaign: the campaign's id.
   ///   - outcomes: at least one.
-  ///   - opened: whether the users opened the push; `nil` if this does not matter.
+  ///   - opened: see ``opened``.
   public init(campaign: String, outcomes: [Outcome] = Self.reached, opened: Bool? = nil) {
     self.campaign = campaign
     self.opened = opened
@@ -43,17 +45,18 @@ public struct AudienceExclusion: Sendable, Equatable {
   public var isEmpty: Bool { segment == nil && campaigns.isEmpty && activity == nil }
 }
 
-/// Suppression list: users who get nothing from an app, or nothing of one category, because they opted out or a
-/// regulator requires it. The list belongs to the app and not to its campaigns, so no job can bypass it.
+/// Suppression list: users who get no pushes of an app, or no pushes of one category, because they opted out or because
+/// a regulator requires it. The list belongs to the app and not to its campaigns, so no job can bypass it.
 public struct SuppressionList: Hashable, Sendable {
   /// Name of the app.
   public let app: String
-  /// Category, a valid `PlainName`; `nil` for all campaigns that are not transactional.
+  /// Category to which the list applies, a valid `PlainName`. `nil` if the list applies to all campaigns of the app
+  /// that are not transactional.
   public let category: String?
 
   /// - Parameters:
   ///   - app: the name of the app.
-  ///   - category: a valid `PlainName`; `nil` for all campaigns that are not transactional.
+  ///   - category: see ``category``.
   public init(app: String, category: String? = nil) {
     self.app = app
     self.category = category

@@ -24,7 +24,8 @@ public struct AudienceExpression: Sendable, Equatable {
   public static let maximumNesting = 32
 
   /// Maximum number of segments in one expression, with repetitions. Each segment costs a set operation in every
-  /// partition. A chain of `&` or `|` with this number of segments is a tree of the same depth.
+  /// partition. The limit also bounds the depth of the tree, because a chain of `&` or `|` has one level for each
+  /// segment.
   public static let maximumTerms = 256
 
   /// Parses `vip & (sports | news) & !churned`: `!` binds tighter than `&`, and `&` tighter than `|`. `*` means all
@@ -66,7 +67,7 @@ extension AudienceExpression.Node {
     }
   }
 
-  /// Returns the text, in parentheses if the outer operator binds tighter.
+  /// Returns the text of the node, in parentheses if the operator around it binds tighter.
   fileprivate func text(within outer: Binding) -> String {
     let (text, binding): (String, Binding)
     switch self {

@@ -1,4 +1,4 @@
-/// Device that a condition is tested on. The bytes that it returns are not copies and are valid only during the test.
+/// Device on which a condition is tested. The returned bytes are not copies. They are valid only during the test.
 public protocol PredicateSubject {
   /// Returns the bytes of a text; empty if it is unknown.
   func bytes(of field: DevicePredicate.TextField) -> UnsafeRawBufferPointer
@@ -14,7 +14,7 @@ public struct PredicateAttributes: Sendable {
   private var values: [[[UInt8]]] = []
 
   /// - Parameters:
-  ///   - json: an object; any other value has no attributes.
+  ///   - json: the user's attributes as a JSON object. Any other value counts as no attributes.
   ///   - names: ``DevicePredicate/attributes``.
   public init(_ json: [UInt8], of names: [String]) {
     values = names.map { _ in [] }
@@ -82,7 +82,7 @@ extension DevicePredicate {
   private static func isSame(_ bytes: UnsafeRawBufferPointer, _ literal: Literal) -> Bool {
     guard case .text(let text) = literal else { return false }
     if bytes.elementsEqual(text) { return true }
-    // A record of an older version contains an offset as the phone wrote it.
+    // A device record from an older version of Carillon may contain a zone offset in the notation of the phone.
     guard let offset = ZoneOffset.seconds(text) else { return false }
     return ZoneOffset.seconds(bytes) == offset
   }
@@ -135,7 +135,7 @@ extension DevicePredicate {
     }
   }
 
-  /// Compares a time with a literal. If the literal is an age, the ages are compared, so an older time is greater.
+  /// Compares a time with a literal. If the literal is an age, the ages are compared, so an earlier time is greater.
   private static func order(ofTime time: Int, _ literal: Literal, _ now: Int) -> Int? {
     switch literal {
     case .age(let age): (now - time - age).signum()

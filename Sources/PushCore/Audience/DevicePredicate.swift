@@ -28,7 +28,7 @@ public struct DevicePredicate: Sendable, Equatable {
     case timezone, environment
   }
 
-  /// Text fields of a device that are ordered by their numbers.
+  /// Fields of a device that contain a version. The numbers in the version define its order.
   public enum VersionField: String, CaseIterable, Sendable {
     case appVersion, osVersion
   }

@@ -108,8 +108,8 @@ struct DevicePredicateParser: BooleanExpressionParser {
     return nil
   }
 
-  /// Returns the literal for a text, in the form in which devices have their values. A locale and a time zone are
-  /// parsed as for a device.
+  /// Returns the literal for a text in a condition. A locale or a time zone gets the canonical form in which device
+  /// records contain it.
   private func textValue(
     _ value: String, of field: DevicePredicate.TextField, at start: Int
   ) throws(AudienceExpressionError) -> DevicePredicate.Literal {

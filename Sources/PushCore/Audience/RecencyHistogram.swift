@@ -80,18 +80,20 @@ public struct RecencyHistogram: Sendable, Equatable {
 /// Number of users that each partition selects, so that all partitions together select the most recently seen users up
 /// to the limit.
 ///
-/// The users of the last bin are shared between the partitions in proportion to their counts. So if a user who is left
-/// out was seen later than an included one, the difference is at most the width of a bin. Pure. The caller makes two
-/// passes over the partitions and never needs all histograms at the same time: first ``count(_:)`` for each, then
-/// ``quota(of:)`` for each in the same order.
+/// Bins are included from the most recent one on, as long as all their users fit in the limit. The next bin is the
+/// *boundary bin*: each partition selects a share of its users in proportion to its count. So if an omitted user was
+/// seen later than a selected one, the difference is at most the width of a bin.
+///
+/// The caller makes two passes over the partitions and never needs all histograms at the same time: first ``count(_:)``
+/// for each, then ``quota(of:)`` for each in the same order.
 public struct RecencyQuotas: Sendable {
   private let limit: Int
   private var totals: [Int: Int] = [:]
-  /// First bin whose users are not all included.
+  /// Boundary bin: the first bin whose users are not all selected.
   private var boundary = Int.max
-  /// Number of included users of the boundary bin, and number of all its users.
+  /// Number of selected users of the boundary bin, and number of all its users.
   private var part = (taken: 0, all: 0)
-  /// Running totals for the boundary bin in the partitions that were processed: the included users, and all users.
+  /// Running totals of the boundary bin over the partitions processed so far: the selected users, and all users.
   private var shared = (taken: 0, all: 0)
 
   /// - Parameter limit: number of users, at least 1.
@@ -120,8 +122,8 @@ public struct RecencyQuotas: Sendable {
   public mutating func quota(of histogram: RecencyHistogram) -> Int {
     var quota = histogram.counts.reduce(0) { $1.key < boundary ? $0 + $1.value : $0 }
     if let count = histogram.counts[boundary], part.all > 0 {
-      // With each partition, the number of included users rises to their share of all users so far, rounded down. After
-      // the last partition, the number is exact.
+      // After each partition, the total of selected users is the bin's share `part.taken / part.all` of all its users
+      // so far, rounded down. After the last partition, the total is `part.taken`.
       shared.all += count
       let due = shared.all.multipliedFullWidth(by: part.taken)
       let taken = part.all.dividingFullWidth(due).quotient

@@ -54,11 +54,11 @@ extension SegmentDefinition: CustomStringConvertible {
   public var description: String { expression.description + (predicate.map { ", where \($0)" } ?? "") }
 }
 
-/// Segment rules by name: all of a store, or those that an audience depends on.
+/// Segment rules by name: all rules of a store, or the rules on which an audience depends.
 public struct SegmentDefinitions: Sendable, Equatable {
   /// Rules by name.
   public private(set) var all: [String: SegmentDefinition]
-  /// Names of rules that can't be read. They affect only expressions that name them.
+  /// Names of rules that can't be read. Only expressions that depend on such a rule are invalid.
   public private(set) var unreadable: Set<String> = []
 
   /// Maximum nesting of rules that name other rules.
@@ -66,8 +66,8 @@ public struct SegmentDefinitions: Sendable, Equatable {
   /// Maximum number of segments that an audience and its rules name, with repetitions. Each one is evaluated for every
   /// user.
   public static let maximumTerms = 1024
-  /// Maximum size in bytes of all rules that an audience depends on: a few hundred names, each possibly with a rule and
-  /// a condition.
+  /// Maximum size in bytes of all rules on which an audience depends: enough for a few hundred rules, each with an
+  /// expression and a condition.
   public static let longest = 1 << 24
   /// Maximum number of rules in a store.
   public static let maximumCount = 500
@@ -86,7 +86,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
   /// Whether the list of rules is empty.
   public var isEmpty: Bool { all.isEmpty }
 
-  /// Returns the rules that expressions depend on, directly or through other rules.
+  /// Returns the rules on which expressions depend, directly or through other rules.
   ///
   /// - Throws: an error if the rules form a cycle, or are too deep or too many.
   public func reached(
@@ -169,7 +169,8 @@ public struct SegmentDefinitions: Sendable, Equatable {
     }
   }
 
-  /// Returns these rules and the rules of another set whose names are not among them.
+  /// Returns the rules of both sets. If both sets have a rule with the same name, the result contains the rule of this
+  /// set.
   public func or(_ other: SegmentDefinitions) -> SegmentDefinitions {
     SegmentDefinitions(
       all.merging(other.all) { own, _ in own }, unreadable: unreadable.union(other.unreadable.subtracting(all.keys)))

@@ -9,7 +9,7 @@ public struct UserDraw: Sendable, Equatable {
     self.salt = Array(salt.utf8)
   }
 
-  /// Returns 64 random bits; all bits have the same quality.
+  /// Returns 64 bits; each bit is equally random.
   public func bits(_ user: UnsafeRawBufferPointer) -> UInt64 {
     // The hash is FNV-1a with the finalizer of SplitMix64, which makes every bit depend on all input bits.
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -26,7 +26,7 @@ public struct UserDraw: Sendable, Equatable {
   public func share(_ user: UnsafeRawBufferPointer) -> Double { Double(bits(user) >> 11) * 0x1p-53 }
 }
 
-/// Share of all users. It consists of the same users at any time and on any worker.
+/// Pseudo-random share of all users. At any time and on any worker, the share consists of the same users.
 public struct UserSample: Sendable, Equatable {
   /// Share: more than 0, less than 1.
   public let share: Double

@@ -5,7 +5,7 @@ extension Campaign {
 
   /// Returns the error in the times of a job that is submitted now.
   ///
-  /// The job's `late` permits a time that has passed. Its default is one hour.
+  /// A `sendAt` in the past is allowed up to the job's `late` (default one hour).
   ///
   /// - Parameter now: ms since the epoch.
   /// - Returns: `nil` if all times are plausible.

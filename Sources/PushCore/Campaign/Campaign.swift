@@ -10,7 +10,7 @@ public struct Campaign: Sendable, Equatable {
   public var message: CampaignMessage
   /// Time, order and rate at which its pushes are sent.
   public var delivery: CampaignDelivery
-  /// Results that are also stored as plain hashes.
+  /// Results that the store also keeps as Redis hashes, in addition to the ledger.
   public var results: ResultsMode
   /// Seconds for which results and ledger are kept after the end.
   public var timeToLive: Int
@@ -124,7 +124,7 @@ public enum Audience: Sendable, Equatable {
 /// Choice of a user's devices. Raw values are names in a job.
 public enum DeviceChoice: String, CaseIterable, Sendable {
   case all
-  /// The most recently seen device of the user that matches. The time of registration counts as well.
+  /// The most recently seen of the user's matching devices. A registration also counts as seen.
   case latest
 }
 
@@ -139,7 +139,7 @@ public enum Expiration: Sendable, Equatable {
   /// UNIX seconds.
   case at(seconds: Int)
 
-  /// Whether the pushes expire at a time.
+  /// Whether the pushes expire at a certain time.
   public var isTime: Bool {
     switch self {
     case .unset, .immediate: false
@@ -147,7 +147,8 @@ public enum Expiration: Sendable, Equatable {
     }
   }
 
-  /// Returns the expiration for a campaign that starts at `start`, both in UNIX seconds; `nil` for no limit.
+  /// Returns the expiration in UNIX seconds for a campaign that starts at `start`, also in UNIX seconds. ``immediate``
+  /// is 0, and ``unset`` is `nil`.
   public func instant(startingAt start: Int) -> Int? {
     switch self {
     case .unset: nil
@@ -163,7 +164,7 @@ public enum Lane: String, CaseIterable, Sendable {
   case urgent, normal, bulk
 }
 
-/// Selection of the results that are stored as plain hashes, in addition to the ledger, which has all results.
+/// Selection of the results that the store also keeps as Redis hashes. The ledger has all results.
 public enum ResultsMode: String, CaseIterable, Sendable {
   case all, failures, none
 }

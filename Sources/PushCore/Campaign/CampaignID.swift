@@ -37,7 +37,7 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
       && names.allSatisfy(PlainName.isValid) && CampaignID(text).part == nil
   }
 
-  /// Form of a campaign's id, for messages.
+  /// Description of a campaign's id, for messages.
   public static let form = "the id of a campaign, as in its job; of a run of a recurring job, ID~TIME"
 }
 
@@ -49,7 +49,7 @@ public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
     case number(Int)
     /// Users who are in no stage of the job.
     case rest
-    /// Only step of a campaign without stages.
+    /// The only step of a campaign without stages.
     case main
   }
 

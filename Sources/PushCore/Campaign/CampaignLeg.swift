@@ -18,16 +18,16 @@ extension Campaign {
     legs.first { $0.service == service.name }?.companions ?? []
   }
 
-  /// Returns whether the slices of a part are expanded in the reverse order. This is so for every second leg.
+  /// Returns whether the slices of a part are expanded in reverse order: `true` for every second leg.
   ///
-  /// One expansion serves all legs of a partition. With different orders, workers that begin with different legs expand
-  /// different partitions.
+  /// Expanding a slice of one leg also expands the slices of all other legs in the same partition. With opposite
+  /// orders, two workers that begin with different legs don't expand the same partition at the same time.
   public func isReversed(_ part: CampaignPart) -> Bool {
     legs.firstIndex { $0.service == part.service }.map { !$0.isMultiple(of: 2) } ?? false
   }
 
-  /// Returns the ids of the parts that share the expansion of a part: the legs of its stage. Empty if no other part
-  /// shares it.
+  /// Ids of the parts that are expanded together with this part: all legs of its stage, including this one. Empty if
+  /// the part is expanded alone.
   public var expandedTogether: [String] {
     guard let part, part.companion == nil, legs.count > 1 else { return [] }
     return legs(ofStage: index(of: part.stage)).map { CampaignID(whole: whole, part: $0).description }

@@ -15,7 +15,7 @@ public struct CampaignMessage: Sendable, Equatable {
   public var variant: Int?
   /// Values for ``content`` that the job contains, by user: one JSON object for each.
   public var recipientValues: [String: [UInt8]] = [:]
-  /// Whether the store has more values for recipients, in addition to ``recipientValues``.
+  /// Whether the store has further values for the recipients, which are not in ``recipientValues``.
   public var hasValuesBeside = false
   /// Push type, in the push service's own terms.
   public var pushType = "alert"

@@ -4,22 +4,22 @@ public enum CampaignRate: Sendable, Equatable {
   case perSecond(Double)
   /// Pushes are spread evenly over this number of seconds.
   case over(seconds: Int)
-  /// All pushes are sent until this time, in ms since the epoch.
+  /// The pushes are spread so that all of them are sent by this time, in ms since the epoch.
   case until(milliseconds: Int)
 
-  /// Maximum rate in pushes per second. No fleet reaches it.
+  /// Maximum allowed rate in pushes per second, more than any fleet can send.
   public static let maximum = 1_000_000.0
 
-  /// Allowed values of `spread` in seconds: up to a week, which is as long as results are kept.
+  /// Allowed values of `spread` in seconds: up to a week, the default time for which results are kept.
   public static let spreads = 1...7 * 86400
 
-  /// Form of a rate, for messages.
+  /// Description of a valid rate, for messages.
   public static let form = "a number above 0, and at most 1,000,000: pushes per second of all workers together"
 
   /// Returns whether this number of pushes per second is a valid rate.
   public static func isValid(_ perSecond: Double) -> Bool { perSecond > 0 && perSecond <= maximum }
 
-  /// Returns pushes per second for people, rounded to a thousandth.
+  /// Returns a rate as text for people, rounded to a thousandth of a push per second.
   public static func format(_ perSecond: Double) -> String {
     let thousandths = (perSecond * 1000).rounded() / 1000
     guard thousandths > 0 else { return "\(perSecond)" }

@@ -8,7 +8,7 @@ public struct CampaignRecipients: Sendable, Equatable {
   public var sample: UserSample?
   /// Maximum number of users, the most recently seen first; `nil` for no limit.
   public var limit: Int?
-  /// Only device that gets the campaign, if the audience is its user; `nil` for all devices.
+  /// The only device that gets the campaign; the audience is then the user of the device. `nil` for all devices.
   public var token: DeviceToken?
   /// Devices of each user that get the campaign.
   public var devices = DeviceChoice.all
@@ -18,8 +18,8 @@ public struct CampaignRecipients: Sendable, Equatable {
   public var exclusion = AudienceExclusion()
   /// Category of the campaign, by the app's own name; `nil` for none. A user may have opted out of the category.
   public var category: String?
-  /// Whether users on the app's suppression lists get the campaign too, for example because they asked for the push,
-  /// such as a receipt or an alarm.
+  /// Whether users on the app's suppression lists get the campaign too, because they asked for such a push: for example
+  /// an order confirmation or an alarm.
   public var isTransactional = false
   /// Definitions of the dynamic segments on which the audience depends, as they were when the campaign began. The job
   /// contains only their names; the store adds the definitions.

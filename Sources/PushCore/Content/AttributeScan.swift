@@ -1,13 +1,14 @@
 /// Scanner that finds values in a user's JSON object and skips everything else. It runs for every target of a personal
 /// campaign.
 ///
-/// The values go into JSON strings of payloads unchanged, so the scanner checks the grammar while it scans. It finds
-/// nothing in a text that is not a JSON object. It also ignores a value that is not UTF-8 or has half of a surrogate
+/// The values go into JSON strings of payloads unchanged, so the scanner checks the grammar while it scans. It finds no
+/// value in a text that is not a JSON object. It also ignores a value that is not UTF-8 or has half of a surrogate
 /// pair.
 struct AttributeScan {
   private let json: UnsafeRawBufferPointer
   private var at = 0
-  /// Whether the last skipped string has an escape. `isSound`: whether it can be sent.
+  /// Whether the last skipped string has an escape sequence (`hasEscape`), and whether it may be sent: valid UTF-8
+  /// without half of a surrogate pair (`isSound`).
   private var hasEscape = false
   private var isSound = true
 

@@ -28,7 +28,8 @@ struct ContentSource {
   let campaignKey: String?
   /// Path from the job to the text that may be shortened for this service, as a list of names; `nil` for none.
   let trimmed: [String]?
-  /// Whether the job may have other services. In that case, one of them can have the text that may be shortened.
+  /// Whether the job may have content for other services. Then the text that may be shortened can also be in the
+  /// payload of another service.
   private let hasOthers: Bool
   let service: any PushService
   private let fields: JobFields
@@ -83,7 +84,8 @@ struct ContentSource {
     return all
   }
 
-  /// Takes the options of the job for a variant with a template, which replaces only the content.
+  /// Copies the job's options for the service into this source, the source of a variant with a template. The template
+  /// replaces only the content of the job.
   private mutating func takeOptions(of base: ContentSource) {
     guard case .object(let members)? = base.own?.kind, let range = base.own?.range else { return }
     let options = members.filter { $0.name != service.payloadField }
@@ -92,7 +94,7 @@ struct ContentSource {
     own = own.map { MergePatch.apply($0, to: below) } ?? below
   }
 
-  /// Applies the changes of a variant. If the job has no content, the variant's content is complete.
+  /// Applies the changes of a variant. If the job has no content, the variant contains the complete content.
   private mutating func change(by variant: JobFields, _ known: Set<String>?) throws(JobError) {
     let says = saysSomething
     if let own = try Self.own(variant, service) {
@@ -160,7 +162,7 @@ struct ContentSource {
         ? "use the path of the text in {\"\(service.name)\":{\"\(service.payloadField)\":…}}" : Self.trimHint(service))
   }
 
-  /// Error for a key that exists in the payload already.
+  /// Returns the error for a `uniqueKey` or `campaignKey` that the payload already contains as a member.
   func keyExists(_ field: String, _ key: String) -> JobError {
     fields.error(field, "the payload already has a member \(Excerpt.quoted(key))", hint: "choose another name")
   }

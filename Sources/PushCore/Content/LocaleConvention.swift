@@ -54,7 +54,8 @@ struct LocaleConvention: Sendable {
     self.months = months[fields[10]] ?? []
   }
 
-  /// Convention for a device whose language has no row: digits and a point, `2026-12-01`, `09:00`.
+  /// Convention for a device whose language has no row: digits without groups and a decimal point, `2026-12-01`,
+  /// `09:00`.
   static let neutral = LocaleConvention()
 
   private init() {

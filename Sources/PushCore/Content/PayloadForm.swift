@@ -14,7 +14,7 @@ public struct PayloadForm: Sendable {
   public let path: String
   /// Path at which the job can have members of the payload: `apns.payload`, or below a language.
   public let payloadPath: String
-  /// Job that contains the values; `nil` if nothing asks for their paths.
+  /// Job that contains the values; `nil` if the caller needs no paths.
   private let job: JSONValue?
 
   init(
@@ -50,7 +50,8 @@ public struct PayloadForm: Sendable {
     let missing = "\(payloadPath).\(place)"
     guard let origin = job?.path(of: nearest) else { return missing }
     if rest.isEmpty { return origin }
-    // An object that the service created has the path of the message, where the job can't add members of the payload.
+    // The service may have created the nearest existing object from the message. Its path in the job is then that of
+    // the message, where the job can't add members of the payload.
     let existing = place.dropLast(rest.count)
     return origin.hasSuffix("." + existing) ? origin + rest : missing
   }

@@ -2,7 +2,7 @@
 struct PayloadReader {
   /// Text of the job, followed by the parts that services have added.
   private var composer: JSONComposer
-  /// The job, for the paths of its forms; `nil` if nothing asks for them.
+  /// The job, for the paths of its forms; `nil` if the caller needs no paths.
   private let root: JSONValue?
   /// Audience of the job; `nil` for none.
   private let audience: JSONValue?
@@ -49,7 +49,8 @@ struct PayloadReader {
     try source.service.options(of: source.ownFields, message(of: source, nil), urgency, to: destination)
   }
 
-  /// Returns the content without changes, and then one form for each language. The sizes are those with all fallbacks.
+  /// Returns the form without changes for a language, followed by one form for each language. Each size is the size
+  /// with all fallbacks.
   mutating func forms(of source: ContentSource) throws(JobError) -> [PayloadForm] {
     if !source.languages.isEmpty || source.uniqueKey != nil || source.campaignKey != nil { isPersonal = true }
     for value in [source.message, source.payload] { if let value { try checkSize(value, path: source.path) } }
@@ -81,7 +82,7 @@ struct PayloadReader {
       value: value, template: template, in: root)
   }
 
-  /// Returns the payload of the content without changes, as its text without white space.
+  /// Returns the payload of the content without changes for a language, as JSON without white space.
   mutating func payloadText(of source: ContentSource) throws(JobError) -> [UInt8] {
     let value = try payload(of: source, nil, options(of: source))
     return composer.text(of: value)
@@ -100,8 +101,8 @@ struct PayloadReader {
         }
         value = value.map { MergePatch.apply($0, to: rendered) } ?? rendered
       } catch {
-        // The service reports the path of the field from `message` on. In a template or variant, a prefix comes before
-        // it.
+        // The path that the service reports begins with `message`. In a template or variant, the path in the job has a
+        // prefix.
         let prefix = source.path.hasSuffix("message") ? String(source.path.dropLast("message".count)) : ""
         throw JobError(field: prefix + error.field, message: error.message, hint: error.hint)
       }
@@ -160,7 +161,8 @@ struct PayloadReader {
   // MARK: Limits
 
   /// Maximum size in bytes of a message or payload, or of the changes for one language, without white space. No push
-  /// service accepts a third of this. The limit bounds the work for a job with many languages and variants.
+  /// service accepts a payload of even a third of this size. The limit bounds the work for a job with many languages
+  /// and variants.
   static let maximumBytes = 16_384
 
   private func checkSize(_ value: JSONValue, path: String) throws(JobError) {

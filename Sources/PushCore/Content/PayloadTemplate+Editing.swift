@@ -35,7 +35,7 @@ extension PayloadTemplate {
     result.uncounted = uncounted
     var edits = edits[...]
     var place = 0
-    /// Copies a literal, with the edits that begin in it or immediately behind it.
+    /// Copies a literal, and applies the edits that begin in it or immediately after it.
     func copy(_ literal: Range<Int>) {
       let end = place + literal.count
       var from = literal.lowerBound

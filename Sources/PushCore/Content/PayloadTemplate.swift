@@ -116,7 +116,7 @@ public struct PayloadTemplate: Sendable, Equatable {
   ///   - values: the target's values, as written by ``PersonalContent``.
   ///   - id: the id of the push.
   ///   - lifetime: seconds until the push expires.
-  ///   - most: maximum size of a payload in bytes, without those that do not count (``uncounted``).
+  ///   - most: maximum size of a payload in bytes. The bytes in ``uncounted`` do not count.
   ///   - payload: the buffer to which the payload is appended.
   /// - Returns: whether the payload fits in `most`. If not, nothing is appended.
   func write(

@@ -123,7 +123,7 @@ public struct PersonalContent: Sendable, Equatable {
   public func write(
     _ values: TargetValues, id: (high: UInt64, low: UInt64), lifetime: Int = 0, most: Int, to payload: inout [UInt8]
   ) -> Bool {
-    // A form number that Carillon has not written counts as missing.
+    // A number outside the range, which no worker writes, selects the first form.
     let number = variants?.form(values) ?? values.form
     return forms[forms.indices.contains(number) ? number : 0].template
       .write(values, id: id, lifetime: lifetime, most: most, to: &payload)
@@ -145,9 +145,10 @@ public struct PersonalContent: Sendable, Equatable {
   /// Looks up the values of a user.
   ///
   /// - Parameters:
-  ///   - user: receives the values; valid as long as the bytes are valid.
+  ///   - user: receives the values. It refers to the bytes of `values` and `attributes`, and is valid only while these
+  ///     bytes are valid.
   ///   - values: the job's values for the user, a JSON object; empty for none. They take precedence.
-  ///   - attributes: the user's attributes, in the same form.
+  ///   - attributes: the user's attributes, a JSON object; empty for none.
   public func find(_ user: inout User, values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer) {
     guard !names.isEmpty else { return }
     for place in user.found.indices { user.found[place] = nil }
@@ -173,7 +174,7 @@ public struct PersonalContent: Sendable, Equatable {
     bytes.append(UInt8(form & 0xff))
     for place in values.indices {
       let start = bytes.count
-      // The length `missing` marks a missing value. No value is as long.
+      // The length `missing` marks a missing value. Every real value is shorter.
       bytes.append(UInt8(TargetValues.missing >> 8))
       bytes.append(UInt8(TargetValues.missing & 0xff))
       guard let value = user.found[sources[place]], value.count < TargetValues.missing else { continue }
@@ -197,6 +198,6 @@ public struct PersonalContent: Sendable, Equatable {
 
   // MARK: Estimates
 
-  /// Estimated number of bytes that the content adds to a target. A value usually is a word or two.
+  /// Estimated number of bytes that the content adds to a target. A value usually has one or two words.
   public var bytesPerTarget: Int { needsTarget ? 4 + values.count * 12 : 0 }
 }

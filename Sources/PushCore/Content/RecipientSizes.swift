@@ -2,12 +2,12 @@
 ///
 /// The languages of the recipients are unknown here, so the size of a form is the largest that it has for any
 /// recipient. The exact calculation checks every form for every recipient. If the number of these pairs is too large, a
-/// bound is calculated instead: each value has the length of the longest value of all recipients. The bound is never
+/// bound is calculated instead, as if each value were as long as the longest value of any recipient. The bound is never
 /// too small, and the time to calculate it depends only on the length of the job.
 struct RecipientSizes {
-  /// Maximum number of lengths that are added for exact sizes: about 20 ms.
+  /// Maximum number of lengths to add for exact sizes; the additions take about 20 ms.
   var maximumSteps = 2_000_000
-  /// Maximum number of values that are formatted: about 100 ms.
+  /// Maximum number of values to format; this takes about 100 ms.
   var maximumFormatted = 200_000
   /// Number of bytes by which a value formatted in one language may exceed twice its length in another language.
   private static let formatSlack = 48

@@ -3,8 +3,8 @@
 ///
 /// The format is a u16 (big-endian) for the form. For each value of ``PersonalContent``, a u16 length and the text as
 /// in a JSON string follow. The length 0xFFFF means that the user has no such value. No bytes at all mean the first
-/// form without values. The number of the form is its position in ``PersonalContent``. With variants, ``VariantForms``
-/// calculates it from variant and language.
+/// form without values. Without variants, the number of the form is its position in ``PersonalContent``. With variants,
+/// it is the number that ``VariantForms`` calculates from variant and language.
 public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>
   /// Badge of the push, decided when the target was granted; `nil` for none.

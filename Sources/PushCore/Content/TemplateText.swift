@@ -28,7 +28,7 @@ struct TemplateText: Equatable {
   init(_ text: String) throws(Problem) {
     let bytes = Array(text.utf8)
     var (start, at) = (0, 0)
-    // The end is searched only once, so that a text with many open tags takes linear time.
+    // The end of the last tag is searched only once, so that a text with many unclosed tags takes linear time.
     lazy var lastTagEnd = Self.lastIndex(of: [UInt8(ascii: "%"), UInt8(ascii: "}")], in: bytes)
     while at + 1 < bytes.count {
       switch (bytes[at], bytes[at + 1]) {
@@ -47,8 +47,8 @@ struct TemplateText: Equatable {
     add(bytes[start...])
   }
 
-  /// Returns a payload in which each text represents itself. Each pair of characters that begins a placeholder or a tag
-  /// is written as a literal. In JSON, such a pair occurs only within a string.
+  /// Returns a payload without placeholders and tags, which is sent unchanged. Each pair of characters that would begin
+  /// a placeholder or a tag is written as a literal. In JSON, such a pair occurs only within a string.
   static func quoted(_ payload: [UInt8]) -> [UInt8] {
     var quoted: [UInt8] = []
     var rest = payload[...]

@@ -12,7 +12,9 @@ struct VariantForms: Sendable, Equatable {
   init(_ locales: [[LanguageTag?]]) {
     var languages: [LanguageTag?] = [nil]
     for locale in locales.joined() where !languages.contains(locale) { languages.append(locale) }
-    // If both `zh` and `zh-Hans` exist, a device that names its script must differ from one that does not.
+    // One variant may have `zh` and another one `zh-Hans`, which mean the same locale, or one variant may have both. A
+    // device with a script in its tag may then need another form than a device without one, so both notations of a
+    // language get a position.
     for case let language? in languages {
       let other = language.writtenOtherwise
       let isAmbiguous = languages.contains { known in

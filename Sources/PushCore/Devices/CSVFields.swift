@@ -22,7 +22,8 @@ struct CSVFields: Sendable {
   /// Returns whether a field has quotes.
   func isQuoted(_ index: Int, in bytes: [UInt8]) -> Bool {
     let start = ranges[index].lowerBound
-    // The byte before a field without quotes is a comma or a line break, or the field is at the start of the file.
+    // The range of a quoted field begins after its opening quote. The byte before any other field is a comma or a line
+    // break, or the field is at the start of the file.
     return start > 0 && bytes[start - 1] == UInt8(ascii: "\"")
   }
 

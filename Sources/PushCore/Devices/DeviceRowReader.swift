@@ -29,8 +29,8 @@ public struct DeviceRowReader: Sendable {
     public var hint: String
   }
 
-  /// Maximum length of a record in bytes. It is twice the size of a typical large row. The limit must be small, because
-  /// the reader reads these bytes again if a quote is never closed.
+  /// Maximum length of a record in bytes: twice the size of a typical large row. The limit must be small, because after
+  /// a quote that is never closed, the reader reads these bytes again.
   public static let maximumRecord = 16384
 
   /// Maximum length of a record in another system's export, which may contain all data of a user.
@@ -202,8 +202,8 @@ public struct DeviceRowReader: Sendable {
     return members
   }
 
-  /// Returns why fields of a record of another system can't be ids, by the names of the columns. As in Carillon's own
-  /// files, a text in quotes is always an id.
+  /// Returns, by column name, why a field in a record of another system can't be an id. As in Carillon's own files, a
+  /// text in quotes is always an id.
   private func foreignIDProblems() -> [String: String] {
     var problems: [String: String] = [:]
     for (index, column) in (header ?? []).enumerated() where index < fields.count {
@@ -222,7 +222,7 @@ public struct DeviceRowReader: Sendable {
     return .failure(RowError(line: line, message: message))
   }
 
-  /// Moves the position after the end of the line; returns `false` if the end has not arrived yet.
+  /// Moves the position past the end of the line; returns `false` if the end has not arrived yet.
   private mutating func skipLine(isFinal: Bool) -> Bool {
     while position < pending.count {
       let isReturn = pending[position] == UInt8(ascii: "\r") && format == .csv

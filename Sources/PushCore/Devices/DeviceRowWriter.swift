@@ -9,7 +9,7 @@ public struct DeviceRowWriter: Sendable {
   ///   - format: the format of the rows; CSV begins with a header.
   ///   - services: the push services of the tokens.
   ///   - attributes: the attributes that get a column in CSV. NDJSON has all attributes of a row.
-  ///   - spreadsheetSafe: see ``CSVWriter``. Such rows can't be read back unchanged.
+  ///   - spreadsheetSafe: see ``CSVWriter``. With `true`, ``DeviceRowReader`` can't read every row back unchanged.
   public init(
     format: DeviceRowReader.Format, services: PushServices, attributes: [String] = [], spreadsheetSafe: Bool = false
   ) {

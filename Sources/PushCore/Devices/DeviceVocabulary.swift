@@ -2,9 +2,9 @@
 public struct DeviceVocabulary: Sendable {
   /// Allowed push services of tokens.
   public var services: PushServices
-  /// Apps of the configuration; `nil` if they are unknown. In that case every name is allowed.
+  /// Apps of the configuration; `nil` if they are unknown, so that every name is allowed.
   public var apps: Set<String>?
-  /// App of devices that name none; `nil` for none.
+  /// App of devices whose rows name no app; `nil` for none.
   public var app: String?
   /// Attributes that are allowed although their names are similar to those of columns.
   public var allowedAttributes: Set<String>
@@ -40,7 +40,8 @@ public struct DeviceVocabulary: Sendable {
         + "attribute, add --allow-attribute \(Excerpt.bare(name))")
   }
 
-  /// Returns the column that a name probably means: with another spelling, or with one or two typing errors.
+  /// Returns the column that a name probably means: the name is another spelling of the column's name, or differs from
+  /// it by one or two typing errors.
   static func column(near name: String) -> DeviceColumn? {
     guard name.utf8.count <= Nearest.longestName else { return nil }
     let plain = letters(of: name)

@@ -77,7 +77,7 @@ struct EventFields {
     return flag
   }
 
-  /// Maximum badge.
+  /// Maximum badge in an event.
   static let maximumOnIcon = 999_999_999
 
   mutating func badge() throws(DeviceRowDraft.Problem) -> Int {

@@ -49,7 +49,7 @@ public struct RegistrationEvent: Sendable, Equatable {
 
   /// - Parameters:
   ///   - bytes: one JSON object.
-  ///   - vocabulary: the allowed names. Its time is used for an event without a time.
+  ///   - vocabulary: the allowed names. An event without a time gets the time ``DeviceVocabulary/now``.
   public init(parsing bytes: [UInt8], _ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) {
     var fields = try EventFields(parsing: bytes)
     let name = try fields.required("op")
@@ -86,14 +86,15 @@ public struct RegistrationEvent: Sendable, Equatable {
   }
 }
 
-/// Times of events without a time. Carillon assigns them from the time of reading, in the order of the list.
+/// Assignment of times to events that contain no time: the time at which Carillon read them, with small offsets that
+/// keep the order of the list.
 extension RegistrationEvent {
-  /// Returns, for each event without a time, the number of ms by which it comes before the time of reading. The offsets
-  /// are chosen so that no two events about the same user or token have the same time.
+  /// Returns, for each event without a time, the number of ms to subtract from the time of reading. The offsets are
+  /// chosen so that no two events about the same user or token have the same time.
   ///
   /// - Parameters:
   ///   - events: the events in the order of their list.
-  ///   - time: the time of events without one, in ms since the epoch.
+  ///   - time: the time of reading, in ms since the epoch. Events without a time have this time so far.
   /// - Returns: one number for each event; 0 for events with their own time.
   public static func offsets(of events: [RegistrationEvent], without time: Int) -> [Int] {
     var offsets = Array(repeating: 0, count: events.count)

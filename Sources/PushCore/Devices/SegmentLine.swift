@@ -12,7 +12,8 @@ public enum SegmentLine: Sendable, Equatable {
   /// Name of the column.
   public static let column = "user"
 
-  /// Names of the column in other systems. They are almost never ids, so line 1 can't contain them as ids.
+  /// Names of this column in other systems. They are almost never ids, so in line 1 they are an error unless they are
+  /// in quotes.
   private static let lookAlikes: Set = ["users", "userid", "user_id", "user id", "user-id", "uid", "id"]
 
   /// - Parameters:
@@ -53,7 +54,7 @@ public enum SegmentLine: Sendable, Equatable {
     }
   }
 
-  /// Returns a user's id in the notation of such a file, the inverse of reading it.
+  /// Returns the line for a user's id, in quotes if ``init(_:number:)`` would otherwise not read the id back.
   public static func text(of user: String) -> String {
     let isPlain = user.utf8.allSatisfy { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"") }
     let bytes = Array(user.utf8)

@@ -3,19 +3,20 @@
 /// many answers are bad, the campaign pauses before devices are pruned and before its targets fail. The type does no
 /// I/O.
 ///
-///   undecided ─ the fleet has the minimum, shares in bounds ──► open ── a share passes its bound ──► tripped
-///        └────── the fleet has the minimum, a share out of bounds ────────────────────────────────────┘
+///   undecided ─ enough answers, shares in bounds ──► open ── a share passes its bound ──► tripped
+///        └────── enough answers, a share out of bounds ────────────────────────────────────┘
 ///
 /// While the guard is undecided, the worker must hold back bad answers (``Disposition/waitsForGuard``), so that they
-/// prune and quarantine no device and fail no target. When the guard is open, the worker records them. When the guard
-/// has tripped, the worker drops them. It then pauses the campaign or leaves it to other workers. A tripped guard stays
-/// tripped. A resume of the campaign starts a new guard. With `--unguarded`, that guard is off.
+/// prune and quarantine no device and fail no target. When the guard is open, the worker records bad answers. When the
+/// guard has tripped, the worker drops them, and pauses the campaign or leaves it to other workers. A tripped guard
+/// stays tripped. A resume of the campaign starts a new guard. With `--unguarded`, that guard is off.
 ///
-/// An undecided guard decides from the answers that all workers got. An open guard uses the worker's own answers and
-/// the fleet's latest answers (``watch(_:)``). After it has counted twice ``GuardPolicy/minimum`` answers, it halves
-/// all counts. The counts therefore cover the latest `minimum` to `2 × minimum` answers, and older answers have less
-/// weight. If a worker has fewer answers than `minimum` because it joined late, the guard counts the missing answers as
-/// good. The guard trips as soon as the bad answers exceed the bound in spite of the added good answers.
+/// An undecided guard decides when all workers together have received ``GuardPolicy/minimum`` answers. An open guard
+/// uses the worker's own answers and the fleet's latest answers (``watch(_:)``). After it has counted twice
+/// ``GuardPolicy/minimum`` answers, it halves all counts. The counts therefore cover the latest `minimum` to `2 ×
+/// minimum` answers, and older answers have less weight. If a worker has fewer answers than `minimum` because it joined
+/// late, the guard counts the missing answers as good. The guard trips as soon as the bad answers exceed the bound in
+/// spite of the added good answers.
 ///
 /// The settings of a single worker may be wrong. A worker with mostly bad answers therefore first asks the other
 /// workers for their answers. Until it has the reply, its guard is *suspended*: the worker holds back bad answers, and
@@ -42,7 +43,7 @@ public struct CampaignGuard: Sendable {
   private var mainRefusal = MajorityReason()
   /// Probable reason of the answers which say that the device is gone.
   private var mainLoss = MajorityReason()
-  /// Whether the guard is off. The worker then records bad answers of any number.
+  /// Whether the guard is off. The worker then records any number of bad answers.
   public let isOff: Bool
   /// Whether the worker waits for the other workers' answers, to find out whether only its own answers are bad.
   public private(set) var isSuspended = false
@@ -59,7 +60,8 @@ public struct CampaignGuard: Sendable {
     self.app = app
     self.service = service
     self.isOff = isOff
-    // Fewer bad answers may be chance. With a larger number, the guard would trip before the worker asks.
+    // Fewer than 5 bad answers may be chance. The number is smaller if the guard trips at fewer bad answers, so that
+    // the worker asks before the guard trips.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
     badAnswersBeforeAsking = max(1, min(5, Int(trips)))
     if isOff { state = .open }

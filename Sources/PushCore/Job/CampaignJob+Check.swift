@@ -6,7 +6,7 @@ extension CampaignJob {
     /// Violated rules with the severity warning.
     public var warnings: [Finding]
     /// Error that depends only on the present time, such as a `sendAt` that has passed; `nil` for none. The caller can
-    /// ignore the error for a job that is already known, because it was checked when it was new.
+    /// ignore the error for a job that is already known, because its times were checked when the job was new.
     public var untimely: JobError?
   }
 

@@ -4,8 +4,8 @@ extension CampaignJob {
   /// - Parameters:
   ///   - job: a valid job.
   ///   - token: the token's canonical text.
-  ///   - user: the user of the token; empty for a token that the job lists without a user. The new job reaches the
-  ///     device only as long as it belongs to this user, who may opt out until then.
+  ///   - user: the user of the token; empty for a token that the job lists without a user. The new campaign sends the
+  ///     push only if the device still belongs to this user and the user has not opted out.
   ///   - suffix: text that is appended to the id; at most 32 characters that are valid in an id.
   ///   - payload: the payload without placeholders, if the job has personal content. The values of a target are not
   ///     available to another campaign.

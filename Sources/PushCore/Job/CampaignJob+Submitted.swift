@@ -1,5 +1,5 @@
 extension CampaignJob {
-  /// Returns the job with `submittedBy` set; returns any other text unchanged.
+  /// Returns the job with `submittedBy` set. A text that is not a job is returned unchanged.
   ///
   /// - Throws: an error if the job has another submitter.
   public static func submitted(_ job: [UInt8], by person: String) throws(JobError) -> [UInt8] {

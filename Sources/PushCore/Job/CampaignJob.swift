@@ -1,5 +1,5 @@
-/// Parser of jobs: the JSON that producers write. It checks every rule that needs no store. Commands and workers use
-/// the same parser.
+/// Parser of jobs: the JSON that producers write. It checks every rule that it can check without the store. Commands
+/// and workers use the same parser.
 public enum CampaignJob {
   /// Maximum size of a job in bytes. A job of this size has room for 15,000 tokens, and a worker parses it in a few
   /// milliseconds. A larger audience belongs in a segment.
@@ -17,7 +17,8 @@ public enum CampaignJob {
   ///   - job: one JSON object in UTF-8.
   ///   - apps: the allowed apps.
   ///   - id: id of the campaign, if it is a run of a recurring job; `nil` for the id in the job.
-  ///   - now: UNIX seconds; `nil` if the job may have waited or its campaign has begun.
+  ///   - now: present time in UNIX seconds. `nil` skips the checks that depend on it: use `nil` for a job that may have
+  ///     waited, and for a campaign that has begun.
   /// - Throws: the first error. A broken rule with the severity warning (``PushRule/Severity/warning``) is not an
   ///   error.
   public static func parse(
@@ -281,7 +282,8 @@ public enum CampaignJob {
           "message.badge", "differs between \(service.title) and \(other.title)",
           hint: "use the same step for all services: a user has one badge count")
       }
-      // The badge step also counts for a user who gets only the push of this leg.
+      // A user has one badge count for all services, so the badge also increases for a user who gets only the push of
+      // this leg.
       content = content ?? PersonalContent(payload: payload.payload)
       content?.badgeStep = step
     }

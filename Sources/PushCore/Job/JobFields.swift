@@ -109,7 +109,7 @@ public struct JobFields {
     return try strings(name)
   }
 
-  /// Returns one of the raw values of an enum.
+  /// Returns the case of an enum whose raw value is in a field; `fallback` for a missing field.
   public func choice<Choice: RawRepresentable<String> & CaseIterable>(
     _ name: String, default fallback: Choice
   ) throws(JobError) -> Choice {
@@ -121,7 +121,7 @@ public struct JobFields {
     return choice
   }
 
-  /// Returns one of the raw values of an enum; `nil` for none.
+  /// Returns the case of an enum whose raw value is in a field; `nil` for a missing field.
   public func optionalChoice<Choice: RawRepresentable<String> & CaseIterable>(
     _ name: String
   ) throws(JobError) -> Choice? {
@@ -129,7 +129,7 @@ public struct JobFields {
     return try choice(name, default: first)
   }
 
-  /// Returns whether a list has an entry that replaces an erased user or token. Such a list may be empty otherwise.
+  /// Returns whether a list has an entry that replaces an erased user or token. Such a list needs no other entry.
   func hasErasedEntries(_ name: String) -> Bool {
     guard case .array(let elements)? = values[name]?.kind else { return false }
     return elements.contains(where: \.isErasedEntry)

@@ -38,8 +38,8 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the outcome means that the push was not delivered, although no push service finally refused the target. A
-  /// target with an ambiguous attempt never ends with such an outcome: see ``LedgerRecord/finish(_:at:)``.
+  /// Whether the outcome means that the push was not delivered for another reason than a final refusal by the push
+  /// service. A target with an ambiguous attempt never ends with such an outcome: see ``LedgerRecord/finish(_:at:)``.
   /// `outcome.lua` has the same list.
   public var saysUndelivered: Bool {
     switch self {

@@ -1,16 +1,17 @@
 /// Delays between the attempts of a push, and the number of attempts: the configured values, and the bounds of the push
 /// service.
 public struct RetryPolicy: Sendable, Equatable {
-  /// Milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The first retry therefore
-  /// comes after this short delay, before Apple's delay applies. Other senders also retry within seconds. The delay is
-  /// never longer than ``serverError``.
+  /// Delay in milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The first retry
+  /// therefore comes after this short delay, before Apple's delay applies. Other senders also retry within seconds. The
+  /// delay is never longer than ``serverError``.
   public var firstServerError: Int
-  /// Milliseconds after any further 5xx. Apple recommends 15 minutes ("Handling notification responses from APNs").
+  /// Delay in milliseconds after any further 5xx. Apple recommends 15 minutes ("Handling notification responses from
+  /// APNs").
   public var serverError: Int
-  /// Milliseconds after the first 429 of a device token; doubles with every further attempt.
+  /// Delay in milliseconds after the first 429 of a device token. The delay doubles with every further attempt.
   public var tooManyRequests: Int
-  /// Number of attempts of a push, including the first; at least 1. It has no effect on a service that limits the time
-  /// (``RetryBounds/maximumTime``).
+  /// Number of attempts of a push, including the first; at least 1. It has no effect if the service limits the time of
+  /// retries (``RetryBounds/maximumTime``).
   public var attempts: Int
   /// Maximum delay in milliseconds, regardless of doubling and a peer's `Retry-After`.
   public var longest: Int
@@ -38,7 +39,7 @@ public struct RetryPolicy: Sendable, Equatable {
   public func bounded(by bounds: RetryBounds) -> RetryPolicy {
     var policy = self
     policy.bounds = bounds
-    // With shorter delays, a push would use up the attempts that the ledger can count before the time ends.
+    // With shorter delays, a push could have more attempts within the maximum time than its ledger record can count.
     policy.serverError = max(serverError, policy.timePerAttempt)
     policy.longest = max(longest, policy.timePerAttempt)
     return policy
@@ -113,10 +114,10 @@ public struct RetryPolicy: Sendable, Equatable {
     return left >= max(1, asked, bounds.minimumDelay, bounds.minimumAfterTooManyRequests) ? left : nil
   }
 
-  /// Returns how many attempts an attempt counts as if a retry follows.
+  /// Returns the number that an attempt adds to the counted attempts of its target when a retry follows.
   ///
   /// The ledger does not contain the time of the first attempt. If the service limits the time, the number of counted
-  /// attempts measures it: one counted attempt is a sixtieth of the limit. Each attempt counts at least once.
+  /// attempts measures the time since then: one counted attempt is a sixtieth of the limit. The number is at least 1.
   ///
   /// - Parameter delay: the delay before the retry.
   func counted(after delay: Int) -> Int {
@@ -137,8 +138,8 @@ public struct RetryPolicy: Sendable, Equatable {
     return max(min(delay, serverError), bounds.minimumDelay)
   }
 
-  /// Doubles a delay. It doubles at most 20 times: the result then exceeds `longest`, and it can't overflow, because
-  /// the delay is at most a day.
+  /// Doubles a delay repeatedly, at most 20 times. The result then exceeds `longest`. It can't overflow, because the
+  /// delay is at most a day.
   private static func doubled(_ delay: Int, times: Int) -> Int { delay << max(0, min(times, 20)) }
 
   /// - Parameters:

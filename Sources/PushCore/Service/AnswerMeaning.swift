@@ -1,4 +1,4 @@
-/// Consequences of a refusal beyond its push: for its connection and for the credential.
+/// Consequences of a refusal for the connection and for the credential of the push.
 public struct AnswerMeaning: Sendable, Equatable {
   /// Effect of the answer on the connection's record of errors.
   public enum Blame: Sendable, Equatable {

@@ -3,7 +3,7 @@
 ///
 /// The defaults are the most careful values, and APNs uses them.
 public struct ConnectionPolicy: Sendable, Equatable {
-  /// Number of pushes with which a connection begins.
+  /// Number of pushes that a new connection may have in flight at first.
   public enum Start: Sendable, Equatable {
     /// One push, until the service accepts it. APNs requires this of a connection with a provider token (Apple,
     /// "Establishing a token-based connection to APNs").
@@ -21,7 +21,7 @@ public struct ConnectionPolicy: Sendable, Equatable {
     case whenBusy
   }
 
-  /// Number of pushes with which a connection begins.
+  /// Number of pushes that a new connection may have in flight at first.
   public var start = Start.onePush
   /// When a pool opens its second and further connections.
   public var growth = Growth.immediate
@@ -41,8 +41,8 @@ public struct ConnectionPolicy: Sendable, Equatable {
   public var idleClose: UInt64?
   /// Maximum number of PINGs since the last request on a connection; `nil` for no limit.
   public var maximumPings: Int?
-  /// Minimum time for which an answer is awaited, even if the worker's configuration sets a shorter time. With a
-  /// shorter wait, the worker would send pushes again that the service is still processing.
+  /// Minimum time for which the worker waits for an answer, even if the worker's configuration sets a shorter time.
+  /// With a shorter wait, the worker would send pushes again that the service is still processing.
   public var minimumAnswerTimeout: UInt64 = 0
 
   /// Creates the policy with all defaults.

@@ -1,4 +1,5 @@
-/// Statement of a push service about a credential.
+/// Statement of a push service about a credential. A generation is the number of a bearer token or certificate, counted
+/// from the first one that the worker used for the credential.
 public enum CredentialEvent: Sendable, Equatable {
   /// A push was accepted on a new connection.
   case accepted
@@ -13,8 +14,8 @@ public enum CredentialEvent: Sendable, Equatable {
   /// ended a connection. A refusal of an earlier generation does not concern the present one. `words` is the text of a
   /// reason that has no name.
   case refused(ReasonCode, words: String? = nil, generation: Int)
-  /// The service ended a connection with this certificate before it processed the first push. A service may do this if
-  /// the certificate is not valid for the service, but also when one of its servers shuts down.
+  /// The service ended a connection with the certificate of this generation before it processed the first push. A
+  /// service may do this if the certificate is not valid for the service, but also when one of its servers shuts down.
   case turnedAway(generation: Int)
 }
 
@@ -54,8 +55,8 @@ extension PushService {
     return .refused(reason, words: words, generation: generation)
   }
 
-  /// Returns the reason of a refusal for people: its name. A reason without a name gives the status and the text of the
-  /// answer.
+  /// Returns the reason of a refusal for people: its name. For a reason without a name, returns the status and the text
+  /// of the answer.
   public func words(of answer: PushAnswer, unknownReason: String?) -> String {
     let name = reasonName(of: answer.reason)
     return name.isEmpty ? "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "") : name

@@ -14,8 +14,8 @@ public struct Disposition: Sendable, Equatable {
   /// Decision about the device token. The worker carries it out only if the campaign's guard permits it.
   public enum TokenAction: Sendable, Equatable {
     case keep
-    /// The token is removed, unless the device registered after the answer's timestamp or, for an answer without one,
-    /// after the push was granted.
+    /// The token is removed, unless the device registered after the answer's timestamp or, for an answer without a
+    /// timestamp, after the push was granted.
     case prune
     /// The token is no longer used but kept for review, because the configuration may be at fault.
     case quarantine
@@ -40,12 +40,12 @@ public struct Disposition: Sendable, Equatable {
   public var target: Target
   public var token: TokenAction
   public var effect: Effect
-  /// How many attempts the attempt counts as. 0 if the service has certainly not processed the push, or if the push is
-  /// not the cause of the failure. More than 1 after a long delay, see ``RetryPolicy/counted(after:)``.
+  /// Number of attempts for which this attempt counts. 0 if the service has certainly not processed the push, or if the
+  /// push is not the cause of the failure. More than 1 after a long delay, see ``RetryPolicy/counted(after:)``.
   public private(set) var countedAttempts: Int
 
-  /// Whether the worker may record the answer only if the campaign's guard permits it: the answer changes a device, or
-  /// fails the target because of its message.
+  /// Whether the worker may record the answer only if the campaign's guard permits it: `true` if the answer changes a
+  /// device, or fails the target because of its message.
   public var waitsForGuard: Bool { token != .keep || target == .finish(.rejected) }
 
   /// Creates an instance with these values.
@@ -111,14 +111,14 @@ public struct Disposition: Sendable, Equatable {
     Disposition(.retry(afterMilliseconds: milliseconds))
   }
 
-  /// Handles an answer with which the service would refuse every push of the campaign. The targets are held, not
-  /// failed, until an operator has fixed the cause.
+  /// Handles a refusal that every push of the campaign would get. The targets are held, not failed, until an operator
+  /// has fixed the cause.
   public static func refusedForAll(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
     held(policy, jitter, .pauseCampaign(reason))
   }
 
-  /// Handles an answer with which the service would refuse every push of the campaign from this worker. The targets are
-  /// held for workers with correct settings.
+  /// Handles a refusal that every push of the campaign from this worker would get. The targets are held for workers
+  /// with correct settings.
   public static func refusedHere(_ policy: RetryPolicy, _ reason: ReasonCode, _ jitter: Double) -> Disposition {
     held(policy, jitter, .leaveCampaign(reason))
   }

@@ -4,7 +4,7 @@ public struct PushBatch: Sendable {
   public var request: PushRequest
   /// Whether the service is likely to reject these pushes, for example because their campaign is in its guard trial.
   /// They use a separate connection. After a rejection, a service such as APNs may allow only one stream at a time on a
-  /// connection. Other pushes must not wait for that.
+  /// connection. Other pushes must not wait on such a connection.
   public var isUnproven: Bool
   /// Flow of these pushes, such as a campaign. Batches of one flow are sent one after the other. The flows of a lane
   /// take turns.

@@ -36,8 +36,8 @@ public protocol PushService: Sendable {
   /// Returns the kind of token to which a campaign sends.
   func tokenKind(for campaign: Campaign) -> TokenKind
 
-  /// Returns the reason why no campaign can reach a device with this kind of token and this environment; `nil` if one
-  /// can.
+  /// Returns the reason why no campaign can reach a device with this kind of token and this environment; `nil` if a
+  /// campaign can.
   ///
   /// - Parameter environment: `nil` for the app's environment.
   func problem(ofKind kind: TokenKind, _ environment: PushEnvironment?) -> String?
@@ -98,7 +98,7 @@ public protocol PushService: Sendable {
   ///   - now: UNIX seconds; `nil` skips the rules that depend on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
 
-  /// The service's own object, as JSON, of a push without an effect on the device. Carillon sends this push to find
+  /// JSON of the service's own object for a push that has no effect on the device. Carillon sends this push to find
   /// devices on which the app is no longer installed.
   var silentPush: [UInt8] { get }
 
@@ -124,7 +124,7 @@ public protocol PushService: Sendable {
   /// Bounds for retries. Default: none.
   var retryBounds: RetryBounds { get }
 
-  /// Quota that limits all workers and may limit several apps together; `nil`, the default, for none.
+  /// Quota for the pushes of all workers together, which several apps may share. `nil`, the default, for none.
   var quota: ServiceQuota? { get }
 
   // MARK: Answers
@@ -155,7 +155,7 @@ public protocol PushService: Sendable {
   /// - Parameters:
   ///   - answer: a refusal with its own status; not an acceptance.
   ///   - attempt: its number, from 1. This function does not check whether another attempt is left.
-  ///   - policy: delays.
+  ///   - policy: the delays between attempts.
   ///   - jitter: a random number from 0 to 1, which spreads retries.
   ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with server
   ///     errors. A quick retry would then fail.
@@ -164,15 +164,15 @@ public protocol PushService: Sendable {
   ) -> Disposition
 
   /// Returns the probable cause if the service refuses a large share of a campaign's pushes with the same reason. The
-  /// text begins with "probably". It is the end of the reason for a pause by the campaign's guard.
+  /// text begins with "probably". When the guard pauses the campaign, the reason of the pause ends with this text.
   ///
   /// - Parameters:
   ///   - reason: the reason of most refusals; ``ReasonCode/none`` if it is not known.
   ///   - app: the app's name.
   func probableCause(ofMany reason: ReasonCode, app: String) -> String
 
-  /// Returns whether the token is the cause of a refusal. The next push to such a token will probably fail too. It
-  /// therefore uses the connection for unproven pushes (``PushBatch/isUnproven``).
+  /// Returns whether the token is the cause of a refusal. The next push to such a token will probably fail too. That
+  /// push therefore uses the connection for unproven pushes (``PushBatch/isUnproven``).
   func blamesToken(_ answer: PushAnswer) -> Bool
 }
 
@@ -227,8 +227,8 @@ extension PushService {
 
   /// Returns the name of a reason in results, in UTF-8 without blanks.
   ///
-  /// A worker of a newer version may have recorded a code that this version does not know. Its name is `Reason` and the
-  /// number.
+  /// A worker of a newer version may have recorded a code that this version does not know. Its name is `Reason`
+  /// followed by the number.
   public func resultText(of code: ReasonCode) -> [UInt8] {
     switch code {
     case .none, .other: return []

@@ -1,7 +1,7 @@
-/// Quota of a push service: a limit for the pushes of all workers together. The service counts the pushes of a minute.
+/// Quota of a push service: a limit for the pushes of all workers together. The service counts pushes per minute.
 ///
-/// Apps share a quota if it has the same name. The fleet begins slowly, and sends more slowly after answers that exceed
-/// the quota (``Disposition/Effect/slowQuota(perMinute:)``).
+/// Apps whose quotas have the same name share one quota. The fleet begins slowly, and sends more slowly after answers
+/// that exceed the quota (``Disposition/Effect/slowQuota(perMinute:)``).
 public struct ServiceQuota: Sendable, Hashable {
   /// Name of the quota, such as `fcm:my-project`: the service's name, a colon, and the service's name of the account or
   /// project. It is part of a key in Redis.

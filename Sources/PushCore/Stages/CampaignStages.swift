@@ -67,7 +67,7 @@ public struct CampaignStages: Sendable, Equatable {
   public static let maximum = 8
   /// Maximum number of listed users of a stage.
   public static let maximumUsers = 100
-  /// Allowed waits of a stage in seconds: up to a week, which is as long as results are kept.
+  /// Allowed waits of a stage in seconds: up to a week, the default time for which results are kept.
   public static let waits = 0...7 * 86_400
 
   /// - Parameters:
@@ -103,7 +103,7 @@ public struct CampaignStages: Sendable, Equatable {
   /// Returns the rate of a stage.
   ///
   /// With `spread`, each stage gets its share of the time. With `finishBy`, each stage gets its share of the remaining
-  /// time without the waits. In both cases, a stage that lists its users has no limit.
+  /// time without the waits. In both cases, the rate of a stage that lists its users has no limit.
   ///
   /// - Parameters:
   ///   - rate: the rate of the job.

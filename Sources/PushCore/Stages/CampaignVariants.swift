@@ -1,7 +1,7 @@
 /// Variants of a campaign: different messages for different users, with separate counts.
 ///
 /// The variant of a user depends only on the campaign's id and the user. So all devices of a user get the same variant,
-/// and no list is stored. If a stage chooses the winner, all later stages get that variant.
+/// and no list is stored. If the winner is chosen after a stage, all later stages get that variant.
 public struct CampaignVariants: Sendable, Equatable {
   /// One variant.
   public struct Variant: Sendable, Equatable {
@@ -106,7 +106,7 @@ public struct CampaignVariants: Sendable, Equatable {
         best = place
         continue
       }
-      // The comparison uses whole numbers, so that equal shares are equal.
+      // The comparison multiplies whole numbers, so that no rounding makes equal shares differ.
       if counted[place] * reached[known] > counted[known] * reached[place] { best = place }
     }
     return .winner(best ?? winner.otherwise ?? 0)

@@ -1,8 +1,8 @@
 /// Companion: an additional push of another type that shows nothing on its own and notifies the app of new content. It
 /// goes to tokens of that type that belong to the same users.
 ///
-/// It is a part of its campaign (``CampaignPart``) with the same users, stages and times, but without content, rate and
-/// caps.
+/// It is a part of its campaign (``CampaignPart``) with the same users, stages and times, but without the campaign's
+/// content, rate and caps.
 enum Companion {
   /// Returns the job of a companion: the fields of the main job that also apply to it.
   ///

@@ -27,8 +27,8 @@ public struct ControlGroup: Sendable, Equatable {
 }
 
 extension Campaign {
-  /// Whether the campaign goes to users. The users of tokens and channels are unknown, and the users of a Live Activity
-  /// have asked for its pushes.
+  /// Whether the campaign can have a control group. The users of tokens and channels are unknown, and the users of a
+  /// Live Activity have asked for its pushes.
   public var hasUsers: Bool {
     switch recipients.audience {
     case .segment, .users, .campaign: true

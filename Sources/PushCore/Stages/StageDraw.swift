@@ -1,11 +1,11 @@
 /// Assignment of users to the stages of a campaign. It depends only on the campaign's id and the user, so a user is in
 /// exactly one stage, at any time and on any worker.
 ///
-/// A user that stages list is in the first of these stages. All other users get a random number. Each stage with a
-/// share has a range of numbers. A user outside all ranges gets the campaign after all stages.
+/// A user in the lists of several stages is in the first of these stages. Each user in no list gets a random number.
+/// Each stage with a share has a range of numbers. A user outside all ranges gets the campaign after all stages.
 public struct StageDraw: Sendable, Equatable {
-  /// Listed users with the positions of their stages, by the length of their names. For most users, the length of the
-  /// name is sufficient to find that they are not listed.
+  /// Listed users with the positions of their stages, by the length of the user's id. For most users, the length of the
+  /// id is sufficient to find that they are not listed.
   private let listed: [Int: [(name: [UInt8], place: Int)]]
   /// End of each stage's range of numbers. The range of a stage that lists its users is empty.
   private let ends: [Double]

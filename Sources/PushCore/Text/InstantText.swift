@@ -5,7 +5,7 @@ public enum InstantText {
   /// Maximum time ahead of the clock in ms: a day, to allow for a phone with a wrong time zone. A time in the future
   /// would override all changes until that time, or would prevent a device from being pruned.
   public static let maximumAhead = 86_400_000
-  /// First number that is too large for milliseconds of this century: such a number is in microseconds or nanoseconds.
+  /// First number that counts as microseconds or nanoseconds. As milliseconds, it would be a time in the year 5138.
   private static let microseconds = 100_000_000_000_000
 
   /// Returns the time in ms since 1970.

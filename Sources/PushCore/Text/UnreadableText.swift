@@ -59,7 +59,7 @@ public struct UnreadableText {
   private static func decomposed(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.contains(where: { $0 >= 0x80 }) else { return bytes }
     var text = String(decoding: bytes, as: UTF8.self)
-    // The rest of a character that the end cuts.
+    // If a character is cut at the end of the text, its first bytes are decoded as U+FFFD.
     while text.unicodeScalars.last == "\u{FFFD}" { text.unicodeScalars.removeLast() }
     return Array(text.decomposedStringWithCanonicalMapping.utf8)
   }
@@ -74,14 +74,14 @@ public struct UnreadableText {
     }
   }
 
-  /// Returns the text with the characters that its escapes name (RFC 8259, section 7). An escape that the end cuts is
-  /// removed, any other invalid one stays.
+  /// Returns the text with the characters that its escapes name (RFC 8259, section 7). An escape that is cut at the end
+  /// is removed. Any other invalid escape stays.
   private static func unescaped(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.contains(UInt8(ascii: "\\")) else { return bytes }
     var (text, units): ([UInt8], [UInt16]) = ([], [])
     text.reserveCapacity(bytes.count)
     var place = 0
-    /// Adds the characters of consecutive `\u` escapes, of which two may be one character.
+    /// Adds the characters of consecutive `\u` escapes, of which two may form one character.
     func flush() {
       text += String(decoding: units, as: UTF16.self).utf8
       units.removeAll()

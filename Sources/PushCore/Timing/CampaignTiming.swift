@@ -10,8 +10,8 @@ public struct CampaignTiming: Sendable, Equatable {
   public var late = CampaignTiming.defaultLate
   /// Quiet hours, in which devices get no pushes.
   public var quietHours: QuietHours?
-  /// Seconds after which nothing more is sent. They count from the start of the campaign, or with local time from each
-  /// device's time.
+  /// Seconds after which nothing more is sent. They count from the start of the campaign; with local time, from the
+  /// time at which the push to each device is due.
   public var maxDuration: Int?
   /// Schedule of a recurring campaign; `nil` for a campaign that runs once.
   public var repetition: Repetition?
@@ -34,7 +34,7 @@ public struct CampaignTiming: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - start: start of the campaign in UNIX seconds.
-  ///   - due: time at which the device gets the push, in UNIX seconds; `nil` for immediately.
+  ///   - due: time at which the push to the device is due, in UNIX seconds; `nil` for immediately.
   public func deadline(start: Int, due: Int?) -> Int? {
     maxDuration.map { (localTime == nil ? start : due ?? start) + $0 }
   }
@@ -62,13 +62,15 @@ public struct LocalTime: Sendable, Equatable {
   /// Midnight at the beginning of the day of ``wall``, as a wall time.
   private var midnight: Int { wall.floorDivided(by: 86400).quotient * 86400 }
 
-  /// Time at which the first clocks show this time, in UNIX seconds.
+  /// Earliest time at which a push can be due, in UNIX seconds: the clocks furthest ahead of UTC show ``wall``. With an
+  /// attribute, they show the midnight before it, because a user's own time can be any time of that day.
   public var beginning: Int { (attribute == nil ? wall : midnight) - Self.furthestAhead }
 
-  /// Time at which the last clocks show this time, in UNIX seconds.
+  /// Latest time at which a push can be due, in UNIX seconds: the clocks furthest behind UTC show ``wall``. With an
+  /// attribute, they show the midnight after it.
   var ending: Int { (attribute == nil ? wall : midnight + 86400) + Self.furthestBehind }
 
-  /// Returns the same time of day on the first day on which no clock has reached it at a given time.
+  /// Returns the same time of day on the first day whose ``beginning`` is not before an instant.
   ///
   /// - Parameter instant: UNIX seconds.
   func onFirstDay(notBefore instant: Int) -> LocalTime {
@@ -96,7 +98,7 @@ public struct LocalTime: Sendable, Equatable {
 /// Decision about the time at which a device gets a push. The worker decides when it expands the slice, and again when
 /// it sends the push. The type does no I/O.
 public struct TargetTiming: Sendable, Equatable {
-  /// Time slot of a device.
+  /// Time at which the push to a device is due.
   public struct Slot: Sendable, Hashable {
     /// Due time in ms since the epoch; 0 for immediately.
     public var due: Int

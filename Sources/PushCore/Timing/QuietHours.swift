@@ -8,7 +8,8 @@ public struct QuietHours: Sendable, Equatable {
     case drop
   }
 
-  /// Seconds after midnight. If `to` is before `from`, the quiet hours end on the next day.
+  /// Begin (`from`) and end (`to`) in seconds after midnight. If `to` is before `from`, the quiet hours end on the next
+  /// day.
   public var from: Int
   public var to: Int
   public var handling: Handling
@@ -26,8 +27,8 @@ public struct QuietHours: Sendable, Equatable {
 
   /// Returns the end of the quiet hours that contain an instant, both in UNIX seconds; `nil` if none contain it.
   ///
-  /// If clocks skip the begin or the end, the instant of the skip counts. If clocks show it twice, the first occurrence
-  /// counts.
+  /// If clocks skip the begin or the end, the instant of the skip counts. If clocks show the begin or the end twice,
+  /// the first occurrence counts.
   public func end(at instant: Int, in zone: ZoneRules) -> Int? {
     let today = zone.wall(at: instant).floorDivided(by: 86400).quotient
     // Quiet hours that began on the day before may not have ended.

@@ -14,7 +14,7 @@ public struct Repetition: Sendable, Equatable {
   public var start: Int?
   /// Number of runs; `nil` for no limit.
   public var count: Int?
-  /// Whether a run is skipped while the previous one has not ended.
+  /// Whether a run is skipped if an earlier run has not ended.
   public var skipsIfRunning: Bool
 
   /// Creates an instance with these values.

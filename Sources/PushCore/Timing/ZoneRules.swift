@@ -76,7 +76,7 @@ public struct ZoneRules: Sendable, Equatable {
   /// Returns the first instant at which clocks have reached a wall time. If clocks show the wall time twice, returns
   /// the first occurrence. If clocks skip it, returns the instant of the skip.
   public func instant(ofWall wall: Int) -> Int {
-    // No clock differs from UTC by 27 hours: TZif allows 26 hours.
+    // Every clock differs from UTC by less than 27 hours: TZif allows at most 26 hours.
     let window = 27 * 3600
     var offset = offset(at: wall - window)
     for change in changes(in: wall - window + 1..<wall + window) {

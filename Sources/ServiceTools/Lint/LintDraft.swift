@@ -28,8 +28,8 @@ extension LintDraft {
   /// Path of the payload in messages.
   public var path: String { payload.path }
 
-  /// Size of the payload in bytes as it is sent: its size, unless a text can be shortened and fills the space up to the
-  /// limit.
+  /// Size in bytes of the payload as it is sent. If a text must be shortened, the payload is as large as the limit
+  /// allows.
   var sentSize: Int { payload.fullSize.map { max(payload.size, min($0, maximumSize)) } ?? payload.size }
 
   /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if

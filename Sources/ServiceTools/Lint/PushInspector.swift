@@ -54,8 +54,9 @@ extension PushInspector {
   /// Checks the size of the payload.
   ///
   /// - Parameters:
-  ///   - content: the content that counts, after a number of bytes: " of keys and values"; empty for the whole payload.
-  ///   - owner: the owner of the limit, for messages: "FCM allows".
+  ///   - content: words that follow the number of bytes in a message and say what counts, such as " of keys and
+  ///     values"; empty if the whole payload counts.
+  ///   - owner: words at the end of the message that say who sets the limit: "FCM allows".
   ///   - hint: how to make the push smaller.
   public mutating func checkSize(of content: String = "", allowedBy owner: String, hint: String) {
     let (payload, limit) = (draft.payload, draft.maximumSize)

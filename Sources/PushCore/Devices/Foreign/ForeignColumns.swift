@@ -1,4 +1,5 @@
-/// Summary of the columns and devices of a foreign export, shown before the import.
+/// Summary of the columns and devices of a *foreign export*, a file that another push system has exported. `devices
+/// import` shows the summary before the import.
 public struct ForeignColumns: Sendable {
   /// Column of the export.
   public struct Column: Sendable, Equatable {
@@ -6,13 +7,13 @@ public struct ForeignColumns: Sendable {
     public var name: String
     /// Meaning of the column, for people; `nil` for an unknown column, which is left out.
     public var meaning: String?
-    /// Number of values that could not be used and are left out.
+    /// Number of values that can't be used and are left out.
     public var unusable = 0
     /// First of the unusable values.
     public var example: String?
   }
 
-  /// Maximum number of columns in the summary. A file with more columns uses data as column names.
+  /// Maximum number of columns in the summary. In a file with more columns, data has become column names.
   static let maximum = 500
 
   /// Columns in the order of their first occurrence.

@@ -18,7 +18,7 @@ enum ForeignMeaning: Sendable {
   case each(ForeignMapping)
   /// A list of texts, each the token of one device.
   case tokens
-  /// A column that a push does not need.
+  /// A column that Carillon knows and does not import, because pushes don't need it.
   case nothing
 
   /// Explanation for people, shown after the column's name.
@@ -58,8 +58,11 @@ struct ForeignDevice: Sendable {
   static let apple = ForeignDevice(service: .apns)
   static let android = ForeignDevice(service: .fcm)
 
-  /// An environment of APNs, with the kind of token if it implies one. A member implies no service if its record may
-  /// also have other devices.
+  /// Returns the properties of a device in an APNs environment.
+  ///
+  /// - Parameters:
+  ///   - kind: the kind of token, if the value implies it.
+  ///   - service: the push service; `nil` if the value can also occur in records of other devices.
   static func of(_ environment: PushEnvironment, _ kind: TokenKind? = nil, _ service: Service? = nil) -> ForeignDevice {
     ForeignDevice(kind: kind, environment: environment, service: service)
   }

@@ -1,9 +1,9 @@
 /// Record of a foreign export, converted to Carillon's rows.
 ///
-/// A record may have several devices in a list (``ForeignMeaning/each(_:)``), or no device that the app uses. If a
-/// detail is invalid, such as an unknown time zone, the detail is dropped and the device is kept.
+/// A record may have several devices in a list (``ForeignMeaning/each(_:)``), or no device of a push service that the
+/// app uses. If a detail is invalid, such as an unknown time zone, the detail is dropped and the device is kept.
 struct ForeignRecord {
-  /// Facts about a device: first those of the whole record, then those of one device in a list.
+  /// Facts about a device. A device in a list begins with the facts of the whole record and adds its own.
   private struct Facts {
     var columns: [DeviceColumn: (text: String, name: String)] = [:]
     var fallbacks: [DeviceColumn: (text: String, name: String)] = [:]
@@ -37,7 +37,7 @@ struct ForeignRecord {
   /// - Parameters:
   ///   - members: the members of the record's object, or the fields of a CSV record as texts with their names.
   ///   - idProblems: the reasons why values can't be ids, by the names of the members.
-  ///   - seen: collects every column and every device that is left out.
+  ///   - seen: collects all columns, and counts the devices that are left out.
   /// - Returns: a row or its error for each device that is imported.
   static func rows(
     _ members: [(name: String, value: JSONValue)], idProblems: [String: String], of system: ForeignSystem,
@@ -254,7 +254,7 @@ struct ForeignRecord {
 }
 
 extension DeviceColumn {
-  /// Whether a device is useful without this column.
+  /// Whether a device is also imported without this column, if the column's value is invalid.
   fileprivate var isDetail: Bool {
     switch self {
     case .locale, .timezone, .appVersion, .osVersion, .registeredAt, .lastSeen: true

@@ -6,7 +6,7 @@ enum ForeignText: Sendable {
   case instant
   /// Seconds ahead of UTC, in whole minutes.
   case offset
-  /// An id, to which this prefix with the name of the system is added.
+  /// An id. This prefix, which names the system, is added to it.
   case prefixed(String)
 
   /// Explanation for people, shown after the column's name.

@@ -8,7 +8,7 @@ struct JobAudience {
   var sample: UserSample?
   /// Maximum number of users, the most recently seen first; `nil` for all.
   var limit: Int?
-  /// Only device that gets the push; `nil` for all.
+  /// The only device that gets the push; `nil` for all devices.
   var token: DeviceToken?
   /// Choice of each user's devices.
   var devices = DeviceChoice.all
@@ -22,7 +22,7 @@ struct JobAudience {
   private static let conditions = ["where", "sample", "limit", "devices", "exclude"]
   /// Fields that select users by the results of an earlier campaign.
   private static let ofCampaign = ["outcome", "opened"]
-  /// Maximum value of `limit`. No store has as many users.
+  /// Maximum value of `limit`, more than the number of users in any store.
   private static let maximumUsers = 1_000_000_000
   /// Maximum number of campaigns that one job excludes. A worker reads the results of each of them in every partition.
   private static let maximumExcluded = 16
@@ -208,7 +208,8 @@ struct JobAudience {
     return unique(users)
   }
 
-  /// Returns the only device of a user. The message contains no token, because messages are logged.
+  /// Returns the only device that gets the push, if a recipient names a token. Error messages do not contain the token,
+  /// because they are logged.
   private static func readToken(
     of recipients: [JobRecipient], _ service: any PushService, _ fields: JobFields
   ) throws(JobError) -> DeviceToken? {
@@ -226,7 +227,7 @@ struct JobAudience {
     return token
   }
 
-  /// Returns the tokens, each once, in their order. Messages contain the index instead of the token, because messages
+  /// Returns the tokens, each once, in their order. Error messages contain the index instead of the token, because they
   /// are logged.
   private static func readTokens(
     _ texts: [String], of service: any PushService, _ fields: JobFields

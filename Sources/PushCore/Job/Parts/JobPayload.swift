@@ -1,4 +1,4 @@
-/// Content of a job's pushes. The push service checks the payload itself.
+/// Content of a job's pushes. The rules of the push service check the payload; this type does not check it.
 struct JobPayload {
   /// Payload without insignificant white space. Texts are as the producer wrote them. If only variants have content, it
   /// is the payload of the first variant.

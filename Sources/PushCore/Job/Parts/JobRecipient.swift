@@ -32,7 +32,8 @@ public struct JobRecipient: Sendable {
     return all
   }
 
-  /// Returns whether an element of `users`, which may be invalid, has a user id where the format has it, or was erased.
+  /// Returns whether an element of `users` has a user id at the place that the format defines, or replaces an erased
+  /// user. The element may otherwise be invalid.
   static func hasUser(_ element: JSONValue) -> Bool {
     guard case .object(let members) = element.kind else { return (try? UserID.read(element)) != nil }
     return element.isErasedEntry || members.value("user").map { (try? UserID.read($0)) != nil } ?? false

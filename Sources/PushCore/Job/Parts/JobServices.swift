@@ -67,11 +67,11 @@ enum JobServices {
     }
   }
 
-  /// Checks that an audience without users addresses one service. A text can be a valid token of several services, and
-  /// a channel or an activity belongs to one service.
+  /// Checks that a job addresses only one service if its audience does not consist of users. A text can be a valid
+  /// token of several services, and a channel or an activity belongs to one service.
   ///
   /// - Parameter value: the audience as JSON. Each service reads tokens and channels in its own form, so this check
-  ///   comes before the audience is read.
+  ///   runs before the audience is read.
   static func check(_ services: [any PushService], for value: JSONValue, _ fields: JobFields) throws(JobError) {
     guard services.count > 1, case .object(let members) = value.kind else { return }
     let audience = JobFields(members, path: fields.path("audience"))

@@ -26,7 +26,7 @@ public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Version of a template: `message` or objects of push services, and optionally `localized`, `trim`, `uniqueKey` and
-/// `campaignKey`. It never changes.
+/// `campaignKey`. A stored version never changes.
 public struct JobTemplate: Equatable, Sendable {
   /// Name of the template.
   public let name: String
@@ -179,7 +179,7 @@ extension CampaignJob {
   }
 
   /// Returns the fields with the content of a job or variant: its own fields, or the fields of the template that
-  /// replaced the reference. The service's own object of the job is merged over that of the template (JSON merge patch,
+  /// replaced its reference. The service's own object of the job is merged over that of the template (JSON merge patch,
   /// RFC 7396).
   static func content(of fields: JobFields, for service: any PushService) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
