@@ -90,8 +90,9 @@ for (tag, own) in known.sorted(by: { $0.tag.description < $1.tag.description }) 
 
 print(
   """
-  /// How people write numbers and dates, for the usual languages and the regions that differ: Unicode CLDR 46, as the
-  /// toolchain's Foundation has it. Written by `.ci/generate-conventions.swift`. Do not edit it: change the script.
+  /// Conventions for numbers and dates in the usual languages, and in regions with other conventions. The data is that
+  /// of Unicode CLDR 46 in the toolchain's Foundation. `.ci/generate-conventions.swift` writes this file: change the
+  /// script, not the file.
   enum ConventionTable {
     /// A row for each locale: tag, separator of groups, decimal separator, grouping, minus sign, short date, long date,
     /// time, the halves of the day, and the locale of the names of its months.
@@ -99,7 +100,7 @@ print(
   """)
 print(rows.joined(separator: "\n"))
 print("    \"\"\"")
-print("\n  /// The names of the months, by the locale that they are of.\n  static let months = \"\"\"")
+print("\n  /// The names of the months, by locale.\n  static let months = \"\"\"")
 for (name, text) in months { print("    \(name);\(escaped(text))") }
 print("    \"\"\"")
 print("}")

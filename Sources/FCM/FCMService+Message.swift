@@ -11,11 +11,12 @@ extension FCMService {
 
   public var payloadField: String { "message" }
 
-  /// Returns the place of the badge count, and the place of the keys: the data that Android devices get.
+  /// Returns the place of the badge count, and the place of `uniqueKey` and `campaignKey`: the data that Android
+  /// devices get.
   public func payloadPlaces(in payload: JSONValue) -> PayloadPlaces {
     let badge = ["android", "notification", "notification_count"]
     guard case .object(let message) = payload.kind,
-      // The path must have the spelling of the message: another spelling would add a second object.
+      // The path must have the spelling that the message uses. Another spelling would add a second object.
       let config = message.first(where: { Self.androidFields.contains($0.name) && $0.value.hasData })
     else { return PayloadPlaces(badge: badge, keys: ["data"]) }
     return PayloadPlaces(badge: badge, keys: [config.name, "data"])

@@ -6,8 +6,8 @@ import Synchronization
 /// An HTTP/1.1 server based on libmicrohttpd. One thread of libmicrohttpd waits for all sockets. Tasks create the
 /// answers; the connection of a request is suspended until its answer is ready.
 ///
-/// Every wait, list and buffer has a bound (``HTTPServerOptions``). Without a free descriptor, the server accepts no
-/// connection until one is free (libmicrohttpd, `MHD_accept_connection`).
+/// Every wait, list and buffer has a bound (``HTTPServerOptions``). Without a free file descriptor, the server accepts
+/// no connection until one is free (libmicrohttpd, `MHD_accept_connection`).
 public final class HTTPServer: Sendable {
   /// `@unchecked Sendable` is sound because any thread may call libmicrohttpd's functions for a daemon, except
   /// `MHD_stop_daemon`, which ``stop(within:)`` calls once.

@@ -39,7 +39,7 @@ public struct HTTPServerOptions: Sendable {
     }
   }
 
-  /// Creates options with bounds for a service with human users and scrapers.
+  /// Creates options with limits that suit a service for people and scrapers.
   public init(host: String, port: Int) {
     self.host = host
     self.port = port

@@ -34,7 +34,8 @@ public protocol PushServiceSettings: Sendable, Equatable {
 
   /// Identity of the credential. Apps with equal identities can share the credential and its connections.
   var credentialIdentity: AnyHashable { get }
-  /// Server that issues the tokens of the credential, for messages; `nil` if the credential needs no such server.
+  /// Server that issues the tokens of the credential, for texts that people read; `nil` if the credential needs no such
+  /// server.
   var tokenServer: String? { get }
   /// Paths of the files with the credential.
   var credentialFiles: [String] { get }
@@ -94,7 +95,7 @@ public struct ConfiguredService: Sendable, Equatable {
 
 /// End of the validity of a credential.
 public struct CredentialExpiry: Sendable, Equatable {
-  /// Name of the credential, for messages.
+  /// Name of the credential, for texts that people read.
   public let name: String
   /// Last second of the validity, in UNIX seconds.
   public let end: Int64

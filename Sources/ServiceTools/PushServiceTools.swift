@@ -8,7 +8,7 @@ public import PushTransport
 public protocol PushServiceTools: Sendable {
   /// The service without an app. It can parse tokens and name reasons.
   var service: any PushService { get }
-  /// Ports of the service's own servers, for messages: "443 or 2197".
+  /// Ports of the service's own servers, for texts that people read: "443 or 2197".
   var ports: String { get }
 
   // MARK: Settings
@@ -63,8 +63,8 @@ public protocol PushServiceTools: Sendable {
 
   // MARK: A push by hand
 
-  /// Returns a composer for a push that a user sends by hand. The push replaces no other push on the device, unless the
-  /// campaign has a collapse id.
+  /// Returns a composer for a push that a person sends by hand. The push replaces no other push on the device, unless
+  /// the campaign has a collapse id.
   ///
   /// - Parameter expiration: UNIX seconds; 0 for one attempt at delivery, `nil` for no limit.
   func composer(byHand campaign: Campaign, of service: any PushService, expiration: Int?) -> any PushComposer

@@ -12,7 +12,7 @@ public struct ServiceError: Error, Sendable, Equatable {
   public let code: Code
   /// The problem and its place.
   public let message: String
-  /// The next step for the user.
+  /// The next step for the reader of the error.
   public let hint: String?
 
   /// Creates an instance with these values.

@@ -1,4 +1,4 @@
-/// Source of the values for a new configuration: options first, then answers of a user at a terminal.
+/// Source of the values for a new configuration: options first, then answers of a person at a terminal.
 public struct SetupInterview {
   /// Values of the given options, by the option's name without its dashes.
   public let options: [String: String]
@@ -7,8 +7,8 @@ public struct SetupInterview {
 
   /// - Parameters:
   ///   - options: values by the option's name without its dashes.
-  ///   - ask: asks a question and returns the answer; `standard` is the value of an empty answer. `nil` if no user can
-  ///     answer.
+  ///   - ask: asks a question and returns the answer; `standard` is the value of an empty answer. `nil` if no person
+  ///     can answer.
   ///   - relative: converts a path to a path relative to the new file.
   public init(
     options: [String: String], ask: ((_ question: String, _ standard: String?) throws -> String)?,
@@ -17,13 +17,14 @@ public struct SetupInterview {
     (self.options, self.ask, self.relative) = (options, ask, relative)
   }
 
-  /// Whether a user can answer questions.
+  /// Whether a person can answer questions.
   public var asks: Bool { ask != nil }
 
   /// Returns the value of an option, or the answer to its question.
   ///
-  /// - Parameter standard: the value for an empty answer, or if no user can answer; `nil` if the option has no default.
-  /// - Throws: ``ServiceError`` if no user can answer and there is no `standard`.
+  /// - Parameter standard: the value for an empty answer, or if no person can answer; `nil` if the option has no
+  ///   default.
+  /// - Throws: ``ServiceError`` if no person can answer and there is no `standard`.
   public func answer(_ option: String, _ question: String, standard: String? = nil) throws -> String {
     if let value = options[option] { return value }
     if let ask { return try ask(question, standard) }

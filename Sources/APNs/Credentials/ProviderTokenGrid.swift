@@ -8,7 +8,7 @@
 enum ProviderTokenGrid {
   /// Seconds between two tokens.
   static let period: Int64 = 1800
-  /// Additional age of a token in seconds. A worker's clock may therefore be ahead of Apple's clock by up to this time.
+  /// Seconds by which `iat` is set back. A worker's clock may therefore be ahead of Apple's clock by up to this time.
   static let lag: Int64 = 300
 
   /// Returns the `iat` of the token for the time `now`, both in UNIX seconds.

@@ -4,7 +4,8 @@ public import PushTransport
 internal import Synchronization
 public import TLS
 
-/// A source of provider tokens for one signing key. On a half-hour grid, every worker of a fleet signs the same claims.
+/// A source of provider tokens for one signing key. Every half hour, all workers of a fleet sign a token with the same
+/// claims (``ProviderTokenGrid``).
 ///
 /// It can be used from any thread. Pools with the same key share one source.
 public final class ProviderTokenSource: PushCredential {

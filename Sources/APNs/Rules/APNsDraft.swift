@@ -16,7 +16,7 @@ struct APNsDraft: LintDraft {
   /// The app; `nil` if it is not known.
   let app: AppTraits?
   let payload: DraftPayload
-  /// Path of the priority in messages.
+  /// Path of the priority in findings.
   private(set) var priorityPath = "priority"
 
   /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to

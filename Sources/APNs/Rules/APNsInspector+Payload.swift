@@ -166,7 +166,7 @@ extension APNsInspector {
 
   // MARK: Outside `aps`
 
-  /// Whether the system reads `aps`. For all other push types, the whole payload belongs to the app.
+  /// Whether the system of the device reads `aps` in a push of this type. If not, the whole payload belongs to the app.
   var readsAPS: Bool {
     switch draft.pushType {
     case .alert, .background, .liveactivity, .controls, .widgets: true

@@ -19,7 +19,7 @@ struct APNsInspector: PushInspector {
       + repeatedVariants(root, bytes, for: APNsService())
   }
 
-  /// Path of the push type in messages.
+  /// Path of the push type in findings.
   private var typePath: String { draft.path.isEmpty ? "pushType" : "apns.pushType" }
 
   // MARK: Headers

@@ -20,7 +20,7 @@ struct ActivityDates {
   /// - Parameters:
   ///   - job: a job, or a single template.
   ///   - start: UNIX seconds.
-  /// - Throws: if a value is not a date.
+  /// - Throws: an error if a value is not a date.
   init(_ job: JSONValue, start: Int) throws(JobError) {
     self.start = start
     guard case .object(let members) = job.kind else {

@@ -25,7 +25,7 @@ public struct AppTraits: Sendable {
   public var topic: String
   /// Authentication at APNs.
   public var authentication: Authentication
-  /// Whether the topic is sent unchanged, because the user gave it for a single push. In that case, push types add no
+  /// Whether the topic is sent unchanged, because it was given for a single push. In that case, push types add no
   /// suffix.
   public var isTopicExact: Bool
 

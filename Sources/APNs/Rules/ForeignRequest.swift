@@ -8,7 +8,7 @@ struct ForeignRequest: Equatable {
   var product: String
   /// Member that identifies the request.
   var member: String
-  /// The next step for the user: the member of the request that contains the payload.
+  /// The next step for the reader of the finding: the member of the request that contains the payload.
   var hint: String
 
   private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, and your own keys are outside aps"#
@@ -57,7 +57,7 @@ struct ForeignRequest: Equatable {
     }
   }
 
-  /// Names in the references of the products.
+  /// Products with the names in their API references.
   private static let products = [
     Product(
       name: "FCM", member: "message",

@@ -60,7 +60,7 @@ enum LegacyVocabulary {
       hint: "read the answer of each push: a status, and a reason in JSON"),
   ]
 
-  /// Words for limits.
+  /// Words which show that a line is about a size limit.
   private static let limitWords = ["payload", "message size", "maxsize", "max_size", "max-size"]
 
   /// Returns every trace in the text, in its order.

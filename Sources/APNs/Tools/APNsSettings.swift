@@ -39,7 +39,7 @@ public struct APNsSettings: PushServiceSettings {
     }
   }
 
-  /// Path of the settings in the configuration, for messages: `apps.news`.
+  /// Path of the settings in the configuration, for error messages: `apps.news`.
   public var path: String
   /// The bundle id. Push types add their suffix.
   public var topic: String
@@ -127,7 +127,8 @@ public struct APNsSettings: PushServiceSettings {
   /// Returns these settings for the other environment.
   ///
   /// - Parameter endpoint: the server of that environment; `nil` for Apple's.
-  /// - Throws: if the credential is not valid in that environment, or the server of that environment is not known.
+  /// - Throws: an error if the credential is not valid in that environment, or the server of that environment is not
+  ///   known.
   public func inOtherEnvironment(at endpoint: EndpointAddress?) throws -> APNsSettings {
     let other = environment.other
     let credential = try makeCredential()
@@ -153,7 +154,7 @@ public struct APNsSettings: PushServiceSettings {
 }
 
 extension PushEnvironment {
-  /// The other environment, which users confuse with this one.
+  /// The other environment, which people often confuse with this one.
   public var other: PushEnvironment { self == .production ? .sandbox : .production }
 }
 

@@ -58,7 +58,7 @@ public final class Liveness: Sendable {
     }
   }
 
-  /// The time at which a part was asked for an answer; no time after the answer.
+  /// Record of the time at which a part was asked for an answer. The answer clears the record.
   private final class Pulse: Sendable {
     private let state = Mutex<UInt64?>(nil)
 

@@ -36,8 +36,8 @@ public struct Exposition: Sendable {
   ///
   /// - Parameters:
   ///   - bounds: upper bounds of the buckets, in seconds.
-  ///   - counts: counts of the buckets, one more than bounds.
-  ///   - sum: in seconds.
+  ///   - counts: counts of the buckets. The last one is for values above all bounds.
+  ///   - sum: sum of all values, in seconds.
   public mutating func histogram(
     bounds: [Double], counts: [UInt64], sum: Double, _ labels: (String, String)...
   ) {

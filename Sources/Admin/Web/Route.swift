@@ -3,7 +3,7 @@ public import HTTPServer
 /// A request that a route handles.
 public struct RouteCall: Sendable {
   public var request: HTTPRequest
-  /// Values in the path, by the names of the route's path.
+  /// Values from the path of the request, by their names in the route's path.
   public var parameters: [String: String]
   /// The holder of the token; `nil` if the route needs no token.
   public var holder: AccessTokens.Holder?

@@ -4,8 +4,8 @@ public import PushCore
 /// new ones.
 ///
 /// If FCM has a word for exactly the case of a reason, this word is the name of the reason. Otherwise, the name is
-/// Carillon's own. FCM uses `INVALID_ARGUMENT` for a wrong token and for a wrong message, and `RESOURCE_EXHAUSTED` for
-/// three quotas.
+/// Carillon's own. For example, FCM uses `INVALID_ARGUMENT` for a wrong token and for a wrong message, and
+/// `RESOURCE_EXHAUSTED` for three quotas.
 ///
 /// Source: Firebase, "FCM Error Codes" (`google.firebase.fcm.v1.ErrorCode`); Google, `google.rpc.Code` and
 /// `google.api.ErrorReason`.
@@ -55,7 +55,8 @@ public enum FCMReason: UInt8, CaseIterable, Sendable {
   /// Creates the reason of a code; ``other`` for a code outside this table.
   public init(_ code: ReasonCode) { self = FCMReason(rawValue: code.rawValue) ?? .other }
 
-  /// Name in results and messages. Empty for ``none``, and for ``other``, whose text is stored next to the record.
+  /// Name in results and error messages. Empty for ``none``, and for ``other``, whose text is stored next to the
+  /// record.
   public var name: String {
     switch self {
     case .none, .other: ""

@@ -1,7 +1,7 @@
 internal import PushCore
 
-/// Reasons why a credential stops although FCM has answered no push with them. ``FCMReason`` has the same codes,
-/// separate from those of FCM's answers. They are never renumbered.
+/// Reasons that stop a credential, and that FCM never gives in an answer to a push. ``FCMReason`` contains these codes
+/// too; its codes for FCM's answers are different. The codes are never renumbered.
 enum CredentialReason {
   /// The token endpoint refuses the key of the service account.
   static let keyRefused = ReasonCode(rawValue: 60)

@@ -67,6 +67,6 @@ public enum ServiceAccountProblem: CredentialFileProblem {
     }
   }
 
-  /// Page on which a user creates a key.
+  /// Page on which a person creates a key.
   private static let place = "Firebase console, Project settings, Service accounts, Generate new private key"
 }

@@ -8,19 +8,19 @@ struct TokenEndpointReply {
   /// Maximum lifetime of a token in seconds; longer lifetimes are shortened to it. Google issues tokens of at most
   /// twelve hours.
   private static let longestLife = 43_200.0
-  /// Difference of the clocks in seconds above which a message names the clock as the cause. Google tolerates some
-  /// minutes; an exchange takes less than 30 s.
+  /// Difference of the clocks in seconds above which an error message names the clock as the cause. Google tolerates
+  /// some minutes; an exchange takes less than 30 s.
   private static let clockTolerance: Int64 = 60
-  /// Maximum length of a description in messages, in characters.
+  /// Maximum length of a description in error messages, in characters.
   private static let longestDescription = 200
   /// Maximum nesting of an answer. Real answers have one level.
   private static let maximumDepth = 8
   /// Errors that may pass (google-auth, `google/oauth2/_client.py`).
   private static let passing: Set = ["internal_failure", "server_error", "temporarily_unavailable"]
 
-  /// Name of the endpoint in messages.
+  /// Name of the endpoint in error messages.
   let endpoint: String
-  /// Name of the account in messages.
+  /// Name of the account in error messages.
   let account: String
 
   /// Returns the meaning of the endpoint's answer.
@@ -68,7 +68,7 @@ struct TokenEndpointReply {
     return seconds
   }
 
-  /// Returns the difference of this machine's clock in words.
+  /// Returns a text that says how far this machine's clock is ahead or behind.
   static func clock(_ ahead: Int64) -> String {
     "this machine's clock is \(abs(ahead)) s \(ahead > 0 ? "ahead" : "behind")"
   }

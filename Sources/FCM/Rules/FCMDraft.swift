@@ -12,7 +12,7 @@ struct FCMDraft: LintDraft {
   private(set) var keys: [(field: String, name: String)] = []
   /// The message without its target.
   private(set) var payload: DraftPayload
-  /// Path of the priority in messages.
+  /// Path of the priority in findings.
   private(set) var priorityPath = "priority"
   /// Text that contains the payload: the file with the payload, or the job.
   let text: [UInt8]
@@ -45,13 +45,13 @@ struct FCMDraft: LintDraft {
     all(job: root, in: bytes, for: service) { FCMDraft($0, $1, $2, in: bytes) }
   }
 
-  /// Removes the bytes that FCM does not count from the sizes. Their number is the same for all values, so it is
-  /// calculated for the form with all fallbacks.
+  /// Subtracts from all sizes the bytes that FCM does not count. The number of these bytes is the same for all values,
+  /// so it is calculated for the form with all fallbacks.
   private mutating func omitUncounted() {
     let skeleton = payload.form?.skeleton
     let root = skeleton.flatMap { try? JSONValue(parsing: $0, maximumDepth: LintFile.maximumNesting) } ?? payload.value
     guard case .object(let members) = root.kind else { return }
-    // Only the tag counts among the additions. Its default has 32 digits.
+    // FCM counts only one of the members that Carillon adds: the tag. The default tag has 32 digits.
     let additions = MessageAdditions(
       priority: "", expiration: .standard, collapseKey: nil, tag: collapseID ?? String(repeating: "0", count: 32),
       analyticsLabel: "")

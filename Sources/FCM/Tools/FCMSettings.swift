@@ -13,7 +13,7 @@ public struct FCMSettings: PushServiceSettings {
     case metadataServer
   }
 
-  /// Path of the settings in the configuration, for messages: `apps.news`.
+  /// Path of the settings in the configuration, for error messages: `apps.news`.
   public var path: String
   /// The source of the credential.
   public var credential: Credential

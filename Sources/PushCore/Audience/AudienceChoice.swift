@@ -76,9 +76,9 @@ public struct SuppressionList: Hashable, Sendable {
 
 /// Segments that store the users of a Live Activity. Producers can't create a segment with such a name.
 public enum ActivitySegment {
-  /// Milliseconds after which a token is removed. An activity lasts 8 hours and stays on the screen for 4 more (Apple,
-  /// "Displaying live data with Live Activities"). Two days leave room for clock differences and for apps that start
-  /// the activity again.
+  /// Milliseconds after which a token of a Live Activity is removed. An activity lasts 8 hours and stays on the screen
+  /// for 4 more (Apple, "Displaying live data with Live Activities"). Two days leave room for clock differences and for
+  /// apps that start the activity again.
   public static let lifetime = 2 * 86_400_000
 
   /// Returns the name of an activity's segment.

@@ -122,8 +122,8 @@ public struct RecencyQuotas: Sendable {
   public mutating func quota(of histogram: RecencyHistogram) -> Int {
     var quota = histogram.counts.reduce(0) { $1.key < boundary ? $0 + $1.value : $0 }
     if let count = histogram.counts[boundary], part.all > 0 {
-      // After each partition, the total of selected users is the bin's share `part.taken / part.all` of all its users
-      // so far, rounded down. After the last partition, the total is `part.taken`.
+      // After each partition, the total of selected users is `part.taken / part.all` of all users of the bin so far,
+      // rounded down. After the last partition, the total is `part.taken`.
       shared.all += count
       let due = shared.all.multipliedFullWidth(by: part.taken)
       let taken = part.all.dividingFullWidth(due).quotient

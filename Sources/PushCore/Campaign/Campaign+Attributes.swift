@@ -1,6 +1,6 @@
 extension Campaign {
-  /// Attributes of users to which a job refers, with the paths of the references. The list omits a placeholder's
-  /// attribute if the job itself contains values for it.
+  /// User attributes that a job names, each with its path in the job. The list omits a placeholder's attribute if the
+  /// job itself contains values for it.
   public var attributesAskedFor: [(path: String, name: String)] {
     var asked: [(path: String, name: String)] = []
     if let predicate = recipients.predicate { asked += predicate.attributes.map { (path: "audience.where", name: $0) } }
@@ -22,8 +22,8 @@ extension Campaign {
 }
 
 extension PushRule {
-  /// Warning for an attribute in a job that no user has. The text in its place would be empty for all users, or the
-  /// condition would be false for all users.
+  /// Warning for an attribute in a job that no user has. A placeholder would be empty for all users, and a condition
+  /// would be false for all users.
   public static let unknownAttribute = PushRule(
     id: "unknown-attribute", severity: .warning,
     summary: "At least one user has the attribute of each placeholder, condition and send time.",

@@ -1,6 +1,6 @@
 /// A campaign as its job describes it: validated, with every default filled in.
 public struct Campaign: Sendable, Equatable {
-  /// Idempotency key: 1 to 64 of `A-Za-z0-9._-`. The id of a run or a part is derived by ``CampaignID``.
+  /// Idempotency key: 1 to 64 characters of `A-Za-z0-9._-`. The id of a run or a part is derived by ``CampaignID``.
   public var id: String
   /// Name of an app of the configuration.
   public var app: String

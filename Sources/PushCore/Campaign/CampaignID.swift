@@ -1,7 +1,7 @@
 /// Id of a campaign or of one of its parts.
 ///
 /// A producer chooses the id of a job from `A-Za-z0-9._-`. An id that Carillon derives contains a `~`, which a
-/// producer's id can't contain: a run of a repeated job (`digest~20261201T0900`) and a part (`sale~1`, `sale~rest`).
+/// producer's id can't contain: a run of a recurring job (`digest~20261201T0900`) and a part (`sale~1`, `sale~rest`).
 public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
   /// Separator between the id of a campaign and the derived suffix.
   public static let separator: Character = "~"
@@ -30,14 +30,14 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
 
   public var description: String { part.map { "\(whole)\(Self.separator)\($0)" } ?? whole }
 
-  /// Returns whether a text can be the id of a campaign: a producer's id, or the id of a run of a repeated job.
+  /// Returns whether a text can be the id of a campaign: a producer's id, or the id of a run of a recurring job.
   public static func isValid(_ text: String) -> Bool {
     let names = text.split(separator: separator, omittingEmptySubsequences: false).map(String.init)
     return (names.count == 1 || names.count == 2 && names[1].utf8.count == Repetition.suffixLength - 1)
       && names.allSatisfy(PlainName.isValid) && CampaignID(text).part == nil
   }
 
-  /// Description of a campaign's id, for messages.
+  /// Description of a campaign's id, for error messages.
   public static let form = "the id of a campaign, as in its job; of a run of a recurring job, ID~TIME"
 }
 

@@ -4,7 +4,7 @@ public struct CampaignMessage: Sendable, Equatable {
   /// wrote them. If the campaign has variants, this is the payload that they change, or the payload of the first
   /// variant. ``content`` contains the payloads of all variants.
   public var payload: [UInt8]
-  /// Path of the content in the job, for messages: `message`, or the payload of the service's own object.
+  /// Path of the content in the job, for error messages: `message`, or the payload of the service's own object.
   public var place = "message"
   /// Parts of the payload that differ from push to push; `nil` if all pushes have ``payload``.
   public var content: PersonalContent?

@@ -13,7 +13,7 @@ public enum CampaignRate: Sendable, Equatable {
   /// Allowed values of `spread` in seconds: up to a week, the default time for which results are kept.
   public static let spreads = 1...7 * 86400
 
-  /// Description of a valid rate, for messages.
+  /// Description of a valid rate, for error messages.
   public static let form = "a number above 0, and at most 1,000,000: pushes per second of all workers together"
 
   /// Returns whether this number of pushes per second is a valid rate.

@@ -21,7 +21,7 @@ public struct CampaignRecipients: Sendable, Equatable {
   /// Whether users on the app's suppression lists get the campaign too, because they asked for such a push: for example
   /// an order confirmation or an alarm.
   public var isTransactional = false
-  /// Definitions of the dynamic segments on which the audience depends, as they were when the campaign began. The job
-  /// contains only their names; the store adds the definitions.
+  /// Rules of the segments on which the audience depends, as they were when the campaign began. The job contains only
+  /// the names of the segments; the store adds the rules.
   public var definitions = SegmentDefinitions()
 }

@@ -263,7 +263,7 @@ struct ContentSource {
         ?? "known: \(names.sorted().joined(separator: ", ")); \(inPayload)")
   }
 
-  /// Returns the changes of the payload in a service's object of a language; `nil` for none.
+  /// Returns the changes of the payload from a service's object in `localized`; `nil` for none.
   private static func payloadPatch(
     _ value: JSONValue, path: String, _ service: any PushService
   ) throws(JobError) -> JSONValue? {

@@ -34,7 +34,7 @@ enum ForeignSyntax {
   /// - Parameters:
   ///   - name: the text before the bar and the colon.
   ///   - fallback: the text after the bar; `nil` for none.
-  ///   - placeholder: the whole placeholder, for the message.
+  ///   - placeholder: the whole placeholder, for the error message.
   static func problem(
     name: String, fallback: ArraySlice<UInt8>?, in placeholder: ArraySlice<UInt8>
   ) -> TemplateText.Problem? {

@@ -6,7 +6,7 @@ public struct PayloadForm: Sendable {
   public let value: JSONValue
   let template: PayloadTemplate
   /// Smallest size in bytes to which the push can be shortened, with all fallbacks. If the job has values for its
-  /// recipients, it is the size of the largest push of a recipient.
+  /// recipients, this is the size of the largest push to any recipient.
   public internal(set) var size: Int
   /// Recipient with the largest size; `nil` if the size does not belong to one recipient.
   public internal(set) var largestFor: String?

@@ -134,8 +134,8 @@ public struct PersonalContent: Sendable, Equatable {
   /// Values that were found for a user; they are looked up once for all of the user's devices.
   public struct User {
     fileprivate var found: [UnsafeRawBufferPointer?]
-    /// Language of the last device, and its position in ``LocaleConvention/table``. The next device often has the same
-    /// language.
+    /// Cache: the language of the last device, and the language's position in ``LocaleConvention/table``. The next
+    /// device often has the same language.
     fileprivate var language: (text: [UInt8], tag: LanguageTag?, place: Int?) = ([], nil, nil)
 
     /// - Parameter content: the content whose values are looked up; `nil` for none.

@@ -106,7 +106,7 @@ struct TemplateText: Equatable {
 
   // MARK: Problems
 
-  /// Maximum length in bytes of an excerpt in a message: long enough to find the place in the job.
+  /// Maximum length in bytes of an excerpt in an error message: long enough to find the place in the job.
   private static let maximumShown = 60
 
   private static func unclosed(_ text: ArraySlice<UInt8>) -> Problem {
@@ -126,7 +126,7 @@ struct TemplateText: Equatable {
     String(decoding: text.prefix(maximumShown), as: UTF8.self)
   }
 
-  /// Returns a placeholder in the form for messages.
+  /// Returns a placeholder as error messages show it.
   static func shown(_ placeholder: ArraySlice<UInt8>) -> String {
     "{{\(Excerpt.bare(String(decoding: placeholder, as: UTF8.self)))}}"
   }

@@ -12,7 +12,7 @@ struct ValueFormat: Hashable, Sendable {
 
   /// Maximum number of decimals.
   private static let maximumDecimals = 9
-  /// Names of all formats, for messages.
+  /// Names of all formats, for error messages.
   static let names = "number, number.0 to number.\(maximumDecimals), date, date.long and time"
 
   /// - Returns: `nil` for an unknown name.

@@ -25,7 +25,7 @@ public struct DeviceRowReader: Sendable {
   public struct FileError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Description of the error.
     public var description: String
-    /// The next step for the user.
+    /// The next step for the reader of the error.
     public var hint: String
   }
 

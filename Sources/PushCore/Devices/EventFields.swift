@@ -132,8 +132,8 @@ struct EventFields {
     return try draft.row()
   }
 
-  /// Removes all remaining members and returns them as attributes; a member that is `null` or empty becomes the value
-  /// `nil`.
+  /// Removes all remaining members and returns them as attributes; a member that is `null` or empty becomes an
+  /// attribute with the value `nil`.
   mutating func attributes(
     _ vocabulary: DeviceVocabulary, mayBeNone: Bool = false
   ) throws(DeviceRowDraft.Problem) -> [String: String?] {

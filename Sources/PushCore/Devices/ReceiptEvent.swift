@@ -1,4 +1,4 @@
-/// Receipt: the app's report of what a user did with a push; an entry of the receipts list.
+/// Receipt: the app's report that a push was delivered, opened or dismissed. It is an entry of the receipts list.
 public struct ReceiptEvent: Sendable, Equatable, Hashable {
   /// Kind of the receipt. Raw values are names in events, jobs and Redis.
   public enum Kind: String, CaseIterable, Sendable {

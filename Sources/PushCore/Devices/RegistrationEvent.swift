@@ -1,5 +1,5 @@
-/// Registration event: a change of one user or device that an app or its backend reports; an entry of the registrations
-/// list.
+/// Registration event: a change of one user or device that an app or its backend reports. It is an entry of the
+/// registrations list.
 public struct RegistrationEvent: Sendable, Equatable {
   /// Change of a user or device.
   public enum Change: Sendable, Equatable {
@@ -13,9 +13,9 @@ public struct RegistrationEvent: Sendable, Equatable {
     case logout(user: String, DeviceToken, service: String)
     /// The user is added to segments or removed from them.
     case tag(user: String, segments: [String], isMember: Bool)
-    /// Attributes of the user get another value, or `nil` to remove them.
+    /// Attributes of the user get these values; `nil` removes an attribute.
     case attributes(user: String, [String: String?])
-    /// The user opts out of a suppression list's campaigns, or opts in again.
+    /// The user opts out of the app or category of a suppression list, or opts in again.
     case preference(user: String, SuppressionList, isAllowed: Bool)
     /// The badge of the app has this value on all devices of the user, because the user opened the app.
     case badge(user: String, app: String, value: Int)

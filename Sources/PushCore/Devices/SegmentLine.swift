@@ -18,7 +18,7 @@ public enum SegmentLine: Sendable, Equatable {
 
   /// - Parameters:
   ///   - text: the line without its end.
-  ///   - number: its number, from 1. Only line 1 may be a header.
+  ///   - number: the number of the line, from 1. Only line 1 may be a header.
   public init(_ text: String, number: Int) {
     let bytes = Array(text.utf8.trimmingBlanks)
     guard !bytes.isEmpty else {

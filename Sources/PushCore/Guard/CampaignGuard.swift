@@ -109,7 +109,7 @@ public struct CampaignGuard: Sendable {
     return evaluateOwn()
   }
 
-  /// Withdraws this worker from the campaign, because only its own answers are bad.
+  /// Makes this worker decline the campaign, because only its own answers are bad.
   ///
   /// - Returns: the problem, for people.
   public mutating func decline() -> String {

@@ -1,6 +1,6 @@
 extension CampaignJob {
-  /// Returns the canonical text of a job. Versions without ``meaning(of:_:)`` treated jobs with equal canonical texts
-  /// as the same job.
+  /// Returns the canonical text of a job. Manifests contain the digest of this text. The store also compares this
+  /// digest with those of jobs that an earlier version of Carillon stored.
   ///
   /// The submitter is not part of the text. A member with the value `null` counts as missing in the job, its audience
   /// and exclusions, its message, its times, its variants and its stages. In the payload of a service, `null` is

@@ -10,7 +10,8 @@ extension CampaignJob {
     public var untimely: JobError?
   }
 
-  /// Checks a job with every rule that needs no store. The commands, the API and the workers call it for new jobs.
+  /// Checks a job with every rule that can be checked without the store. The commands, the API and the workers call it
+  /// for new jobs.
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.

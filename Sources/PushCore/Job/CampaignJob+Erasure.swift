@@ -1,4 +1,4 @@
-/// Job without an erased user.
+/// Job from which a user was erased.
 public struct ErasedJob: Sendable {
   /// Text of the job, with ``CampaignJob/erasedEntry`` instead of each removed entry.
   public var job: [UInt8]

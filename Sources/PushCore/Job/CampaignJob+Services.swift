@@ -21,7 +21,7 @@ extension CampaignJob {
   /// Throws the error for the first field that has moved. Its message also names the other fields.
   static func refuse(moved errors: [JobError]) throws(JobError) {
     guard var error = errors.first else { return }
-    // The number of fields is limited, because a message has one line.
+    // The number of fields is limited, because an error message has one line.
     let others = errors.dropFirst().prefix(maximumMoved).map(\.field)
     if !others.isEmpty {
       error.message += ", as did \(others.joined(separator: ", "))" + (errors.count - 1 > others.count ? ", …" : "")

@@ -83,7 +83,7 @@ public enum CampaignJob {
   /// Checks the times of a campaign, and its stages and companions in the form in which they are sent. For example, a
   /// stage must not begin after the campaign has expired.
   ///
-  /// - Parameter now: UNIX seconds; `nil` if the job may have waited or its campaign has begun.
+  /// - Parameter now: present time in UNIX seconds; `nil` skips the checks that depend on the present time.
   public static func checkParts(
     of campaign: Campaign, _ job: [UInt8], _ apps: JobApps, _ service: any PushService, now: Int?
   ) throws(JobError) {
@@ -168,7 +168,7 @@ public enum CampaignJob {
   ///   - job: the job of the campaign.
   ///   - apps: the allowed apps.
   ///   - start: actual or planned start of the part in UNIX seconds. Relative times count from this start.
-  ///   - variant: position of the variant that an earlier stage chose; `nil` for none.
+  ///   - variant: position of the variant that was chosen after an earlier stage; `nil` for none.
   public static func part(
     _ id: CampaignID, of job: [UInt8], _ apps: JobApps, start: Int, variant: Int? = nil
   ) throws(JobError) -> Campaign {
@@ -210,9 +210,9 @@ public enum CampaignJob {
   /// Start of a campaign for checks without the present time. Any value is suitable.
   private static let exampleStart = 1_800_000_000
 
-  /// Returns a job in which absolute times replace relative push times; `nil` if it has no relative time. The start is
-  /// `sendAt`, or now if the job has no `sendAt`. A stored job keeps its relative times, because the start may change
-  /// until its campaign begins.
+  /// Returns a job in which absolute times replace push times relative to the campaign's start; `nil` if it has no such
+  /// time. The function assumes that the campaign starts at `sendAt`, or now if the job has no `sendAt`. A stored job
+  /// keeps its relative times, because the start may change until its campaign begins.
   ///
   /// - Parameter now: UNIX seconds; `nil` uses an arbitrary time.
   /// - Throws: an error if one of these times is invalid on its own.
@@ -228,8 +228,10 @@ public enum CampaignJob {
     return try dated(root, bytes, apps, startingAt: start)
   }
 
-  /// Returns a job in which relative push times are replaced by absolute times for a start at `start`, in UNIX seconds;
-  /// `nil` if the job has no relative time, or does not address valid services.
+  /// Returns a job in which absolute times replace push times relative to the campaign's start; `nil` if the job has no
+  /// such time, or does not address valid services.
+  ///
+  /// - Parameter start: start of the campaign in UNIX seconds.
   private static func dated(
     _ root: JSONValue, _ bytes: [UInt8], _ apps: JobApps, startingAt start: Int
   ) throws(JobError) -> [UInt8]? {

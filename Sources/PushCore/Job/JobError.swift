@@ -4,7 +4,7 @@ public struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
   public var field: String
   /// Problem with the field.
   public var message: String
-  /// The next step for the user; `nil` if the message contains it.
+  /// The next step for the reader of the error; `nil` if the message contains it.
   public var hint: String?
 
   /// Creates an instance with these values.

@@ -1,5 +1,6 @@
-/// How people write numbers and dates, for the usual languages and the regions that differ: Unicode CLDR 46, as the
-/// toolchain's Foundation has it. Written by `.ci/generate-conventions.swift`. Do not edit it: change the script.
+/// Conventions for numbers and dates in the usual languages, and in regions with other conventions. The data is that
+/// of Unicode CLDR 46 in the toolchain's Foundation. `.ci/generate-conventions.swift` writes this file: change the
+/// script, not the file.
 enum ConventionTable {
   /// A row for each locale: tag, separator of groups, decimal separator, grouping, minus sign, short date, long date,
   /// time, the halves of the day, and the locale of the names of its months.
@@ -215,7 +216,7 @@ enum ConventionTable {
     zh-Hant-JP;,;.;thousands;-;y/M/d;y年M月d日;H:mm;;;
     """
 
-  /// The names of the months, by the locale that they are of.
+  /// The names of the months, by locale.
   static let months = """
     ar;يناير|فبراير|مارس|أبريل|مايو|يونيو|يوليو|أغسطس|سبتمبر|أكتوبر|نوفمبر|ديسمبر
     ar-DZ;جانفي|فيفري|مارس|أفريل|ماي|جوان|جويلية|أوت|سبتمبر|أكتوبر|نوفمبر|ديسمبر

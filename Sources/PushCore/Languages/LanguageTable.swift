@@ -1,6 +1,6 @@
 /// Languages of Unicode CLDR 46, written by `.ci/generate-languages`. Do not edit it: change the script.
 enum LanguageTable {
-  /// The known languages (ISO 639), but for those of ``languageAliases``.
+  /// The known languages (ISO 639), without those in ``languageAliases``.
   static let languages = """
     aa ab ace ach ada ady ae aeb af afh agq ain ak akk akz ale aln alt am an ang ann anp apw ar arc arn aro arp arq \
     ars arw ary arz as asa ase ast atj av avk awa ay az ba bal ban bar bas bax bbc bbj be bej bem ber bew bez bfd \
@@ -55,7 +55,7 @@ enum LanguageTable {
     zh-US=Hant zh-VN=Hant
     """
 
-  /// The likely region of a language, and of a language in another than its likely script (`likelySubtags`).
+  /// The likely region of each language, also in scripts other than its likely one (`likelySubtags`).
   static let regions = """
     aa=ET ab=GE ace=ID ach=UG ada=GH ady=RU ae=IR aeb=TN af=ZA afh=GH agq=CM ain=JP ak=GH akk=IQ akz=US ale=US \
     aln=XK alt=RU am=ET an=ES ang=GB ann=NG anp=IN apw=US ar=EG arc-Hatr=IQ arc-Nbat=JO arc-Palm=SY arc=IR arn=CL \

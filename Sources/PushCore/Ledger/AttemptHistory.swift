@@ -6,7 +6,7 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// Byte as stored in Redis.
   public var rawValue: UInt8
 
-  /// Maximum number of counted attempts: six bits. The configuration allows 20 attempts.
+  /// Maximum number of counted attempts: the largest number in six bits. The configuration allows at most 20 attempts.
   public static let maximumCounted = 63
 
   private static let countedBits: UInt8 = 0x3f
@@ -33,8 +33,8 @@ public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
     set { rawValue = newValue ? rawValue | Self.ambiguousBit : rawValue & ~Self.ambiguousBit }
   }
 
-  /// Whether the present attempt was granted but must not be sent. The target ends with the outcome that is in its
-  /// record's status.
+  /// Whether the present attempt was granted but must not be sent. The target ends with the outcome in the field
+  /// `status` of its record.
   public var isWithheld: Bool {
     get { rawValue & Self.withheldBit != 0 }
     set { rawValue = newValue ? rawValue | Self.withheldBit : rawValue & ~Self.withheldBit }

@@ -14,7 +14,7 @@ public struct LedgerRecord: Equatable, Sendable {
     case granted
     /// The target has an answer and waits for a retry. It is not in doubt.
     case waiting
-    /// Finished.
+    /// The target is finished with this outcome.
     case terminal(Outcome)
 
     /// State byte as stored in Redis.
@@ -48,7 +48,7 @@ public struct LedgerRecord: Equatable, Sendable {
   /// The last reason, in the codes of the campaign's push service.
   public var reason: ReasonCode
   /// Variant of the user: the variant's position (``CampaignVariants``) plus one. 0 if there is none, and before the
-  /// target is finished. Counters by variant change together with the record.
+  /// target is finished. The counters of each variant change in the same step as the record.
   public var variant: UInt8
   /// Time when the state was reached, in ms since the epoch. In a commit, a waiting record has the delay in ms here
   /// instead.

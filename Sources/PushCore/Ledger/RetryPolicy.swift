@@ -2,8 +2,8 @@
 /// service.
 public struct RetryPolicy: Sendable, Equatable {
   /// Delay in milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The first retry
-  /// therefore comes after this short delay, before Apple's delay applies. Other senders also retry within seconds. The
-  /// delay is never longer than ``serverError``.
+  /// therefore comes after this short delay, before Apple's delay applies. The delay is never longer than
+  /// ``serverError``.
   public var firstServerError: Int
   /// Delay in milliseconds after any further 5xx. Apple recommends 15 minutes ("Handling notification responses from
   /// APNs").
@@ -54,7 +54,7 @@ public struct RetryPolicy: Sendable, Equatable {
     wait(plannedAfterServerError(attempt: 1), asked, chance, least: bounds.minimumDelay)
   }
 
-  /// Returns the milliseconds to wait after a server error that is not a push's first.
+  /// Returns the milliseconds to wait after the second or a further server error of a push.
   ///
   /// - Parameter attempt: the number of the attempt, from 1; used if the service's delays grow
   ///   (``RetryBounds/serverErrorFactor``).

@@ -14,7 +14,8 @@ public struct FrequencyCap: Sendable, Equatable {
     self.seconds = seconds
   }
 
-  /// Maximum sum of ``most`` of all caps of an app: the stored counters of a user can't hold more.
+  /// Maximum sum of the values ``most`` of all caps of an app. The stored counters of a user have no room for more
+  /// campaigns.
   public static let maximumSum = 255
   /// Maximum number of caps of an app.
   public static let maximumOfApp = 16

@@ -2,7 +2,7 @@
 public struct GrantRules: Sendable, Equatable {
   /// The campaign's app. The user must still have the device of this app.
   public var app: String
-  /// Suppression lists that apply. A user on one of them gets nothing.
+  /// Suppression lists that apply. A user on any of these lists gets no push.
   public var suppression: [SuppressionList]
   /// The campaign's category.
   public var category: String?

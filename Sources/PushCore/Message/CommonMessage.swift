@@ -24,7 +24,8 @@ public struct CommonMessage: Sendable {
   /// Names of the fields.
   public static let fields = ["title", "body", "image", "link", "sound", "badge", "data"]
 
-  /// Whether the user perceives the message. A message without these fields has only data for the app.
+  /// Whether the user can perceive the message: it has a title, a body, an image, a sound or a badge. Any other message
+  /// only carries a link or data for the app.
   public var isPerceptible: Bool {
     [title, body, image, sound, badge].contains { $0 != nil }
   }

@@ -65,7 +65,7 @@ public struct Disposition: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - answer: the result of the attempt.
-  ///   - attempt: its number, from 1.
+  ///   - attempt: the number of the attempt, from 1.
   ///   - service: the service that answered.
   ///   - policy: the configured delays and number of attempts; the service's bounds are applied to them.
   ///   - ambiguity: the campaign's choice if it is unknown whether the service accepted the push.

@@ -8,7 +8,7 @@ public struct PushRule: Sendable, Equatable {
     case error, warning
   }
 
-  /// Identifier of the rule in messages and in JSON; never changed.
+  /// Identifier of the rule in error messages and in JSON; never changed.
   public var id: String
   /// Severity of the rule.
   public var severity: Severity
@@ -34,7 +34,7 @@ public struct Finding: Sendable, Equatable {
   public var path: String
   /// Problem at this place.
   public var message: String
-  /// The next step for the user.
+  /// The next step for the reader of the finding.
   public var hint: String?
   /// Position in the text, if the finding comes from a text.
   public var position: TextPosition?
@@ -52,11 +52,11 @@ public struct Finding: Sendable, Equatable {
 }
 
 extension Finding {
-  /// Id of the rule that the variants of a job must differ. Every service gives this id to its rule.
+  /// Id of the rule which says that the variants of a job must differ. Every service gives this id to its rule.
   private static let comparison = "variant-same"
 
-  /// Returns the findings of several services in one job, each once. If variants are the same for only some of the
-  /// services, the finding names these services.
+  /// Returns the findings of several services about one job, each finding once. If variants are the same for only some
+  /// of the services, the finding names these services.
   ///
   /// - Parameter lists: the findings of each service, with the service's title.
   public static func joined(_ lists: [(service: String, findings: [Finding])]) -> [Finding] {

@@ -14,8 +14,8 @@ public struct PushAnswer: Sendable, Equatable {
   public var kind: Kind
   /// HTTP status; 0 without an answer.
   public var status: UInt16
-  /// Reason of a refusal. If an answer is missing because the service refused the whole credential, the reason of that
-  /// refusal.
+  /// Reason of a refusal. If the service refused the whole credential and therefore sent no answer, this is the reason
+  /// for refusing the credential.
   public var reason: ReasonCode
   /// Seconds of a `Retry-After` header (RFC 9110 section 10.2.3); 0 without one.
   public var retryAfter: UInt16

@@ -8,18 +8,19 @@ public protocol PushService: Sendable {
 
   /// Name in configurations, device files and Redis: a ``PlainName``.
   var name: String { get }
-  /// Name in messages for people: "APNs".
+  /// Name in texts for people: "APNs".
   var title: String { get }
-  /// Description of a token's text, for messages: "hex of 1 to 200 bytes".
+  /// Description of a token's text, for error messages: "hex of 1 to 200 bytes".
   var tokenForm: String { get }
 
   /// Returns the token that a text contains, in any of its notations; `nil` if the text is not a token.
   func token(_ text: String) -> DeviceToken?
 
-  /// Writes a token's canonical text. Other programs find the token by this form, and its partition depends on it.
+  /// Writes a token's canonical text. Other programs look up the token by this text, and the text determines the
+  /// partition of the token.
   ///
-  /// It is called for every push of a campaign that stores all results, so it must not allocate memory. It must accept
-  /// any bytes, because the target of a campaign to a channel is not a token.
+  /// Carillon calls this function for every push of a campaign that stores all results, so it must not allocate memory.
+  /// It must accept any bytes, because the target of a campaign to a channel is not a token.
   ///
   /// - Parameters:
   ///   - token: 1 to ``DeviceToken/maximumLength`` bytes.
@@ -74,8 +75,8 @@ public protocol PushService: Sendable {
   ///   - options: the options of the push.
   ///   - json: makes new objects and values. Values of the message are used unchanged.
   /// - Returns: an object.
-  /// - Throws: an error if the service can't carry a field of the message, such as data with a reserved name. Its path
-  ///   begins with `message.`.
+  /// - Throws: an error if the service can't carry a field of the message, such as data with a reserved name. The path
+  ///   in the error begins with `message.`.
   func payload(
     rendering message: CommonMessage, with options: PushOptions, in json: inout JSONComposer
   ) throws(JobError) -> JSONValue
@@ -153,8 +154,8 @@ public protocol PushService: Sendable {
   /// Returns the consequences of an answer that refuses a push.
   ///
   /// - Parameters:
-  ///   - answer: a refusal with its own status; not an acceptance.
-  ///   - attempt: its number, from 1. This function does not check whether another attempt is left.
+  ///   - answer: an answer of the service that is not an acceptance.
+  ///   - attempt: the number of the attempt, from 1. This function does not check whether another attempt is left.
   ///   - policy: the delays between attempts.
   ///   - jitter: a random number from 0 to 1, which spreads retries.
   ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with server

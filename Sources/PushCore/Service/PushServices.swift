@@ -1,14 +1,14 @@
 /// Push services of a program, and the assignment of apps to services.
 public struct PushServices: Sendable {
-  /// Default service of apps that name none.
+  /// Service of the apps whose configuration names no service.
   public let standard: any PushService
   private let byName: [String: any PushService]
   private let byApp: [String: [any PushService]]
 
   /// - Parameters:
-  ///   - standard: default service of apps that name none.
+  ///   - standard: service of the apps whose configuration names no service.
   ///   - others: the other services, each with a unique name.
-  ///   - apps: services of the apps that do not use only the default.
+  ///   - apps: services of all apps that do not use exactly the default service.
   public init(standard: any PushService, others: [any PushService] = [], apps: [String: [any PushService]] = [:]) {
     self.standard = standard
     byName = Dictionary(uniqueKeysWithValues: ([standard] + others).map { ($0.name, $0) })

@@ -78,7 +78,7 @@ public struct CampaignStages: Sendable, Equatable {
     draw = StageDraw(all.map(\.members), campaign: id)
   }
 
-  /// Position of the stage that chooses the winner; `nil` for none.
+  /// Position of the stage after which the winner is chosen; `nil` for none.
   public var winnerPlace: Int? { all.firstIndex { $0.winner != nil } }
 
   /// Returns the minimum number of seconds from the start of the campaign to the start of the stage with all remaining

@@ -19,7 +19,7 @@ public struct ControlGroup: Sendable, Equatable {
   /// Returns whether a user is in the group.
   public func has(_ user: UnsafeRawBufferPointer) -> Bool { samples.contains { $0.has(user) } }
 
-  /// Form of a share, for messages.
+  /// Description of a valid share, for error messages.
   public static let form = "a number above 0 and below 1: 0.05 is a twentieth of the users"
 
   /// Returns whether a number can be the share of a group.

@@ -2,7 +2,7 @@
 public struct StageGate: Sendable {
   /// Results of the stage.
   public struct Finding: Sendable, Equatable {
-    /// Time when all of its targets had an outcome, in ms since the epoch; `nil` before.
+    /// Time when all targets of the stage had an outcome, in ms since the epoch; `nil` before that time.
     public var finishedAt: Int?
     /// Outcomes of the pushes of each leg, with the name of its push service.
     public var legs: [(name: String, outcomes: [Outcome: Int])]

@@ -3,10 +3,10 @@ public enum DurationText {
   /// Maximum duration: ten years. It is longer than any useful duration, and its seconds fit into 32 bits.
   public static let maximumSeconds = 3650 * 86400
 
-  /// Form of a duration, for messages.
+  /// Description of a valid duration, for error messages.
   public static let form = "a whole number with s, m, h or d, such as 90s, 30m, 4h or 2d"
 
-  /// Form of a duration that may have the unit `ms`.
+  /// Description of a valid duration that may have the unit `ms`, for error messages.
   public static let formWithMilliseconds = "a whole number with ms, s, m, h or d, such as 500ms, 90s, 30m or 4h"
 
   /// Returns the seconds, 0 to ``maximumSeconds``; `nil` for any other text.

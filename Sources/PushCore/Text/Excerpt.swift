@@ -1,4 +1,4 @@
-/// Excerpts of text from other sources, made safe for Carillon's messages.
+/// Excerpts of text from other sources, made safe for Carillon's error messages and log lines.
 public enum Excerpt {
   /// Returns the text in single quotes: at most 48 characters, with misleading characters replaced, see
   /// ``isMisleading(_:)``.

@@ -17,7 +17,7 @@ public enum Identifier {
   ///
   /// - Parameters:
   ///   - text: the input.
-  ///   - noun: the kind of identifier in messages, such as `a user id`.
+  ///   - noun: the kind of identifier in error messages, such as `a user id`.
   ///   - maximumLength: the maximum length of an identifier in bytes of UTF-8.
   /// - Throws: an error if the identifier is empty or too long, has control characters, or has an invisible character
   ///   at its beginning or end.

@@ -12,7 +12,7 @@ public enum InstantText {
   ///
   /// - Parameters:
   ///   - text: the input.
-  ///   - field: the name of the field, for messages.
+  ///   - field: the name of the field, for error messages.
   ///   - now: ms since 1970.
   /// - Throws: an error for a text that is not a time, a number in another unit than ms, and a time more than a day
   ///   ahead.

@@ -46,7 +46,7 @@ public enum PlainName {
   /// Maximum length of a name in bytes.
   public static let maximumLength = 64
 
-  /// Form of a name, for messages.
+  /// Description of a valid name, for error messages.
   public static let form = "1 to 64 of A-Z a-z 0-9 . _ -"
 
   /// Returns the name in a text: the text without white space at both ends (``Identifier/trimmed(_:)``).

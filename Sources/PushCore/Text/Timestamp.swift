@@ -1,7 +1,7 @@
 /// Times as RFC 3339 text and as milliseconds since 1970. The code works on bytes, without a formatter, a locale or
 /// time zone data.
 public enum Timestamp {
-  /// Form of a time, for messages.
+  /// Description of a valid time, for error messages.
   public static let form = "RFC 3339, such as 2026-12-01T09:00:00Z"
 
   /// Range that ``format(milliseconds:)`` can write: the years 0000 to 9999.

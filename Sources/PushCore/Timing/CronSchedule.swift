@@ -13,7 +13,7 @@ public struct CronSchedule: Sendable, Equatable {
   /// if one field allows the day (crontab(5)).
   private let needsBoth: Bool
 
-  /// Form of a schedule, for messages.
+  /// Description of a valid schedule, for error messages.
   public static let form =
     "minute, hour, day, month and weekday, such as '0 9 * * mon-fri': each *, a number, a range, or a list of these, "
     + "with /n for every n-th"

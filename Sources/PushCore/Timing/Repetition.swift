@@ -12,7 +12,7 @@ public struct Repetition: Sendable, Equatable {
   public var end: Int?
   /// Time of the first possible run, in the unit of ``end``; `nil` for no limit.
   public var start: Int?
-  /// Number of runs; `nil` for no limit.
+  /// Maximum number of runs; `nil` for no limit.
   public var count: Int?
   /// Whether a run is skipped if an earlier run has not ended.
   public var skipsIfRunning: Bool

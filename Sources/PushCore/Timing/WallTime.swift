@@ -1,6 +1,6 @@
 /// Wall times: times as clocks show them, without a zone.
 public enum WallTime {
-  /// Form of a wall time, for messages.
+  /// Description of a valid wall time, for error messages.
   public static let form = "a local time without a zone, such as 2026-12-01T09:00:00"
 
   /// Returns the seconds since 1970 at which UTC shows a wall time: `2026-12-01T09:00:00`. `nil` for any other text,

@@ -6,7 +6,7 @@ public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConver
   public var message: String
   /// The file and line, or the environment variable; `nil` for a missing key.
   public var origin: String?
-  /// The next step for the user.
+  /// The next step for the reader of the error.
   public var hint: String?
 
   /// Creates an instance with these values.

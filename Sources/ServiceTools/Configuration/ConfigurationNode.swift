@@ -9,7 +9,7 @@ public struct ConfigurationNode: Sendable, Equatable {
 
   /// The value.
   public var content: Content
-  /// Place for messages: `carillon.yaml line 3`, or the name of an environment variable.
+  /// Place of the value, for error messages: `carillon.yaml line 3`, or the name of an environment variable.
   public var origin: String
 
   /// Creates an instance with these values.

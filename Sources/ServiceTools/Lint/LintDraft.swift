@@ -25,7 +25,7 @@ public protocol LintDraft: Sendable {
 }
 
 extension LintDraft {
-  /// Path of the payload in messages.
+  /// Path of the payload in findings.
   public var path: String { payload.path }
 
   /// Size in bytes of the payload as it is sent. If a text must be shortened, the payload is as large as the limit
@@ -35,7 +35,7 @@ extension LintDraft {
   /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if
   /// the job has no content.
   ///
-  /// An invalid field counts as missing: ``PushCore/CampaignJob/read(_:in:_:as:leg:)`` reports it.
+  /// An invalid field counts as missing here, because ``PushCore/CampaignJob/read(_:in:_:as:leg:)`` reports it.
   ///
   /// - Parameter make: creates a draft from the fields of the job, its content for the service, and the payload.
   public static func all(
@@ -60,7 +60,7 @@ extension LintDraft {
 public struct DraftPayload: Sendable {
   /// The payload.
   public let value: JSONValue
-  /// Path of the payload in messages: `apns.payload` in a job, empty if the text is the payload.
+  /// Path of the payload in findings: `apns.payload` in a job, empty if the text is the payload.
   public let path: String
   /// Payload form from which the push is made; `nil` if the text is the payload.
   public let form: PayloadForm?
@@ -89,7 +89,7 @@ public struct DraftPayload: Sendable {
     (fixedSize, fullSize) = (form.fixedSize, form.fullSize)
   }
 
-  /// Subtracts bytes that the service does not count from all sizes.
+  /// Subtracts from all sizes a number of bytes that the service does not count.
   public mutating func omit(_ bytes: Int) {
     size -= bytes
     longestSize = longestSize.map { $0 - bytes }

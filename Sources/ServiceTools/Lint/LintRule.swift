@@ -1,6 +1,6 @@
 public import PushCore
 
-/// Table of the rules of a push service. The raw value is the rule's id in messages and in JSON: never rename one.
+/// Table of the rules of a push service. The raw value is the rule's id in findings and in JSON: never rename one.
 ///
 /// A push that breaks an error rule is refused. A push that breaks a warning rule is sent: it may be intended, or wrong
 /// only for some apps. `lint`, `campaign submit` and the API report warnings.

@@ -12,7 +12,7 @@ public struct ServiceAnswer: Sendable, Equatable {
   public let timestamp: UInt64
   /// Meaning of the answer, as the end of a sentence that begins with the name of the service and "answered".
   public let meaning: String
-  /// The next step for the user.
+  /// The next step for the person who sent the push.
   public let hint: String
 
   /// Creates an instance with these values.

@@ -9,10 +9,11 @@ enum ForeignMeaning: Sendable {
   case attribute(String)
   /// An object whose members are attributes; in CSV, its JSON text.
   case attributes
-  /// The kind of device, by these values in lower case. Any other value is an error, unless `otherwise` has a meaning
-  /// for it.
+  /// A value that tells properties of the device. The keys are the known values in lower case. Any other value means
+  /// `otherwise`; without `otherwise`, it is an error.
   case device([String: ForeignDevice], otherwise: ForeignDevice? = nil)
-  /// A token of APNs, or of FCM for an Android device. A device with any other token in this column is left out.
+  /// A token of APNs, or of FCM for an Android device. A device with any other token in this column is left out, with
+  /// the text `otherwise` as the reason.
   case anyToken(otherwise: String)
   /// A list of objects, each with one device.
   case each(ForeignMapping)
@@ -46,8 +47,8 @@ struct ForeignDevice: Sendable {
   /// Reason why the device is left out; `nil` if it is imported.
   var reason: String?
 
-  /// Push services of the devices that other systems export, with the vendor's name for messages about devices of an
-  /// app that does not use the service.
+  /// Push services of the devices in foreign exports. For devices whose app does not use the service, the summary shows
+  /// the name of the vendor.
   enum Service: String {
     case apns, fcm
 

@@ -1,4 +1,4 @@
-/// System from which users migrate with an export of its data. Raw values are those of `devices import --from`.
+/// Other push system whose exports `devices import` reads. Raw values are the values of the option `--from`.
 public enum ForeignSystem: String, CaseIterable, Sendable {
   case onesignal, braze, pinpoint, firebase, gorush
 

@@ -1,4 +1,4 @@
-/// Notation of a foreign value, and its conversion to a column of Carillon.
+/// Notation of a value in a foreign export, and the conversion of the value to a column of Carillon.
 enum ForeignText: Sendable {
   /// The text itself.
   case plain

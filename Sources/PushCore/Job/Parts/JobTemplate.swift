@@ -6,7 +6,7 @@ public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
   /// Version, from 1; `nil` for the newest.
   public let version: Int?
 
-  /// Form of a reference, for messages.
+  /// Description of a valid reference, for error messages.
   public static let form = "NAME, or NAME@3 for a version of it"
 
   /// - Returns: `nil` for a text that is not a reference.

@@ -234,7 +234,7 @@ struct JSONParser {
 
   private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-  /// Text at the position, for messages.
+  /// Text at the position, for error messages.
   private var found: String {
     guard let byte = peek() else { return "the end" }
     return (0x21...0x7E).contains(byte) ? "'\(Unicode.Scalar(byte))'" : "byte 0x" + String(byte, radix: 16)

@@ -42,7 +42,7 @@ public struct JSONValue: Sendable {
     self.range = range
   }
 
-  /// Name of the kind, for messages.
+  /// Name of the kind, for error messages.
   public var kindName: String {
     switch kind {
     case .object: "an object"
