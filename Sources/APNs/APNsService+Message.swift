@@ -49,7 +49,7 @@ extension APNsService {
   /// | --- | --- |
   /// | `title`, `body` | `aps.alert.title`, `aps.alert.body` |
   /// | `sound`, `badge` | `aps.sound`, `aps.badge` |
-  /// | `image` | `image`, for the app's notification service extension; `aps.mutable-content` runs it if there is an alert |
+  /// | `image` | `image`; with an alert also `aps.mutable-content`, which starts the notification service extension |
   /// | `link` | `link`, for the app |
   /// | `data` | its members, beside `aps` |
   ///

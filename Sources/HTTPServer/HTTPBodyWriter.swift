@@ -80,7 +80,8 @@ public final class HTTPBodyWriter: Sendable {
     suspended?.resume()
   }
 
-  /// Fills `target` with the available bytes. libmicrohttpd calls it as its content reader, on its thread.
+  /// Fills `target` with the available bytes. This function is libmicrohttpd's content reader and runs on
+  /// libmicrohttpd's thread.
   ///
   /// - Returns: The number of bytes, or a value of `MHD_ContentReaderCallback` for the end.
   func read(into target: UnsafeMutableRawBufferPointer, for connection: ConnectionHandle) -> Int {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The open connections, with the phase of each and its start.
 ///
-/// This type ends connections whose request takes too long. If there are too many connections, it ends the one that was
-/// quiet for longest. It also ends the work for a client that has gone.
+/// This type ends connections whose request takes too long. If there are too many connections, it ends the connection
+/// that was quiet for longest. It also ends the work for a client that has gone.
 final class OpenConnections: Sendable {
   private enum Phase {
     /// No complete request has arrived since this time.

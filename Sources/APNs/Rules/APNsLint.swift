@@ -46,8 +46,7 @@ struct APNsLint {
         ? [APNsDraft(payload: root, in: bytes, as: pushType ?? APNsDraft.inferred(root), app: traits)]
         : APNsDraft.all(job: file.content, in: file.contentBytes, app: traits)
     } catch {
-      // An invalid date is reported once. The rules are not checked, because they would report again that it is not a
-      // number.
+      // An invalid date is reported once. The rules are not checked, because they would report the same date again.
       problems = [Finding(PushRule.job, error.field, error.message, hint: error.hint)]
     }
     result = PushLint(

@@ -4,7 +4,7 @@ internal import TLS
 
 /// Files of the credential. Every error names the configuration key, the file and the hint.
 extension APNsSettings {
-  /// Number of days before the end of a certificate at which `doctor` begins to report it.
+  /// Number of days before a certificate expires from which `doctor` reports the expiry.
   private static let soon: Int64 = 30
   private static let day: Int64 = 86_400
 

@@ -37,7 +37,7 @@ public final class Liveness: Sendable {
     /// - Parameters:
     ///   - name: the name for operators.
     ///   - deadline: the longest time until an answer.
-    ///   - ask: requests the part to call the closure. Must not block.
+    ///   - ask: asks the part to call the closure, which counts as its answer. Must not block.
     public init(
       _ name: String, within deadline: Duration,
       asking ask: @escaping @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void

@@ -81,8 +81,8 @@ struct TokenEndpointReply {
   private static func words(status: UInt16, _ error: String?, _ description: String?) -> String {
     guard let error else { return "status \(status)" }
     guard let description else { return "status \(status), \(Excerpt.bare(error))" }
-    // Google's descriptions never contain the assertion. But a proxy could repeat the assertion in its answer, so the
-    // text from its beginning (`eyJ`) on is cut off to keep it out of logs.
+    // Google's descriptions never contain the assertion. But a proxy could repeat the assertion in its answer. To keep
+    // the assertion out of logs, the text is cut off at `eyJ`, the beginning of every assertion.
     let shown = description.prefix(longestDescription).split(separator: "eyJ", omittingEmptySubsequences: false)[0]
     return "status \(status), \(Excerpt.bare(error)): \(Excerpt.harmless(String(shown)))"
   }

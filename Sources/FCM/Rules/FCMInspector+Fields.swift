@@ -133,7 +133,7 @@ extension FCMInspector {
   }
 
   /// Returns whether FCM reserves a key of the data. Google's documentation has two versions of this rule. This
-  /// function uses the one that reserves more keys.
+  /// function uses the version that reserves more keys.
   static func isReserved(_ key: String) -> Bool {
     key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
   }

@@ -21,8 +21,8 @@ enum ForeignSyntax {
     "wordcount", "sort_natural", "intcomma", "floatformat",
   ]
 
-  /// Filters whose names are also words. Such a name is a filter if it has blanks around it, as other tools write it.
-  /// As a fallback, it would be shown with these blanks.
+  /// Filters whose names are also words. Such a name is a filter if blanks surround it, because other tools write
+  /// filters with blanks. As a fallback, it would be shown with these blanks.
   private static let filterWords: Set<String> = [
     "upper", "lower", "capitalize", "title", "trim", "strip", "escape", "safe", "raw", "first", "last", "length",
     "size",

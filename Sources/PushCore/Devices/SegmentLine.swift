@@ -12,8 +12,8 @@ public enum SegmentLine: Sendable, Equatable {
   /// Name of the column.
   public static let column = "user"
 
-  /// Names of this column in other systems. They are almost never ids, so in line 1 they are an error unless they are
-  /// in quotes.
+  /// Names of this column in other systems. Such a name is almost never an id, so it is an error in line 1, except in
+  /// quotes.
   private static let lookAlikes: Set = ["users", "userid", "user_id", "user id", "user-id", "uid", "id"]
 
   /// - Parameters:

@@ -55,8 +55,8 @@ extension PushService {
     return .refused(reason, words: words, generation: generation)
   }
 
-  /// Returns the reason of a refusal for people: its name. For a reason without a name, returns the status and the text
-  /// of the answer.
+  /// Returns the name of a refusal's reason, for texts that people read. For a reason without a name, returns the
+  /// status and the text of the answer.
   public func words(of answer: PushAnswer, unknownReason: String?) -> String {
     let name = reasonName(of: answer.reason)
     return name.isEmpty ? "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "") : name

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A text that should be JSON and can't be read as JSON, because it is cut or malformed. It answers whether it may
-/// contain an identifier, as a whole or cut at its end. The answer may be "yes" for a text without the identifier, and
-/// is never "no" for a text with it.
+/// A text that should be JSON and can't be read as JSON, because it is cut or malformed. The type tells whether the
+/// text may contain an identifier, which may be cut at the end of the text. The answer may be "yes" for a text without
+/// the identifier, and is never "no" for a text with it.
 public struct UnreadableText {
   /// The text without escapes, in Normalization Form D: the beginning of a cut identifier is then the beginning of the
   /// whole identifier.

@@ -9,8 +9,8 @@ public struct CronSchedule: Sendable, Equatable {
   private let days: UInt64
   private let months: UInt64
   private let weekdays: UInt64
-  /// Whether both day fields must allow a day. This is so if one of them begins with `*`. Otherwise, it is sufficient
-  /// if one field allows the day (crontab(5)).
+  /// Whether both day fields must allow a day: `true` if one of them begins with `*`. Otherwise, a day is allowed if
+  /// one of the fields allows it (crontab(5)).
   private let needsBoth: Bool
 
   /// Description of a valid schedule, for error messages.

@@ -18,7 +18,7 @@ extension PushService {
   }
 
   /// Returns whether the JSON is a template for this service. A payload can have its own members with these names. But
-  /// it is unlikely that it has only such members, and that their values have the same members as in a template.
+  /// a payload is unlikely to have only such members, with values that have the same members as in a template.
   ///
   /// - Parameter services: names of all services; a template may have an object for each.
   public func isTemplate(_ root: JSONValue, services: [String] = []) -> Bool {

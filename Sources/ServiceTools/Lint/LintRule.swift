@@ -2,8 +2,8 @@ public import PushCore
 
 /// Table of the rules of a push service. The raw value is the rule's id in findings and in JSON: never rename one.
 ///
-/// A push that breaks an error rule is refused. A push that breaks a warning rule is sent: it may be intended, or wrong
-/// only for some apps. `lint`, `campaign submit` and the API report warnings.
+/// A push that breaks an error rule is refused. A push that breaks a warning rule is sent, because the violation may be
+/// intended, or may matter only for some apps. `lint`, `campaign submit` and the API report warnings.
 public protocol LintRule: RawRepresentable<String>, CaseIterable, Sendable {
   /// Severity of a violation, the rule in one sentence, and the source of the rule.
   typealias Entry = (severity: PushRule.Severity, summary: String, source: String)
