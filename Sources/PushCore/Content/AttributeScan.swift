@@ -87,8 +87,8 @@ struct AttributeScan {
     }
   }
 
-  /// Returns whether a byte is part of a number, `true`, `false` or `null` (only `null` ends in an l). None of these
-  /// bytes has a special meaning within a string.
+  /// Returns whether a byte can be part of a number, `true`, `false` or `null`. The caller recognizes `null` by its
+  /// last letter, `l`. None of these bytes has a special meaning within a string.
   private static func isWord(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "E"),

@@ -1,6 +1,6 @@
 /// Time zones with a fixed offset from UTC, in the notations of phones: `GMT+0530`, `UTC-3`, `+02:00`.
 public enum ZoneOffset {
-  /// Offsets of clocks on Earth in seconds, from Baker Island to Kiritimati.
+  /// Range of the offsets of clocks on Earth in seconds, from Baker Island to Kiritimati.
   private static let range = -12 * 3600...14 * 3600
   private static let minus: [UInt8] = Array("\u{2212}".utf8)
 
