@@ -48,8 +48,9 @@ public final class RedisClient: Sendable {
   ///
   /// - Parameters:
   ///   - pipeline: the commands; an empty pipeline is answered immediately.
-  ///   - timeout: timeout for the answers, instead of the option.
-  ///   - waitTimeout: time to wait for a connection if there is none, instead of the option; zero fails immediately.
+  ///   - timeout: timeout for the answers, instead of ``RedisOptions/answerTimeout``.
+  ///   - waitTimeout: time to wait for a connection if there is none, instead of ``RedisOptions/waitTimeout``; zero
+  ///     fails immediately.
   ///   - admitted: the connections that the call may use, from ``serverStates(_:waitTimeout:)``. On any other
   ///     connection, the call fails with ``RedisError/Code/reconnected``. Use this if you must first check whether a
   ///     server has lost data.
@@ -87,7 +88,7 @@ public final class RedisClient: Sendable {
   /// Connects if the client is not connected yet, and throws the error of the last attempt on failure. In a cluster,
   /// the client connects to the server of ``RedisOptions/home``.
   ///
-  /// - Parameter waitTimeout: time for all attempts, instead of the option.
+  /// - Parameter waitTimeout: time for all attempts, instead of ``RedisOptions/waitTimeout``.
   /// - Returns: the server's `INFO` from the beginning of the connection.
   @discardableResult
   public func connect(waitTimeout: Duration? = nil) async throws(RedisError) -> RedisServerInfo {
@@ -101,7 +102,7 @@ public final class RedisClient: Sendable {
   ///
   /// - Parameters:
   ///   - sections: sections of `INFO`, such as `memory`.
-  ///   - waitTimeout: time to wait for a connection to each server, instead of the option.
+  ///   - waitTimeout: time to wait for a connection to each server, instead of ``RedisOptions/waitTimeout``.
   /// - Returns: at least one server. In a cluster, only the servers that answer, because the others serve no client.
   /// - Throws: an error if no server answers.
   public func serverStates(

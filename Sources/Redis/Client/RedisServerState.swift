@@ -16,7 +16,7 @@ public struct RedisConnections: Hashable, Sendable {
   func contains(_ number: UInt64) -> Bool { numbers.contains(number) }
 }
 
-/// Observation of a server with data over one connection.
+/// State of a server with data, as observed over one connection.
 public struct RedisServerState: Sendable {
   /// Address of the server; for a primary behind sentinels, the addresses of the sentinels.
   public let endpoint: String
@@ -45,7 +45,7 @@ public struct RedisServerState: Sendable {
 }
 
 extension ServerClient {
-  /// Returns an observation of the server.
+  /// Returns the present state of the server.
   func serverState(
     _ sections: [String], timeout: Duration? = nil, waitTimeout: Duration?,
     place: (map: ClusterMap, address: RedisAddress)? = nil

@@ -5,7 +5,7 @@ public import EventLoop
 /// pauses until ``close()``.
 ///
 /// Messages that are published while the subscriber is not connected are lost, because Redis does not store messages.
-/// The owner must therefore also read the state from time to time, and after each new subscription.
+/// The owner must therefore also read the announced state from time to time, and after each new subscription.
 ///
 /// Source: Redis Pub/Sub, "Delivery semantics": at most once.
 public actor RedisSubscriber {

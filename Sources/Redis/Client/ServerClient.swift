@@ -8,10 +8,10 @@ import EventLoop
 /// until their wait timeout ends.
 ///
 /// A server may report that it is a replica (`READONLY`, `MASTERDOWN`) or that it is loading its data. The client then
-/// closes the connection, because the name may now lead to another server. If the server was a replica, the client then
-/// connects only to a server that takes writes. The caller gets such a refusal as an answer and must handle it. The
-/// client also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses the
-/// present content of the password file.
+/// closes the connection, because the host name may now lead to another server. If the server was a replica, the client
+/// then connects only to a server that takes writes. The caller gets such a refusal as an answer and must handle it.
+/// The client also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses
+/// the present content of the password file.
 ///
 /// If the URL names sentinels, the client asks them for the primary before every connection, and listens to them. When
 /// there is another primary, the client closes the connection to the old primary immediately, even if the old primary

@@ -16,9 +16,9 @@ actor ClusterClient {
   /// Maximum number of retries of a call whose keys are moving. Such a call may fail until the whole slot has moved; a
   /// caller that can wait retries it later.
   private static let maximumArrivals = 3
-  /// Time to wait for a server before the map is read.
+  /// Time to wait for a server before the map is read again.
   private static let step = Duration.milliseconds(300)
-  /// Timeout of `INFO` for one server, because the callers of the other servers wait for it too.
+  /// Timeout of `INFO` for one server. It is short, because the caller waits for the answers of all servers.
   private static let infoTimeout = Duration.seconds(2)
 
   private let url: RedisURL
@@ -213,7 +213,7 @@ extension ClusterClient {
     if let server = servers[address] { return server }
     let server = ServerClient(
       url: url.at(address), options: options, scripts: scripts, random: random, mustBePrimary: true, on: loop)
-    // A client that was closed during the call must not be stored, because it would never be closed.
+    // After ``close()``, a new client must not be stored, because nothing would close it.
     if !isClosed { servers[address] = server }
     return server
   }

@@ -17,7 +17,7 @@ struct ClusterMap: Equatable, Sendable {
   /// - Parameters:
   ///   - reply: the answer.
   ///   - asked: the server that answered.
-  ///   - reachable: reachable addresses of servers that announce unreachable ones, by announced address.
+  ///   - reachable: for servers that announce an unreachable address, the reachable address, by announced address.
   /// - Returns: `nil` for any other answer.
   init?(parsing reply: RedisReply, from asked: RedisAddress, reachable: [RedisAddress: RedisAddress] = [:]) {
     guard reply.kind == .array else { return nil }

@@ -6,7 +6,8 @@ public struct ClusterOptions: Hashable, Sendable {
   public var pause: Duration
   /// Interval in which the map is read without a specific reason.
   public var refreshInterval: Duration
-  /// Reachable addresses of servers that announce unreachable ones, for example behind a NAT, by announced address.
+  /// The reachable addresses of servers that announce an unreachable address, for example behind a NAT. The keys are
+  /// the announced addresses.
   public var addresses: [RedisAddress: RedisAddress]
 
   /// Creates options, with defaults.

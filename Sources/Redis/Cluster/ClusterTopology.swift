@@ -1,13 +1,13 @@
 /// State machine that decides when to read the slot map, and from which server. Pure: events in, actions out.
 ///
-///     resting ── wanted, doubted, timer ──▶ asking ── answered ──▶ settling: found, pause
-///        ▲                                  │ ▲
-///        │                       failed     ▼ │ while there is another
-///        │                                 next ── all were asked ──▶ settling: not found, pause
+///     resting ── wanted, suspected, timer ──▶ asking ── answered ──▶ settling: found, pause
+///        ▲                                    │ ▲
+///        │                         failed     ▼ │ while there is another
+///        │                                   next ── all were asked ──▶ settling: not found, pause
 ///        └────────── timer, and no request in between ◀── settling
 ///
 /// Any server may be wrong: a server that was cut off returns an old map. A caller that finds a contradiction reports
-/// it (`doubted`), and the machine asks another server. While the machine is settling, it asks no server, and handles
+/// it (`suspected`), and the machine asks another server. While the machine is settling, it asks no server, and handles
 /// new requests at the end of the pause.
 struct ClusterTopology {
   enum Event: Equatable {

@@ -18,7 +18,7 @@ enum Redirect: Equatable {
   /// - Parameters:
   ///   - error: the refusal.
   ///   - asked: the server that refused.
-  ///   - reachable: reachable addresses of servers that announce unreachable ones, by announced address.
+  ///   - reachable: for servers that announce an unreachable address, the reachable address, by announced address.
   /// - Returns: `nil` for any other refusal.
   init?(_ error: RedisServerError, from asked: RedisAddress, reachable: [RedisAddress: RedisAddress] = [:]) {
     switch error.code {

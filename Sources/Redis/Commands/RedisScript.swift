@@ -17,8 +17,9 @@ public final class RedisScript: Sendable {
 
   /// Returns the text to load into a server of the given version.
   ///
-  /// Redis 7 reads script flags from a `#!lua` line. For scripts with that line, it refuses keys outside the declared
-  /// slot. Before Redis 7, that line is a syntax error. The line end is kept, so that line numbers in errors are right.
+  /// Redis 7 reads script flags from a `#!lua` line. For scripts with that line, Redis 7 also refuses keys outside the
+  /// slot of the declared keys. Before Redis 7, that line is a syntax error. The line end is kept, so that line numbers
+  /// in errors are right.
   ///
   /// - Parameter version: the version of the server; `nil` if it does not report one, which counts as a current
   ///   version.

@@ -1,4 +1,4 @@
-/// Pauses between attempts: exponential backoff with full jitter, so that a fleet does not return at the same moment.
+/// Pauses between attempts: exponential backoff with full jitter, so that not all workers reconnect at the same moment.
 ///
 /// Source: "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
 public struct Backoff: Sendable {

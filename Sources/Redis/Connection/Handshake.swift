@@ -86,7 +86,7 @@ struct Handshake {
   }
 }
 
-/// Hints of several errors.
+/// Hints that several errors share.
 enum Hint {
   static let address = "Check host and port of the URL, and that Redis is running and reachable."
   static let speaksTLS = "Check that this port uses TLS. If not, write redis://, or use the TLS port (tls-port)."

@@ -187,7 +187,7 @@ extension RedisConnection {
       if isClosed { return peerClosed() }
       watcher.wantsWrite = wantsWrite
     } catch {
-      // Reads the server's last message, which may explain the failure. With interest in writability, reading does not
+      // Reads the server's last message, which may explain the failure. With `wantsWrite` set, `readable()` does not
       // try to write again.
       watcher.wantsWrite = true
       readable()
@@ -206,7 +206,7 @@ extension RedisConnection {
 
   func readable() {
     if case .handshaking(let continuation) = phase { advanceHandshake(continuation) }
-    // The loop ends, because the server sends only the answers.
+    // The loop ends, because the server sends only the answers to the commands in flight.
     while case .open = phase, let stream {
       do {
         switch try stream.read(into: readBuffer.bytes) {

@@ -86,8 +86,8 @@ struct ReplyParser: ~Copyable {
   }
 }
 
-/// Conversion of reply indexes to the pointers that hiredis handles. The pointer is the index plus one, because only
-/// null has a meaning for hiredis (read.c).
+/// Conversion of reply indexes to the pointers that hiredis handles. The pointer is the index plus one, because hiredis
+/// only checks whether a pointer is null (read.c).
 private enum ReplyHandle {
   static func pointer(_ index: Int?) -> UnsafeMutableRawPointer? {
     index.flatMap { UnsafeMutableRawPointer(bitPattern: $0 + 1) }

@@ -1,13 +1,13 @@
 /// State machine that searches for the primary: it decides which sentinel is asked next, and when. Pure: events in,
 /// actions out.
 ///
-///     resting ── wanted, doubted, timer ──▶ asking ── answered ──▶ resting: found, wait
-///                                             │ ▲
-///                          failed, unknown    ▼ │ while there is another
-///                                            next ── all were asked ──▶ resting: not found, wait
+///     resting ── wanted, suspected, timer ──▶ asking ── answered ──▶ resting: found, wait
+///                                               │ ▲
+///                            failed, unknown    ▼ │ while there is another
+///                                              next ── all were asked ──▶ resting: not found, wait
 ///
 /// Any sentinel may be wrong: a sentinel that was cut off from the others reports the previous primary. A caller that
-/// could not use the result therefore reports this (`doubted`), and the machine asks the next sentinel.
+/// could not use the result therefore reports this (`suspected`), and the machine asks the next sentinel.
 struct PrimarySearch {
   enum Event: Equatable {
     /// A caller needs the primary.
