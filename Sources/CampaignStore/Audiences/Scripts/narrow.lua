@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
 -- narrow: stores the partitions in which a campaign has slices, and the rules of its segments, when the campaign begins
 -- to expand.
--- Invariant: both are stored once, before `dequeue` returns the first reference to a slice. All legs that are expanded
--- together get them in one step, so these legs have slices in the same partitions. Users who join the audience before
--- this step are included. If a slice of a leg is already finished, Redis has lost an earlier call of this script. The
--- leg then keeps all its slices.
+-- Invariant: partitions and rules are stored once, before `dequeue` returns the first reference to a slice. All legs
+-- that are expanded together get them in one step, so these legs have slices in the same partitions. Users who join the
+-- audience before this step are included. If a slice of a leg is already finished, Redis has lost an earlier call of
+-- this script. The leg then keeps all its slices.
 -- KEYS 1 campaign, 2 open slices, 3 finished slices; then the same of each other leg that is expanded with it
 -- ARGV 1 bitmap of the partitions that are left out ('' for none)
 --      2 definitions of the segments that the audience depends on ('' for none)
 --      3 number of legs, then for each leg the order of its slices: 'RPUSH' | 'LPUSH' (reversed, see `activate`)
---      then the other partitions
+--      then the partitions that are not left out
 -- Returns the definitions in force ('' for none), or false if there is no such campaign
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'narrowed', 'definitions')
 if not campaign[1] then return false end

@@ -1,9 +1,9 @@
 #!lua
--- setmembers: enters users into a list of users (a segment or a suppression list), or removes them from it.
+-- setmembers: adds users to a list of users (a segment or a suppression list), or removes them from it.
 -- Invariant: the latest statement about a user and a list wins, in whatever order statements arrive. A sorted set next
 -- to the list has the times of the statements; its member '' is the time of the whole list. If a member has no time,
 -- the time of the whole list counts. If the list has no time either, the present time minus the retention time counts.
--- A statement from before a user's erasure does not enter the user.
+-- A statement from before a user's erasure does not add the user.
 -- A user who enters a suppression list has departed (`depart.lua`). While an import replaces the list, this script
 -- records in `arrivals` the users who opt out, so that the new list also contains them.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals

@@ -10,7 +10,7 @@
 -- begin such a campaign. A campaign with parts ends with its last part.
 -- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
 -- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
--- the guard is off until the next resume. The sums of the answers of all campaigns of its app begin at 0.
+-- the guard is off until the next resume. The sums of the answers of all campaigns of its app begin again at 0.
 -- If a campaign was paused before its start, its send time may have passed when it is resumed or approved. The campaign
 -- then starts now, and its relative times count from now. The local times of devices do not change.
 -- During a repartition of the store, a campaign that has not begun waits in the schedule. A recurring campaign returns

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- decline: records that a worker declines a campaign, or renews this record.
--- Invariant: a campaign stops only if all live workers decline it. One of several workers can't stop it. A decline
--- expires with the worker's heartbeat, and it counts for one round only, because the problem may have been fixed before
--- a resume.
+-- Invariant: a campaign stops only if all live workers decline it. A single worker can't stop it while other workers
+-- are alive. A decline expires with the worker's heartbeat, and it counts for one round only, because the problem may
+-- have been fixed before a resume.
 -- KEYS 1 declines, 2 workers, 3 campaign
 -- ARGV 1 worker, 2 ms without a heartbeat after which a worker counts as dead, 3 round
 -- Returns 1 if all live workers decline it, 0 if some don't, false if the campaign does not run in that round

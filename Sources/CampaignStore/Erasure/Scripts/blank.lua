@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- blank: removes the token, the user and the values of erased targets from a page of sealed targets.
--- Invariant: every other target stays unchanged at its place, and so do all counters. While the slice runs, it lists
--- the erased targets, so that `commit` writes no result line and no notice of them. The first two bytes of a target's
--- values stay, because `close` reads the variant from them. The index of recipients is built again when it is needed
--- next.
--- A slice with an erased target has the present version, so a worker of an older version refuses the slice.
+-- Invariant: every other target stays unchanged at its place, and so do all counters. While the slice runs, the script
+-- lists the erased targets in its field `blanked`, so that `commit` writes no result line and no notice for them. The
+-- first two bytes of a target's values stay, because `close` reads the variant from them. The index of recipients is
+-- built again when it is needed next.
+-- The script gives the slice the present format version, so a worker of an older version refuses the slice.
 -- The script runs even if memory is full, because the page only becomes shorter.
 -- KEYS 1 slice, 2 targets, 3 results, 4 recipients
 -- ARGV 1 seal, 2 number of the page, 3 targets on a page, 4 version of targets and ledger, 5 user, 6 number of raw

@@ -23,7 +23,7 @@ local gone, leased = tonumber(trial[3] or 0) + ARGV[6], tonumber(trial[4] or 0)
 local returned, minimum = tonumber(trial[5] or 0) + ARGV[7], tonumber(ARGV[1])
 local is_news = tonumber(ARGV[4]) + tonumber(ARGV[7]) > 0
 local limit = 2 * minimum - tonumber(trial[7] or 0)
--- Redis may have lost a lease, but every answered send was leased.
+-- Redis may have lost the record of a lease. Every answered send was leased, so at least `answers` sends were leased.
 local left = limit - math.max(leased - returned, answers)
 local is_lost = left <= 0 and not is_news and now - tonumber(trial[6] or now) > tonumber(ARGV[2])
 if is_lost then left = limit - answers end

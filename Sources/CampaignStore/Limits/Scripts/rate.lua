@@ -2,9 +2,9 @@
 -- rate: grants a worker permits for pushes, from the token bucket of a campaign, of all campaigns of an app, or of all
 -- apps that share a quota of a push service.
 -- Invariant: in any interval, the script grants at most the permits of 1.02 times the rate, plus one burst (the permits
--- of 0.175 s, or one permit). Since the creation of the bucket, it grants at most the permits of the rate, plus the
--- permits of the duration `memory`. Workers hold permits before they use them. In one moment, the fleet can therefore
--- send more than one burst: at most the pushes of 0.25 s (see `RateBucket`).
+-- of 0.175 s, or one permit). From the creation of the bucket to any later time, it grants at most the permits of the
+-- rate, plus the permits of the duration `memory` (ARGV 6). Workers hold permits before they use them. In one moment,
+-- the fleet can therefore send more than one burst: at most the pushes of 0.25 s (see `RateBucket`).
 -- The bucket has two clocks, and each permit advances both. A permit is due when both clocks are behind the present
 -- time. The clock `at` may lag by `memory`, so workers can catch up missed time. The clock `brisk` permits a rate that
 -- is 2 % higher, and may lag only by the burst. A bucket that is new, or that has expired, begins with a single permit.
@@ -44,7 +44,7 @@ for i = 1, 7 do
 end
 local sent, fin
 
--- Returns the time in us that a push takes if the rate follows from a time.
+-- Returns the time in us between two pushes if the rate follows from a time.
 local function scheduled(memory)
   local campaign = redis.call('HMGET', KEYS[2], 'slices', 'finished', 'targets', 'startedAt')
   for i = 1, 4 do campaign[i] = tonumber(campaign[i] or 0) or 0 end
@@ -82,7 +82,7 @@ local function change_share(by)
   quota.share = ramp > 0 and math.min(1, math.max(0.1, (quota.share or 0.1) + 0.9 / ramp * by)) or 1
 end
 
--- Returns the time in us that a push takes under a quota, and changes the quota's present limit.
+-- Returns the time in us between two pushes under a quota, and changes the quota's present limit.
 local function limited(full, stated)
   local minute, hour = 60000000, 3600000000
   quota = {}

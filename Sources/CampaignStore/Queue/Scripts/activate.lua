@@ -12,8 +12,9 @@
 -- The slices of every second leg are in the reverse order. One expansion serves all legs of a partition, so workers
 -- that begin with different legs expand different partitions.
 -- Nothing is written during a repartition of the store, or if its number of partitions differs from ARGV 5.
--- If the recurring campaign is paused, its run begins in the state paused. If the recurring campaign is cancelled, its
--- run ends as cancelled. A run is valid only if the recurring campaign stores it as its last run.
+-- If the campaign is a run of a recurring campaign that is paused, the run begins in the state paused. If the recurring
+-- campaign is cancelled, the run ends as cancelled. A run is valid only if the recurring campaign stores it as its last
+-- run.
 -- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
 --      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
@@ -24,8 +25,8 @@
 --      4 digest of the job as `reserve` returned it
 --      5 number of partitions of the store
 --      6 reason why the campaign needs approval ('' if it does not)
---      7 number of partitions listed
---      then the partitions, then a bitmap of the partitions without a slice ('' for none)
+--      7 number of partitions in the list that follows
+--      then these partitions, then a bitmap of the partitions without a slice ('' for none)
 --      then of the campaign and of each part: id, 'sent' | 'reversed' (sent, in the reverse order) | 'parts' (has
 --        parts) | 'gated' (waits at a gate), number of fields and values, fields and values
 -- Returns one of:
@@ -60,8 +61,8 @@ if is_run and lead[2] ~= id then return -2 end
 local has_ended, waits = lead[1] == 'cancelled', ARGV[6] ~= '' or lead[1] == 'paused'
 local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
 -- First read every key that may have another type, so that the script fails here. After the campaign is written, no
--- command may fail, because a second call would find the campaign activated. A reference to a missing campaign is
--- harmless.
+-- command may fail, because a second call would find the campaign activated. Only the entry in the list of all
+-- campaigns is written earlier: an entry without a campaign is harmless.
 redis.call('LLEN', KEYS[4])
 redis.call('SCARD', KEYS[6])
 redis.call('HLEN', KEYS[14])

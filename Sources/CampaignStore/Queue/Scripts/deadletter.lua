@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- deadletter: moves a job that can't be run to the dead list, with the reason.
--- Invariant: a job is in the worker's list or in the dead list, never in neither. The dead list is bounded, and its
--- oldest entry is removed first.
+-- Invariant: a job is always on the worker's list or on the dead list. The dead list is bounded, and its oldest entry
+-- is removed first.
 -- An id that was reserved for exactly this job is released, so that the job can be submitted again. If the key of the
 -- id has any other value, even one of another type, it stays.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, if it has a readable

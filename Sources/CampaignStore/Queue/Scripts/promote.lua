@@ -23,7 +23,7 @@ end
 if campaign[3] then return 0 end
 local store = redis.call('HMGET', KEYS[7], 'partitions', 'nextPartitions')
 if store[2] or store[1] and store[1] ~= ARGV[2] then return 0 end
--- A list of another type raises an error here, before anything is written.
+-- A key of the wrong type raises an error here, before anything is written.
 redis.call('LLEN', KEYS[2])
 redis.call('SCARD', KEYS[4])
 redis.call('HSET', KEYS[1], 'state', 'active')

@@ -54,7 +54,7 @@ if not leaves_out then
     local run = redis.call('HMGET', KEYS[place - 3], 'state', 'finishedAt')
     if run[1] and not run[2] then
       number = number + 1
-      -- When clocks go back, two runs have the same time and id.
+      -- When clocks go back, two runs can have the same local time and therefore the same id.
       if ARGV[place] ~= ARGV[3] then open[#open + 1] = ARGV[place] end
     end
   end

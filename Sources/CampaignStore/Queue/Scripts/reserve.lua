@@ -2,7 +2,8 @@
 -- reserve: reserves an id for a job that a worker is taking in.
 -- Invariant: an id names one job for 90 days. If a worker dies between this step and the activation, the id stays
 -- reserved. Another worker can then activate the same job.
--- `HLEN` raises an error if the campaign's key has another type. `EXISTS` would mistake that key for the campaign.
+-- The script tests with `HLEN` whether the campaign exists, because `HLEN` raises an error if the key has another type.
+-- `EXISTS` would mistake such a key for the campaign.
 -- A job may have become invalid since it was written, for example because its send time has passed. The script refuses
 -- such a job unless its id is known, and reserves nothing.
 -- Earlier versions stored the digest of the job with its defaults. Such a digest stays valid.

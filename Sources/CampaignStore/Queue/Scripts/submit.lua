@@ -1,10 +1,10 @@
 #!lua
 -- submit: puts a job on the producers' list unless its id is taken. If the job is from the dead list, the script
 -- removes the job from there.
--- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job is on the
--- producers' list or in the dead list, never in neither, so the script pushes the job before it writes anything else. A
--- job that was submitted and not taken in is normally among the next 10,000 jobs of the list. If it is not there, it
--- may be lost, and the script pushes it again. Workers take in a repeated job only once.
+-- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job from the dead
+-- list is always on one of the two lists, so the script pushes the job before it writes anything else. A job that was
+-- submitted and not taken in is normally among the next 10,000 jobs of the list. If it is not there, it may be lost,
+-- and the script pushes it again. Workers take in a repeated job only once.
 -- Only this script records who submits a job; a name in a raw job is ignored. The digest binds the recorded name to
 -- exactly this job.
 -- A job may have become invalid since it was written, for example because its send time has passed. The script refuses

@@ -12,8 +12,8 @@ local function count_departures(departures)
   return #head == 6 and struct.unpack('>I6', head) or 0
 end
 
--- Adds departures, with the users' fingerprints. `number` is the number of departures so far. A call adds at most as
--- many as the ring has room for.
+-- Adds departures, with the users' fingerprints. `number` is the number of departures so far. A call adds at most
+-- `ring_size` departures.
 local function note_departures(departures, number, prints)
   local place = number % ring_size
   local first = math.min(#prints, ring_size - place)

@@ -3,8 +3,8 @@
 -- Invariant: only the maintenance leader reads the list, and it removes events only while it is the leader. It first
 -- applies an event and then removes it. It removes a page once: the count of events that have left the list shows
 -- whether the page is still there. The dead list is bounded, and its oldest entries are removed first. Campaigns may
--- wait for events (`dequeue`). The field `awaited` has the highest count that a campaign waits for. Each call wakes
--- workers until the count has reached this number.
+-- wait for events (`dequeue`). Such a campaign waits until the count has reached a number. The field `awaited` has the
+-- highest of these numbers. Each call wakes workers until the count has reached it.
 -- KEYS 1 the list, 2 housekeeper, 3 dead list (a stream), 4 housekeeping, 5 wake channel
 -- ARGV 1 instance of the worker, 2 number of events, the oldest ones, 3 entries kept on the dead list, 4 name of the
 --      list, 5 number of events that had left the list before the caller read these, then three values for each event

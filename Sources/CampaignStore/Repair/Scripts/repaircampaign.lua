@@ -2,9 +2,9 @@
 -- repaircampaign: compares the lists that contain a campaign, and its totals, with its state, and repairs the lists.
 -- Invariant: every campaign is in the list of all campaigns. A running campaign is in `running`, and a scheduled
 -- campaign is in the schedule. A campaign with open slices that workers may take is on its lane and on no other. An
--- ended campaign expires. A campaign that is gone is in no list except lanes; workers drop it from a lane when they
--- find it. The totals are the sums over the finished slices. Each finished slice has an outcome for every target. A
--- part names its campaign. Every script keeps these rules, so a difference is not a change in progress.
+-- ended campaign expires. A campaign that no longer exists is in no list except lanes; workers drop it from a lane when
+-- they find it. The totals are the sums over the finished slices. Each finished slice has an outcome for every target.
+-- A part names its campaign. Every script keeps these rules, so a difference is not a change in progress.
 -- Outcomes are the fields with numbers from 16 on, so a new outcome needs no change here.
 -- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices, 9...
 --      lanes

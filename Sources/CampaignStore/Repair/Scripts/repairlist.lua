@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- repairlist: removes older forms of users' ids from a list of users, after `repairmembers` has entered the present
+-- repairlist: removes older forms of users' ids from a list of users, after `repairmembers` has added the present
 -- forms.
 -- Invariant: an older form stays in the list while it has devices, because the list must still apply to these devices.
 -- KEYS 1 devices, 2 list, 3 its times, and for a suppression list 4 arrivals

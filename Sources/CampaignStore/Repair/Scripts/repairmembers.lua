@@ -1,11 +1,9 @@
 #!lua flags=allow-oom
--- repairmembers: enters users into a list of users (a segment or a suppression list) under the present form of their
--- ids.
--- An older version entered them under another form.
+-- repairmembers: adds users to a list of users (a segment or a suppression list) under the present form of their ids.
+-- An older version added them under another form.
 -- Invariant: the latest statement about a user wins, as in `setmembers`. A user stays out of the list only if a newer
 -- statement about the present form says so. If two statements have the same time, an opt-out wins, and so does a
--- removal from a segment. A statement from before a user's erasure does not enter the user. A second run changes
--- nothing.
+-- removal from a segment. A statement from before a user's erasure does not add the user. A second run changes nothing.
 -- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
 -- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
 --      then three values for each of at most 500 different users: user, when the older form became a member (ms; '' if

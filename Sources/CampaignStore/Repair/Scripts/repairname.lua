@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- repairname: removes attributes and counters that a partition has under an older form of users' ids.
 -- Data that has changed since it was read stays.
--- Invariant: the caller has first entered the data under the present form. A user with a device stays.
+-- Invariant: the caller has first stored the data under the present form. The data of a user with a device stays.
 -- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained
 -- ARGV three values for each of at most 500 users: user, attributes as read ('' for none), pressure as read ('' for
 --      none)

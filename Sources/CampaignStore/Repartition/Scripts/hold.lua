@@ -1,6 +1,6 @@
 #!lua
 -- hold: begins a repartition: no campaign begins until the store has its new number of partitions.
--- Invariant: while a store is held, no campaign begins (`activate` and `promote` check this), and workers end when no
+-- Invariant: during a repartition, no campaign begins (`activate` and `promote` check this), and workers end when no
 -- campaign runs any more. `mostPartitions` is the largest number of partitions that may have users. This field stays
 -- until the last user has moved, even if an operator starts another repartition before that.
 -- KEYS 1 store, 2 control epoch, 3 wake channel

@@ -4,7 +4,7 @@
 -- KEYS 1 campaign, 2 open slices, 3 finished slices, 4 running campaigns
 -- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of the partitions without a slice ('' for none), 4... the
 --      partitions with a slice
--- Returns 1, or 0 if the campaign has begun or is gone
+-- Returns 1, or 0 if the campaign has begun or no longer exists
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'gated', 'parts')
 local state = campaign[1]
 if state ~= 'scheduled' and state ~= 'paused' and state ~= 'waiting' then return 0 end

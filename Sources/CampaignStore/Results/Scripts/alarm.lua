@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- alarm: stores the active alarms, and adds an entry to the stream of changes for each alarm that was raised or
 -- cleared.
--- Invariant: an alarm has one entry when it is raised and one when it is cleared, however many workers check and how
--- often.
+-- Invariant: an alarm has one entry when it is raised and one when it is cleared, however many workers check the
+-- alarms, and however often.
 -- KEYS 1 alarms, 2 changes
 -- ARGV names and texts of all active alarms, at most 200; a name is the kind, a blank, and the subject
 -- Returns the number of alarms that were raised or cleared

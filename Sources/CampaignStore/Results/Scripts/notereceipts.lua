@@ -1,6 +1,6 @@
 #!lua
 -- notereceipts: records that a campaign has receipts, so that they expire after the campaign's end.
--- Invariant: a campaign that is gone is not written again.
+-- Invariant: the script does not create a record for a campaign that no longer exists.
 -- KEYS 1 campaign
 -- Returns 1, or 0 if there is no such campaign
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- claim: makes a worker the owner of a slice, or returns the remaining lease of another claim.
--- Invariant: a slice has one live claim. The lease in the slice is the only authority; lists and heartbeats are hints.
--- A slice sends nothing before its list of targets is sealed (final). A new owner of an unsealed slice therefore starts
--- the expansion again. The keys of the unsealed lists contain the claim id. When the script replaces a claim, it
+-- Invariant: a slice has one live claim. Only the lease in the slice decides who owns it; lists and heartbeats are
+-- hints. A slice sends nothing before its list of targets is sealed (final). A new owner of an unsealed slice therefore
+-- starts the expansion again. The keys of the unsealed lists contain the claim id. When the script replaces a claim, it
 -- removes the lists of the old claim, because they contain users and tokens. The caller must name the old claim
 -- (ARGV 8) and the keys of its lists. If the caller names another claim or none, the script changes nothing and returns
 -- the id of the old claim. The caller then tries again.

@@ -242,7 +242,7 @@ if replay and sealed then
     granted = known
   end
 end
--- Targets with at least this index have not been counted in frequency caps yet.
+-- Targets from this index on have not been counted in frequency caps yet.
 counted_to = granted
 
 -- Redis' Lua hashes every byte of each new string. If a stretch has only new records, its bytes are therefore written

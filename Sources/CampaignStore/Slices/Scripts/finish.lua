@@ -5,7 +5,7 @@
 -- Redis may lose a slice, and the campaign may then begin again without a slice in this partition. If a worker restores
 -- the lost slice, the slice still counts, although the bit is set.
 -- A campaign has failed if pushes were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and no push was
--- accepted (16) or unknown (24). It has also failed if one of its slices was taken out.
+-- accepted (16) or unknown (24). It has also failed if one of its slices was isolated.
 -- If the slice was in the processing list, the script does not search the list of open slices, which may be long. A
 -- slice that a worker holds is not in that list. If the slice is there after all, the next worker finds it closed and
 -- calls this script again.

@@ -3,7 +3,7 @@
 -- Invariant: an unfinished slice is open, held or parked; a finished one is in no list.
 -- KEYS 1 processing list, 2 parked, 3 open slices, 4 lane, 5 campaign, 6 finished slices, 7 wake channel
 -- ARGV 1 partition, 2 id, 3 '1' if the worker that held the slice has died, else '0'
--- Returns 1, or 0 if the slice is finished or its campaign is gone
+-- Returns 1, or 0 if the slice is finished or its campaign no longer exists
 local reference = ARGV[1] .. ':' .. ARGV[2]
 redis.call('LREM', KEYS[1], 0, reference)
 redis.call('ZREM', KEYS[2], reference)
