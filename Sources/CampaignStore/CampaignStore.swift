@@ -24,7 +24,7 @@ public struct CampaignStore: Sendable {
   /// Maximum number of devices of a user. A further device evicts the oldest one.
   let devicesPerUser: Int
   let redis: RedisClient
-  /// The rules by which receipts of recent campaigns count.
+  /// The rules that decide whether receipts of recent campaigns count.
   let receiptRules = ReceiptRuleCache()
   /// Maximum number of members in one command, so that no command blocks Redis for long.
   static let batch = 500
@@ -84,9 +84,10 @@ public struct CampaignStore: Sendable {
   ///   - creating: whether to create the store if it does not exist. A caller that only reads or changes existing data
   ///     passes false. Otherwise a mistyped namespace would create a store.
   ///   - adopting: whether the store may have another number of partitions than ``keys``.
-  ///   - acceptingLocked: whether a locked store is accepted. A caller that writes data of a partition passes false.
+  ///   - acceptingLocked: whether to accept a store that is locked for a repartition. A caller that writes data of a
+  ///     partition passes false.
   /// - Returns: this store with the stored number of partitions.
-  /// - Throws: ``StoreError`` `unfit`, `readOnly`, `mismatch` or `held`, each with a hint; `RedisError` if Redis is
+  /// - Throws: ``StoreError`` `unfit`, `readOnly`, `mismatch` or `locked`, each with a hint; `RedisError` if Redis is
   ///   unreachable.
   @discardableResult
   public func open(creating: Bool, adopting: Bool = false, acceptingLocked: Bool = false) async throws -> CampaignStore
@@ -205,19 +206,19 @@ public struct CampaignStore: Sendable {
     try await redis.serverStates(["server", "replication"]).map { ServerIdentity($0, keys: keys) }
   }
 
-  /// Allows calls to these servers only on the connections on which they identified themselves. The rule for other
-  /// servers does not change.
+  /// Allows calls to these servers, but only on the connections from which the store has read their identities. The
+  /// allowed connections to other servers do not change.
   public func admit(_ servers: [ServerIdentity]) {
     fence?.admit(servers)
   }
 
-  /// Returns whether all present connections are admitted and no admitted one is missing.
+  /// Returns whether all present connections are admitted and all admitted connections still exist.
   public func isAdmitted() async -> Bool {
     guard let fence else { return true }
     return await redis.isConnected(by: fence.admitted)
   }
 
-  /// - Parameter timeout: the timeout for the replies; `nil` for the client's own.
+  /// - Parameter timeout: the timeout for the replies; `nil` for the timeout of the client.
   /// - Throws: the first error reply as a ``StoreError``; `RedisError` if the connection to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {
     #if DEBUG

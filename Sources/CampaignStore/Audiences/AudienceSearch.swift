@@ -6,7 +6,7 @@ import PushCore
 struct AudienceSearch: Sendable {
   let root: AudienceTerm
   /// Two forms of the term: `selected` without exclusions and suppression lists, `admitted` with the exclusions only.
-  /// `nil` if the term has neither.
+  /// `nil` if the term has no exclusions and no suppression lists.
   private let wider: (selected: AudienceTerm, admitted: AudienceTerm)?
   /// All sets that the term depends on. Each set is listed once, even if the term names it several times.
   let sets: [AudienceSet]
@@ -20,7 +20,8 @@ struct AudienceSearch: Sendable {
   /// - Parameters:
   ///   - root: the term.
   ///   - optional: sets of the term that are often empty.
-  ///   - wider: the term without exclusions and suppression lists, and with exclusions only.
+  ///   - wider: two forms of the term: `selected` without exclusions and suppression lists, `admitted` with the
+  ///     exclusions only.
   init(
     _ root: AudienceTerm, optional: [AudienceSet] = [],
     wider: (selected: AudienceTerm, admitted: AudienceTerm)? = nil
@@ -142,7 +143,7 @@ extension AudienceTerm {
     }
   }
 
-  /// Whether an `&` has two sides that are both sets other than the users. The search then reads the smaller side.
+  /// Whether the term has an `&` in which neither side is the set of all users. The search then reads the smaller side.
   fileprivate var needsSizes: Bool {
     switch self {
     case .set, .not: false

@@ -100,7 +100,8 @@ indirect enum AudienceTerm: Sendable {
 }
 
 extension AudienceTerm {
-  /// Creates the audience of a campaign, without its condition on devices; `nil` if the campaign is not sent to users.
+  /// Creates the term for the audience of a campaign, without its condition on devices; `nil` if the campaign is not
+  /// sent to users.
   ///
   /// - Parameter start: when the campaign began, in ms since the epoch.
   init?(_ campaign: Campaign, start: Int) {
@@ -108,7 +109,7 @@ extension AudienceTerm {
     self = selected.admitted(by: campaign, start: start).withoutSuppressed(of: campaign)
   }
 
-  /// Creates the selection of a campaign, before exclusions; `nil` if the campaign is not sent to users.
+  /// Creates the term for the selection of a campaign, before exclusions; `nil` if the campaign is not sent to users.
   ///
   /// - Parameter start: when the campaign began, in ms since the epoch.
   init?(selectionOf campaign: Campaign, start: Int) {
@@ -139,7 +140,7 @@ extension AudienceTerm {
     campaign.suppressed.reduce(self) { $0.without(.set($1)) }
   }
 
-  /// Creates the users of an earlier campaign, in any of its stages.
+  /// Creates the term for the users of an earlier campaign, in any of its stages.
   private init(_ earlier: EarlierAudience) {
     self.init(earlier, in: earlier.parts.first ?? earlier.campaign)
     for part in earlier.parts.dropFirst() { self = .or(self, AudienceTerm(earlier, in: part)) }
@@ -154,7 +155,7 @@ extension AudienceTerm {
 }
 
 extension Campaign {
-  /// The suppression lists that apply to the campaign. They may not exist.
+  /// The suppression lists that apply to the campaign. A list that does not exist counts as empty.
   var suppressed: [AudienceSet] { suppression.map { .segment($0.segment) } }
 
   /// The users that the campaign's stage lists; `nil` if the campaign is not a part or its stage is a share of the
@@ -167,7 +168,7 @@ extension Campaign {
     return users
   }
 
-  /// Whether the partitions with possible users are only known when the campaign begins.
+  /// Whether the partitions with possible users become known only when the campaign begins.
   public var isSearchedFor: Bool {
     switch recipients.audience {
     case .segment, .campaign, .activity: true

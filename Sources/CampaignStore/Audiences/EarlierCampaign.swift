@@ -36,7 +36,8 @@ extension Audiences {
     }
   }
 
-  /// Returns the campaign with the parts of the earlier campaigns in its audience, if these campaigns are activated.
+  /// Returns the campaign with the parts of each earlier campaign to which its audience refers. An earlier campaign
+  /// that is not activated has no parts yet.
   public func withEarlierParts(_ campaign: Campaign) async throws -> Campaign {
     var parts: [String: [String]] = [:]
     for id in campaign.earlier {

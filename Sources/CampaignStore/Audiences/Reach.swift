@@ -70,8 +70,8 @@ extension Audiences {
     return json.isEmpty ? SegmentDefinitions() : SegmentDefinitions(Array(json)) ?? campaign.recipients.definitions
   }
 
-  /// Returns the current rules of the segments in a campaign's audience. A rule that was removed after the job was
-  /// activated stays as it was then.
+  /// Returns the current rules of the segments in a campaign's audience. If a rule was removed after the activation of
+  /// the job, the campaign uses the rule as it was at the activation.
   private func currentDefinitions(for campaign: Campaign) async throws -> SegmentDefinitions {
     var expressions = campaign.recipients.exclusion.segment.map { [$0] } ?? []
     if case .segment(let expression) = campaign.recipients.audience { expressions.append(expression) }
@@ -87,8 +87,8 @@ extension Audiences {
   /// Returns the partitions in which a term can match a user now, or in which the campaign already has a slice. If
   /// Redis lost a campaign and it is activated again, its sealed slices must not be left out.
   ///
-  /// The cost is one `EXISTS` for each partition and set, a batch in each round trip. A campaign without a possible
-  /// user gets the first partition, so that it ends like any other.
+  /// The cost is one `EXISTS` for each partition and set, with one round trip for each batch. A campaign without a
+  /// possible user gets the first partition, so that it ends like any other.
   func partitions(for term: AudienceTerm, of id: String) async throws -> [Int] {
     let sets = Array(term.decidingSets)
     var reached: [Int] = []
@@ -141,8 +141,8 @@ extension Keyspace {
     }
   }
 
-  /// Appends the command for the size of a set. The size of targets is their number of pages, which is enough to
-  /// compare.
+  /// Appends the command for the size of a set. The size of the targets of an earlier campaign is their number of
+  /// pages. This is accurate enough, because sizes are only compared.
   func appendSize(of set: AudienceSet, in partition: Int, to pipeline: inout RedisPipeline) {
     if case .reached = set {
       pipeline.append("LLEN", members(partition, of: set))

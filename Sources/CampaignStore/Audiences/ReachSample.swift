@@ -7,7 +7,7 @@ public struct ReachSample: Sendable, Equatable {
   public var users = AudienceCount()
   /// Whether all users of the audience were checked.
   public var isComplete = true
-  /// Queued registration events, which may change the audience.
+  /// Number of queued registration events, which may change the audience.
   public var events = 0
 }
 
@@ -20,12 +20,12 @@ extension Audiences {
 
   /// Searches for the first user who would get a push of the campaign if it began now.
   ///
-  /// It calls `EXISTS` once for each partition and set of the audience, as a campaign does at its start. Then it checks
-  /// at most 1,000 users in 16 partitions. If the job lists users, it checks 1,000 of them, evenly spread over the
+  /// Calls `EXISTS` once for each partition and set of the audience, as a worker does at the start of a campaign. Then
+  /// checks at most 1,000 users in 16 partitions. If the job lists users, checks 1,000 of them, evenly spread over the
   /// list.
   ///
-  /// - Returns: `nil` for raw tokens and channels, whose users are unknown, and until all earlier campaigns of the
-  ///   audience have ended.
+  /// - Returns: `nil` if the users are unknown (raw tokens and channels), or if an earlier campaign of the audience has
+  ///   not ended.
   public func sampleReach(of campaign: Campaign, filter: DeviceFilter) async throws -> ReachSample? {
     guard campaign.isToUsers, try await unfinishedEarlier(of: campaign) == nil else { return nil }
     var campaign = try await withEarlierParts(campaign)

@@ -34,7 +34,8 @@ extension Audiences {
     return SegmentReplacement(of: segment, at: instant, began: now)
   }
 
-  /// Starts a list of the opt-outs that arrive during the import. They may have earlier times than the imported list.
+  /// Starts a list of the opt-outs that arrive during the import. The times of these opt-outs may be earlier than the
+  /// time of the imported list.
   private func recordArrivals(on list: String, from now: Int) async throws {
     for page in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
@@ -100,8 +101,8 @@ extension Audiences {
   /// Replaces the current segment by an imported one, partition by partition, each in one step. Until then, readers see
   /// the old one. A statement about a user after the time of the list stays valid.
   ///
-  /// A new list gets its name in a step before its first users. Otherwise an erasure that reads the names in between
-  /// would leave its user in the list.
+  /// A step before the first users stores the name of a new list. Otherwise an erasure in between would not find the
+  /// list, and the erased user would stay in it.
   ///
   /// - Returns: whether the import has replaced the list; `false` if a newer list has replaced it in the meantime.
   @discardableResult
@@ -119,8 +120,8 @@ extension Audiences {
     var isInForce = true
     for partitions in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
-      // The script removes the marker. If Redis runs the script again after a broken connection, the script finds no
-      // marker.
+      // The script removes the marker. If the connection breaks and the script runs a second time, it finds no marker
+      // and changes nothing.
       for partition in partitions {
         let key = keys.importing(partition, replacement.name, id: replacement.id)
         pipeline.append("SADD", key, "")

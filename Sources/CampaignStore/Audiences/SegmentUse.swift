@@ -16,9 +16,9 @@ extension Campaign {
   }
 
   /// The lists of users that must exist when the campaign is expanded, including those in its rules. The rules
-  /// themselves are not required: the campaign keeps its own copy from its start. A Live Activity is not required
-  /// either. A start that excludes the activity is sent before its first token registers, when its list does not exist
-  /// yet.
+  /// themselves are not required: the campaign keeps its own copy from its start. The list of a Live Activity is not
+  /// required either. A campaign can start an activity and exclude the users who already have it. The list does not
+  /// exist yet, because no token of the activity has registered.
   public var requiredLists: Set<String> {
     recipients.definitions.all.values.reduce(into: namedSegments) { $0.formUnion($1.expression.segmentNames) }
       .filter { recipients.definitions[$0] == nil }

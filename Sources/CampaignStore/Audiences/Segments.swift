@@ -195,7 +195,8 @@ extension Audiences {
   ///
   /// - Parameters:
   ///   - expression: an expression over segments.
-  ///   - predicate: a condition. Devices that do not meet it are not counted, nor users without another device.
+  ///   - predicate: a condition. Devices that do not meet it are not counted. Users without a device that meets it are
+  ///     not counted either.
   /// - Throws: ``StoreError`` `invalid` if the expression names a segment that does not exist.
   public func count(
     _ expression: AudienceExpression, where predicate: DevicePredicate? = nil

@@ -61,7 +61,7 @@ extension Campaigns {
     return page
   }
 
-  /// Returns campaigns that are scheduled or wait for approval, with their start in ms since the epoch, the next one
+  /// Returns campaigns that are scheduled or wait for approval, with their start in ms since the epoch, the earliest
   /// first. A campaign with several scheduled parts is listed once, with its first part.
   public func scheduled(count: Int) async throws -> [(id: String, at: Int, needsApproval: Bool)] {
     var pipeline = RedisPipeline()

@@ -30,7 +30,8 @@ extension Campaigns {
   ///
   /// - Parameters:
   ///   - place: `nil` for the start of the list.
-  ///   - count: the maximum number; more only if more campaigns than that have the same millisecond.
+  ///   - count: the maximum number of places. The result has more only if more campaigns than this were activated in
+  ///     the same millisecond.
   /// - Returns: an empty array at the end of the list.
   func places(
     after place: CampaignPlace?, _ order: CampaignOrder, count: Int = CampaignStore.batch

@@ -19,7 +19,7 @@ public struct CampaignPoller: Sendable {
 
   /// Maximum number of held slices that one refresh reads.
   private static let most = CampaignStore.batch
-  /// Number of slices that one refresh reads in turn.
+  /// Number of other slices that one refresh reads in turn.
   private static let inTurn = 64
 
   /// Creates a view without any counts.

@@ -10,8 +10,8 @@
 /// When no list has the job, housekeeping erases the user from its campaign and from the dead list.
 ///
 /// A worker that reads an erased target records it as `deviceGone`, or as `unknown` if an attempt was sent and not
-/// answered. `blank` sets the slice's `format` to the present version, because versions before 6 treat a target without
-/// a token as damage.
+/// answered. `blank` sets the slice's `format` to the present version, because workers that know only formats before 6
+/// treat a target without a token as damage.
 public struct Erasure: StoreRoom {
   let store: CampaignStore
 }

@@ -155,7 +155,8 @@ extension Erasure {
         pending.jobs.subtract(gone)
       }
     }
-    // A slice writes outcomes to the stream after it was built, and a waiting job may end in the dead list.
+    // Check both again: a worker writes the outcomes of a slice to the stream after the slice was built, and a waiting
+    // job may have moved to the dead list.
     if pending.slices?.isEmpty ?? false, pending.jobs.isEmpty {
       try await eraseFromEvents(user, pending.tokens)
       try await eraseFromDeadList(user, pending.tokens)

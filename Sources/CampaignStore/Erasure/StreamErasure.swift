@@ -15,10 +15,10 @@ extension Erasure {
 
   /// Erases a user from the dead list.
   ///
-  /// An event of the user leaves the list, and so does a job without other users. Any other job that names the user
-  /// stays without the user, as a new entry with the old time. A job that can't be read, because it is cut or
-  /// malformed, keeps only its reason and hint if it may name the user (``UnreadableText``). An event that can't be
-  /// read leaves the list if it may name the user.
+  /// Removes an event of the user, and a job that lists no other user. Any other job that names the user stays without
+  /// the user, as a new entry with the old time. A job that can't be read, because it is cut or malformed, keeps only
+  /// its reason and hint if it may name the user (``UnreadableText``). An event that can't be read is removed if it may
+  /// name the user.
   func eraseFromDeadList(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
     let (isToken, mayName) = (tokenTest(tokens), mentionTest(user, tokens))
     try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in
@@ -41,7 +41,7 @@ extension Erasure {
           new["size"] = fields["size"] ?? Array("\(job.count)".utf8)
         }
       }
-      // The reason may name an entry of the job that is not in its stored beginning.
+      // The reason may quote the user even if the stored beginning of the job does not name the user.
       for name in ["reason", "hint"] {
         guard let text = fields[name].map({ String(decoding: $0, as: UTF8.self) }) else { continue }
         new[name] = Array(text.replacing(Excerpt.quoted(user), with: "an erased user").utf8)

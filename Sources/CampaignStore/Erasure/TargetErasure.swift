@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// The erasure of a user from campaigns. It covers the slices in the user's partition and in the partitions of the
-/// user's tokens, which have raw tokens of jobs.
+/// The erasure of a user from campaigns. It covers the slices in the user's partition, and the slices in the partitions
+/// of the user's tokens, because these slices may have the tokens as raw tokens of a job.
 extension Erasure {
   /// Campaigns in one pipeline.
   private static let erasedCampaigns = 50
@@ -106,7 +106,7 @@ extension Erasure {
   }
 
   /// Returns whether a claim of a slice, or the slices of other legs under this claim, have an unsealed list. The lists
-  /// of earlier claims are gone: each claim removes those of the claim that it replaces.
+  /// of earlier claims no longer exist, because each claim removes the lists of the claim that it replaces.
   private func isBuilding(_ slice: SliceReference, under claim: String) async throws -> Bool {
     let whole = CampaignID(slice.campaign).whole
     let parts = try await store.campaigns.find(whole)?.staging.partIDs ?? []

@@ -61,11 +61,11 @@ extension Erasure {
       try await save(pending, of: user)
     }
     (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
-    // Segments come first, because they would bring the user into a campaign. After this step, no older statement can
-    // add the user again.
+    // Segments come first, because a campaign could still select the user from a segment. After this step, no older
+    // statement can add the user again.
     let known = try await store.audiences.userLists().filter { SuppressionList(segment: $0) == nil }
     _ = try await erase(user, from: known, at: instant)
-    // An older statement may have created a list since these were read.
+    // An older statement may have created a list since the names were read.
     let lists = try await store.audiences.userLists()
     let created = Set(lists.filter { SuppressionList(segment: $0) == nil }).subtracting(known)
     if !created.isEmpty { _ = try await erase(user, from: created.sorted(), at: instant) }
@@ -83,7 +83,7 @@ extension Erasure {
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
     // Undelivered notices in outboxes would bring the tokens to the feedback list later.
     try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
-    // From here on a worker removes the user from these jobs.
+    // From here on, a worker that takes in one of these jobs removes the user from it.
     pending.jobs = try await waitingJobs(naming: user, pending.tokens)
     if !pending.jobs.isEmpty { try await save(pending, of: user) }
     erased.campaigns = try await eraseFromCampaigns(user, &pending)

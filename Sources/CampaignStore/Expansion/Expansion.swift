@@ -44,7 +44,7 @@ public struct Expansion: StoreRoom {
       builder.flush(to: &pipeline)
     }
     guard var rest else {
-      // The lists contain users and tokens, and no erasure searches the lists of a former claim.
+      // Remove the lists: they contain users and tokens, and an erasure does not search the lists of a former claim.
       var pipeline = RedisPipeline()
       ledger.removeLists(to: &pipeline)
       _ = try await run(pipeline)

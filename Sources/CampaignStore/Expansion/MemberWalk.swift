@@ -132,7 +132,7 @@ struct MemberWalk: Sendable {
     }
   }
 
-  /// Begins to read the sets of a cover.
+  /// Begins to read sets that together contain every possible member.
   ///
   /// - Parameters:
   ///   - cover: the sets to read.

@@ -52,7 +52,7 @@ public enum AccessRole: String, CaseIterable, Sendable {
       }
       return questions + ["script load x", "evalsha x 1 \(keys.campaigns)", "time", "info", "wait 1 1"]
     }
-    // A key of each kind of slot, because Redis grants rights to keys by name.
+    // Test each command with a control key and with a slice key, because Redis grants rights to keys by name.
     let both = [keys.store, keys.home(of: 0)]
     var questions = commands.flatMap { command in both.map { Self.words(command, key: $0) } }
     questions += ["script load x", "evalsha x 1 \(keys.store)", "time", "info"]
@@ -78,7 +78,7 @@ public enum AccessRole: String, CaseIterable, Sendable {
 extension Fleet {
   /// Returns the commands of a role that the Redis user may not run, each as a text with arguments.
   ///
-  /// - Returns: `nil` if Redis does not support the check: before version 7.
+  /// - Returns: `nil` if Redis does not support the check. Redis 7 and later support it.
   public func missingRights(of role: AccessRole) async throws -> [String]? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.rights, keys: [role == .producer ? keys.campaigns : keys.store]) { arguments in

@@ -97,8 +97,8 @@ public struct Fleet: StoreRoom {
   /// - Parameter oldest: reply of the script `oldest`.
   private func intake(_ oldest: RedisReply) async throws -> FleetSnapshot.Backlog {
     var backlog = FleetSnapshot.Backlog(count: oldest[0].integer ?? 0, since: oldest[1].integer)
-    // A command that submits a job stores the job's id with a fixed expiry, so the remaining time gives the time of
-    // submission.
+    // A command that submits a job stores the job's id with a fixed expiry, so the remaining time of this key shows
+    // when the job was submitted.
     guard backlog.count > 0, let id = await JobOutline.read(oldest[2].bytes.map(Array.init) ?? [])?.id else {
       return backlog
     }
@@ -178,7 +178,7 @@ public struct Fleet: StoreRoom {
     try await joinParts(&fleet)
   }
 
-  /// Joins each campaign and its parts to one campaign.
+  /// Combines each campaign and its parts into one entry.
   private func joinParts(_ fleet: inout FleetSnapshot) async throws {
     let parts = fleet.running.campaigns.filter { $0.record.staging.whole != nil }
     guard !parts.isEmpty || fleet.running.campaigns.contains(where: { !$0.record.staging.partIDs.isEmpty }) else {

@@ -25,7 +25,7 @@ public struct FleetAlarm: Sendable, Equatable {
     case approvalUrgent
     /// A campaign waits for approval.
     case approvalWaits
-    /// A campaign could be sent, and is not.
+    /// A campaign is due, but workers do not send it.
     case campaignWaits
     /// The jobs on the producers' list are not taken in.
     case intakeWaits
@@ -66,8 +66,8 @@ public struct FleetAlarm: Sendable, Equatable {
 
 /// Thresholds for alarms about waiting work. All are in ms, unless the property has another unit.
 public struct FleetLimits: Sendable {
-  /// Time without a heartbeat while other workers are alive. Normally the other workers take over its slices within
-  /// seconds.
+  /// Time without a heartbeat while other workers are alive. Normally the other workers take over the slices of the
+  /// silent worker within seconds.
   public var silence = 60_000
   /// Waiting time on the producers' list. Taking in a job takes milliseconds.
   public var intake = 60_000
@@ -81,9 +81,9 @@ public struct FleetLimits: Sendable {
   public var events = 100_000
   /// Time before the expiry of a certificate: two weeks.
   public var expiry = 14 * 86_400_000
-  /// Number of failed deliveries to a webhook in a row. The fifth is half a minute after the first.
+  /// Number of failed deliveries to a webhook in a row. The fifth failure is half a minute after the first.
   public var webhookFailures = 5
-  /// Percent of a server's memory. Above 90 no campaign is activated.
+  /// Used percent of a server's memory limit. Above 90 % no campaign is activated.
   public var memory = 85
 
   /// Creates the default thresholds.
@@ -91,7 +91,7 @@ public struct FleetLimits: Sendable {
 }
 
 extension FleetSnapshot {
-  /// Returns the active alarms, the gravest kinds first. Pure.
+  /// Returns the active alarms, the most serious kinds first. Pure.
   public func alarms(_ limits: FleetLimits = FleetLimits()) -> [FleetAlarm] {
     var alarms: [FleetAlarm] = []
     addWorkers(limits, to: &alarms)

@@ -36,9 +36,9 @@ public struct FleetSnapshot: Sendable {
   /// The waiting work of a lane.
   public struct LaneBacklog: Sendable, Equatable {
     public var lane: Lane
-    /// Campaigns on the lane, whose slices wait for a worker.
+    /// Number of campaigns on the lane. Slices of these campaigns wait for a worker.
     public var campaigns = 0
-    /// Number of these slices, for the campaigns in the snapshot.
+    /// Number of waiting slices of those campaigns that are in the snapshot.
     public var slices = 0
     /// Time since which the oldest of these campaigns could be sent: its creation or its start time.
     public var since: Int?
@@ -102,7 +102,7 @@ public struct FleetSnapshot: Sendable {
     public var events: [EventList: Int] = [:]
     /// The lanes, highest first.
     public var lanes: [LaneBacklog] = []
-    /// Campaigns whose start time has not come, or that no worker has begun.
+    /// Scheduled campaigns that have not begun, including those whose start time has passed.
     public var scheduled = ScheduledWork()
     /// Slices that wait for a retry or for their push service.
     public var parked = ScheduledWork()

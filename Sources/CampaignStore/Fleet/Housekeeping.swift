@@ -84,8 +84,8 @@ extension Fleet {
     return try await run(pipeline)[0].string.flatMap(WorkerInstance.init)
   }
 
-  /// Releases a worker's lease, so that another worker can become the maintenance leader immediately. Without a lease
-  /// it does nothing.
+  /// Releases a worker's lease, so that another worker can become the maintenance leader immediately. If the worker has
+  /// no lease, the function does nothing.
   public func endHousekeeping(of instance: WorkerInstance) async throws {
     guard try await housekeeper() == instance else { return }
     var pipeline = RedisPipeline()
@@ -119,7 +119,7 @@ public struct HousekeepingProgress: Sendable, Equatable {
 
   init(_ fields: RedisReply) {
     for index in stride(from: 0, to: fields.count - 1, by: 2) {
-      // A position is only a hint. If it is impossible, the task starts again from the beginning.
+      // A stored position is only a hint. If it is invalid, the task starts again from the beginning.
       let value = max(0, fields[index + 1].integer ?? 0)
       switch fields[index].string {
       case "partition": partition = value

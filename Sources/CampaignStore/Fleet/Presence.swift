@@ -43,8 +43,8 @@ public struct PresenceState: Sendable {
 
   /// Returns whether the worker is alive, compared with an earlier observation.
   ///
-  /// A worker that has just lost its connection sends a heartbeat immediately. A worker that was removed from the list
-  /// in between has no heartbeat.
+  /// If a live worker has just lost its connection, it sends a heartbeat immediately, so its heartbeat is later than in
+  /// the earlier observation. If the worker was removed from the list in between, its heartbeat is 0.
   public func isAlive(since earlier: PresenceState) -> Bool { isListening || heartbeat > earlier.heartbeat }
 }
 

@@ -6,8 +6,8 @@ public struct ServerLatency: Sendable, Equatable {
   public var endpoint: String
   /// Durations of sequential round trips with a minimal command, in µs.
   public var roundTrips: [Int]
-  /// Difference of the server's clock to this machine's clock in ms, positive if the server is ahead. It uses the
-  /// fastest round trip.
+  /// Difference of the server's clock to this machine's clock in ms, positive if the server is ahead. It is computed
+  /// from the fastest round trip.
   public var clockAhead: Int
 
   /// Creates a measurement.

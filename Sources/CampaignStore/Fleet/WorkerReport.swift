@@ -17,7 +17,7 @@ public struct WorkerReport: Sendable, Equatable {
     public var backlog: Int
     /// Connections that could not be opened, or broke, since the worker's start.
     public var failures: Int
-    /// State of the pool: a raw value of ``Health``, or one of a later version.
+    /// State of the pool: a raw value of ``Health``, or a value that only a later version knows.
     public var health: String
 
     /// Creates the state of a pool.
@@ -54,7 +54,8 @@ public struct WorkerReport: Sendable, Equatable {
     public var renewalProblem: String?
     /// When the credential expires, in ms since the epoch; `nil` for never.
     public var expiresAt: Int?
-    /// Seconds by which the clock for the credential is ahead of the service's clock; `nil` for no known error.
+    /// Seconds by which the clock that the worker uses for the credential is ahead of the service's clock; `nil` for no
+    /// known error.
     public var clockError: Int?
 
     /// Creates the state of a credential.
@@ -88,7 +89,7 @@ public struct WorkerReport: Sendable, Equatable {
   public var accepted = 0
   /// Number of statements in events since the worker's start that had no effect because a newer one exists.
   public var superseded = 0
-  /// Whether the worker is about to stop, or waits for the end of a repartition.
+  /// Whether the worker takes no slices, because it is about to stop or waits for the end of a repartition.
   public var takesNothing = false
   /// The worker's connections, by push service and credential.
   public var pools: [Pool] = []

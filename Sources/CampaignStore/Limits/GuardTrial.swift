@@ -1,11 +1,12 @@
 public import PushCore
 import Redis
 
-/// The counters of a guard trial, and the sends that a call has leased.
+/// The counters of a guard trial, and the number of *leased sends*: pushes that a worker may send while the guard is
+/// undecided.
 public struct GuardTrialAnswer: Sendable, Equatable {
   /// Answers that all workers together have counted.
   public var counts: GuardCounts
-  /// Sends that this call has leased.
+  /// Number of sends that this call has leased to the worker.
   public var leased: Int
   /// Number of sends that the fleet has leased and that have no answer yet.
   public var inFlight: Int
@@ -32,8 +33,8 @@ public enum DeclineDecision: Sendable, Equatable {
   case outdated
 }
 
-/// The guard trial of a campaign. Until the guard has decided, workers lease their sends from Redis. The damage by a
-/// wrong setting is therefore limited, whatever the number of workers.
+/// The guard trial of a campaign. Until the guard has decided, a worker sends a push only if it has leased the send
+/// from Redis. The damage by a wrong setting is therefore limited, whatever the number of workers.
 extension Limits {
   /// Adds the answers that a worker has counted to the fleet's counters, and leases sends to the worker.
   ///
@@ -81,7 +82,7 @@ extension Limits {
   /// - Parameters:
   ///   - app: app of the campaign.
   ///   - policy: bounds of the guard.
-  ///   - isOpen: whether the worker already removes devices.
+  ///   - isOpen: whether the guard is open, so that the worker already prunes devices.
   ///   - reported: the worker's answers that are included in the counters.
   ///   - leased: sends that the worker has leased and not returned.
   ///   - timeout: ms without a heartbeat after which a worker counts as dead.
@@ -122,7 +123,7 @@ extension Limits {
   ///
   /// Not idempotent, like ``guardTrial(_:app:minimum:lease:wanted:news:returned:round:)``.
   ///
-  /// - Returns: the latest answers of the whole fleet; `nil` if the campaign was resumed since or is gone.
+  /// - Returns: the latest answers of the whole fleet; `nil` if the campaign was resumed since or no longer exists.
   public func guardWatch(_ id: String, minimum: Int, news: GuardCounts, round: Int) async throws -> GuardCounts? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.guardWatch, keys: [keys.guardWatch(id), keys.campaign(id)]) {

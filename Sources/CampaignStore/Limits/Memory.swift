@@ -33,7 +33,7 @@ public struct MemoryUse: Equatable, Sendable {
   }
 
   init(_ info: RedisServerInfo) {
-    // Redis also does not count the buffers for replicas and for the append-only file (evict.c, getMaxmemoryState).
+    // Like Redis, do not count the buffers for replicas and for the append-only file (evict.c, getMaxmemoryState).
     let uncounted = info.fields["mem_not_counted_for_evict"].flatMap { Int($0) } ?? 0
     self.init(used: (info.usedMemory ?? 0) - uncounted, limit: info.maximumMemory ?? 0)
   }
@@ -107,11 +107,12 @@ public enum CampaignSize {
 
 /// Refuses work before Redis has to refuse writes.
 ///
-/// `submit` refuses a campaign that does not fit below the mark. The estimate reads the sizes of sets in 64 partitions.
-/// A producer that may not read these sets, such as one in another language, is not refused. Workers expand a slice
-/// only if the rest of its campaign fits, and report why it waits (`ExpansionPreconditions`). Sealed slices continue
-/// even if Redis is full. The check does not add up campaigns that are expanded at the same time. Two such campaigns
-/// may therefore both stop in the middle and wait until there is room for the rest.
+/// `submit` refuses a campaign that does not fit below ``MemoryUse/mark``. The estimate reads the sizes of sets in 64
+/// partitions. If the Redis user of the producer may not read these sets, `submit` accepts the campaign without an
+/// estimate. Workers expand a slice only if the rest of its campaign fits, and report why it waits
+/// (`ExpansionPreconditions`). Sealed slices continue even if Redis is full. The check does not add up campaigns that
+/// are expanded at the same time. Two such campaigns may therefore both stop in the middle and wait until there is room
+/// for the rest.
 extension Limits {
   /// Returns Redis' present use of memory.
   public func memory() async throws -> MemoryUse {
@@ -136,7 +137,8 @@ extension Limits {
     do {
       bytes = try await estimate(of: campaign).bytes
     } catch let error as StoreError where error.code == .forbidden {
-      // A producer that may not read devices can't estimate. Workers check the memory before they expand the campaign.
+      // The Redis user of a producer may not be allowed to read devices. Workers check the memory before they expand
+      // the campaign.
       return
     }
     guard let shortage = memory.shortage(of: "the campaign", taking: bytes) else { return }

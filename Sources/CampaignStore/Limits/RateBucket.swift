@@ -22,7 +22,7 @@ public struct QuotaReport: Sendable, Equatable {
   public init(perMinute: Int? = nil) { self.perMinute = perMinute }
 }
 
-/// Permits that a worker was granted from a token bucket.
+/// The permits that a token bucket has granted to a worker.
 public struct RateAnswer: Sendable, Equatable {
   /// Number of pushes that the worker may send.
   public var leased: Int
@@ -51,22 +51,24 @@ public struct RateAnswer: Sendable, Equatable {
 public enum RateBucket {
   /// µs: interval between two requests of a worker, and the time for which it gets permits.
   public static let slice = 125_000
-  /// Capacity of the bucket, in µs of pushes: the permits that it saves while no worker asks. The capacity is a slice,
-  /// plus the possible delay of a worker.
+  /// Capacity of the bucket, in µs of pushes: the permits that it saves while no worker asks. The capacity is one
+  /// ``slice``, plus the possible delay of a worker's request.
   public static let burst = 175_000
   /// µs of pushes that may be caught up after a time without requests: the duration of a failover.
   public static let memory = 5_000_000
-  /// Seconds until an unused bucket expires, plus the time of two pushes. Longer than ``memory``.
+  /// Minimum number of seconds until an unused bucket expires. The interval of two pushes is added to it. Longer than
+  /// ``memory``.
   static let shortestMemory = 60
-  /// Seconds until an unused bucket expires that counts the sent pushes of a campaign. After a longer pause, the count
+  /// Seconds until an unused bucket expires if it counts the sent pushes of a campaign. After a longer pause, the count
   /// is estimated.
   static let longestMemory = 8 * 86400
   /// Share of a quota that the fleet uses. The service counts the pushes of each minute, and pushes arrive with
-  /// different delays. With ``quotaCatchUp``, a minute has at most 99.8 % of the quota.
+  /// different delays. Together with ``quotaCatchUp``, the fleet sends at most 99.8 % of the quota in a minute.
   public static let quotaShare = 0.99
   /// µs of pushes that may be caught up under a quota.
   public static let quotaCatchUp = 500_000
-  /// Seconds until the bucket of an unused quota expires. Longer than the hour in which the service's own limit counts.
+  /// Seconds until the bucket of an unused quota expires. Longer than the hour for which a limit that the service named
+  /// is used.
   static let quotaMemory = 7200
 }
 
@@ -77,8 +79,8 @@ extension Limits {
   /// catches up.
   ///
   /// - Parameters:
-  ///   - rate: rate of the subject. Only a campaign can have a rate that follows from a time.
-  ///   - wanted: number of pushes that the worker could send in a slice of time; 0 only returns permits.
+  ///   - rate: rate of the subject. Only a campaign can have a rate that is computed from a duration or an end time.
+  ///   - wanted: number of pushes that the worker could send in one ``RateBucket/slice``; 0 only returns permits.
   ///   - returned: earlier permits that were not used.
   ///   - known: slices of the campaign that the worker holds and whose targets it knows, and the number of these
   ///     targets. The store knows the finished slices.

@@ -3,7 +3,7 @@ import Redis
 
 /// Activation: writes a campaign with its fields, its parts and its open slices.
 extension Queue {
-  /// Writes the campaign with its parts. Its audience must have been written before.
+  /// Writes the campaign with its parts. The caller must have written its audience before.
   ///
   /// - Parameters:
   ///   - request: the entry on the worker's list, if it differs from the job.
@@ -19,8 +19,8 @@ extension Queue {
   ) async throws -> Admission {
     let source = resolved ?? job
     let minified = await LargeJobThread.read(source.count) { JSONValue.minified(source[...]) }
-    // If a worker restores a campaign that Redis has lost, the campaign was taken in before. It then does not matter
-    // which run its recurring campaign lists now.
+    // If a worker restores a run that Redis has lost (`narrowed`), the run was valid when a worker took it in. The
+    // script then does not check which run the recurring campaign lists now.
     let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id
     let parts = campaign.parts.map { CampaignID(whole: campaign.id, part: $0) }
     let ids = [campaign.id] + parts.map(\.description)
@@ -84,12 +84,12 @@ extension Queue {
       return .new
     }
     if answer == -2 {
-      // The recurring campaign does not list this run, so no worker begins it. The request leaves the list.
+      // The recurring campaign does not list this run, so the run never begins. Remove the request from the list.
       try await acknowledge(request ?? job, worker: worker)
       return .duplicate
     }
-    // Another worker has activated the campaign, or nothing may begin. If the campaign has ended or does not exist yet,
-    // no other step removes the audience that was written here.
+    // The campaign was activated before, or no campaign may begin now. If it has ended or does not exist yet, no other
+    // step removes the audience that this worker has written.
     var isOurs = answer == -1
     if !isOurs { isOurs = try await store.campaigns.status(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {

@@ -17,7 +17,7 @@ public struct DeadJob: Sendable {
   public var size: Int
   /// The job, or its beginning: see ``isCut``.
   public var job: [UInt8]
-  /// The list of an event; `nil` for a job.
+  /// The list from which a worker took an event; `nil` for a job.
   public var list: EventList?
   /// The user whose device the job names, if it is a job for one target; `nil` for any other.
   public var user: String?

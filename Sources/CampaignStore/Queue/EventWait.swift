@@ -1,14 +1,16 @@
 import Redis
 
-/// The wait of a campaign, before its expansion, for the registration events that were queued before it.
+/// The wait of a campaign, before its expansion, until the registration events that are older than the campaign's start
+/// are applied.
 public enum EventWait: Sendable, Equatable {
   /// The campaign waits for at most this many ms more.
   case waits(campaign: String, milliseconds: Int)
   /// The campaign waited for ``longest`` and begins. This number of events is not applied yet.
   case expired(campaign: String, events: Int)
 
-  /// The longest wait, in ms. A maintenance leader that dies is replaced within 2.5 s, so the events that it held are
-  /// applied in time. Many events, or a page that can't be applied, delay an urgent campaign by no more than this.
+  /// The longest wait, in ms. If the maintenance leader dies, another worker takes its place within 2.5 s, so the
+  /// events are normally still applied in time. If there are too many events, or if a page of events can't be applied,
+  /// the campaign waits no longer than this.
   public static let longest = 5000
 
   /// Reads the reply of `dequeue.lua`.

@@ -56,7 +56,8 @@ extension Queue {
     return try admission(reply)
   }
 
-  /// Returns the server's id of the connection that will wait for jobs, for ``endWait(of:)``.
+  /// Returns the id that Redis has given to the connection on which this store waits for jobs. ``endWait(of:)`` needs
+  /// this id.
   public func intakeConnection() async throws -> Int? {
     var pipeline = RedisPipeline()
     pipeline.append("CLIENT", "ID")
@@ -72,17 +73,17 @@ extension Queue {
   ///   - now: approximate time in ms since the epoch, by Redis' clock.
   public func awaitJob(worker: String, seconds: Int, now: Int) async throws -> [UInt8]? {
     var pipeline = RedisPipeline()
-    // The worker may hold a job from now on. It is added to the list of workers, so that others notice when its
-    // heartbeats stop.
+    // From now on, the worker may hold a job. Add it to the list of workers, so that other workers notice if it dies.
     pipeline.append("ZADD", keys.workers, "NX", now, worker)
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
     let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
-    // The server has become a replica. The client closes the connection when a reply shows this.
+    // This error means that the server has become a replica. The client closes the connection when it reads such a
+    // reply.
     if replies[1].error?.code == .unblocked { return nil }
     return try await store.checked(replies, of: pipeline)[1].bytes.map(Array.init)
   }
 
-  /// Ends the wait of another connection for a job, if it waits.
+  /// Ends the wait for a job on another connection. Does nothing if that connection does not wait.
   public func endWait(of connection: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("CLIENT", "UNBLOCK", connection)
@@ -107,8 +108,8 @@ extension Queue {
   ///   - resolved: the job with the content of its template, if it names one.
   ///   - request: the entry of the worker's list: a run's request (``RunRequest``), or the job as its producer wrote it
   ///     if an erasure has changed the job.
-  ///   - original: the job as its producer wrote it, if an erasure has changed it. The stored digest is that of this
-  ///     text.
+  ///   - original: the job as its producer wrote it, if an erasure has changed it. The digest in Redis is computed from
+  ///     this text.
   ///   - narrowed: whether the campaign needs a slice in every partition and already has its definitions. This is true
   ///     for a campaign that Redis has lost, because workers may hold slices in any partition.
   ///   - approval: the reason why it needs approval; `nil` if it needs none.
@@ -129,7 +130,8 @@ extension Queue {
       approval: approval, reached: reached, untimely: untimely, restored: restored)
   }
 
-  /// Activates a campaign on one connection, because the listed audience must be on the server that gets the campaign.
+  /// Activates a campaign on the pinned connections of this store. After a failover, the listed audience could
+  /// otherwise be missing on the server that gets the campaign.
   private func activateHere(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, original: [UInt8]?, worker: String,
     narrowed: Bool, approval: String?, reached: Reached?, untimely: JobError?, restored: Int?

@@ -7,7 +7,7 @@ public struct JobAttempts: Sendable, Equatable {
   /// Number of other worker processes that began to take in the job and did not finish. Most of these processes have
   /// ended.
   public var otherLives: Int
-  /// Number of failures to take in the job because of damage.
+  /// Number of failures to take in the job because of damaged data in Redis.
   public var failures: Int
 }
 

@@ -3,7 +3,7 @@ import Redis
 
 /// Checks of a job that need the store.
 extension Queue {
-  /// Refuses a campaign with stages that ends before its rest can begin.
+  /// Refuses a campaign with stages if its end comes before its last stage can begin.
   func checkStages(of campaign: Campaign) async throws {
     guard campaign.delivery.stages != nil else { return }
     let start = max(try await store.time() / 1000, campaign.delivery.sendAt ?? 0) / 1000
@@ -12,7 +12,8 @@ extension Queue {
     }
   }
 
-  /// Refuses errors that only the store can detect: a missing segment or earlier campaign, or a time too far ahead.
+  /// Refuses a campaign with an error that only the store can detect. Examples are a missing segment, a missing earlier
+  /// campaign, and a time that is too far ahead.
   ///
   /// - Returns: the definitions of segments on which its audience depends.
   @discardableResult

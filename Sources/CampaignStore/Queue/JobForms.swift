@@ -4,8 +4,8 @@ import PushCore
 struct JobForms {
   /// The canonical text of the job, without fields that have their default value.
   var meaning: [UInt8]
-  /// The job with its explicit defaults. Earlier versions computed the digest of this form. Empty if both forms are
-  /// equal.
+  /// The canonical text of the job, with all fields that the producer wrote. Earlier versions computed the digest from
+  /// this form. Empty if both forms are equal.
   var written: [UInt8]
 
   /// Empty forms, for a job without an id.

@@ -32,7 +32,8 @@ public enum LargeJobThread {
 }
 
 extension CampaignRecord {
-  /// Reads the job like ``campaign(_:_:leg:)``, and a large job outside the caller's event loop.
+  /// Reads the job like ``campaign(_:_:leg:)``. A large job is read on ``LargeJobThread``, outside the caller's event
+  /// loop.
   public func read(_ job: [UInt8], _ apps: JobApps) async throws(JobError) -> Campaign {
     let result = await LargeJobThread.read(job.count) { Result { () throws(JobError) in try campaign(job, apps) } }
     return try result.get()
@@ -40,14 +41,15 @@ extension CampaignRecord {
 }
 
 extension JobOutline {
-  /// Reads a job like ``init(_:)``, and a large job outside the caller's event loop.
+  /// Reads a job like ``init(_:)``. A large job is read on ``LargeJobThread``, outside the caller's event loop.
   public static func read(_ job: [UInt8]) async -> JobOutline? {
     await LargeJobThread.read(job.count) { JobOutline(job) }
   }
 }
 
 extension CampaignJob {
-  /// Reads a valid job like ``parse(_:_:as:now:leg:)``, and a large job outside the caller's event loop.
+  /// Reads a valid job like ``parse(_:_:as:now:leg:)``. A large job is read on ``LargeJobThread``, outside the caller's
+  /// event loop.
   public static func read(_ job: [UInt8], _ apps: JobApps, as id: String) async throws(JobError) -> Campaign {
     let result = await LargeJobThread.read(job.count) { Result { () throws(JobError) in try parse(job, apps, as: id) } }
     return try result.get()

@@ -3,8 +3,8 @@ import Redis
 
 /// The users and tokens that a job lists.
 extension Queue {
-  /// Returns the partitions in which a campaign has slices before it begins to expand: those of the users that its job
-  /// lists, and all partitions for any other audience.
+  /// Returns the partitions in which a campaign has slices before it begins to expand. If the job lists users, these
+  /// are the partitions of the users. For any other audience, these are all partitions.
   func listedPartitions(of campaign: Campaign) -> [Int] {
     guard case .users(let users) = campaign.recipients.audience else { return Array(0..<keys.partitions) }
     // An erasure may have removed every user. The campaign needs at least one slice to end.
@@ -14,8 +14,8 @@ extension Queue {
 
   /// Writes listed users or tokens into their partitions.
   ///
-  /// - Returns: the partitions that get a slice: those with a listed user or token, or all partitions if the audience
-  ///   is searched for its members.
+  /// - Returns: the partitions that get a slice: those with a listed user or token, or all partitions if workers must
+  ///   search for the audience.
   func writeAudience(of campaign: Campaign) async throws -> [Int] {
     try await keepValues(of: campaign)
     var members: [Int: [[UInt8]]] = [:]

@@ -45,8 +45,8 @@ public struct Queue: StoreRoom {
   private static let queuePage = 256
   /// Number of bytes after which a page ends. The last jobs of the page may exceed it.
   private static let queuePageSize = 1 << 20
-  /// Number of jobs that ``waiting()`` reads: enough for a reader, and few enough for a call every 30 s, even if each
-  /// job has 1 MB.
+  /// Number of jobs that ``waiting()`` reads: enough for a person who reads the list, and few enough for a call every
+  /// 30 s, even if each job has 1 MB.
   private static let queueView = 100
   /// Interval between checks of a job that a worker is taking in. Taking in a job takes a few ms.
   private static let intakeInterval = Duration.milliseconds(50)
@@ -57,7 +57,7 @@ public struct Queue: StoreRoom {
     try await copies(of: id).last?.queued
   }
 
-  /// Returns the jobs that wait. From a long list these are the jobs that are taken in next.
+  /// Returns the waiting jobs. If the list is long, returns only the jobs that are taken in next.
   public func waiting() async throws -> JobQueue {
     var queue = JobQueue()
     var known: [String: QueuedJob] = [:]
@@ -77,7 +77,8 @@ public struct Queue: StoreRoom {
     return queue
   }
 
-  /// Removes a job from the producers' list, with every copy of it. A worker that takes the job first keeps it.
+  /// Removes every copy of a job from the producers' list. If a worker takes the job first, the job stays with this
+  /// worker.
   ///
   /// - Parameter timeout: the time in ms to wait until a worker that is taking in the job has made it a campaign.
   /// - Returns: whether the job was removed; false if it is a campaign now, is still being taken in, or is on no list.
@@ -151,7 +152,7 @@ public struct Queue: StoreRoom {
     for worker in try await store.fleet.workers() {
       try await forEachWaiting(in: keys.intake(worker: worker), worker: worker, visit)
     }
-    // The job of a worker that died returns to the producers' list.
+    // Read the producers' list again: if a worker has died in the meantime, its job has returned to this list.
     try await forEachWaiting(in: keys.campaigns, worker: nil, visit)
     return found
   }

@@ -7,7 +7,7 @@ extension Campaign {
 }
 
 /// Values of a campaign's users that are uploaded before the job is submitted: for each user a JSON object in the hash
-/// of its partition. Without a job the values expire.
+/// of the user's partition. If the job does not arrive, the values expire.
 extension Queue {
   /// Seconds for which values wait for their job: eight days, so that they can be uploaded a week ahead.
   static let valuesMemory = 8 * 86_400
@@ -19,7 +19,7 @@ extension Queue {
   /// - Parameters:
   ///   - values: at most ``maximumValues`` JSON objects.
   ///   - id: the id of the campaign.
-  /// - Throws: ``StoreError`` `invalid` if the campaign has been taken in: some of it may have been sent.
+  /// - Throws: ``StoreError`` `invalid` if the campaign has been taken in: some of its pushes may have been sent.
   public func put(_ values: [(user: String, json: [UInt8])], of id: String) async throws {
     guard try await store.campaigns.status(of: id) == nil else {
       throw StoreError(

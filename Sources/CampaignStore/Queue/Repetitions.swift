@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// Recurring campaigns. A job with `repeat` becomes a campaign that is scheduled and never begins. For each run it
-/// creates a campaign with its own id, which is processed like any other.
+/// Recurring campaigns. A job with `repeat` becomes a campaign that is scheduled and never begins. For each run, the
+/// workers create a campaign with its own id. They process this campaign like any other.
 extension Queue {
   /// Returns when the first run of a job begins, in ms since the epoch; `nil` for a job without `repeat`.
   ///
@@ -41,7 +41,7 @@ extension Queue {
         failure = error
       }
     }
-    // A campaign whose run fails does not delay the others.
+    // A failed run does not stop the runs of other campaigns, so its error is thrown only if no run has begun.
     if begun.isEmpty, let failure { throw failure }
     return begun
   }
@@ -83,14 +83,15 @@ extension Queue {
     _ = try await advance(record, to: next, beginning: nil, repetition)
   }
 
-  /// Maximum number of runs of a recurring campaign that have not ended. A further run is skipped. A pause or cancel of
-  /// the campaign changes all of these runs in one step.
+  /// Maximum number of earlier runs of a recurring campaign that have not ended when its next run is due. If there are
+  /// more, the next run is skipped. The number is limited, because a pause or cancel of the recurring campaign changes
+  /// all of these runs in one step.
   static let maximumOpenRuns = 100
 
   /// Moves a recurring campaign on to its next run.
   ///
   /// - Parameters:
-  ///   - next: the run after this one; `nil` for none.
+  ///   - next: the run that becomes due next, after the run that begins or is skipped; `nil` if there is none.
   ///   - run: the id of the run that begins; `nil` for none.
   /// - Returns: whether this call began the run.
   func advance(
@@ -124,7 +125,7 @@ extension Queue {
 public struct RepetitionRecord: Sendable, Equatable {
   /// The schedule as the job contains it.
   public var schedule: String
-  /// Number of runs that it has created.
+  /// Number of runs that have begun.
   public var runs: Int
   /// Number of runs that were skipped because earlier runs had not ended.
   public var leftOut: Int
@@ -139,8 +140,8 @@ public struct RepetitionRecord: Sendable, Equatable {
   public var unfinishedRuns: [String] { openRuns + (lastRun.map { [$0] } ?? []) }
 }
 
-/// The intake entry for a run of a recurring campaign. It contains only the id of the run. The run's job follows from
-/// the recurring campaign, which lists the run (`repeat.lua`, `activate.lua`).
+/// The intake entry for a run of a recurring campaign. It contains only the id of the run. The worker derives the run's
+/// job from the recurring campaign, which lists the run (`repeat.lua`, `activate.lua`).
 public enum RunRequest {
   private static let prefix = "run "
 
@@ -176,7 +177,8 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// Requests again a run that could not be taken in, and removes the run's job from the dead list.
+  /// Puts the request for a run that could not be taken in back on the producers' list, and removes the run's job from
+  /// the dead list.
   ///
   /// - Parameter key: the key of its job in the dead list.
   /// - Throws: ``StoreError`` `invalid` if its recurring campaign no longer exists, or has begun another run since.
@@ -198,11 +200,12 @@ extension Queue {
     try await acknowledge(request, worker: worker)
   }
 
-  /// Moves the job of a run that can't be taken in to the dead list, with the reason. The next run begins in its turn.
+  /// Moves the job of a run that can't be taken in to the dead list, with the reason. The next run begins at its time.
   public func deadLetter(
     run id: String, request: [UInt8], job: [UInt8], reason: String, hint: String, worker: String
   ) async throws -> String {
-    // Write the dead list first. If this worker dies in between, the run exists twice instead of being lost.
+    // Write the dead list first. If this worker dies before it removes the request, the run is on both lists instead of
+    // on none.
     var pipeline = RedisPipeline(reserving: job.count + 512)
     pipeline.append(
       "XADD", keys.dead, "MAXLEN", "~", Self.deadJobs, "*", "reason", reason, "hint", hint, "id", id, "size", job.count,
@@ -212,7 +215,7 @@ extension Queue {
     return try await run(pipeline)[0].string ?? ""
   }
 
-  /// Removes the request for a run from the producers' list, which skips the run.
+  /// Removes the request for a run from the producers' list, so that the run is skipped.
   ///
   /// - Returns: the number of removed copies.
   func unqueue(run id: String, request: [UInt8]) async throws -> Int {

@@ -2,10 +2,10 @@ import Redis
 
 /// Confirmation that replicas have a job.
 extension Queue {
-  /// Waits until replicas have a job that was submitted, now or before.
+  /// Waits until replicas have a job that was submitted just now or earlier.
   ///
   /// - Parameters:
-  ///   - count: the number of replicas to wait for.
+  ///   - count: the number of replicas that must have the job before the wait ends.
   ///   - id: the id of the job.
   ///   - timeout: the maximum time to wait.
   /// - Returns: the number of replicas that have it.
@@ -18,7 +18,8 @@ extension Queue {
     let (isThere, seconds) = (replies[0].integer != 0, replies[1].integer ?? 0)
     pipeline.removeAll()
     // WAIT covers only the writes of its own connection. This EXPIRE changes nothing, but it is a write of this
-    // connection, and it comes after the write of the job. If the primary has changed since, the new primary answers.
+    // connection, and it comes after the write of the job. A replica with this write therefore has the job. After a
+    // failover, the reply of EXPIRE shows whether the new primary has the job.
     if seconds > 0 { pipeline.append("EXPIRE", keys.job(id), seconds) }
     pipeline.append("WAIT", count, Int(timeout / .milliseconds(1)))
     let answers = isThere ? try await run(pipeline, timeout: timeout + .seconds(10)) : []

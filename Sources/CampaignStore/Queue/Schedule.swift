@@ -19,14 +19,14 @@ extension Queue {
       // A run that fails does not delay other campaigns.
       runs = .failure(error)
     }
-    // The ids include recurring campaigns. The script removes an ended recurring campaign from the schedule, and begins
-    // none of them.
+    // The ids may include recurring campaigns. The script never begins a recurring campaign. If it has ended, the
+    // script removes it from the schedule.
     var pipeline = RedisPipeline()
     for (id, lane) in zip(ids, try await store.slices.lanes(of: ids)) {
       pipeline.script(
         StoreScripts.promote,
         keys: [
-          // A campaign that no longer exists has no lane, and the script does not put it on a lane.
+          // If a campaign no longer exists, its lane is unknown. The script then does not use the key of the lane.
           keys.campaign(id), keys.lane((lane ?? .normal).rawValue), keys.schedule, keys.running, keys.open(id),
           keys.wake, keys.store, keys.changes, keys.campaign(CampaignID(id).whole),
         ]
@@ -42,7 +42,7 @@ extension Queue {
 
   /// Repairs the schedule, the list of gates and the list of campaigns that wait for approval, from one page of all
   /// campaigns. Stores of an earlier version don't have the list of campaigns that wait for approval. If campaigns
-  /// expire between two pages, the next round reads what this round has skipped.
+  /// expire between two pages, this round may skip some campaigns. The next round reads them.
   ///
   /// - Parameter position: the start of the page.
   /// - Returns: the campaigns that this call has begun, and the start of the next page: 0 after the last.
@@ -61,7 +61,7 @@ extension Queue {
     }
     let scheduled = campaigns.filter { $0.state == .scheduled }.map(\.id)
     pipeline.removeAll()
-    // If such a campaign has no gate, the check of the gate removes the campaign from the list again.
+    // If no gate of the campaign is left, the next check of its gates removes the campaign from the list again.
     for campaign in campaigns where campaign.hasStages && !campaign.state.isFinal {
       pipeline.append("ZADD", keys.gates, "NX", 0, campaign.id)
     }

@@ -56,7 +56,8 @@ extension Registry {
     _ = try await run(pipeline)
   }
 
-  /// Refuses an activity for which no token was ever registered, because a misspelt name would reach no user.
+  /// Refuses an activity without a recently registered token. A campaign to a misspelled name would otherwise reach no
+  /// user.
   func checkActivity(_ activity: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("SISMEMBER", keys.segments, ActivitySegment.name(of: activity))

@@ -4,16 +4,17 @@ import Redis
 public struct NewDepartures: Sendable, Equatable {
   /// The number of departures so far.
   public var number: Int
-  /// The fingerprints of the users, see ``UserFingerprint``; `nil` if the ring is too small for all of them.
+  /// The fingerprints of the users, see ``UserFingerprint``; `nil` if Redis no longer stores all of them, because it
+  /// stores only the last 512.
   public var users: [UInt32]?
 
-  /// Creates the news.
+  /// Creates a value from its parts.
   public init(number: Int, users: [UInt32]?) {
     self.number = number
     self.users = users
   }
 
-  /// Reads the last two parts of a commit's reply; `nil` if the number has not changed.
+  /// Reads the last two parts of the reply of `commit.lua`; `nil` if the number has not changed.
   init?(number: RedisReply, users: RedisReply) {
     guard let number = number.integer, number >= 0 else { return nil }
     self.number = number

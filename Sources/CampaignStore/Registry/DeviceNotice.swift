@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// A push service's statement about a device, with its campaign. A quarantine stores it, and an outbox sends it to
-/// other slots. `commit.lua` describes the layout.
+/// A push service's statement about a device, with the campaign of the push. The key `quarantine` has the notices of
+/// quarantined devices, and the key `outbox` has notices for other slots. `commit.lua` describes the layout.
 struct DeviceNotice {
   /// The effect on the device.
   enum Action: UInt8 {
@@ -33,7 +33,8 @@ struct DeviceNotice {
   var reason: ReasonCode
   /// The reason's text, if the service has no code for it.
   var unknownReason: String
-  /// The time to which the answer refers, in ms since the epoch. A device that registered later is another device.
+  /// The time to which the answer refers, in ms since the epoch. The notice does not apply to a device that registered
+  /// later.
   var instant: UInt64
   /// The token; empty in a quarantine, which has the token as its field name.
   var token: [UInt8]

@@ -2,7 +2,8 @@ public import PushCore
 
 /// A device in its user's record. `device.lua` describes the layout.
 public struct DeviceRecord: Equatable, Sendable {
-  /// Version of the layout. A store has records of one version only, which ``CampaignStore/layoutVersion`` includes.
+  /// Version of the layout. A store has records of one version only, so a new version needs a new
+  /// ``CampaignStore/layoutVersion`` too.
   static let version: UInt8 = 1
 
   /// The token, 1 to 2,048 bytes.
@@ -132,7 +133,7 @@ struct DeviceCursor: Sequence, IteratorProtocol {
   }
 }
 
-/// One device of a record, in place. It is valid as long as the bytes of the record.
+/// One device of a record, read in place without a copy. The view is valid as long as the bytes of the record.
 struct DeviceView {
   /// The texts of a device, in their order.
   enum Name: Int {
@@ -143,11 +144,11 @@ struct DeviceView {
   let bytes: UnsafeRawBufferPointer
   private let tokenEnd: Int
 
-  /// Place of the token, after lengths, version, flags, kind and times.
+  /// Offset of the token, after lengths, version, flags, kind and times.
   static let tokenStart = 19
 
   /// Creates a view.
-  /// - Returns: `nil` for a record that this version can't read.
+  /// - Returns: `nil` for a record that this version of Carillon can't read.
   fileprivate init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.tokenStart, bytes[2] == DeviceRecord.version else { return nil }
     tokenEnd = Self.tokenStart + bytes.length(at: Self.tokenStart - 2)

@@ -221,7 +221,7 @@ extension Registry {
 
   /// Removes tokens from the owner index.
   ///
-  /// - Parameter fromAllUsers: whether the statement is that no user has the tokens.
+  /// - Parameter fromAllUsers: whether no user may have the tokens, not only the users of the edits.
   /// - Returns: the reply of `unbind.lua` for each edit.
   @discardableResult
   func unbind(_ edits: [DeviceEdit], fromAllUsers: Bool = false) async throws -> [RedisReply?] {
@@ -243,7 +243,7 @@ extension Registry {
     return answers
   }
 
-  /// Runs one command for each partition of the items, with at most ``batch`` items, all in one pipeline.
+  /// Runs commands for items, all in one pipeline. Each command has at most ``batch`` items of one partition.
   func perPartition(
     _ items: Range<Int>, of partition: (Int) throws -> Int,
     command: (Int, ArraySlice<Int>, inout RedisPipeline) -> Void,

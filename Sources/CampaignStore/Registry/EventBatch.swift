@@ -2,10 +2,10 @@ import PushCore
 
 /// A batch of events that can be applied together.
 ///
-/// There are several kinds of statements about devices, and the kinds are applied one after the other. The order could
-/// change the result only for a user or a token that occurs in two kinds, or in two logins, because a login copies data
-/// from the known device. So no user or token of a batch occurs in two kinds or in two logins. For memberships and
-/// badges, only the latest statement goes to Redis.
+/// There are several kinds of statements about devices, and the kinds are applied one after the other. For a user or a
+/// token that occurs in two kinds, this order could change the result. The same is true for two logins, because a login
+/// copies data from the known device. So no user or token of a batch occurs in two kinds or in two logins. For
+/// memberships and badges, only the latest statement goes to Redis.
 struct EventBatch {
   /// A device that a user has from now on.
   struct Login {
@@ -99,7 +99,7 @@ struct EventBatch {
   }
 
   private mutating func enter(_ kind: Kind, _ subjects: Subject...) -> Bool {
-    // A login reads the owner of the device, and writes it.
+    // A login reads and writes the owner of the device, so each subject can occur in only one login of a batch.
     let isFree = subjects.allSatisfy { devices.kinds[$0].map { $0 == kind && kind != .login } ?? true }
     guard isFree else { return false }
     for subject in subjects { devices.kinds[subject] = kind }
@@ -113,7 +113,7 @@ struct MembershipStatement: Equatable {
   /// ms since the epoch; `nil` for now, by Redis' clock.
   var at: Int?
 
-  /// Returns whether this statement wins over another one, both with a time.
+  /// Returns whether this statement wins over another one. A statement without a time counts as the latest.
   fileprivate func supersedes(_ other: MembershipStatement, memberWins: Bool) -> Bool {
     let (mine, others) = (at ?? .max, other.at ?? .max)
     return mine == others ? isMember == memberWins || isMember == other.isMember : mine > others

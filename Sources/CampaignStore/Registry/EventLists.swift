@@ -10,8 +10,8 @@ public enum EventList: String, CaseIterable, Sendable {
 
 /// Events, in the order in which they were pushed.
 extension Registry {
-  /// Largest number of events in a page; usually 1 MB. A script call has the events of a page about one partition, so a
-  /// small page needs almost one call for each event.
+  /// Largest number of events in a page; usually 1 MB. A page needs one script call for each partition of its users.
+  /// With small pages, this would be almost one call for each event.
   private static let eventPage = 4000
 
   /// An event that can't be applied.
@@ -55,8 +55,8 @@ extension Registry {
   ///   - list: the list.
   ///   - dead: the events of the page that go to the dead list.
   ///   - instance: the maintenance leader.
-  /// - Returns: false if another worker is the maintenance leader, or has taken the page off. Then that worker applies
-  ///   the rest.
+  /// - Returns: false if another worker is the maintenance leader, or has already removed the page. Then that worker
+  ///   applies the remaining events.
   public func takeOff(
     _ page: EventPage, _ list: EventList, dead: [DeadEvent], as instance: WorkerInstance
   ) async throws -> Bool {

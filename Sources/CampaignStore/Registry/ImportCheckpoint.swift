@@ -16,7 +16,7 @@ public struct ImportCheckpoint: Equatable, Sendable {
   public var outdated: Int
   /// Devices that were evicted because their users had too many.
   public var evicted: Int
-  /// Devices that are stored without a time zone, because the import refused theirs.
+  /// Devices that are stored without a time zone, because the import refused the zone in the file.
   public var withoutZone: Int
 
   /// Creates a checkpoint.
@@ -43,7 +43,7 @@ public struct ImportCheckpoint: Equatable, Sendable {
   /// earlier versions.
   private static let withoutZone = "withoutZone"
 
-  /// Seconds until a checkpoint expires, because no operator is expected to resume such an old import: a week.
+  /// Seconds until a checkpoint expires: a week. Operators are not expected to resume an older import.
   private static let timeToLive = 604_800
 }
 
@@ -64,7 +64,7 @@ extension ImportCheckpoint {
   }
 
   /// Creates a checkpoint from the reply to `HMGET`.
-  /// - Returns: `nil` if a field is missing or not a number from 0.
+  /// - Returns: `nil` if a field is missing or is not a number of at least 0.
   fileprivate init?(_ reply: RedisReply) {
     self.init(offset: 0, line: 0, rows: 0, skipped: 0, imported: 0, outdated: 0, evicted: 0)
     for ((_, path), value) in zip(Self.fields, reply) {
@@ -88,7 +88,7 @@ extension Registry {
   /// Stores the checkpoint of an import, for a week.
   ///
   /// - Parameter file: text that identifies the file and the options of its import.
-  /// - Throws: ``StoreError`` `held` if the store is being repartitioned, and the import must be resumed later.
+  /// - Throws: ``StoreError`` `locked` if the store is being repartitioned. The import must be resumed later.
   public func save(_ checkpoint: ImportCheckpoint, of file: String) async throws {
     var pipeline = RedisPipeline()
     checkpoint.append(to: &pipeline, keys.importOf(file: file))

@@ -17,8 +17,8 @@ public struct KnownAttributes: Sendable, Equatable {
 }
 
 extension Registry {
-  /// Number of examined users after which a name counts as missing. Reading them takes some tenths of a second. An
-  /// attribute of one user in a thousand is still found.
+  /// Number of examined users after which a name counts as missing. Reading them takes some tenths of a second. The
+  /// search still finds an attribute that one user in a thousand has.
   public static let maximumExamined = 20_000
   /// Number of partitions that are read in a round trip, and number of users of each partition. A round trip reads
   /// about 100 kB.

@@ -43,7 +43,8 @@ extension Registry {
   struct BoundPart: Sendable {
     var part: RegistrationBatch.Part
     var note: [UInt8]
-    /// Number of taken tokens in the partition at step (a); -1 if step (d) is required in any case.
+    /// Number of tokens of the partition that had been taken from users at step (a); -1 if step (d) is required in any
+    /// case.
     var taken: Int
   }
 
@@ -176,7 +177,7 @@ extension Registry {
     let batch = bound.batch
     var outcome = RegistrationOutcome(
       stands: Array(repeating: true, count: batch.count), evicted: entered.evicted.count)
-    // Refused rows are removed too, because an earlier attempt may have written the record.
+    // The devices of refused rows are removed too, because an earlier attempt may have written them into a record.
     var doubted = Set(bound.refused)
     var left: [BoundPart] = []
     if !bound.parts.isEmpty {
@@ -203,12 +204,12 @@ extension Registry {
     for row in entered.void { outcome.stands[row] = false }
     try await forget(entered.evicted)
     try await clear(entered.notes)
-    // This includes devices that are still in a record. A caller that removes such a device has already removed its
-    // token from the index.
+    // Some of these devices may still be in a record. A login that removes such a device has already removed its token
+    // from the index, so the token must not come back.
     try await unbind(batch.removals(of: entered.void))
     outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
-    // The attributes of these rows are compared by their own times, because they may be the user's latest attributes
-    // even if the user has lost the device.
+    // Merge the attributes of these rows by their times, because they may be the user's latest attributes even if the
+    // user has lost the device.
     try await state(bound.refused + entered.unmerged, of: batch)
     return outcome
   }
@@ -238,7 +239,7 @@ extension Registry {
         (users[$0], batch.owned(rows[$0]), Int(batch.rows[rows[$0]].registeredAt))
       })
     try await clear(notes.map { ($0.part.partition, $0.note) })
-    // The token was unregistered in the meantime, and an older registration of it arrived. The index is then older than
+    // If the token was unregistered in the meantime and an older registration of it arrived, the index is older than
     // the record.
     let behind = rows.indices.filter { index in
       stands[index] && owners[index].map { $0.registeredAt < batch.rows[rows[index]].registeredAt } ?? false
@@ -300,7 +301,7 @@ extension Registry {
   /// Largest number of notes that one call reads; each has up to 96 registrations.
   static let notesPerBatch = 8
 
-  /// Runs step (b). It skips a user who owns the token again. If registrations have no times, only the owner index
+  /// Runs step (b), but skips a user who owns the token again. If registrations have no times, only the owner index
   /// shows which one is the latest.
   private func leaveOldUsers(_ devices: [(old: String, token: OwnedToken, instant: Int)]) async throws {
     guard !devices.isEmpty else { return }

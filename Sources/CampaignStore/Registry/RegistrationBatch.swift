@@ -3,8 +3,8 @@ import Redis
 
 /// Devices that register together, encoded once in the form that goes to Redis.
 ///
-/// The devices register in the order of the rows. If a batch has a token for two users, each row of its part must be
-/// checked again to find the final owner.
+/// The devices register in the order of the rows. If a batch has one token for two users, each row of the token's part
+/// must be checked again to find the final owner.
 public struct RegistrationBatch: Sendable {
   /// One registration. All places are offsets into ``bytes``.
   struct Row {
@@ -30,7 +30,7 @@ public struct RegistrationBatch: Sendable {
     var rows: ArraySlice<Int>
   }
 
-  /// Largest number of rows in a call: 0.25 ms of Redis' time.
+  /// Largest number of rows in a call. Redis needs 0.25 ms for a call of this size.
   private static let partRows = 96
   /// Bytes in a call above which no row is added. A row usually has a few hundred bytes, but a record may have 64 KiB.
   private static let partBytes = 128 << 10

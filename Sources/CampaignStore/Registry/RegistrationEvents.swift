@@ -3,12 +3,13 @@ import Redis
 
 /// Applies events from producers about users and devices.
 extension Registry {
-  /// Retention time in ms of data for late statements only, such as removals: 30 days.
+  /// Retention time, in ms, of data that is needed only to judge late statements, such as the times of removals: 30
+  /// days.
   static let memory = 30 * 86_400_000
 
-  /// Applies events. Between two events about a fact, the later one wins, in whatever order and however often they are
-  /// applied. If two events have the same time, the removal or the opt-out wins. The scripts decide this when they
-  /// write, so a suspended process undoes nothing.
+  /// Applies events. If two events are about the same fact, the later one wins, in whatever order and however often
+  /// they are applied. If two events have the same time, the removal or the opt-out wins. The scripts decide this when
+  /// they write, so a suspended process can't undo newer data.
   ///
   /// A time ahead of Redis' clock is replaced by the time of that clock.
   ///
@@ -70,7 +71,7 @@ extension Registry {
 
   // MARK: Logins
 
-  /// Gives devices to users, and copies missing data from the known devices.
+  /// Registers devices for users. Copies data that a login does not have from the stored record of the device.
   private func logIn(_ logins: [EventBatch.Login], lastDeviceOnly apps: Set<String>) async throws -> Int {
     guard !logins.isEmpty else { return 0 }
     let tokens = logins.map { OwnedToken($0.row.token.bytes, $0.row.service) }

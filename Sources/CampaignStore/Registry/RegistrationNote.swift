@@ -14,7 +14,7 @@ struct RegistrationNote {
   var name: [UInt8]
   /// The registrations to complete; empty if the bytes have another format.
   var begun: [Begun] = []
-  /// Devices that left their users while the index of owners still has their tokens.
+  /// Devices that left their users while the owner index still has their tokens.
   var left: [(user: String, device: DeviceRecord)] = []
   /// The tokens of all devices in the note, including those of complete registrations.
   var tokens: [[UInt8]] = []

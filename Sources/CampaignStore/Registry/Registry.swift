@@ -7,7 +7,7 @@
 /// partition.
 ///
 /// **Waiting campaigns.** Before a worker gets the first slice of a campaign to users (`dequeue`), the campaign waits.
-/// The wait ends when the events that were on `registrations` at that time are applied. This includes scheduled
+/// The wait ends when the events that were on `registrations` at that time are applied. This also applies to scheduled
 /// campaigns, stages and runs. After `EventWait.longest` (5 s) the campaign begins. Its field `eventsNotApplied` then
 /// has the number of remaining events, and the worker logs `eventsNotApplied`. If the list is empty, this costs one
 /// `LLEN` for each campaign.
@@ -17,9 +17,10 @@
 /// compares the times. A suspended worker, or a page that is applied twice, therefore can't undo newer data. The
 /// module's README lists where the times are stored. Attributes and badges of a user without a device are retained,
 /// because the registration may arrive late. Housekeeping removes everything older than 30 days, a bounded number at a
-/// time (`forget`). A member of a list without a stored time counts as a member for 30 days, so a late opt-in does not
-/// undo an old opt-out. A mark needs about 100 bytes. There is one for each removed device, and one for each user and
-/// segment with a change within 30 days.
+/// time (`forget`). If the time of a membership is no longer stored, the membership counts as 30 days old. An opt-in
+/// that is older and arrives late therefore does not undo the opt-out. Each stored time of a removed device, or of a
+/// change in a segment, needs about 100 bytes. There is one for each device that was removed, and for each user and
+/// segment with a change, within 30 days.
 ///
 /// **Receipts.** A receipt counts if a push of the campaign may have been delivered to its user. The first receipt of a
 /// slice builds an index of the slice's users (`RecipientIndex`): it reads the targets once, 4,096 at a time, and

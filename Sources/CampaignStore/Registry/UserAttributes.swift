@@ -7,8 +7,9 @@ import PushCore
 /// removal wins, else the greater value. If two replacements have the same time, the greater text wins. If they have no
 /// time, the later call wins.
 ///
-/// In Redis they are one JSON object. Its first member, with the empty name, is an array: the time of the last
-/// replacement, then name and time of each attribute with a later statement. No attribute has an empty name.
+/// In Redis, the attributes of a user are one JSON object. Its first member, with the empty name, is an array: the time
+/// of the last replacement, then name and time of each attribute with a later statement. No attribute has an empty
+/// name.
 struct UserAttributes: Equatable {
   /// A statement about a user's attributes.
   struct Statement {

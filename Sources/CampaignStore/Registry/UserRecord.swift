@@ -5,7 +5,7 @@ import Redis
 public struct DeviceRegistration: Sendable {
   public var user: String
   public var device: DeviceRecord
-  /// The user's attributes as a JSON object; empty does not change them.
+  /// The user's attributes as a JSON object. If it is empty, the registration does not change the attributes.
   public var attributes: [UInt8]
 
   /// Creates a registration.

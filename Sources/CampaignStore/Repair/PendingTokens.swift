@@ -38,7 +38,7 @@ final class PendingTokens {
   func contains(_ token: [UInt8]) -> Bool { names[token]?.contains { current.contains($0) } ?? false }
 }
 
-/// The tokens of pruned devices that the index of owners still has, by partition.
+/// The tokens of pruned devices that the owner index still has, by partition.
 ///
 /// An outbox is read again only if it has changed: after a crash it may be long, and every page of tokens needs it.
 final class UndeliveredTokens {

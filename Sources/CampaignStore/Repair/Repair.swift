@@ -7,12 +7,12 @@
 /// `StoreError` is then `damaged`. It names the key, the field and the expected value, and its `Damage` has the
 /// affected object. A worker isolates that object (`TakingOut`); a command only reports it.
 ///
-/// **Repairs.** The check repairs data that follows from other keys. Three kinds of findings need an operator: numbers
-/// that disagree, values that Carillon did not write (workers isolate those), and unknown keys. Harmless data is not
-/// reported: workers drop references to missing campaigns, and isolated slices stay. The order matters: first users in
-/// wrong partitions, then the owners of tokens, then the data of each partition. If a key that everything depends on
-/// has a wrong type, the check ends after the first pass. If a key of one partition has a wrong type, only the checks
-/// that need this key are skipped.
+/// **Repairs.** The check repairs data that can be derived from other keys. Three kinds of findings need an operator:
+/// numbers that disagree, values that Carillon did not write (workers isolate those), and unknown keys. Harmless data
+/// is not reported: workers drop references to missing campaigns, and isolated slices stay. The order matters: first
+/// users in wrong partitions, then the owners of tokens, then the data of each partition. If a key that everything
+/// depends on has a wrong type, the check ends after the first pass. If a key of one partition has a wrong type, only
+/// the checks that need this key are skipped.
 ///
 /// **User ids of older versions.** `OldIdentifier` compares every id with the form that `UserID` reads from it. Three
 /// passes repair a store, in this order:

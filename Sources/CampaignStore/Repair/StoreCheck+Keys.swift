@@ -86,7 +86,7 @@ extension StoreCheck {
     return names
   }
 
-  /// Returns a key of each server; a cluster has several.
+  /// Returns one key of each server, because a cluster has several servers.
   private func homes() async throws -> [String] {
     try await store.identify().compactMap { server in
       if server.hasControl { return keys.store }

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Checks tokens and their owners: compares the index of owners with the records of users.
+/// Checks tokens and their owners: compares the owner index with the records of users.
 extension StoreCheck {
   /// An entry of the index as it was read.
   private struct Entry {
@@ -214,8 +214,8 @@ extension StoreCheck {
     zip(devices, try await store.results.areRegistered(devices.map { edit($0, of: $0.user) })).filter(\.1).map(\.0)
   }
 
-  /// Makes users the owners of tokens without an owner. If a user has lost the device in between, the entry is removed
-  /// again: a caller that removes a device also removes its token from the index afterwards.
+  /// Makes users the owners of tokens without an owner. If a user has lost the device in between, the function removes
+  /// the new entry again.
   private func bind(_ devices: [Device]) async throws {
     guard !devices.isEmpty else { return }
     var pipeline = RedisPipeline()
@@ -242,7 +242,7 @@ extension StoreCheck {
 }
 
 extension Repair {
-  /// Returns the tokens of pruned devices that the index of owners may still have.
+  /// Returns the tokens of pruned devices that the owner index may still have.
   func undelivered(in partition: Int) async throws -> Set<[UInt8]> {
     var tokens: Set<[UInt8]> = []
     // A delivery removes entries from the front, so places are counted from the end.

@@ -12,7 +12,7 @@ extension StoreCheck {
     guard !first.isEmpty else { return [] }
     try await Task.sleep(for: pause)
     let findings = try await disagreements(about: id).filter(first.contains)
-    // The repair only stops parts, as the campaign was stopped. It never starts a part.
+    // The repair only pauses or cancels parts, like their campaign. It never starts a part.
     if findings.contains(where: { $0.standing == .repaired }), let verb = try await store.campaigns.find(id)?.stop {
       _ = try await store.campaigns.control(id, verb)
     }

@@ -3,7 +3,7 @@ import Redis
 
 /// Checks slices: compares counters with ledgers, and ledgers with the list of waiting targets.
 extension StoreCheck {
-  /// A slice as in its hash.
+  /// The checked values of a slice's hash.
   private struct Slice {
     var reference: SliceReference
     var values: [[UInt8]]
@@ -25,9 +25,9 @@ extension StoreCheck {
 
   /// The totals of a ledger.
   private struct LedgerTally {
-    /// The outcomes that every reader derives.
+    /// The outcomes that readers derive from the records and the phase of the slice.
     var outcomes: [Outcome: Int] = [:]
-    /// Recorded outcomes only.
+    /// Only the outcomes that are in the records.
     var variants: [VariantOutcome: Int] = [:]
     var waiting = 0
     /// Records that no version has written.

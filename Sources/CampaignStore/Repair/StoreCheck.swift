@@ -92,7 +92,8 @@ struct StoreCheck {
     StoreFinding(kind: kind, key: key, subject: subject, detail: detail, standing: .open)
   }
 
-  /// Returns the findings of two checks, with a pause between them for changes in progress.
+  /// Checks objects twice, and returns those with a problem in both checks. The pause between the checks lets changes
+  /// in progress end.
   ///
   /// - Parameter look: checks these objects, and returns those with a problem.
   func twice<Thing>(_ things: [Thing], _ look: ([Thing]) async throws -> [Thing]) async throws -> [Thing] {

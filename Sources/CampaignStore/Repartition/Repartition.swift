@@ -1,11 +1,11 @@
 import PushCore
 import Redis
 
-/// The numbers of moved objects of a repartition.
+/// Numbers of the objects that a repartition has moved.
 public struct RepartitionTally: Equatable, Sendable {
   /// Users that moved.
   public var users = 0
-  /// Tokens whose entry in the index of owners moved.
+  /// Tokens whose entry in the owner index moved.
   public var tokens = 0
   /// Users of segments that moved, counted once for each segment.
   public var members = 0
@@ -50,8 +50,8 @@ public struct Repartition: StoreRoom {
         try await move.members(of: partition)
         try await progress(pass, partition + 1)
       }
-      // The index of owners moves after the users. A token's push service is part of the owner's device, which must be
-      // in its new place first.
+      // The owner index moves after the users. A token's push service is part of the owner's device, which must be in
+      // its new place first.
       for partition in 0..<spread { try await move.owners(of: partition) }
       pass += 1
     } while move.tally != before

@@ -3,8 +3,8 @@ import Redis
 
 /// The move of campaigns that have not begun.
 extension RepartitionMove {
-  /// Gives campaigns that have not begun new slices and audiences. All other campaigns have ended before the move, and
-  /// keep their slices.
+  /// Creates new slices and audiences for campaigns that have not begun. All other campaigns have ended before the
+  /// move, and keep their slices.
   mutating func campaigns(_ spread: Int) async throws {
     try await here.campaigns.forEachPage(.oldestFirst, of: Self.page) { ids in
       for id in ids { try await reslice(id, spread) }

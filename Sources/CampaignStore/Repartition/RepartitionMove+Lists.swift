@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// The move of segments and of the index of token owners.
+/// The move of segments and of the owner index.
 extension RepartitionMove {
   /// Moves the times of statements about single users of a segment, and copies the time of the whole segment to all
   /// partitions.
@@ -51,8 +51,8 @@ extension RepartitionMove {
     }
   }
 
-  /// Moves the entries of a partition's index of owners that belong to another partition. An entry whose device does
-  /// not exist is invalid and stays. The next registration of the token may find it.
+  /// Moves the entries of a partition's owner index that belong to another partition. An entry whose device does not
+  /// exist is invalid. It stays, because the push service of its token is unknown.
   mutating func owners(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.owner(partition)) { move, reply in
       let entries = Self.pairs(reply)

@@ -1,17 +1,17 @@
 import PushCore
 import Redis
 
-/// An action of an operator or of a token, in the audit log.
+/// An action in the audit log, of a person on the command line or of the owner of an API token.
 public struct AuditEntry: Sendable, Equatable {
   /// Key of the entry in the log.
   public var key: String
   /// ms since the epoch, by Redis' clock.
   public var at: Int
-  /// Name of a token, or `cli:USER@HOST`.
+  /// Name of an API token, or `cli:USER@HOST`.
   public var actor: String
   /// Name of the action, such as `campaign.pause`.
   public var action: String
-  /// Object of the action: a campaign's id, a segment's name; never a token, never a payload.
+  /// Object of the action: a campaign's id or a segment's name, for example; never a device token or a payload.
   public var subject: String
   /// Details in a few words; empty for the usual case.
   public var detail: String
@@ -32,7 +32,7 @@ public struct AuditEntry: Sendable, Equatable {
   }
 }
 
-/// The audit log. It is bounded: the oldest entries leave.
+/// The audit log. It is bounded: the oldest entries are removed.
 extension Results {
   /// Approximate number of stored entries: some months of manual actions. They need 0.7 MB, or 7.3 MB if every text has
   /// the largest size (`MEMORY USAGE`, Redis 7.0).

@@ -43,8 +43,8 @@ extension Results {
     let prunes = notices.filter { $0.action != .quarantine }
     let registered = zip(prunes, try await areRegistered(prunes.map(\.edit)))
     try await store.registry.unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
-    // If the device of a raw token registered after the answer, it is not pruned. If a commit or an earlier delivery of
-    // this notice has pruned a device, its record no longer exists.
+    // A raw token whose device registered after the answer was not pruned, so it gets no entry. All other devices were
+    // pruned: now, by the commit, or by an earlier delivery of this notice.
     try await appendFeedback(
       registered.filter { $0.action == .pruned || !$1 }.map(\.0).map {
         feedback(

@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// A quarantined device: its push service called the token bad, so it stays and gets no push.
+/// A quarantined device: its push service called the token bad. The device stays in the registry but gets no pushes.
 public struct QuarantinedDevice: Sendable, Equatable {
   public var user: String
   public var token: DeviceToken
@@ -33,8 +33,8 @@ public struct QuarantinedDevice: Sendable, Equatable {
 
 /// Operations on quarantined devices. A newer registration releases a device automatically.
 extension Results {
-  /// Calls `body` with all quarantined devices, a page at a time, in no order. A device may appear twice if others
-  /// enter or leave.
+  /// Calls `body` with all quarantined devices, a page at a time, in no order. A device may appear twice if devices
+  /// enter or leave the quarantine during the call.
   ///
   /// - Parameter body: returns false to stop.
   public func forEachQuarantined(_ body: ([QuarantinedDevice]) async throws -> Bool) async throws {

@@ -3,8 +3,9 @@ import Redis
 
 /// Pages of the quarantine.
 extension Results {
-  /// Returns a page of quarantined devices, in no order. A device may appear twice if others enter or leave. A page may
-  /// have slightly more devices than requested. It may have far fewer if few devices match.
+  /// Returns a page of quarantined devices, in no order. A device may appear twice if devices enter or leave the
+  /// quarantine in the meantime. A page may have slightly more devices than requested. It may have far fewer if few
+  /// devices match.
   ///
   /// - Parameter cursor: cursor of the previous page; `nil` for the first page.
   public func quarantined(

@@ -5,7 +5,8 @@ import Synchronization
 struct ReceiptRules: Sendable {
   /// The assignment of users to stages; `nil` for a campaign without stages.
   var draw: StageDraw?
-  /// The parts of each stage that may have a user, without companions; empty for a campaign without parts.
+  /// For each stage, the parts whose targets may include a user of the stage, without companions; empty for a campaign
+  /// without parts.
   var legs: [[CampaignPart]]
   /// `nil` for a campaign without variants.
   var variants: CampaignVariants?
@@ -20,7 +21,7 @@ struct ReceiptRules: Sendable {
     self.variants = variants
   }
 
-  /// Returns the parts that may have a user; empty for a campaign without parts.
+  /// Returns the parts whose targets may include a user; empty for a campaign without parts.
   func parts(of user: String) -> [CampaignPart] {
     guard !legs.isEmpty else { return [] }
     return legs[draw.map { Array(user.utf8).withUnsafeBytes($0.index) } ?? 0]
@@ -32,14 +33,15 @@ struct ReceiptRules: Sendable {
 final class ReceiptRuleCache: Sendable {
   /// The rules of one campaign.
   private struct Entry {
-    /// The time at which the campaign was created, in ms since the epoch. An id may be used again. An erasure changes
-    /// the job without changing the time, but the receipts of an erased user don't count.
+    /// The time at which the campaign was created, in ms since the epoch. It distinguishes campaigns that use the same
+    /// id one after the other. An erasure changes the job but not this time. The rules can still be used, because the
+    /// receipts of an erased user don't count.
     var createdAt: Int
     var rules: ReceiptRules
   }
 
   /// Maximum number of campaigns. The rules of a campaign are small, except for the users that its stages list
-  /// (``PushCore/CampaignStages/maximumUsers``). If there are more campaigns, all are removed.
+  /// (``PushCore/CampaignStages/maximumUsers``). If there are more campaigns, all entries are removed.
   static let most = 64
 
   private let entries = Mutex<[String: Entry]>([:])

@@ -25,8 +25,8 @@ extension Results {
     for (id, reply) in zip(ids, replies) {
       guard let count = reply[0].integer else { continue }
       (partitions[id], seconds[id]) = (count, reply[1].integer)
-      // The worker that ends the campaign sets the expiry of its receipts. If it has done so before these receipts are
-      // written, they need an expiry here.
+      // The script stores in the campaign that it has receipts, so that the worker that ends the campaign sets their
+      // expiry. If the campaign has already ended, `receipt.lua` sets the expiry.
       if reply[2].isNull { pipeline.script(StoreScripts.noteReceipts, keys: [keys.campaign(id)]) { _ in } }
       if reply[2].integer == Self.receiptsByVariant { variants[id] = rules[CampaignID(id).whole]?.variants }
     }

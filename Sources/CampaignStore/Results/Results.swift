@@ -15,12 +15,13 @@ public struct TargetResult: Sendable {
   public var status: UInt16
   /// The push service's reason; empty for none.
   public var reason: String
-  /// ms since the epoch; 0 without an outcome. If a cancel made the outcome, the time when the slice was closed.
+  /// ms since the epoch; 0 without an outcome. For an outcome that a cancel caused, this is the time when the slice was
+  /// closed.
   public var at: UInt64
   /// Place of the target's variant (`PushCore/CampaignVariants`); `nil` without an outcome, and in a campaign without
   /// variants.
   public var variant: Int?
-  /// The outcome as a record of the ledger, even if the ledger has no such record.
+  /// The outcome in the form of a ledger record, even if the ledger has no such record.
   var record: LedgerRecord
   /// Whether the outcome follows from the phase of the slice, because the ledger has none.
   var isDerived: Bool

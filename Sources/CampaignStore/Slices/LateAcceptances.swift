@@ -1,7 +1,8 @@
 import PushCore
 import Redis
 
-/// Late acceptances that replace other outcomes. They are rare and have a separate script.
+/// Late acceptances: a worker reports that a push was accepted after another terminal outcome was recorded. They are
+/// rare and have a separate script.
 extension SliceLedger {
   /// Replaces terminal outcomes in the ledger with the late acceptances of a batch.
   ///

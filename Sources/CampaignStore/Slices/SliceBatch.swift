@@ -32,7 +32,7 @@ public struct SliceBatch: Sendable {
   ///   - store: the pinned store that has the slices.
   ///   - campaign: the campaign of the slices.
   ///   - filter: the device filter of the campaign.
-  ///   - quotas: how many users each partition takes; `nil` for all.
+  ///   - quotas: the maximum number of users of each partition; `nil` for all users.
   ///   - now: approximate time in ms since the epoch, for quiet hours.
   public init(
     _ ledgers: [SliceLedger], store: CampaignStore, of campaign: Campaign, filter: DeviceFilter,

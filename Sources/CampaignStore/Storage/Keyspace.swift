@@ -12,7 +12,7 @@ public struct Keyspace: Sendable {
   private let control: String
 
   /// Creates the key names of a store.
-  /// - Returns: `nil` if the namespace has other characters, or if `partitions` is not from 1 to 16,384.
+  /// - Returns: `nil` if the namespace has a character that is not allowed, or if `partitions` is not from 1 to 16,384.
   public init?(namespace: String, partitions: Int) {
     let allowed = namespace.utf8.allSatisfy { byte in
       switch byte {
@@ -153,7 +153,7 @@ public struct Keyspace: Sendable {
   /// Channel that an instance of a worker subscribes to while it lives. Nothing is published there.
   func presence(_ instance: WorkerInstance) -> String { control + "presence:" + instance.name + ":" + instance.nonce }
 
-  /// New name of a damaged control key that was isolated.
+  /// Returns the new name of a damaged control key that is isolated.
   func isolated(_ key: String) -> String { control + "aside:" + key.dropFirst(control.count) }
 
   // MARK: Slice

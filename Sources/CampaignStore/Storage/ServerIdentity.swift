@@ -33,7 +33,7 @@ public struct ServerIdentity: Sendable {
   public func has(partition: Int) -> Bool { state.owns(keys.home(of: partition)) }
 }
 
-/// The connections whose server is known. The copies of a store share this object.
+/// The admitted connections: those whose servers have been identified. The copies of a store share this object.
 final class ConnectionFence: Sendable {
   private struct State {
     var byPlace: [String: UInt64] = [:]

@@ -53,7 +53,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// Creates the error for an invalid job.
   init(invalid error: JobError) { self.init(.invalid, error.reason, hint: error.hint ?? "") }
 
-  /// Creates the error for a slice whose targets and ledger have another version's format.
+  /// Creates the error for a slice whose targets and ledger have the format of another version.
   init(unreadable slice: SliceReference, version: Int?) {
     self.init(
       .mismatch, "slice \(slice) has targets and a ledger of version \(version ?? 0), not \(TargetPage.formatVersion)",

@@ -2,7 +2,7 @@ import PushCore
 import Redis
 
 /// The hashes with numbers that the store uses in calculations, and the allowed values of their fields. The store
-/// checks every value from Redis, because other programs may have written there.
+/// checks every value from Redis, because other programs may have written it.
 enum StoredHash {
   case slice, campaign, guardTrial
 

@@ -67,7 +67,7 @@ struct StoredKey {
   }
 
   private static func slice(_ kind: String, _ rest: String, _ partition: Int) -> (String, Damage, StoredHash?)? {
-    // The campaign's id. A name after it belongs to a claim.
+    // The first word is the campaign's id. A second word names a claim.
     let id = rest.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
     let slice = Damage.slice(SliceReference(campaign: id, partition: partition))
     return switch kind {

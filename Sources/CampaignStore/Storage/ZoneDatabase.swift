@@ -4,8 +4,8 @@ import Synchronization
 
 /// The time zones of the system. Each zone is read when it is first needed.
 ///
-/// Foundation has a separate list, from the day when its toolchain was built. Governments change time zones, sometimes
-/// a few weeks ahead, so the distribution's updates (package tzdata) must be used.
+/// Foundation has its own list, which is as old as its toolchain. Governments sometimes change time zones only a few
+/// weeks in advance. So this type reads the distribution's database (package tzdata), which gets updates.
 public final class ZoneDatabase: Sendable {
   /// Folder of the database files.
   public let folder: String
@@ -30,7 +30,7 @@ public final class ZoneDatabase: Sendable {
 
   /// Returns the clock rules of a zone; `nil` for an abbreviation and for a zone that does not exist.
   ///
-  /// - Parameter name: a name as ``ZoneName`` writes it, or from an older store.
+  /// - Parameter name: a name as ``ZoneName`` writes it, or as an earlier version stored it.
   public func rules(_ name: String) -> ZoneRules? {
     if let known = known.withLock({ $0[name] }) { return known }
     // A fixed offset needs no database.
