@@ -33,7 +33,7 @@ struct WatchAudience<Value: Sendable> {
   /// The first temporary error since the last result; without one, the latest permanent error.
   private var lastError: RedisError?
 
-  /// Whether the audience is empty.
+  /// Whether the audience has no listener. Waiting callers do not count.
   var isEmpty: Bool { listeners.isEmpty }
 
   /// Adds a caller that gets the next result or error.

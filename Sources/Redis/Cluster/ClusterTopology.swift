@@ -110,7 +110,7 @@ struct ClusterTopology {
     }
   }
 
-  /// Returns the servers to ask, in order: the known servers, the servers of the URL, and the doubted servers. The
+  /// Returns the servers to ask, in order: the known servers, the servers of the URL, and the suspected servers. The
   /// servers of the URL are useful if the cluster has moved completely.
   private mutating func candidates() -> [RedisAddress] {
     var known = map?.servers ?? []

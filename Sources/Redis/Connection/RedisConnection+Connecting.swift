@@ -90,7 +90,7 @@ extension RedisConnection {
       let watcher = SocketWatcher(
         socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable() } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.writable() } })
-      // Waits only for writability, which shows the end of the attempt (connect(2), EINPROGRESS).
+      // Waits only for writability, which shows that the connection attempt has ended (connect(2), EINPROGRESS).
       watcher.wantsRead = false
       watcher.wantsWrite = true
       self.watcher = watcher

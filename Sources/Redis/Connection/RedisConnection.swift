@@ -132,7 +132,7 @@ public actor RedisConnection {
     _ = try await execute(pipeline)
   }
 
-  /// Calls `handler` on the loop when the connection dies, or now if it is dead.
+  /// Calls `handler` on the loop when the connection dies, or immediately if it is already dead.
   func whenDead(_ handler: @escaping @Sendable (RedisError) -> Void) {
     if case .dead(let error) = phase { return handler(error) }
     onDeath = handler
