@@ -1,7 +1,8 @@
 #!lua
 -- define: stores the rule of a segment, or removes it.
--- Invariant: rules change only if they are the rules that the caller has checked. So two callers can't make rules that
--- refer to each other, and a caller can't remove a rule that another rule names. The field '' counts the changes.
+-- Invariant: the script changes a rule only if no rule has changed since the caller checked the rules. So two callers
+-- can't make rules that refer to each other, and a caller can't remove a rule that another rule names. The field ''
+-- counts the changes.
 -- KEYS 1 definitions
 -- ARGV 1 number of changes at the caller's check, 2 name, 3 rule ('' to remove it)
 -- Returns 1, or 0 if there was another change since the check

@@ -4,7 +4,8 @@
 -- from the start time. If Redis has lost the beginning of a stage, a worker calls this script again with the same start
 -- time (ARGV 8). No stage of a paused or cancelled campaign begins.
 -- If a leg was paused before, its parts of the stage begin when the leg is resumed.
--- The winner is recorded once, and all later stages use it. An override of a verdict applies to this gate only.
+-- The winner is recorded once, and all later stages use it. If a person has overridden the verdict of this gate, the
+-- next gate decides again.
 -- Nothing begins during a repartition of the store, or if its number of partitions differs from ARGV 7.
 -- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each
 --      part that begins: campaign, open slices
@@ -17,8 +18,8 @@
 --      7 number of partitions of the store
 --      8 '1' to restore a beginning that Redis has lost
 --      9 name of the stage
---      10 number of partitions listed
---      then the partitions
+--      10 number of partitions in the list that follows
+--      then these partitions
 --      then of each part: id, send time in ms ('' for immediately), expiration ('' for none), order of its slices:
 --        'RPUSH' | 'LPUSH' (reversed, see `activate`)
 -- Returns 1, or 0 if nothing begins

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- eraseevents: replaces events of an erased user on a list of producers.
+-- eraseevents: replaces the waiting events of an erased user on a list of events.
 -- Invariant: every event keeps its place, so the list keeps its length. The maintenance leader counts the events that
 -- leave the list, and campaigns wait until this count reaches a number. The script runs even if memory is full.
 -- KEYS 1 list

@@ -5,7 +5,7 @@
 -- full.
 -- KEYS 1 dead list (a stream)
 -- ARGV 1 key of the entry, 2... fields and values of the new entry
--- Returns 1, or 0 if the entry is gone
+-- Returns 1, or 0 if the entry no longer exists
 if redis.call('XDEL', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('XADD', KEYS[1], '*', unpack(ARGV, 2))
 return 1

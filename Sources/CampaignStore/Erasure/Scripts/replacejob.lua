@@ -5,7 +5,7 @@
 -- The script runs even if memory is full.
 -- KEYS 1 campaign
 -- ARGV 1 job as it was read, 2 new job
--- Returns 1, or 0 if the job has changed or is gone
+-- Returns 1, or 0 if the job has changed or no longer exists
 if redis.call('HGET', KEYS[1], 'job') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'job', ARGV[2])
 return 1

@@ -1,7 +1,7 @@
 #!lua
 -- quota: records how many users each partition may select at most, for a campaign with a limit.
--- Invariant: the quotas are recorded once, whichever worker calls this and however often. The first ones stay, so all
--- slices use the same limit. The script then removes the ranking (see `rank`).
+-- Invariant: the quotas are recorded once, whichever worker calls the script, and however often. The first quotas stay,
+-- so all slices use the same limit. The script then removes the ranking (see `rank`).
 -- KEYS 1 campaign, 2 ranking
 -- ARGV 1 quotas
 -- Returns the recorded quotas, or false if there is no such campaign

@@ -10,7 +10,8 @@
 --      channel, 9 running campaigns, 10 registrations, 11 receipts, 12 producers' list, 13 gates, 14... lanes
 -- ARGV 1 instance of the worker, 2 ms that the lease lasts, 3 instance that is known to be dead ('' for none), 4 ms
 --      without a heartbeat after which a worker counts as dead, 5 largest number of references to return, 6 ms until
---      the next signal while a campaign runs, 7 the same while none runs ('' for no signal this time)
+--      the next signal while a campaign runs, 7 ms until the next signal while no campaign runs ('' for no signal this
+--      time)
 -- Returns false if another worker has the lease, or an array:
 --      now ms
 --      {workers that count as dead}

@@ -19,8 +19,8 @@
 --      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
 --      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
 --      and of each part: campaign, open slices, finished slices
--- ARGV 1 job as taken
---      2 seconds an id is remembered after the campaign has begun
+-- ARGV 1 entry as the worker took it from the list
+--      2 seconds for which the id stays reserved after the start of the campaign
 --      3 start in ms since the epoch (0: now)
 --      4 digest of the job as `reserve` returned it
 --      5 number of partitions of the store

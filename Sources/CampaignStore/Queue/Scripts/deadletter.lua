@@ -6,9 +6,9 @@
 -- id has any other value, even one of another type, it stays.
 -- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, if it has a readable
 --      id
--- ARGV 1 job as taken, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6 canonical form of the job,
---      7 id ('' if not readable), 8 user whose device the job names ('' for none), 9 canonical form with its defaults,
---      as in earlier versions ('' if it is the same)
+-- ARGV 1 job as the worker took it from the list, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6
+--      canonical form of the job, 7 id ('' if not readable), 8 user whose device the job names ('' for none), 9
+--      canonical form of earlier versions, which keeps default values ('' if it is the same)
 -- The field `size` shows whether the job was cut.
 -- Returns the entry's key
 local name = redis.sha1hex(ARGV[1])

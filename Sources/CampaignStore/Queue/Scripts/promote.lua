@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- promote: begins a scheduled campaign whose time has come.
--- Invariant: a campaign begins once, whichever worker calls this and however often. Only Redis' clock counts. The
--- schedule contains only scheduled campaigns: the script removes a campaign from the schedule if it does not exist, has
--- begun, is paused or is cancelled. If a scheduled campaign is missing there, the script adds it.
+-- Invariant: a campaign begins once, whichever worker calls the script, and however often. Only Redis' clock counts.
+-- The schedule contains only scheduled campaigns: the script removes a campaign from the schedule if it does not exist,
+-- has begun, is paused or is cancelled. If a scheduled campaign is missing there, the script adds it.
 -- Nothing begins during a repartition of the store, or if its number of partitions differs from ARGV 2. This script
 -- does not begin a recurring campaign (see `repeat`). A campaign with parts begins with its first part.
 -- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes, 9 the

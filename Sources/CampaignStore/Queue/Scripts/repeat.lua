@@ -1,21 +1,21 @@
 #!lua flags=allow-oom
 -- repeat: begins the next run of a recurring campaign, or skips it.
--- Invariant: each run begins once, by Redis' clock, whichever worker calls this and however often. Only the run that is
--- recorded as the next one begins. The same step records the run after it.
+-- Invariant: each run begins once, by Redis' clock, whichever worker calls the script, and however often. Only the run
+-- that is recorded as the next one begins. The same step records the run after it.
 -- The script stores the run as the campaign's last run, and puts a request to take in the run on the producers' list.
 -- Only the run that the campaign stores is valid. No other run begins before a worker has taken in this one. A paused
 -- campaign begins no run. Nothing begins during a repartition of the store.
 -- The campaign also stores the earlier runs that have not ended (`openRuns`), because `control` changes them too.
 -- The recurring campaign ends when its final run has been taken in. Until then, a pause or a cancel of the recurring
 -- campaign applies to this run, because `activate` reads the state of the recurring campaign.
--- KEYS 1 campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6... campaigns of the runs in ARGV 9
+-- KEYS 1 campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6... campaigns of the runs from ARGV 9 on
 -- ARGV 1 id
 --      2 due time of the run that is to begin
---      3 id of its campaign
+--      3 id of the campaign of this run
 --      4 request to take in the run ('' to skip the run, which is allowed for a paused campaign too)
 --      5 due time of the next run, which is in the future ('' for none)
---      6 maximum number of runs ('' for no limit)
---      7 maximum number of runs that have not ended when this run begins; with more, the run is skipped
+--      6 maximum number of runs in total ('' for no limit)
+--      7 maximum number of runs that have not ended when this run begins; if there are more, the run is skipped
 --      8 request to take in the last run
 --      9... ids of the last run and of the campaign's open runs
 -- Returns {1 if this call began the run, 2 if it skipped the run because too many have not ended, else 0; 1 if this

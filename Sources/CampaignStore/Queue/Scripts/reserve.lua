@@ -6,10 +6,10 @@
 -- `EXISTS` would mistake such a key for the campaign.
 -- A job may have become invalid since it was written, for example because its send time has passed. The script refuses
 -- such a job unless its id is known, and reserves nothing.
--- Earlier versions stored the digest of the job with its defaults. Such a digest stays valid.
+-- Earlier versions computed the digest from a canonical form that keeps default values. Such a digest stays valid.
 -- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign
--- ARGV 1 canonical form of the job, 2 seconds an id is remembered, 3 canonical form with its defaults ('' if it is the
---      same), 4 '1' to refuse the job unless it is known
+-- ARGV 1 canonical form of the job, 2 seconds an id is remembered, 3 canonical form of earlier versions ('' if it is
+--      the same), 4 '1' to refuse the job unless it is known
 -- Returns {'new' | 'duplicate' | 'conflict' | 'refused', digest of the job}
 local digest = redis.sha1hex(ARGV[1])
 local known = redis.call('GET', KEYS[1])

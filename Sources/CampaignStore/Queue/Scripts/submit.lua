@@ -9,12 +9,12 @@
 -- exactly this job.
 -- A job may have become invalid since it was written, for example because its send time has passed. The script refuses
 -- such a job unless its id is known.
--- Earlier versions stored the digest of the job with its defaults. Such a digest stays valid.
+-- Earlier versions computed the digest from a canonical form that keeps default values. Such a digest stays valid.
 -- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign, 3 producers' list, then the dead list, if
 --      the job is from there, then the submitter, if known
 -- ARGV 1 job as written, 2 its canonical form, 3 seconds an id is remembered, 4 its key in the dead list ('' for none),
---      5 submitter ('' if unknown), 6 canonical form with its defaults ('' if it is the same), 7 '1' to refuse the job
---      unless it is known
+--      5 submitter ('' if unknown), 6 canonical form of earlier versions ('' if it is the same), 7 '1' to refuse the
+--      job unless it is known
 -- Returns 'new' | 'duplicate' | 'conflict' | 'refused' | 'gone' (no longer in the dead list)
 local comes_back = ARGV[4] ~= ''
 if comes_back and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return 'gone' end

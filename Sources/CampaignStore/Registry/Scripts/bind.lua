@@ -4,10 +4,10 @@
 -- nothing if the token was removed at the same or a later time. If two registrations have the same time, the user with
 -- the greater id gets the token. If they have no time (0), the later call wins. Any worker can complete the
 -- registrations of a note. The note also includes registrations that are already in the owner index, because their
--- devices are written in any case. The token may belong to another user when these devices are written.
+-- devices are written in any case. By then, another registration may have taken the token.
 -- KEYS 1 owner, 2 moving, 3 taken, 4 removals
 -- ARGV 1 name of the note, which is unique, 2 the registrations in the format of a note, then two values for each
---      registration: raw token, 'at:user'
+--      registration: token, 'at:user'
 -- A note is: u32 length of ARGV 2, ARGV 2, then an entry for each token that had an owner before: u16 place of the
 -- registration from 0, then u16 length and name of the previous owner, or 0xffff if a newer registration or removal
 -- exists.

@@ -4,7 +4,7 @@
 -- older registration that arrives later changes nothing. Attributes and counters of a user without a device are
 -- retained. A user who loses a device departs (`departures.lua`).
 -- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained, 8 departures
--- ARGV five values for each of at most 500 devices: user, raw token, 'remove' | 'prune' (does not record the removal) |
+-- ARGV five values for each of at most 500 devices: user, token, 'remove' | 'prune' (does not record the removal) |
 --      'erase' (does not record the removal and does not retain the user's attributes) | 'quarantine' | 'release',
 --      instant in ms, quarantine note
 -- Returns for each device 1 if it was changed, 2 if a newer registration exists, else 0

@@ -1,6 +1,6 @@
 #!lua
 -- retryevent: moves an event from the dead list back to its list, as the newest one.
--- Invariant: an event is in one of the two lists.
+-- Invariant: an event is always on one of the two lists.
 -- KEYS 1 dead list (a stream), 2 the list
 -- ARGV 1 key of the entry in the dead list, 2 the event
 -- Returns 1, or 0 if the entry is not there

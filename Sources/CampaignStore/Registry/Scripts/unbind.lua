@@ -4,7 +4,7 @@
 -- registration of a token, and the time since which no user has it. With these times, an older registration that
 -- arrives later changes nothing.
 -- KEYS 1 owner, 2 taken, 3 removals
--- ARGV four values for each of at most 500 tokens: raw token, user, instant in ms (the script removes the token if this
+-- ARGV four values for each of at most 500 tokens: token, user, instant in ms (the script removes the token if this
 --      user has it and did not register it later), '1' if no user may have the token at that instant
 -- Returns for each token 1 if it was removed, 2 if a newer registration exists, 0 if nothing changed; or the name of
 -- another user who has the token and must lose it

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- repaircampaign: compares the lists that contain a campaign, and its totals, with its state, and repairs the lists.
+-- repaircampaign: compares the state of a campaign with its totals and with the lists that contain it. Repairs the
+-- lists.
 -- Invariant: every campaign is in the list of all campaigns. A running campaign is in `running`, and a scheduled
 -- campaign is in the schedule. A campaign with open slices that workers may take is on its lane and on no other. An
 -- ended campaign expires. A campaign that no longer exists is in no list except lanes; workers drop it from a lane when

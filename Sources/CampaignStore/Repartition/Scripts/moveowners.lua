@@ -1,7 +1,7 @@
 #!lua
--- moveowners: removes entries from a partition's owner index after they were written to their new partition. Invariant:
--- the script removes an entry only if it has not changed since it was copied. A changed entry is copied in the next
--- pass.
+-- moveowners: removes entries from a partition's owner index after they were written to their new partition.
+-- Invariant: the script removes an entry only if it has not changed since it was copied. A changed entry is copied in
+-- the next pass.
 -- KEYS 1 owner
 -- ARGV two values for each entry: token, the entry as it was copied
 -- Returns the number of removed entries

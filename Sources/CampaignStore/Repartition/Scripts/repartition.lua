@@ -1,6 +1,6 @@
 #!lua
--- repartition: gives a store its new number of partitions, after all data has moved to its new partition. Invariant: no
--- campaign begins between `hold` and this script. Every later campaign begins with the new number.
+-- repartition: gives a store its new number of partitions, after all data has moved to its new partition.
+-- Invariant: no campaign begins between `hold` and this script. Every later campaign begins with the new number.
 -- KEYS 1 store, 2 control epoch, 3 wake channel
 -- ARGV 1 the new number of partitions
 -- Returns 1, or 0 if the repartition in progress is not for that number

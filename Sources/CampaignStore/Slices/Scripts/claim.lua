@@ -23,8 +23,8 @@
 --      {'held', remaining ms}
 --      {'abandoned', claim} without a change: the unsealed slice has this claim, which is not ARGV 8
 --      {'format', version}
---      {'claimed', phase, count, high-water mark, in doubt, waiting, claims, now ms, seal, sequence, replays, deaths,
---        bisected targets as 'first last' or '', number of targets whose time has not come, send times or '', number of
+--      {'claimed', phase, count, granted, in doubt, waiting, claims, now ms, seal, sequence, replays, deaths, bisected
+--        targets as 'first last' or '', number of targets whose time has not come, send times or '', number of
 --        departures from the partition}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -104,7 +104,8 @@ end
 local moved, settled, restored, late = {}, false, replay, {}
 local counts = ARGV[12] ~= '' and counting()
 local rules = counts and counts.read_rules(ARGV[12])
--- Targets that were counted in frequency caps and ended unsent. Fingerprints of users who lost a device.
+-- `unsent`: targets that were counted in frequency caps and ended unsent. `pruned`: fingerprints of users who lost a
+-- device.
 local unsent, pruned = {}, {}
 
 -- Targets of erased users. The script ignores the result lines and notices that the worker sends for them.
@@ -374,8 +375,8 @@ if #mixed > 0 then
 end
 write_lines()
 if head then write_edits(KEYS[6], KEYS[7], KEYS[11], KEYS[12], KEYS[10]) end
--- Number of departures now (nil until it is read); the number that the slice has stored; the number that the worker has
--- handled.
+-- `departures`: number of departures now (nil until it is read). `departed`: the number that the slice has stored.
+-- `known`: the number that the worker has handled.
 local departures, departed = nil, (slice[13] or -1) + 0
 local known = ARGV[13] == '' and departed or ARGV[13] + 0
 local news, departed_users = -1, ''

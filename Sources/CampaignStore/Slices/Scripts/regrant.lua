@@ -9,7 +9,7 @@
 -- KEYS 1 slice, 2 devices, 3 users, 4 pressure, 5 departures, 6... suppression lists that apply
 -- ARGV 1 seal, 2 app, 3 rules for frequency caps and badges ('' for none), 4... three values for each of at most 256
 --      targets: index, token, user ('' for a raw token)
--- Returns a decision about each target (see `grant.lua`), or '' under another seal
+-- Returns a decision about each target (see `grant.lua`), or '' if the slice has another seal
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'departed')
 if slice[1] ~= 'sealed' or slice[2] ~= ARGV[1] then return '' end
 local tokens, users, withheld = {}, {}, {}
