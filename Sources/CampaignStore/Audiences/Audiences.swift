@@ -35,11 +35,11 @@
 /// reached. A partition in which the campaign already has a slice is never omitted. If a worker has sealed a slice of
 /// an omitted partition, `addslice` adds it.
 ///
-/// **Limit.** A campaign with a limit searches twice. First each slice counts its users by last seen
-/// (`RecencyHistogram`, a few kilobytes) and is parked. The worker that adds the last histogram computes the users of
-/// each partition (`RecencyQuotas`), stores these quotas in the campaign and opens the slices again (`Ranking`). Then
-/// each slice selects the best users of its partition up to its quota (`BestUsers`). Stored quotas never change, so all
-/// slices together never exceed the limit, even if users register in between.
+/// **Limit.** A campaign with a limit searches twice. First each slice counts its users by the time they were last seen
+/// (`RecencyHistogram`, a few kilobytes) and is parked. The worker that adds the last histogram computes the maximum
+/// number of users of each partition (`RecencyQuotas`), stores these quotas in the campaign and opens the slices again
+/// (`Ranking`). Then each slice selects the users of its partition who were seen last, up to its quota (`BestUsers`).
+/// Stored quotas never change, so all slices together never exceed the limit, even if users register in between.
 public struct Audiences: StoreRoom {
   let store: CampaignStore
 }

@@ -61,7 +61,7 @@ extension Audiences {
     case .segment, .campaign, .activity:
       return try await count(campaign, filter, in: Array(0..<keys.partitions), proceed)
     case .users:
-      // No campaign can have this id.
+      // Use a temporary id in a form that is not allowed for campaigns.
       var listed = campaign
       listed.message.recipientValues = [:]
       listed.id = "~" + String(UInt64.random(in: .min ... .max), radix: 36)

@@ -37,7 +37,7 @@ extension Audiences {
   /// - Returns: the valid definitions, from the first call; `nil` if the campaign no longer exists.
   /// - Throws: ``StoreError`` `invalid` if the audience depends on data that no longer exists.
   public func fixPartitions(of campaign: Campaign) async throws -> SegmentDefinitions? {
-    // The users of each partition must be read from the same servers to which the campaign is written.
+    // Read the users of each partition from the servers to which the campaign is written.
     try await store.pinned().audiences.fixPinnedPartitions(of: campaign)
   }
 

@@ -101,8 +101,8 @@ extension Audiences {
   /// Replaces the current segment by an imported one, partition by partition, each in one step. Until then, readers see
   /// the old one. A statement about a user after the time of the list stays valid.
   ///
-  /// A step before the first users stores the name of a new list. Otherwise an erasure in between would not find the
-  /// list, and the erased user would stay in it.
+  /// The name of a new list is stored in a separate step before its first users. Otherwise an erasure in between would
+  /// not find the list, and the erased user would stay in it.
   ///
   /// - Returns: whether the import has replaced the list; `false` if a newer list has replaced it in the meantime.
   @discardableResult

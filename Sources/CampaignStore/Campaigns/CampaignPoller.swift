@@ -7,7 +7,7 @@ import Redis
 public struct CampaignPoller: Sendable {
   private let id: String
   private var slices: [Int: OpenSlice] = [:]
-  /// The partition at which the next reading in turn begins.
+  /// The first partition of the other slices that the next refresh reads in turn.
   private var next = 0
   /// Partitions of the slices that workers held at the last refresh. The next refresh reads them again, because their
   /// counts may have changed since.

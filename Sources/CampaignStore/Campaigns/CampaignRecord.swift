@@ -8,7 +8,7 @@ public enum CampaignState: String, Sendable {
   case waiting
   case active, paused, cancelled, completed, failed
 
-  /// Whether the state is final unless a person acts.
+  /// Whether the campaign sends no further pushes in this state.
   public var isFinal: Bool { self == .cancelled || self == .completed || self == .failed }
 }
 

@@ -123,8 +123,8 @@ extension Campaigns {
     return VariantDecision(try await run(pipeline)[0])
   }
 
-  /// Returns both numbers of the share by which variants are compared: for each variant, the counted receipts or
-  /// pushes, and the total.
+  /// Returns the numerator and the denominator of the share by which variants are compared. For each variant, these are
+  /// the counted receipts or pushes, and the total.
   static func figures(
     _ counts: [VariantCounts], by measure: CampaignVariants.Measure
   ) -> (counted: [Int], of: [Int]) {

@@ -36,7 +36,7 @@ extension Campaigns {
   /// worker reports one.
   ///
   /// - Parameter createdAt: the creation of the campaign, in ms since the epoch. The wait begins no earlier, even if
-  ///   the push service was unreachable before. (Workers know Redis' clock only to some milliseconds.)
+  ///   the push service was unreachable before. (Workers know Redis' clock only with an error of some milliseconds.)
   func wait(of id: String, createdAt: Int) async throws -> CampaignWait? {
     var pipeline = RedisPipeline()
     pipeline.append("HVALS", keys.waiting(id))

@@ -6,7 +6,7 @@ import Redis
 struct PendingErasure {
   /// Time of the erasure, in ms since the epoch.
   var at: Int
-  /// The user's tokens at that time. Raw tokens of jobs and old events have no user, so they are found by the token.
+  /// The user's tokens at that time. Raw tokens of jobs, and some events, have no user. They are found by the token.
   private(set) var tokens: [Registry.OwnedToken] = []
   /// Slices that a worker is building and that may have the user; `nil` if all steps remain.
   var slices: [SliceReference]?

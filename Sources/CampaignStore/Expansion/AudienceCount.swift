@@ -23,7 +23,7 @@ public enum ExclusionReason: Int, CaseIterable, Sendable {
   case noTokenOfActivity
   /// The push service has rejected every token as bad.
   case quarantined
-  /// No token is usable: its record is damaged.
+  /// No token is usable, because every device record is damaged.
   case unusable
   /// No device matches the condition `where`.
   case notMatching

@@ -6,7 +6,7 @@ import Redis
 /// A filter can join several legs of a campaign. Then it decides about each user once, with the devices of all legs,
 /// and assigns each device to its leg.
 public struct DeviceFilter: Sendable {
-  /// Devices of one leg.
+  /// The conditions that a device of one leg meets.
   struct Leg: Sendable {
     let service: [UInt8]
     let kind: UInt8
@@ -25,7 +25,7 @@ public struct DeviceFilter: Sendable {
   /// Token of the only device that is selected; empty for all devices.
   private let token: [UInt8]
   private let devices: DeviceChoice
-  /// Users who get no push and are counted.
+  /// The control group: its users get no push but are counted.
   private let control: ControlGroup?
   /// Variants of the content.
   private let variants: CampaignVariants?
@@ -54,7 +54,7 @@ public struct DeviceFilter: Sendable {
   ///     Neither the sample nor the control group removes a user whom a stage lists.
   ///   - token: devices with another token are left out; `nil` if the token doesn't matter.
   ///   - devices: the choice among the remaining devices of a user.
-  ///   - control: users who get no push and are counted.
+  ///   - control: the control group. Its users get no push but are counted.
   ///   - variants: the variants of the content.
   ///   - variant: the place of the variant that all users get; `nil` if each user is assigned one.
   ///   - activity: a Live Activity. Tokens without an activity, or of another activity, are left out; `nil` if the

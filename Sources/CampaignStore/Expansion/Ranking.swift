@@ -219,7 +219,7 @@ struct BestUsers {
     guard ends.count > begun else { return }
     users.append(User(seenAt: seenAt, tieBreaker: draw.bits(user), targets: begun..<ends.count, isControl: isControl))
     begun = ends.count
-    // To bound the memory, other users are removed from time to time.
+    // To bound the memory, remove the users who can no longer be selected.
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 

@@ -3,7 +3,7 @@ public import PushCore
 /// A snapshot of the whole system: workers, queues, running campaigns, waiting work, Redis.
 ///
 /// ``Fleet/snapshot(lease:)`` reads it for all commands and services: `carillon status`, metrics, the API, alarms. The
-/// snapshot writes nothing. Its cost is bounded for any size of the system, and the `unseen…` numbers count the items
+/// function writes nothing. Its cost is bounded for any size of the system, and the `unseen…` numbers count the items
 /// that were not read. The parts may be from slightly different times. All times are ms since the epoch by Redis'
 /// clock.
 public struct FleetSnapshot: Sendable {

@@ -41,7 +41,7 @@ public struct PresenceState: Sendable {
   /// The last heartbeat in ms since the epoch; 0 if the worker is not listed any more.
   public var heartbeat: Int
 
-  /// Returns whether the worker is alive, compared with an earlier observation.
+  /// Returns whether the worker is alive: it is listening, or its heartbeat is later than in an earlier observation.
   ///
   /// If a live worker has just lost its connection, it sends a heartbeat immediately, so its heartbeat is later than in
   /// the earlier observation. If the worker was removed from the list in between, its heartbeat is 0.
@@ -50,7 +50,7 @@ public struct PresenceState: Sendable {
 
 /// Presence of workers. Each worker subscribes to a separate channel, so Redis knows when its process has ended.
 extension Fleet {
-  /// Lists a worker that starts. It must have subscribed to its presence channel already.
+  /// Adds a starting worker to the list of workers. The worker must have subscribed to its presence channel before.
   ///
   /// - Parameter former: an instance of that name that was observed and counts as dead.
   /// - Returns: false if another instance now has the name.

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// The health of an app's own backend, and how much it slows down the app's campaigns.
+/// The health of an app's own backend, and how much Carillon slows down the app's campaigns because of it.
 public struct BackendStatus: Sendable, Equatable {
   /// The app's name.
   public var app: String

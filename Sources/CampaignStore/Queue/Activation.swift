@@ -10,7 +10,7 @@ extension Queue {
   ///   - digest: the digest for which the id was reserved.
   ///   - start: the start of the campaign, in UNIX seconds.
   ///   - approval: the reason why it needs approval; `nil` if it needs none.
-  ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
+  ///   - reached: the estimated users and pushes, which the approver sees; `nil` if they were not counted.
   ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
   func write(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8]? = nil, request: [UInt8]? = nil, digest: String,
@@ -110,7 +110,7 @@ extension Queue {
   /// - Parameters:
   ///   - start: the start in UNIX seconds; `nil` if it is not known yet.
   ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
-  ///   - service: the push service of the part; `nil` for the first one of the campaign.
+  ///   - service: the push service of the part; `nil` for the first push service of the campaign.
   private func fields(
     of campaign: Campaign, start: Int?, restored: Int? = nil, narrowed: Bool, service: String? = nil
   ) -> [(String, String)] {

@@ -83,7 +83,7 @@ extension Queue {
     return try await run(pipeline)[0].string ?? ""
   }
 
-  /// Returns the last job of this id in the dead list; `nil` if it is not among the newest entries.
+  /// Returns the newest entry of the dead list for a job with this id; `nil` if it is not among the newest 50 entries.
   public func deadJob(of id: String) async throws -> DeadJob? {
     try await deadPage(before: "+").first { $0.id == id }
   }

@@ -1,7 +1,7 @@
 import Redis
 
-/// The wait of a campaign, before its expansion, until the registration events that are older than the campaign's start
-/// are applied.
+/// The wait of a campaign, before its expansion, until workers have applied the registration events that are already on
+/// their list.
 public enum EventWait: Sendable, Equatable {
   /// The campaign waits for at most this many ms more.
   case waits(campaign: String, milliseconds: Int)

@@ -113,7 +113,7 @@ extension Queue {
   ///   - narrowed: whether the campaign needs a slice in every partition and already has its definitions. This is true
   ///     for a campaign that Redis has lost, because workers may hold slices in any partition.
   ///   - approval: the reason why it needs approval; `nil` if it needs none.
-  ///   - reached: users and pushes, for the approver; `nil` if they were not counted.
+  ///   - reached: the estimated users and pushes, which the approver sees; `nil` if they were not counted.
   ///   - untimely: the error of a job that has become invalid since it was written, for example because its send time
   ///     has passed. A job from the command line or the API was checked when it was submitted, so it is known and
   ///     accepted. A job that a producer pushed on the list is new, and is refused.

@@ -13,7 +13,7 @@ extension Queue {
   }
 
   /// Refuses a campaign with an error that only the store can detect. Examples are a missing segment, a missing earlier
-  /// campaign, and a time that is too far ahead.
+  /// campaign, and a start time that is too far in the future.
   ///
   /// - Returns: the definitions of segments on which its audience depends.
   @discardableResult

@@ -4,8 +4,8 @@ public import PushCore
 /// The thread of this process that reads the large jobs of campaigns and the definitions of segments, one at a time.
 ///
 /// Reading a large job takes a fraction of a second. It would delay pushes if it ran on an event loop, and it would
-/// block one of the few threads of Swift's executor, which has one thread per core. New jobs are checked elsewhere,
-/// with a time limit.
+/// block one of the few threads of Swift's executor, which has one thread per core. `JobChecker` in `PushWorker` checks
+/// new jobs, with a time limit.
 public enum LargeJobThread {
   /// Minimum size of a large job, in bytes. A smaller job is read within a millisecond.
   public static let size = 16_384

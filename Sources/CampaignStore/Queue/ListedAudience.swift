@@ -7,7 +7,7 @@ extension Queue {
   /// are the partitions of the users. For any other audience, these are all partitions.
   func listedPartitions(of campaign: Campaign) -> [Int] {
     guard case .users(let users) = campaign.recipients.audience else { return Array(0..<keys.partitions) }
-    // An erasure may have removed every user. The campaign needs at least one slice to end.
+    // An erasure may have removed every user. A campaign without a slice would never end.
     if users.isEmpty { return [0] }
     return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
   }
@@ -57,7 +57,7 @@ extension Queue {
       }
     }
     if !pipeline.isEmpty { _ = try await run(pipeline) }
-    // An erasure may have removed every member. The campaign needs at least one slice to end.
+    // An erasure may have removed every member. A campaign without a slice would never end.
     return members.isEmpty ? [0] : members.keys.sorted()
   }
 }

@@ -33,7 +33,7 @@ public struct JobQueue: Sendable {
 public enum JobMemory: Sendable {
   /// The job was submitted, or is being taken in.
   case submitted
-  /// The job became a campaign whose record is gone.
+  /// The job became a campaign whose record no longer exists.
   case activated
 }
 

@@ -44,7 +44,8 @@ extension Registry {
     for activity in over { try await removeActivity(activity) }
   }
 
-  /// Removes the segment of an expired activity. The tokens of the activity are removed like other tokens.
+  /// Removes the segment of an expired activity. The tokens of the activity stay until a later registration of their
+  /// user removes them (`upsert.lua`).
   private func removeActivity(_ activity: String) async throws {
     let segment = ActivitySegment.name(of: activity)
     var pipeline = RedisPipeline()

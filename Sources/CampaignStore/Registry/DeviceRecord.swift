@@ -10,13 +10,13 @@ public struct DeviceRecord: Equatable, Sendable {
   public var token: [UInt8]
   /// Name of the token's push service.
   public var service: String
-  /// The use of the token.
+  /// The purpose of the token.
   public var kind = TokenKind.alert
   /// When the device registered, in ms since the epoch; 0 if unknown.
   public var registeredAt: UInt64 = 0
   /// When the app was last seen on the device, in ms since the epoch; 0 if unknown.
   public var lastSeen: UInt64 = 0
-  /// Whether the service called the token bad. A quarantined device stays, and gets no push.
+  /// Whether the service called the token bad. A quarantined device stays in the record but gets no pushes.
   public var isQuarantined = false
   /// The app for which the token registered; empty for any app.
   public var app = ""

@@ -52,7 +52,7 @@ extension Registry {
       var again: [Int] = []
       for (index, answer) in zip(left, answers) {
         if answer?.kind == .bulk {
-          // The token has another owner now.
+          // The token has another owner now. The next round removes it from this owner.
           owners[index] = answer?.string
           again.append(index)
         } else if answer?.integer == 2, effects[index] == .none {
@@ -148,7 +148,7 @@ extension Registry {
   }
 
   /// Returns the partition of a token. This partition has the token's entry in the owner index, and the token's target
-  /// in a campaign to raw tokens.
+  /// in a campaign to *raw tokens*, which are tokens that a job lists without their users.
   ///
   /// - Throws: ``StoreError`` `mismatch` if the program does not know the service.
   func partition(of token: OwnedToken) throws -> Int {
@@ -163,7 +163,7 @@ extension Registry {
       case remove
       /// Removes the device. An earlier registration that arrives later may restore it.
       case prune
-      /// Removes the device of an erased user. The user is not retained.
+      /// Removes the device of an erased user. The user's other data is not retained.
       case erase
       case quarantine, release
     }

@@ -253,7 +253,8 @@ extension Registry {
 
   /// Completes the registrations that a dead process left unfinished in one partition of the owner index.
   ///
-  /// This is safe while a live process registers devices: every step can be repeated, and the index decides.
+  /// This is safe while a live process registers devices: every step can be repeated, and the owner index decides which
+  /// registration is valid.
   ///
   /// - Returns: the number of registrations found.
   public func redoMoves(in partition: Int) async throws -> Int {

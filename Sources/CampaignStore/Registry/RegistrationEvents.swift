@@ -132,8 +132,8 @@ extension Registry {
 
   // MARK: Attributes
 
-  /// Merges statements about users' attributes with the stored attributes. It reads, merges, and writes only if no
-  /// other caller has changed the attributes in between. The times are stored with the values.
+  /// Merges statements about users' attributes with the stored attributes. Writes the result only if no other caller
+  /// has changed the attributes since they were read. The times are stored with the values.
   ///
   /// - Parameter statements: the statements by user.
   /// - Returns: the number of statements without effect, because a newer one exists.

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Moves notices from the slices' outboxes to the owner index and the feedback list, at least once.
+/// Delivers the notices in the outboxes of partitions to the owner index and the feedback list, at least once.
 extension Results {
   /// Number of entries of an outbox that are read together. Each entry has the notices of one commit: a few devices,
   /// rarely some hundreds.

@@ -105,7 +105,7 @@ extension SliceLedger {
 public struct SealedTarget: Sendable {
   /// Index of the target in the slice.
   public let index: Int
-  /// The raw token.
+  /// The bytes of the token.
   public let token: ArraySlice<UInt8>
   /// The user's id in UTF-8; empty for a raw token of a job.
   public let user: ArraySlice<UInt8>

@@ -112,7 +112,8 @@ public struct OutcomeBatch: Sendable {
   ///   - action: the effect on the device.
   ///   - token: the token of the target.
   ///   - user: the user's id in UTF-8; empty for a raw token of a job.
-  ///   - timestamp: for `prune`, a time; a device that registered later stays.
+  ///   - timestamp: for `prune`, the time to which the answer refers, in ms since the epoch. A device that registered
+  ///     later stays.
   ///   - keepsResult: whether the results hash gets a line.
   ///   - unknownReason: the service's text for a reason that has no code. At most 255 bytes are stored.
   public mutating func append(

@@ -6,7 +6,7 @@ public enum ClaimAnswer: Sendable {
   case claimed(SliceProgress)
   /// Another worker's lease has this much time left, in ms.
   case held(milliseconds: Int)
-  /// The slice has ended. The worker must still add its counters to the campaign (`finish.lua`).
+  /// The slice has ended. The worker must still add the slice's counters to the campaign (`finish.lua`).
   case finished
 }
 
@@ -16,7 +16,7 @@ public struct SliceProgress: Sendable {
   public var isSealed: Bool
   /// Number of sealed targets.
   public var count: Int
-  /// Number of targets that were granted so far. The targets with a lower index may have been sent.
+  /// Number of targets that were granted so far. Targets with an index below this number may have been sent.
   public var granted: Int
   /// Number of targets that are granted without a recorded answer.
   public var inDoubt: Int
@@ -31,14 +31,14 @@ public struct SliceProgress: Sendable {
   /// Number of consecutive claims that expired with targets in doubt and without a new outcome. Several such claims
   /// mean that a target of the slice kills its workers.
   public var deaths: Int
-  /// First and last index of the targets that the last worker sent alone (`bisect.lua`) when it died; `nil` if there
-  /// were none.
+  /// First and last index of the targets that the last worker was sending in its search for a poison target
+  /// (`bisect.lua`) when it died; `nil` if it was not searching.
   public var bisected: ClosedRange<Int>?
   /// Number of targets whose own send time has not come.
   public var later = 0
   /// Send times of the targets; `nil` if all may be sent immediately.
   public var times: SendTimes?
-  /// Number of users of the partition who had departed (lost a device or opted out) when the slice was claimed, see
+  /// Number of departures from the partition (a user lost a device or opted out) before the slice was claimed, see
   /// `departures.lua`.
   public var departures = 0
 }
@@ -120,7 +120,8 @@ public struct CommitAnswer: Sendable {
   public var isSealed: Bool
   /// The version before this commit. If it differs from the acknowledged version, nothing was granted.
   public var version: SliceVersion
-  /// Number of targets that were granted so far. First attempts of the targets with a lower index may be sent.
+  /// Number of targets that were granted so far. The worker may make first attempts of targets with an index below this
+  /// number.
   public var granted: Int
   /// Number of targets that are granted without a recorded answer.
   public var inDoubt: Int
@@ -138,7 +139,7 @@ public struct CommitAnswer: Sendable {
   public var retryDecisions: [GrantDecision] = []
   /// Checked targets that the worker must not send, with the decisions.
   public var withheld: [(index: Int, decision: GrantDecision)] = []
-  /// The departures that the worker has not handled, as counted by the number in the request; `nil` if there are none.
+  /// The departures after those that the worker has handled according to its request; `nil` if there are none.
   ///
   /// Before the worker sends targets of these users, it must check them with ``SliceLedger/regrant(_:seal:)``. Suspects
   /// of the request need no further check.

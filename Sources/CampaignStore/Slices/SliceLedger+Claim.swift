@@ -73,8 +73,8 @@ extension SliceLedger {
     return times
   }
 
-  /// Reads the targets that the last worker sent alone (`bisect.lua`) when it died. Returns `nil` for an invalid value.
-  /// The search for the poison target then starts again.
+  /// Reads the targets that the last worker was sending in its search for a poison target (`bisect.lua`) when it died.
+  /// Returns `nil` for an invalid value. The search for the poison target then starts again.
   private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
     return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil

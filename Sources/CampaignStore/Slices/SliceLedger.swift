@@ -92,7 +92,7 @@ public struct SliceLedger: Sendable {
 
   private static func newClaim() -> [UInt8] {
     var random = SystemRandomNumberGenerator()
-    // Each random number costs a system call.
+    // Two numbers of 64 bits are enough. Each random number costs a system call.
     return (0..<2).flatMap { _ in
       let bits = random.next()
       return (0..<16).map { Hex.digits[Int(bits >> UInt64(4 * $0) & 15)] }
@@ -103,7 +103,8 @@ public struct SliceLedger: Sendable {
     [sliceKey, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
   }
 
-  /// Records which targets the worker sends alone to find a poison target; `nil` ends the search.
+  /// Records which targets the worker sends next, without other targets of the slice, to find a poison target; `nil`
+  /// ends the search.
   ///
   /// - Returns: false if the claim is stale.
   public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {

@@ -60,7 +60,7 @@ extension Slices {
   /// - Parameters:
   ///   - worker: the name of the dead worker. A worker passes its own name to find slices of an earlier process of that
   ///     name.
-  ///   - leftovers: the slices of the list to check; `nil` for all.
+  ///   - leftovers: the slices in the list that are checked; `nil` for all.
   ///   - isGone: whether the worker's process is known to have ended. If so, its leases end immediately.
   /// - Returns: the slices that were requeued.
   public func takeOver(
@@ -140,7 +140,7 @@ extension Slices {
   /// signs is enough: the server is young, a worker has recorded a failover, or no worker has sent a heartbeat within
   /// `timeout`.
   ///
-  /// Any server that answers gets the commands.
+  /// Uses any server that answers, even if its connection is not admitted.
   ///
   /// - Parameters:
   ///   - uptime: seconds since the start of the server's process.

@@ -120,7 +120,7 @@ public struct TargetChunk: Sendable {
   /// Returns whether the user of the target at a position was erased. Such a target has no token.
   public func isErased(_ position: Int) -> Bool { places[position].token == places[position].user }
 
-  /// Returns the raw token of the target at a position, counted from ``first``; empty for an erased target.
+  /// Returns the bytes of the token of the target at a position, counted from ``first``; empty for an erased target.
   public func token(_ position: Int) -> ArraySlice<UInt8> {
     bytes[Int(places[position].token)..<Int(places[position].user)]
   }
