@@ -65,8 +65,8 @@ public struct TimelineEntry: Sendable, Equatable {
 /// Every call raises the control epoch. A worker reads the epoch and the states in one step, applies the states, and
 /// then reports this epoch.
 extension Campaigns {
-  /// Pauses, resumes or cancels a campaign on behalf of a worker. Workers apply the change within moments. Such a pause
-  /// is shown as "paused itself". A pause or resume of a leg concerns all legs of the same push service.
+  /// Pauses, resumes or cancels a campaign on behalf of a worker. Workers apply the change within moments. A pause by a
+  /// worker is shown as "paused itself". A pause or resume of a leg concerns all legs of the same push service.
   ///
   /// - Parameters:
   ///   - everyLeg: whether a pause or resume of a leg concerns the whole campaign.

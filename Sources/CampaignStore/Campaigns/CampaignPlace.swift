@@ -6,7 +6,7 @@ import Redis
 /// A reader of many pages remembers the last campaign and not its rank. Campaigns expire during the reading, and each
 /// expired campaign shifts the ranks of the later ones.
 struct CampaignPlace: Sendable, Equatable {
-  /// Time of the activation, in ms since the epoch. It orders the list.
+  /// Time of the activation, in ms since the epoch. The list is sorted by this time.
   var createdAt: Int
   /// Orders campaigns of the same millisecond, by bytes as in Redis.
   var id: String

@@ -11,7 +11,7 @@ public enum DeclineAnswer: Sendable, Equatable {
 }
 
 /// Campaigns that workers decline. The reason is in the worker's settings, in its connection to the push service, or in
-/// the campaign. One worker can't find out which.
+/// the campaign. A single worker can't find out which of these is the cause.
 extension Campaigns {
   /// Records that a worker declines a campaign, or renews this record. The record expires unless the worker renews it
   /// within `timeout`.

@@ -153,7 +153,7 @@ struct MemberWalk: Sendable {
 
   // MARK: Reading
 
-  /// Writes the next reads.
+  /// Appends the commands of the next reads.
   mutating func read(to pipeline: inout RedisPipeline) {
     if needsSizes, let search {
       for set in search.sets { keys.appendSize(of: set, in: partition, to: &pipeline) }
@@ -199,8 +199,8 @@ struct MemberWalk: Sendable {
     }
   }
 
-  /// Writes the tests of the next batch of members. SSCAN returns a small set whole, and may return more than COUNT
-  /// members of a large one.
+  /// Appends the commands that test the next batch of members. SSCAN returns a small set whole, and may return more
+  /// than COUNT members of a large one.
   private mutating func ask(to pipeline: inout RedisPipeline) {
     guard let search, let source = scans.first?.set, !read.members.isEmpty else { return }
     let page = MemberPage(

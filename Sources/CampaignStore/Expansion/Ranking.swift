@@ -160,7 +160,7 @@ extension Expansion {
 }
 
 extension RecencyHistogram {
-  /// Stored value of a partition without users. It makes the field exist.
+  /// Stored value of a partition without users, so that the field of the partition exists.
   fileprivate static let noUsers: [UInt8] = [UInt8(ascii: "-")]
 }
 

@@ -298,7 +298,7 @@ struct TargetBuilder {
     legs.change(own) { $0.add(at: nil) { TargetPage.write(token: token, user: user, to: &$0) } }
   }
 
-  /// Writes the full pages, and renews the lease when it is due.
+  /// Appends the commands that write the full pages, and renews the lease when it is due.
   mutating func flush(to pipeline: inout RedisPipeline) {
     beginSiblings(to: &pipeline)
     legs.changeEach { $0.flush(to: &pipeline) }
@@ -326,7 +326,7 @@ struct TargetBuilder {
     legs.changeEach { $0.endPage() }
   }
 
-  /// Writes the remaining pages and the seal.
+  /// Appends the commands that write the remaining pages and the seal.
   mutating func seal(to pipeline: inout RedisPipeline) {
     endPage()
     flush(to: &pipeline)

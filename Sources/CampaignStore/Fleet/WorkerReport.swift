@@ -101,7 +101,7 @@ public struct WorkerReport: Sendable, Equatable {
 
   /// Largest number of pools, of credentials, and of apps of a credential in a report.
   public static let most = 32
-  /// Largest size of a text from another source, in bytes.
+  /// Largest stored size of a text in bytes. A longer text is cut.
   private static let longestText = 300
 
   /// The stored JSON.

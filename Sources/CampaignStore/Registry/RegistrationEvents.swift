@@ -208,7 +208,7 @@ extension RegistrationEvent {
 }
 
 extension DeviceRecord {
-  /// Copies the data that this record lacks from another record of the device.
+  /// Copies data from another record of the device if this record does not have the data.
   fileprivate mutating func fill(from known: DeviceRecord) {
     kind = known.kind
     lastSeen = max(lastSeen, known.lastSeen)

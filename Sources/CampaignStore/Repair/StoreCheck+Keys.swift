@@ -71,7 +71,7 @@ extension StoreCheck {
     var names = Names()
     var count = 0
     for home in try await homes() {
-      // The namespace has no character with a meaning in a pattern. SCAN has no key, so it goes to the server of the
+      // The namespace has no special character of a glob pattern. SCAN has no key, so it goes to the server of the
       // command before it.
       try await forEachPage(with: home) {
         $1.append("SCAN", $0, "MATCH", "{\(self.keys.namespace)[:}]*", "COUNT", CampaignStore.batch)

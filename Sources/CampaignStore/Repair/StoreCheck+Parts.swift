@@ -49,8 +49,8 @@ extension StoreCheck {
     return replies[0].integer == -1 && replies[1].integer == 0
   }
 
-  /// Finds the parts that have no record. It does not count a part that was isolated, or that
-  /// has expired with its campaign.
+  /// Finds the parts that have no record. Does not count a part that was isolated, or that has expired with its
+  /// campaign.
   private func missingParts(of record: CampaignRecord) async throws -> [StoreFinding] {
     guard record.times.finishedAt == nil else { return [] }
     let missing = record.staging.partIDs.filter { id in !record.parts.contains { $0.id == id } }

@@ -84,8 +84,8 @@ extension Results {
   }
 
   /// Returns receipts with the ids of parts, for campaigns with parts. If a campaign has several legs, each of them may
-  /// have the user. Such a receipt is returned once for each leg. It counts for the legs that have the user as a
-  /// target.
+  /// have the user. In this case, the receipt is returned once for each leg, and it counts for the legs that have the
+  /// user as a target.
   private func byPart(_ receipts: [ReceiptEvent], _ rules: [String: ReceiptRules]) -> [ReceiptEvent] {
     receipts.flatMap { receipt in
       var receipt = receipt

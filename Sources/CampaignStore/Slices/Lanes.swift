@@ -159,7 +159,7 @@ extension Slices {
     _ = try await run(pipeline)
   }
 
-  /// Writes the command that puts a slice back among the open slices of its campaign.
+  /// Appends the command that puts a slice back among the open slices of its campaign.
   ///
   /// - Parameter isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so
   ///   that other workers take it even if they hold enough slices.

@@ -16,7 +16,7 @@ extension SliceLedger {
     return try await answer(toClaim: try await store.run(pipeline)[0], worker: worker, gracePeriod: gracePeriod)
   }
 
-  /// Writes the command that claims the slice.
+  /// Appends the command that claims the slice.
   ///
   /// - Parameter former: the claim that this one replaces; `nil` if the caller knows of none.
   func claim(worker: String, gracePeriod: Int, replacing former: [UInt8]? = nil, to pipeline: inout RedisPipeline) {

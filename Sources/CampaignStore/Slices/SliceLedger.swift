@@ -116,7 +116,8 @@ public struct SliceLedger: Sendable {
     return try await store.run(pipeline)[0].integer == 1
   }
 
-  /// Writes a step of the expansion: adds pages of targets to the unsealed list, several in a command.
+  /// Appends the commands that add pages of targets to the unsealed list, several pages in a command. This is a step of
+  /// the expansion.
   ///
   /// This step needs no fencing token, because the key of the list contains the claim id, and only the owner of the
   /// claim can seal the list. `claim.lua` has created the list. RPUSHX adds nothing if the list has expired since then.
@@ -134,7 +135,7 @@ public struct SliceLedger: Sendable {
   /// Seconds after which an unsealed list of a claim expires.
   static let buildingLifetime = 3600
 
-  /// Writes an empty commit, which renews the lease.
+  /// Appends an empty commit, which renews the lease.
   func renewLease(to pipeline: inout RedisPipeline) {
     let request = CommitRequest(seal: [], expected: .acknowledged(SliceVersion()))
     write(OutcomeBatch(), request, to: &pipeline)
@@ -146,8 +147,8 @@ public struct SliceLedger: Sendable {
     reply.kind == .array ? reply.first?.integer == 0 : reply.integer == 0
   }
 
-  /// Writes the control group. ``seal(count:pages:control:times:departures:variants:audience:to:)`` makes it valid.
-  /// This step needs no fencing token, because the key of the list contains the claim id.
+  /// Appends the commands that write the control group. The seal makes the control group valid. This step needs no
+  /// fencing token, because the key of the list contains the claim id.
   func append(_ control: ControlUsers, to pipeline: inout RedisPipeline) {
     let pages = control.pages
     guard !pages.isEmpty else { return }
@@ -186,7 +187,7 @@ public struct SliceLedger: Sendable {
     }
   }
 
-  /// Writes the seal, which ends the expansion of this slice and of the slices of other legs.
+  /// Appends the command that seals the slice. It ends the expansion of this slice and of the slices of other legs.
   ///
   /// - Parameters:
   ///   - seal: the targets of the slice. Their control group and pages must have been written before.
@@ -338,7 +339,7 @@ public struct SliceLedger: Sendable {
   /// shorter.
   private static let longestRetry = 366 * 86_400_000
 
-  /// Writes a commit. The outcomes must be sorted.
+  /// Appends the command of a commit. The outcomes must be sorted.
   func write(_ outcomes: OutcomeBatch, _ request: CommitRequest, to pipeline: inout RedisPipeline) {
     pipeline.script(StoreScripts.commit, keys: commitKeys) { arguments in
       arguments.append(claim)
@@ -391,7 +392,7 @@ public struct SliceLedger: Sendable {
     return answer
   }
 
-  /// Writes the command that closes the slice.
+  /// Appends the command that closes the slice.
   func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
     // Only a cancel ends targets here and needs the keys of their records.
     let keys = [sliceKey, commitKeys[2]]

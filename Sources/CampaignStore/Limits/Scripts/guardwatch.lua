@@ -10,8 +10,8 @@ local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if not campaign[2] or tonumber(campaign[1] or 0) > tonumber(ARGV[5]) then return false end
 local watch = redis.call('HMGET', KEYS[1], 'answers', 'suspects', 'gone')
 local sum = {tonumber(watch[1] or 0), tonumber(watch[2] or 0), tonumber(watch[3] or 0)}
--- A sum that Carillon writes never needs more than 64 halvings. A sum that another program wrote could need an
--- unlimited number.
+-- A sum that Carillon writes never needs more than 64 halvings. A sum that another program wrote could need any number
+-- of halvings, so the loop has a limit.
 for _ = 1, 64 do
   if sum[1] <= 0 or sum[1] + ARGV[2] <= 2 * ARGV[1] then break end
   for i = 1, 3 do sum[i] = math.floor(sum[i] / 2) end

@@ -17,8 +17,9 @@
 --      devices of the app that are not newer (a login), '2' to remove those devices only, 3 name of the note of removed
 --      devices ('' for none), then three values for each device: user, device record, attributes as JSON ('' leaves
 --      them as they are)
--- The owner index still has the removed devices. Their note stays until a caller has removed them from the index. A
--- note is: u32 0xffffffff, then for each device u16 length and user, device record.
+-- The owner index still has the tokens of the removed devices. The note of these devices stays until a caller has
+-- removed the tokens from the index. A note is: u32 0xffffffff, then for each device u16 length and user, device
+-- record.
 -- Returns the number of devices processed. Then three lists of places from 0: devices that were not written; devices
 -- that changed nothing because a newer registration exists; devices whose attributes the caller must merge. Then the
 -- removed devices, with two values for each: user, record

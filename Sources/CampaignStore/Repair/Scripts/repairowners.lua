@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- repairowners: removes entries of the owner index that have not changed since they were read.
--- Invariant: a registration in progress keeps its entry, because its note is written before its device. A removal
--- counts as a taken token, so a registration that has just written its note is checked again.
+-- Invariant: a registration in progress keeps its entry, because its note is written before its device. The script
+-- counts each removal in `taken`, so that a registration that has just written its note is checked again.
 -- KEYS 1 owner, 2 moving, 3 taken
 -- ARGV 1 number of notes that the caller has checked and that contain none of the tokens, then the names of these
 --      notes, then two values for each entry: token, 'at:user' as it was read

@@ -46,8 +46,8 @@ local unsent = {}
 
 -- Returns the number of targets that a cancel ends as `unknown`, and a table with this number for each variant.
 local function count_unknown()
-  -- If no target is waiting, the number of targets in doubt is the answer. This is not true if there are targets in
-  -- doubt and the campaign has variants or the slice has withheld targets.
+  -- If no target is waiting, the number of targets in doubt is the answer, with one exception: some targets are in
+  -- doubt, and the campaign has variants or the slice has withheld targets.
   if waiting == 0 and (doubt == 0 or not ARGV[5] and not slice[7]) then return doubt, {} end
   local unknown, of_variant = 0, {}
   for first = 0, granted - 1, 4096 do
