@@ -24,8 +24,8 @@
 /// its condition. Redis has no set of matching users, so the condition is tested on the devices of a page's members. A
 /// campaign stores its rules in the field `definitions`, as they were at its start. The job's condition (`where`) is
 /// tested on the device records that are read in any case. If the condition is on attributes, the worker also reads the
-/// attributes, in the same round trip. A `sample` is a hash of the user and the campaign's id. A `where` or a `sample`
-/// does not reduce the number of partitions.
+/// attributes, in the same round trip. Whether a user is in a `sample` depends on a hash of the user and the campaign's
+/// id. A `where` or a `sample` does not reduce the number of partitions.
 ///
 /// **Partitions.** A campaign has a slice in every partition in which it can have a user. For listed users and tokens,
 /// intake knows the partitions. Any other campaign has all partitions until it begins to expand. Before that, `dequeue`

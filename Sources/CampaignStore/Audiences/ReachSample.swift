@@ -21,8 +21,8 @@ extension Audiences {
   /// Searches for the first user who would get a push of the campaign if it began now.
   ///
   /// Calls `EXISTS` once for each partition and set of the audience, as a worker does at the start of a campaign. Then
-  /// checks at most 1,000 users in 16 partitions. If the job lists users, checks 1,000 of them, evenly spread over the
-  /// list.
+  /// checks at most 1,000 users, in at most 16 partitions. If the job lists users, checks 1,000 of them, evenly spread
+  /// over the list.
   ///
   /// - Returns: `nil` if the users are unknown (raw tokens and channels), or if an earlier campaign of the audience has
   ///   not ended.

@@ -100,7 +100,7 @@ extension Audiences {
     places.reduce(0) { sum, place in sum + replies[place].reduce(0) { $0 + ($1.integer ?? 0) } }
   }
 
-  /// Calls `body` with users of one partition, at most ``batch`` at a time.
+  /// Groups the users by partition, and calls `body` with the partition and at most ``batch`` of its users at a time.
   func forEachGroup(of users: [String], _ body: (Int, ArraySlice<String>) -> Void) {
     var groups: [Int: [String]] = [:]
     for user in users { groups[Partition.of(user: user, count: keys.partitions), default: []].append(user) }

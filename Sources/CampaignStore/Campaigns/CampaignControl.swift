@@ -38,7 +38,7 @@ public struct ControlView: Sendable {
 
 /// An entry of a campaign's timeline.
 public struct TimelineEntry: Sendable, Equatable {
-  /// ms since the epoch.
+  /// Time of the action, in ms since the epoch.
   public var at: Int
   public var verb: ControlVerb
   /// Whether a worker acted on its own.
@@ -329,7 +329,7 @@ extension Campaigns {
     return ControlView(
       epoch: epoch, lock: reply[1].integer.flatMap(StoreLock.init(rawValue:)) ?? .none,
       states: campaigns.map { reply[$0].string.flatMap(CampaignState.init(rawValue:)) },
-      // An impossible number reads as 0 here. The worker that takes a slice of the campaign detects the damage.
+      // An invalid number counts as 0 here. The worker that takes a slice of the campaign detects the damage.
       rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.maximumCounted ~= $0 ? $0 : nil } ?? 0 })
   }
 

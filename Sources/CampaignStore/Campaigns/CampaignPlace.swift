@@ -58,7 +58,7 @@ extension Campaigns {
         return place.map { order.precedes($0, found) } ?? true ? found : nil
       }
       guard places.isEmpty, reply.count >= 2 * limit else { return places }
-      // All campaigns of this page have the same millisecond as the place, and earlier pages contained them.
+      // All campaigns of this page have the same `createdAt` as `place`, and earlier pages contained them.
       limit *= 2
     }
   }

@@ -20,7 +20,7 @@ public struct CampaignStatus: Sendable {
   public var round: Int
   /// Number of unfinished slices.
   public var unfinished: Int
-  /// Whether its partitions and definitions are fixed.
+  /// Whether the campaign's partitions and definitions are fixed.
   public var isNarrowed: Bool
 
   static let fields = ["state", "lane", "round", "slices", "finished", "narrowed"]
@@ -70,7 +70,7 @@ public struct CampaignRecord: Sendable {
   public var counters: SliceCounters
   public var slices = Slices()
   public internal(set) var placement = Placement()
-  /// Whether it may have receipts.
+  /// Whether the campaign may have receipts.
   var hasReceipts: Bool
   public var times = Times()
   /// Progress of a recurring campaign; `nil` for any other campaign.

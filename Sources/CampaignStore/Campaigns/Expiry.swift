@@ -100,8 +100,9 @@ extension Campaigns {
   private static let expiryMargin = 60_000
 
   /// Removes campaigns whose records have expired from the list of all campaigns. Workers call this function for each
-  /// campaign that ends. Each call removes up to one page, so the list can't grow without bound. A campaign that still
-  /// exists has continued (`addslice.lua`), and is added again when it ends.
+  /// campaign that ends. Each call removes up to one page, so the list can't grow without bound. If the record of a
+  /// campaign still exists, the campaign has continued (`addslice.lua`). It is added to the list of expiring campaigns
+  /// again when it ends.
   private func removeExpired() async throws {
     var pipeline = RedisPipeline()
     pipeline.append(

@@ -3,9 +3,10 @@ import Redis
 
 /// Targets that a campaign has, or would have, for a user.
 public struct UserTargets: Sendable {
-  /// The user's devices that get the push, with the values of their pushes.
+  /// Targets with the values of their pushes. They include the user's devices that get the push, and may include
+  /// targets of other users.
   public let chunk: TargetChunk
-  /// Their positions in ``chunk``.
+  /// Positions of the user's devices in ``chunk``.
   public let positions: [Int]
   /// Whether the targets are sealed. If not, the targets follow from the present registrations.
   public let isSealed: Bool

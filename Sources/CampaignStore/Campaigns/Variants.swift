@@ -21,7 +21,7 @@ public struct VariantCounts: Sendable, Equatable {
 
   /// A pseudo-state: the field counts all sealed targets of the variant.
   private static let sealed: UInt8 = 31
-  /// One more than the largest number of such a field.
+  /// One more than the largest number that ``number(of:_:)`` returns.
   static let numbers = number(of: sealed, record(CampaignVariants.maximum - 1)) + 1
 
   /// Returns the place of a variant in the form of a ledger record: the place plus one.
@@ -62,7 +62,7 @@ public struct VariantCounts: Sendable, Equatable {
 public struct VariantDecision: Sendable, Equatable {
   /// The variant's place.
   public var winner: Int
-  /// ms since the epoch.
+  /// Time of the decision, in ms since the epoch.
   public var at: Int
   /// The person who decided; `nil` if the job's rule decided, or if the person is unknown.
   public var person: String?

@@ -155,8 +155,8 @@ extension Erasure {
         pending.jobs.subtract(gone)
       }
     }
-    // Check both again: a worker writes the outcomes of a slice to the stream after the slice was built, and a waiting
-    // job may have moved to the dead list.
+    // Erase the user from both streams again: a worker writes the outcomes of a slice to the stream after the slice was
+    // built, and a waiting job may have moved to the dead list.
     if pending.slices?.isEmpty ?? false, pending.jobs.isEmpty {
       try await eraseFromEvents(user, pending.tokens)
       try await eraseFromDeadList(user, pending.tokens)

@@ -69,7 +69,7 @@ public struct FleetLimits: Sendable {
   /// Time without a heartbeat while other workers are alive. Normally the other workers take over the slices of the
   /// silent worker within seconds.
   public var silence = 60_000
-  /// Waiting time on the producers' list. Taking in a job takes milliseconds.
+  /// Waiting time on the producers' list. Normally a worker takes in a job within milliseconds.
   public var intake = 60_000
   /// Waiting time on a lane. The bulk lane may starve, so it has no threshold.
   public var lanes: [Lane: Int] = [.urgent: 30_000, .normal: 600_000]

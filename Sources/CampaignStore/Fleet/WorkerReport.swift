@@ -83,7 +83,7 @@ public struct WorkerReport: Sendable, Equatable {
   public var windowUsed = 0
   /// Number of slices that the worker holds.
   public var slices = 0
-  /// Outcomes and retries that the worker recorded a second since its previous heartbeat.
+  /// Outcomes and retries per second that the worker has recorded since its previous heartbeat.
   public var perSecond = 0
   /// Pushes that were accepted since the worker's start.
   public var accepted = 0

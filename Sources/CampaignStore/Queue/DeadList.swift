@@ -28,7 +28,7 @@ public struct DeadJob: Sendable {
   /// Reads an entry of the stream.
   init(_ entry: RedisReply) {
     key = entry[0].string ?? ""
-    // A stream's key consists of the time in ms and a sequence number.
+    // The key of a stream entry consists of the time in ms and a sequence number.
     at = key.split(separator: "-").first.flatMap { Int($0) } ?? 0
     var fields: [String: RedisReply] = [:]
     let pairs = entry[1]

@@ -160,7 +160,7 @@ public struct Queue: StoreRoom {
   /// A job as it is on a list.
   private struct Waiting {
     var job: [UInt8]
-    /// `nil` if the job has no id.
+    /// The job as ``waiting()`` returns it; `nil` if the job has no id.
     var queued: QueuedJob?
   }
 

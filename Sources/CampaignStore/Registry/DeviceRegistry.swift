@@ -21,7 +21,7 @@ extension Registry {
   /// A statement that a token has no owner.
   struct TokenRemoval {
     var token: OwnedToken
-    /// ms since the epoch.
+    /// Time of the removal, in ms since the epoch.
     var at: Int
   }
 
@@ -171,7 +171,7 @@ extension Registry {
     var user: String
     var token: OwnedToken
     var action: Action
-    /// ms since the epoch; a device that registered later stays as it is.
+    /// Time of the change, in ms since the epoch. A device that registered later stays as it is.
     var instant: Int
     /// For a quarantine: the reason and the time, see ``DeviceNotice``.
     var note: [UInt8] = []

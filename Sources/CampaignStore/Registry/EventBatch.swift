@@ -15,7 +15,7 @@ struct EventBatch {
   /// The number on an app's icon.
   struct Badge {
     var value: Int
-    /// ms since the epoch.
+    /// Time of the app's report, in ms since the epoch.
     var at: Int
   }
 
@@ -110,7 +110,7 @@ struct EventBatch {
 /// A statement that a user is, or is not, in a list of users.
 struct MembershipStatement: Equatable {
   var isMember: Bool
-  /// ms since the epoch; `nil` for now, by Redis' clock.
+  /// Time of the statement, in ms since the epoch; `nil` for now, by Redis' clock.
   var at: Int?
 
   /// Returns whether this statement wins over another one. A statement without a time counts as the latest.

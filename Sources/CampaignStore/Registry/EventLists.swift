@@ -10,8 +10,8 @@ public enum EventList: String, CaseIterable, Sendable {
 
 /// Events, in the order in which they were pushed.
 extension Registry {
-  /// Largest number of events in a page; usually 1 MB. A page needs one script call for each partition of its users.
-  /// With small pages, this would be almost one call for each event.
+  /// Largest number of events in a page. A page of this size usually has 1 MB. A page needs one script call for each
+  /// partition of its users. With small pages, this would be almost one call for each event.
   private static let eventPage = 4000
 
   /// An event that can't be applied.

@@ -17,7 +17,7 @@ public struct RegistrationBatch: Sendable {
     /// Start of the attributes, and end of the record.
     var attributes: Int
     var end: Int
-    /// ms since the epoch.
+    /// Time of the registration, in ms since the epoch.
     var registeredAt: UInt64
     var userPartition: Int
     var tokenPartition: Int

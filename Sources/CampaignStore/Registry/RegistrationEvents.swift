@@ -98,7 +98,7 @@ extension Registry {
     return superseded
   }
 
-  /// Removes the tokens that users lose because of these logins from the owner index. The script that writes a login
+  /// Removes from the owner index the tokens that users lose because of these logins. The script that writes a login
   /// removes the devices afterwards, so a repeated call still finds the tokens in the records.
   private func unbindOthers(than logins: [DeviceRegistration]) async throws {
     let present = try await devices(of: logins.map(\.user))

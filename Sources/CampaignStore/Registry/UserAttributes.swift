@@ -21,7 +21,7 @@ struct UserAttributes: Equatable {
     }
 
     var change: Change
-    /// ms since the epoch.
+    /// Time of the statement, in ms since the epoch.
     var at: Int
   }
 

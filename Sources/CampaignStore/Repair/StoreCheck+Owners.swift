@@ -178,7 +178,7 @@ extension StoreCheck {
   struct Device {
     var user: String
     var token: Registry.OwnedToken
-    /// ms since the epoch.
+    /// Time of the registration, in ms since the epoch.
     var registeredAt: Int
   }
 

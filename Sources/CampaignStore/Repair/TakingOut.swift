@@ -62,7 +62,7 @@ extension Repair {
     if CampaignID(id).part != nil {
       try await store.campaigns.end(id)
     } else {
-      // Without their campaign, the content of the parts is unknown.
+      // Without their campaign, the content of the parts is unknown, so isolate the parts too.
       for part in try await listedParts(of: id) { _ = try await takeOut(campaign: part, reason: reason, hint: hint) }
     }
     try await store.campaigns.expireSlices(of: id, in: Array(0..<keys.partitions), after: Self.isolatedLifetime)
@@ -113,7 +113,7 @@ extension Repair {
       if key == keys.epoch { pipeline.append("UNLINK", keys.applied) }
       _ = try await redis.execute(pipeline)
     } catch {
-      // The next reader finds the damage again.
+      // The key was not renamed, so the next reader finds the damage again.
     }
   }
 }

@@ -5,7 +5,7 @@ import Redis
 public struct AuditEntry: Sendable, Equatable {
   /// Key of the entry in the log.
   public var key: String
-  /// ms since the epoch, by Redis' clock.
+  /// Time of the action, in ms since the epoch by Redis' clock.
   public var at: Int
   /// Name of an API token, or `cli:USER@HOST`.
   public var actor: String
@@ -18,7 +18,7 @@ public struct AuditEntry: Sendable, Equatable {
 
   init(_ entry: RedisReply) {
     key = entry[0].string ?? ""
-    // A stream's key is the time in ms, and a number within that time.
+    // The key of a stream entry consists of the time in ms and a sequence number.
     at = key.split(separator: "-").first.flatMap { Int($0) } ?? 0
     var fields: [String: String] = [:]
     let pairs = entry[1]

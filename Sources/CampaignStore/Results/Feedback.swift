@@ -82,8 +82,8 @@ extension Results {
     _ = try await run(pipeline)
   }
 
-  /// Returns whether the user of each edit has a device with the token of the edit. If a pruned device exists, it has
-  /// registered again.
+  /// Returns whether the user of each edit has a device with the token of the edit. If the device of a prune exists, it
+  /// has registered again.
   func areRegistered(_ edits: [Registry.DeviceEdit]) async throws -> [Bool] {
     var registered = edits.map { _ in false }
     try await store.registry.perPartition(

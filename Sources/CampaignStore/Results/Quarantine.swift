@@ -13,7 +13,7 @@ public struct QuarantinedDevice: Sendable, Equatable {
   public var reason: String
   /// The campaign of the rejected push.
   public var campaign: String
-  /// ms since the epoch.
+  /// Time when the service's answer was recorded, in ms since the epoch.
   public var at: Int
 
   /// Reads the stored notice.

@@ -8,7 +8,7 @@ struct ReceiptRules: Sendable {
   /// For each stage, the parts whose targets may include a user of the stage, without companions; empty for a campaign
   /// without parts.
   var legs: [[CampaignPart]]
-  /// `nil` for a campaign without variants.
+  /// The variants of the content; `nil` for a campaign without variants.
   var variants: CampaignVariants?
 
   /// Creates the rules of a campaign.

@@ -142,7 +142,7 @@ extension Results {
     var kind: ReceiptEvent.Kind
     var campaign: String
     var partition: Int
-    /// Place of the variant of all these users; `nil` without variants.
+    /// Place of the variant that all users of the group get; `nil` without variants.
     var place: Int?
 
     var slice: SliceReference { SliceReference(campaign: campaign, partition: partition) }

@@ -5,18 +5,18 @@ import Redis
 public struct TargetResult: Sendable {
   /// The user; empty for a raw token of a job and for an erased target.
   public var user: String
-  /// `nil` for an erased target.
+  /// The token; `nil` for an erased target.
   public var token: DeviceToken?
   /// Name of the push service of the token.
   public var service: String
-  /// `nil` if the target has no outcome yet.
+  /// The outcome; `nil` if the target has none yet.
   public var outcome: Outcome?
   /// The last HTTP status; 0 for none.
   public var status: UInt16
   /// The push service's reason; empty for none.
   public var reason: String
-  /// ms since the epoch; 0 without an outcome. For an outcome that a cancel caused, this is the time when the slice was
-  /// closed.
+  /// Time of the outcome, in ms since the epoch; 0 without an outcome. For an outcome that a cancel caused, this is the
+  /// time when the slice was closed.
   public var at: UInt64
   /// Place of the target's variant (`PushCore/CampaignVariants`); `nil` without an outcome, and in a campaign without
   /// variants.
@@ -225,7 +225,7 @@ private struct SliceView {
   var phase: SlicePhase
   var count: Int
   var granted: Int
-  /// ms since the epoch; 0 unless the slice is cancelled.
+  /// Time when a cancel closed the slice, in ms since the epoch; 0 if no cancel closed it.
   var cancelledAt: UInt64
 
   static let fields = ["phase", "count", "granted", "format", "cancelledAt"]

@@ -123,7 +123,7 @@ extension TargetChunk {
     SealedTarget(index: first + position, token: token(position), user: user(position))
   }
 
-  /// Calls `body` with the position and the bytes of each of these users.
+  /// Calls `body` with each of these positions and with the bytes of the user there.
   public func forEachUser(_ positions: Range<Int>, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
       for position in positions {

@@ -22,7 +22,7 @@ public struct Keyspace: Sendable {
       default: false
       }
     }
-    // A cluster has 16,384 slots. More partitions would share slots.
+    // A cluster has 16,384 slots. With more partitions than slots, some partitions would always share a slot.
     guard allowed, !namespace.isEmpty, (1...16384).contains(partitions) else { return nil }
     self.namespace = namespace
     self.partitions = partitions

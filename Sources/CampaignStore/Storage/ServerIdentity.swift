@@ -11,7 +11,7 @@ public struct ServerIdentity: Sendable {
   public let uptime: Int
   /// Whether the server accepts writes.
   public let isPrimary: Bool
-  /// The connection on which the server reported this.
+  /// The connection on which the server reported these values.
   public let connection: UInt64
   private let state: RedisServerState
   private let keys: Keyspace

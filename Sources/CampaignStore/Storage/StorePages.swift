@@ -40,7 +40,7 @@ extension CampaignStore {
 }
 
 extension StoreError {
-  /// A cursor that does not come from the list.
+  /// The error for a cursor that does not come from this list.
   static var invalidCursor: StoreError {
     StoreError(.invalid, "cursor: is not a cursor of this list", hint: "use the value of next in the previous page")
   }

@@ -119,8 +119,8 @@ extension UnsafePointer<redisReadTask> {
 
 extension redisReplyObjectFunctions {
   /// Callbacks of the reader. They are closures, not named functions, because the type of an element count differs
-  /// between hiredis 0.14 and 1.x and must be inferred. A null result means out of memory to hiredis (read.c), and ends
-  /// the stream.
+  /// between hiredis 0.14 and 1.x and must be inferred. If a result is null, hiredis assumes that memory is full
+  /// (read.c), and the stream ends.
   fileprivate static var intoBuilder: redisReplyObjectFunctions {
     var table = redisReplyObjectFunctions()
     table.createString = { task, text, length in

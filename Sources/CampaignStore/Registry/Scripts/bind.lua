@@ -4,7 +4,7 @@
 -- nothing if the token was removed at the same or a later time. If two registrations have the same time, the user with
 -- the greater id gets the token. If they have no time (0), the later call wins. Any worker can complete the
 -- registrations of a note. The note also includes registrations that are already in the owner index, because their
--- devices are written in any case. By then, another registration may have taken the token.
+-- devices are written in any case. Before they are written, another registration may take the token.
 -- KEYS 1 owner, 2 moving, 3 taken, 4 removals
 -- ARGV 1 name of the note, which is unique, 2 the registrations in the format of a note, then two values for each
 --      registration: token, 'at:user'

@@ -138,7 +138,7 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
   if known and registered_at(blob, known) >= at then return false end
   if removed_at and at <= removed_at or alone_at and at < alone_at then return true end
   if not alone_at or at > alone_at then return false end
-  -- If both have the same time, the device on which the user logged in stays.
+  -- If that login and the registration have the same time, the device on which the user logged in stays.
   local app = app_of(record)
   local _, others = without(blob, function(from, behind)
     return registered_at(blob, from) == at and app_of(blob:sub(from, behind - 1)) == app
