@@ -3,8 +3,9 @@ internal import HTTP2
 public import PushCore
 public import TLS
 
-/// One request to a push service on its own connection, with the complete answer, for inspection by people and for
-/// channel management. Not for campaigns: each request opens a connection and blocks a thread.
+/// One request on its own connection, with the complete answer. It is used for single pushes and channel management,
+/// for access tokens, and for webhooks and health checks. Not for campaigns: each request opens a connection and blocks
+/// a thread.
 public enum HTTPExchange {
   /// Request to send.
   public struct Request: Sendable {

@@ -15,7 +15,8 @@ public protocol PushCredential: AnyObject, Sendable {
   /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
   /// Problem that delays the next authorization, for people; `nil` while the present authorization is valid, while the
-  /// credential is stopped, and in the first seconds. When the cause is gone, the credential continues without help.
+  /// credential is stopped, and during the first attempts. When the cause is gone, the credential continues
+  /// automatically.
   var delay: String? { get }
   /// Problem that prevents the renewal of the present authorization, for people; `nil` while there is none. Pushes are
   /// still sent. When the present authorization ends, the credential stops or has a ``delay``.
@@ -25,12 +26,12 @@ public protocol PushCredential: AnyObject, Sendable {
   func firstAuthorization() async -> PushAuthorization?
   /// Time when the credential expires, in UNIX seconds; `nil` for never.
   var expiry: Int64? { get }
-  /// Seconds by which this clock is ahead of the service's clock, if the service has refused the credential because of
-  /// its time; otherwise 0. The credential corrects the error without help.
+  /// Seconds by which this machine's clock is ahead of the service's clock, if the service has refused the credential
+  /// because of its time; otherwise 0. The credential corrects the error automatically.
   var clockError: Int64 { get }
   /// Tries the credential again, as after a start, if it is stopped or has a ``renewalProblem``.
   func resume()
-  /// Returns the meaning of a reason for this credential, and the hint, for people.
+  /// Returns a text for people: the meaning of a reason for this credential, and the next step.
   func explain(_ reason: ReasonCode) -> String
   /// Sets the number of seconds by which the fleet's clock is ahead of this machine's.
   func setOffset(_ seconds: Int64)
@@ -40,7 +41,7 @@ public protocol PushCredential: AnyObject, Sendable {
 }
 
 extension PushCredential {
-  /// Reason for a missing authorization, and the hint, for people; `nil` for no problem.
+  /// Text for people: why an authorization is missing, and the next step; `nil` for no problem.
   public var problem: String? { stopped.map { explain($0) } ?? delay }
 
   public var delay: String? { nil }
@@ -66,8 +67,8 @@ public enum PushAuthorization: Sendable, Equatable {
     }
   }
 
-  /// Credential number of connections. A connection is opened for one number and never used with another. A service
-  /// binds a connection to the certificate of its handshake, and may bind it to the first account that it sees.
+  /// Number of the signing key or certificate. A connection is opened for one number and never used with another. A
+  /// service binds a connection to the certificate of its handshake, and may bind it to the first account that it sees.
   var connection: Int {
     switch self {
     case .token(let token): token.connection

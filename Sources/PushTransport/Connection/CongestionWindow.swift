@@ -9,16 +9,17 @@ public import PushCore
 ///
 /// The algorithm is similar to the gradient of Netflix' concurrency-limits and to TCP Vegas. If answers take longer
 /// than on an empty connection, pushes wait in a queue, and a wider window makes the queue longer. Each round widens
-/// the window by a share. The share doubles with each round while answers are fast, and is smaller if the latency is
-/// near the limit of ``LatencyGauge``. Above this limit, the window does not grow.
+/// the window by a share of its width. The share doubles with each round while answers are fast, and is smaller if the
+/// latency is near the limit of ``LatencyGauge``. Above this limit, the window does not grow.
 ///
 /// If answers stay late, the cause may be a queue or a longer network path. Latencies alone can't distinguish the two.
-/// As in BBR, the window is therefore narrow for two round trips. The latency in this time is the latency of the path,
-/// and the window then becomes as wide as this path allows. Errors narrow the window by half of their share, as in
-/// DCTCP. If all pushes fail, the window halves each round trip. A few errors have no effect (``ErrorShares``).
+/// As in BBR, the window is therefore reduced to a quarter for two round trips, so that a queue becomes empty. The
+/// latency in this time is the latency of the path, and the window then becomes as wide as this path allows. Errors
+/// narrow the window by half of the share of pushes that failed, as in DCTCP. If all pushes fail, the window halves
+/// each round trip. A few errors have no effect (``ErrorShares``).
 ///
-/// The latency is measured from the time when the connection began to send the push. Waiting in this process, for a
-/// free stream or for a turn, does not depend on the server.
+/// The latency is measured from the time when the connection began to send the push. The time that a push waits in this
+/// process, for a free stream or for a turn, is not included, because it does not depend on the server.
 public struct CongestionWindow: Sendable, Equatable {
   /// Meaning of an answer, or of a missing answer, for the connection.
   public enum Signal: Sendable, Equatable {
@@ -68,7 +69,7 @@ public struct CongestionWindow: Sendable, Equatable {
   private var isTrusted = false
   /// Width on the last connection that accepted a push.
   private var before = 0.0
-  /// Share by which the next round widens the window.
+  /// Share of its width by which the next round widens the window.
   private var pace = 1.0
   private var round = AnswerRound()
   private var gauge = LatencyGauge()
@@ -78,20 +79,20 @@ public struct CongestionWindow: Sendable, Equatable {
   /// Width after the first accepted push. Every path can carry this many pushes (RFC 6928 also begins with ten
   /// packets). Starting at 16 instead of 1 saves four round trips until the window reaches 1,000.
   private static let first = 16.0
-  /// Minimum share of growth, which applies after a sign of congestion.
+  /// Minimum of ``pace``. It applies after a sign of congestion.
   private static let minimumPace = 1.0 / 16
-  /// Share of the width during a measurement. With a quarter of the width, the queue that ``LatencyGauge`` tolerates
-  /// becomes empty. The latency then differs clearly from the latency with a full queue.
+  /// Width during a measurement, as a share of the width before it. With a quarter of the width, the queue that
+  /// ``LatencyGauge`` tolerates becomes empty. The latency then differs clearly from the latency with a full queue.
   private static let measurementShare = 0.25
-  /// Threshold for the ratio of the two latencies. A ratio near a quarter means a queue, and a ratio near one means a
-  /// longer path. The threshold is above a quarter: if the queue becomes empty during the measurement, the ratio is
-  /// greater than a quarter.
+  /// Threshold for the latency during a measurement, divided by the latency before it. A ratio near a quarter means a
+  /// queue, and a ratio near one means a longer path. The threshold is above a quarter: if the queue becomes empty
+  /// during the measurement, the ratio is greater than a quarter.
   private static let queueShare = 0.4
-  /// Minimum number of pushes that wait in the connection: with one stream, the next push is ready when an answer
-  /// arrives.
+  /// Number of pushes that may always wait in the connection. Even with one stream, the next push is then ready when an
+  /// answer arrives.
   private static let minimumWaiting = 4
-  /// Maximum number of pushes that wait in the connection. When the stream limit rises, these pushes begin immediately,
-  /// and the next ones follow in the same turn.
+  /// Maximum number of pushes that may wait in the connection. When the stream limit rises, these pushes begin
+  /// immediately, and the next ones follow in the same turn.
   private static let maximumWaiting = 32
 
   /// - Parameter maximum: at least 1.
@@ -113,7 +114,8 @@ public struct CongestionWindow: Sendable, Equatable {
   /// Returns the number of further pushes that the connection may get.
   ///
   /// If no stream is free, libcurl keeps pushes in a queue. In this queue, no other push can overtake them, and no
-  /// other connection can take them. libcurl therefore gets only as many pushes as it can send immediately.
+  /// other connection can take them. libcurl therefore gets only a few more pushes than it can send immediately: half
+  /// of the number that it has begun to send, but at least 4 and at most 32.
   ///
   /// - Parameters:
   ///   - inFlight: number of pushes that were handed over and not answered.
@@ -141,13 +143,14 @@ public struct CongestionWindow: Sendable, Equatable {
   }
 
   /// Resets the window for a new connection. If the window starts at one, the first acceptance widens it to half of the
-  /// width on the last connection, because the new path may differ.
+  /// width on the last connection (at least to ``first``). It gets only half of the width, because the new path may
+  /// differ.
   public mutating func reset() {
     limitToOnePush()
     if start == .fullWindow { width = Double(maximum) }
   }
 
-  /// Allows one push until it is accepted, whatever the start of a connection.
+  /// Reduces the window to one push, even if connections start with a full window.
   mutating func limitToOnePush() {
     if isTrusted { before = measurement?.width ?? width }
     width = 1

@@ -7,7 +7,7 @@ internal import PushCore
 ///       ▲                          │                              │
 ///       └──────────replace─────────┴──────────────replace─────────┘      (also: drain)
 ///                     │
-///                     └► ending: takes no more pushes; finished when the last of its own has ended
+///                     └► ending: takes no more pushes; finished when its last push has ended
 ///
 /// The engine executes the actions of ``next(_:credential:now:)`` until there is nothing to do, and reports events. The
 /// transport supplies the facts: ``Loss``, ``ConnectionCondition``, ``StreamRoom``.
@@ -18,14 +18,14 @@ struct ConnectionDriver {
     case rest
     /// Ask the supply whether a connection may be opened; ``mayOpen(_:credential:)`` takes the answer.
     case askToOpen
-    /// Open the connection with this serial number.
+    /// Open a connection, which gets this serial number.
     case open(Int)
     /// Call the driver after this number of nanoseconds.
     case checkAgain(after: UInt64)
     /// Take at most this number of pushes from the supply for the current connection; ``recordHandover(_:now:)`` gets
     /// the actual number.
     case take(upTo: Int)
-    /// Replace the connection with this serial number: give it no more pushes, and report the reason to the supply.
+    /// Replace the connection that has this serial number: give it no more pushes, and report the reason to the supply.
     case replace(Int, ConnectionEvent)
     /// Keep the connection, and report the error.
     case report(String)
@@ -52,14 +52,14 @@ struct ConnectionDriver {
   /// Whether the engine takes no more pushes.
   private(set) var isDraining = false
 
-  /// Nanoseconds without pushes after which a connection is replaced before it is used; `nil` for never.
+  /// Nanoseconds without pushes after which a connection is replaced instead of used again; `nil` for never.
   private let idleLimit: UInt64?
   private let policy: ConnectionPolicy
   /// Credential number of the current connection, see ``PushAuthorization/connection``.
   private var credential = 0
   private var accepted = 0
   private var handedAt: UInt64 = 0
-  /// Time when the last push was handed over or had ended, or when the connection was opened.
+  /// Time of the last use: when a push was handed over, when a push ended, or when the connection was opened.
   private var usedAt: UInt64 = 0
   /// Time at which the connection takes no more pushes, because of its age.
   private var expiresAt = UInt64.max
@@ -81,7 +81,8 @@ struct ConnectionDriver {
 
   // MARK: The next action
 
-  /// Returns whether the engine should ask for a credential; cheap.
+  /// Returns whether the engine should ask for a credential, because it can open a connection or take pushes. The call
+  /// is cheap.
   func wantsPushes(_ room: StreamRoom) -> Bool {
     !isDraining && (phase == .closed || count(room) > 0)
   }
@@ -94,8 +95,8 @@ struct ConnectionDriver {
   mutating func next(_ room: StreamRoom, credential: Int, now: UInt64) -> Action {
     guard !isDraining else { return .rest }
     guard phase != .closed else { return .askToOpen }
-    // The connection has an older key or certificate, is too old, or was idle for so long that devices on the path may
-    // have dropped its state.
+    // The connection has an older key or certificate, is too old, or was idle for so long that a NAT or firewall on the
+    // path may have dropped it.
     if self.credential != credential || isStale(now) || isOver(now) { return replace(.closed(accepted: accepted)) }
     let count = count(room)
     isFull = count <= 0 && isBusy(room)
@@ -135,8 +136,8 @@ struct ConnectionDriver {
     phase != .closed && isOver(now) ? replace(.closed(accepted: accepted)) : .rest
   }
 
-  /// Whether all streams of the connection are busy and latency is flat. If so, another connection can send more
-  /// pushes.
+  /// Whether all streams of the connection are busy, and latency is flat (``CongestionWindow/isFlat``). If so, another
+  /// connection can send more pushes.
   var isSaturated: Bool { phase == .established && isFull && window.isFlat }
 
   /// Records that the connection could not be created.
@@ -149,7 +150,7 @@ struct ConnectionDriver {
     usedAt = now
   }
 
-  /// Resets the window to one, because the whole service has a problem.
+  /// Resets the window to one push, because the whole service has a problem.
   mutating func limitToOnePush() { window.limitToOnePush() }
 
   // MARK: Ended pushes
@@ -241,15 +242,15 @@ struct ConnectionDriver {
     return now >= handedAt + idleLimit
   }
 
-  /// Returns whether the connection is too old, or was idle for too long, for the service.
+  /// Returns whether the connection is too old, or was idle for too long, according to the policy of the service.
   private func isOver(_ now: UInt64) -> Bool {
     if now >= expiresAt { return true }
     guard let idle = policy.idleClose, inFlight == 0 else { return false }
     return now >= usedAt + idle
   }
 
-  /// Returns whether a connection without room uses its whole window. A connection with a queue also has no room while
-  /// pushes wait in it.
+  /// Returns whether a connection has no room because its streams are busy. A connection with a queue may also have no
+  /// room because pushes wait in the queue, so its whole window must be in use.
   private func isBusy(_ room: StreamRoom) -> Bool {
     switch room {
     case .streams: inFlight > 0

@@ -7,9 +7,9 @@ internal import PushCore
 ///
 /// The engine works in turns. In a turn, the connection does all possible work. The engine then records the pushes that
 /// have ended, takes new pushes from the supply for free streams, and delivers all completions together. Pushes move
-/// between engine and connection in batches, so no push costs a dispatch. The stored properties are the connection, the
-/// driver, and the state between them: timers, the supply, undelivered completions, and the tasks that wait for the
-/// end.
+/// between engine and connection in batches, so that no push needs a dynamic call of its own. The stored properties are
+/// the connection, the driver, and the state between them: timers, the supply, undelivered completions, and the tasks
+/// that wait for the end.
 actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private let loop: EventLoop
   private let number: Int
@@ -236,7 +236,7 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   }
 
   /// Returns pushes that were handed to the connection before the credential stopped. Otherwise they would stay in
-  /// flight until the credential is repaired, and would then be sent whatever has become of their campaign.
+  /// flight until the credential is repaired, and would then be sent even if their campaign was paused or cancelled.
   private func giveBack(_ now: UInt64) {
     guard let current else { return }
     current.giveBack()

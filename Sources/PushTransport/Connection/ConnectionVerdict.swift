@@ -34,7 +34,7 @@ struct ConnectionVerdict {
   ///
   /// - Parameters:
   ///   - lossReason: the reason why the first push was lost; `nil` if none was lost. Later losses on the same
-  ///     connection are consequences.
+  ///     connection are consequences of the first one.
   ///   - isEstablished: whether a push was accepted on the connection.
   ///   - isNarrow: whether the window is one push.
   /// - Returns: `nil` if there is nothing to report.
@@ -53,8 +53,8 @@ struct ConnectionVerdict {
     }
     guard !loss.isEmpty else { return blame.isSpent || blame.isFaulty ? .ended : nil }
     let lossReason = lossReason() ?? "a push was lost"
-    // Before the first accepted push, and with a window of one push, a loss that may concern the connection counts as
-    // an error of the connection.
+    // Before the first accepted push, or with a window of one push, a loss that may concern the connection counts as an
+    // error of the connection.
     if loss.contains(.silence) || loss.contains(.ofConnection) && (!isEstablished || isNarrow) {
       return .broken(lossReason)
     }
@@ -72,7 +72,7 @@ enum ConnectionCondition: Equatable {
   case goingAway(String)
   /// The connection is lost. The text is the reason; `nil` if the transport knows only the errors of the pushes.
   case broken(String?)
-  /// No further stream can be opened on the connection, without an error.
+  /// No further stream can be opened on the connection, because no stream identifier is left. This is not an error.
   case exhausted
 }
 

@@ -10,7 +10,8 @@ struct ErrorShares: Sendable, Equatable {
   /// may have any cause, and a narrower window would not always prevent it.
   private static let noise = (throttled: 0.25, busy: 0.03, failed: 0.1)
 
-  /// Returns the share of the round's pushes with errors that are more than noise, 0 to 1.
+  /// Records a round. Returns the share of the round's pushes with errors, 0 to 1. Only those kinds of errors count
+  /// whose recent share is above ``noise``.
   mutating func add(_ round: AnswerRound) -> Double {
     let count = Double(max(1, round.count))
     let weight = min(1, count / Self.memory)
@@ -21,8 +22,8 @@ struct ErrorShares: Sendable, Equatable {
     let errors =
       average(&throttled, round.throttled, noise: Self.noise.throttled)
       + average(&busy, round.busy, noise: Self.noise.busy)
-      // While the peer's limit holds pushes back, failures do not count. The peer also refuses pushes that were sent
-      // before the client knew that the peer had lowered the limit.
+      // While the peer's stream limit holds pushes back, failures do not count. The peer also refuses pushes that were
+      // sent before the client knew that the peer had lowered the limit.
       + average(&failed, round.isHeldBack ? 0 : round.failed, noise: Self.noise.failed)
     return Double(errors) / count
   }

@@ -12,20 +12,20 @@ struct LatencyGauge: Sendable, Equatable {
 
   /// Round-trip time in nanoseconds: the shortest latency of a round since the last measurement.
   private var base: UInt64
-  /// Time of the last round that took no longer than `base`, in monotonic nanoseconds.
+  /// Time of the last round whose latency was about `base`, in monotonic nanoseconds.
   private var seenAt: UInt64
   private var measuredAt: UInt64?
   private var lateSince: UInt64?
   private var lateRounds = 0
 
   /// Tolerated queueing time in nanoseconds, in addition to the relative tolerance. Scheduling, batching and this
-  /// process' own work take this long.
+  /// process' own work take up to this time.
   private static let slack = 50_000_000.0
-  /// Tolerated latency relative to the round-trip time: half of it may be queueing time. Netflix' limiter tolerates the
-  /// same.
+  /// Tolerated latency as a multiple of the round-trip time: queueing may add half of the round-trip time. Netflix'
+  /// limiter tolerates the same.
   private static let tolerance = 1.5
-  /// Share of the tolerance that may be chance. A latency in the lowest tenth still counts as the round-trip time. In
-  /// the highest tenth, the window stops growing before answers are late.
+  /// Share of the tolerance that may be chance. A latency in the lowest tenth of the tolerance still counts as the
+  /// round-trip time. In the highest tenth, the window stops growing before answers are late.
   private static let margin = 0.1
   /// Minimum number of late rounds before a new measurement. One delay can make two rounds late, so two are not enough.
   private static let doubtfulRounds = 3
@@ -53,7 +53,7 @@ struct LatencyGauge: Sendable, Equatable {
 
   /// Records a measurement of the round-trip time.
   ///
-  /// - Parameter way: round-trip time in nanoseconds; `nil` if the measured time is not longer than the known one.
+  /// - Parameter way: round-trip time in nanoseconds; `nil` if the known time is still correct.
   mutating func measured(_ way: UInt64?, now: UInt64) {
     if let way { base = way }
     seenAt = now

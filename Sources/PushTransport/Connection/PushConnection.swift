@@ -2,7 +2,7 @@ internal import EventLoop
 internal import PushCore
 
 /// One connection to the service over one transport. It sends pushes and reports facts; the ``ConnectionDriver`` makes
-/// the decisions. It is confined to the loop of its engine, which is its only caller.
+/// the decisions. The connection is confined to the loop of its engine, and only the engine calls it.
 protocol PushConnection: AnyObject {
   /// Event from outside that only this connection handles.
   associatedtype Event: Sendable
@@ -38,16 +38,16 @@ protocol PushConnection: AnyObject {
   func giveBack()
   /// Writes the collected bytes, after all pushes of the turn were handed over.
   func flush()
-  /// Ends the turn.
+  /// Does the work that is due once at the end of each turn, such as arming a timer.
   func endTurn()
-  /// Appends the pushes that have ended to both lists, each once. One call handles many pushes, so that no push costs a
-  /// dispatch.
+  /// Appends the pushes that have ended to both lists, each once. One call handles many pushes, so that no push needs a
+  /// dynamic call of its own.
   func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64)
   /// Returns the reason why the first push since the last call was lost; `nil` if none was lost.
   func takeLossReason() -> String?
   /// Stops taking pushes. The connection returns pushes that it has not begun to send.
   func retire()
-  /// Ends all pushes in their present state.
+  /// Ends all pushes without waiting for their answers.
   func abandon()
   /// Closes the connection. After this call, no push is in flight. Idempotent.
   func close()

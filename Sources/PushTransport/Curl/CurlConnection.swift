@@ -6,9 +6,9 @@ internal import TLS
 /// One connection to the service: a multi handle of libcurl, its socket and its transfers.
 ///
 /// The type sends pushes and reports events; ``ConnectionDriver`` makes the decisions. It is confined to the engine's
-/// loop, because two threads must not use the same libcurl handle (libcurl-thread(3)). Only the engine uses it, and
-/// libcurl's callbacks while the engine calls libcurl. It has many properties: libcurl's handles with their memory, the
-/// transfers, and facts about the connection that libcurl reports one by one.
+/// loop, because two threads must not use the same libcurl handle (libcurl-thread(3)). Only the engine uses it.
+/// libcurl's callbacks use it too, but only while the engine calls libcurl. It has many properties: libcurl's handles
+/// with their memory, the transfers, and facts about the connection that libcurl reports one by one.
 final class CurlConnection: PushConnection {
   enum Event: Sendable {
     /// A socket of libcurl is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
@@ -44,7 +44,7 @@ final class CurlConnection: PushConnection {
   private let identity: CurlIdentity?
   private let configuration: ConnectionPool.Configuration
   private let context: ConnectionContext<Event>
-  /// Lives as long as the connection, and therefore longer than libcurl's TLS contexts.
+  /// Observer of TLS records. It lives as long as the connection, and therefore longer than libcurl's TLS contexts.
   private lazy var records = RecordObserver { [unowned self] in count(recordBytes: $0) }
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
@@ -83,7 +83,8 @@ final class CurlConnection: PushConnection {
     let own = Unmanaged.passUnretained(self).toOpaque()
     _ = carillon_multi_set_socket(multi, socketChanged, own)
     _ = carillon_multi_set_timer(multi, timerChanged, own)
-    // Allows one connection. Otherwise libcurl would open another one as soon as the peer allows too few streams.
+    // Allows one connection. Otherwise libcurl would open a second connection as soon as the peer's stream limit is
+    // reached.
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1)
     // libcurl's own limit is 100 streams, regardless of the peer's (CURLMOPT_MAX_CONCURRENT_STREAMS).
     _ = carillon_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
@@ -192,7 +193,7 @@ final class CurlConnection: PushConnection {
     return lossReason
   }
 
-  /// Reports that the connection was ended because of its certificate.
+  /// Reports to the credential if the service ended the connection because of its certificate.
   ///
   /// - Returns: whether the connection was ended for this reason before the service processed any push on it.
   private func reportRefusal(_ error: CurlError) -> Bool {

@@ -80,7 +80,7 @@ struct CurlExchange: Sendable {
       carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
       carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, timeout),
       carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout),
-      // As for campaigns: when a lookup is cancelled, libcurl does not wait for its end.
+      // As on the connections for campaigns: when a lookup is cancelled, libcurl does not wait for its end.
       carillon_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1),
       carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
       carillon_easy_set_headers(easy, list),
@@ -92,7 +92,7 @@ struct CurlExchange: Sendable {
         carillon_easy_set_long(easy, CURLOPT_POST, 1),
         carillon_easy_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(answer.toSend.count)),
         carillon_easy_set_read(easy, giveBody, own),
-        // As for campaigns: libcurl must never send a body a second time.
+        // As on the connections for campaigns: libcurl must never send a body a second time.
         carillon_easy_set_seek(easy, refuseRewind, own),
       ]
     }

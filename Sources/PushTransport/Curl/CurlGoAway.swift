@@ -5,7 +5,8 @@ struct CurlGoAway: Equatable {
   var error: UInt32
   var lastStream: UInt32
 
-  /// Prefix of such a line. The whole line must match, because other lines contain header values that come from jobs.
+  /// Prefix of such a line in some versions of libcurl. The whole line must match, because other lines contain header
+  /// values that come from jobs.
   private static let prefix = "[HTTP/2] "
   private static let beginnings = ["received GOAWAY, error=", "recveived GOAWAY, error="]
   private static let middle = ", last_stream="

@@ -60,7 +60,8 @@ extension PushEndpoint {
 
   /// Options that replace libcurl's own trust settings; empty to keep them.
   var trustOptions: [(option: CURLoption, value: String?)] {
-    // libcurl trusts both the file and the directory, and was built with the distribution's directory (CURLOPT_CAPATH).
+    // The second option removes the distribution's directory of authorities (CURLOPT_CAPATH). Otherwise libcurl would
+    // trust both this directory and the file.
     trustRoots.map { [(CURLOPT_CAINFO, $0), (CURLOPT_CAPATH, nil)] } ?? []
   }
 }

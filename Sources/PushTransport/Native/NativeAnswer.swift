@@ -25,8 +25,8 @@ enum NativeAnswer {
       service.reply(status: ended.status, body: ended.body, retryAfter: waits ? retryAfter(ended) : 0))
   }
 
-  /// Returns the seconds of the answer's `retry-after`. Without the service's own time, a date is relative to this
-  /// machine's clock.
+  /// Returns the seconds of the answer's `retry-after`. If the answer has no `date` field, a date in `retry-after` is
+  /// relative to this machine's clock.
   private static func retryAfter(_ ended: RequestSession.Ended) -> UInt16 {
     ended.retryAt > 0 ? UInt16(clamping: Int(ended.retryAt) - EventLoop.wallClock / 1000) : ended.retryAfter
   }

@@ -11,9 +11,10 @@ extension NativeConnection {
 
   /// Timeouts after which a silent peer is checked, in nanoseconds.
   struct Liveness {
-    /// Silence while pushes wait for answers.
+    /// Maximum silence while pushes wait for answers.
     var busy: UInt64 = 5_000_000_000
-    /// Silence while no push waits. Apple recommends an hour, but state in devices on the path expires sooner.
+    /// Maximum silence while no push waits. Apple recommends a PING after an hour, but NATs and firewalls on the path
+    /// may drop the connection sooner.
     var idle: UInt64 = 60_000_000_000
     /// Maximum time for the answer to a PING.
     var answer: UInt64 = 5_000_000_000

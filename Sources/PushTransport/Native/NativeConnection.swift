@@ -231,7 +231,7 @@ final class NativeConnection: PushConnection {
 
   func endTurn() {}
 
-  /// Writes the output of the session: complete records, or all of it.
+  /// Writes the output of the session: only complete records, or everything if `all` is true.
   private func write(all: Bool) {
     guard failure == nil, !isBlocked, let stream = link?.stream, let session else { return }
     do {
@@ -341,7 +341,7 @@ final class NativeConnection: PushConnection {
         do {
           try session.receive(UnsafeRawBufferPointer(rebasing: input[..<count]))
         } catch {
-          // Writes the last frames, because they contain the reason for the peer.
+          // Writes the last frames, because they tell the peer the reason.
           if session.output.count <= Self.record, !isBlocked { _ = try? stream.write(session.output) }
           throw error
         }
@@ -383,7 +383,8 @@ final class NativeConnection: PushConnection {
     close()
   }
 
-  /// Closes the connection, in order if possible. Unanswered pushes end and are returned by ``takeEnded(_:_:now:)``.
+  /// Closes the connection, after a GOAWAY and the end of TLS if these can be written. Unanswered pushes end and are
+  /// returned by ``takeEnded(_:_:now:)``.
   func close() {
     guard phase != .closed else { return }
     if failure == nil, let stream = link?.stream, let session {

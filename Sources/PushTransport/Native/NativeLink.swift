@@ -42,8 +42,8 @@ final class NativeLink {
     }
   }
 
-  /// Returns why the address could not be reached, once the socket is ready for the first time; `nil` if it was
-  /// reached.
+  /// Returns why the address could not be reached; `nil` if it was reached. The caller calls this when the socket is
+  /// ready for the first time.
   func connectionError() -> SocketError? { phase == .connecting ? socket.connectionError() : nil }
 
   /// Continues to open the link.

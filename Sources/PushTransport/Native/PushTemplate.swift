@@ -1,8 +1,8 @@
 internal import HTTP2
 internal import PushCore
 
-/// Template for the HTTP/2 requests of pushes with a common push request. It is made once; for each push, the token and
-/// the identifier are written into it.
+/// Template for the HTTP/2 requests of all pushes that share a ``PushRequest``. It is made once; for each push, the
+/// token and the identifier are written into it.
 final class PushTemplate {
   /// Sources of the template. It is reused as long as both stay the same.
   let request: PushRequest

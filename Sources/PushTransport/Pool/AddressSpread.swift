@@ -3,8 +3,9 @@
 ///
 /// Apple's engineers recommend a fresh lookup for each connection and a different address for each. Engines look up the
 /// name, shuffle the addresses, and offer one after the other. This type declines an address that another connection
-/// uses, unless no other address is known, the last opening of this connection failed, or this opening has already
-/// tried an address in vain: for example, IPv6 does not work here, and another connection uses the only IPv4 address.
+/// uses. It makes an exception if no other address is known, or if an attempt of this connection has failed: its last
+/// opening, or an earlier address of this opening. For example, IPv6 does not work here, and another connection uses
+/// the only IPv4 address.
 struct AddressSpread: Sendable {
   /// Maximum number of known addresses. A lookup returns fewer. When the number is reached, all known addresses are
   /// removed.

@@ -31,7 +31,7 @@ public struct AnswerTimes: Sendable, Equatable {
     sum &+= other.sum
   }
 
-  /// Returns whether two histograms have the same counts.
+  /// Returns whether two histograms have the same counts and the same sum.
   public static func == (left: AnswerTimes, right: AnswerTimes) -> Bool {
     left.sum == right.sum && left.counters.indices.allSatisfy { left.counters[$0] == right.counters[$0] }
   }

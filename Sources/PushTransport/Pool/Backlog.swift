@@ -25,7 +25,7 @@ struct Backlog: Sendable {
   private var appended = 0
   /// Number of pushes in the backlog.
   private(set) var count = 0
-  /// Number of lanes up to the last one that has ever had a push; some of them may never have had one.
+  /// Number of lanes: one more than the highest lane that has ever had a push.
   var laneCount: Int { lanes.count }
 
   /// Appends a batch to the other batches of its flow in the lane. Lane 0 is served first.

@@ -70,8 +70,8 @@ public struct CircuitBreaker: Sendable, Equatable {
     }
   }
 
-  /// Number of 503 among the latest 64 answers that opens the breaker. With fewer than half, retries succeed, and the
-  /// congestion window slows down enough.
+  /// Number of 503 among the latest 64 answers that opens the breaker. If fewer than half of the answers are 503,
+  /// retries succeed, and the congestion window slows down enough.
   static let unavailableToOpen = 32
   /// Minimum number of answers before the breaker opens. Fewer answers may be chance.
   static let minimumAnswers = 20
@@ -128,7 +128,8 @@ public struct CircuitBreaker: Sendable, Equatable {
     }
   }
 
-  /// Returns the nanoseconds until the next trial push may be sent: 0 for now, `nil` while one is in flight.
+  /// Returns the nanoseconds until a push may be sent: 0 if the breaker is closed or a trial push is due, `nil` while a
+  /// trial push is in flight.
   public func untilTrial(now: UInt64) -> UInt64? {
     switch state {
     case .closed: 0

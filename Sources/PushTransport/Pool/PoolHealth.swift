@@ -17,8 +17,7 @@ public enum PoolHealth: Sendable, Equatable {
   case breakerOpen(since: UInt64)
   /// The service refuses the credential, or the credential has expired.
   case credentialStopped(ReasonCode)
-  /// The credential has had no authorization since this time, and will retry without help. `reason` is a text for
-  /// people.
+  /// The credential has had no authorization since this time, and retries automatically. `reason` is a text for people.
   case credentialDelayed(since: UInt64, reason: String)
 
   /// Nanoseconds without an answer or a connection after which a pool counts as unable to send. APNs answers within

@@ -1,5 +1,5 @@
 /// Limits for opening connections: a minimum time between openings, jitter, and longer pauses after failures.
-/// Connections that accepted few pushes allow only few new openings.
+/// Connections on which the service accepted few pushes allow only few new openings.
 ///
 /// APNs may interpret rapid connecting as an attack and block the sender (Apple, "Sending notification requests to
 /// APNs"). All connections of a pool share one budget. The type does no I/O; time and random numbers are arguments.
