@@ -21,7 +21,8 @@ public final class ComputeThread: Sendable {
     var hasThread = false
   }
 
-  /// Seconds without a computation after which the thread ends. A job that arrives earlier finds the thread running.
+  /// Seconds without a computation after which the thread ends. A computation that arrives earlier uses the running
+  /// thread.
   private static let idleTime = 10.0
 
   private let priority: Priority

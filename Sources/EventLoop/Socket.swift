@@ -43,7 +43,8 @@ public final class Socket: ByteStream {
   public func accept() throws -> sending Socket? {
     let peer = Glibc.accept(descriptor, nil, nil)
     guard peer >= 0 else {
-      // ECONNABORTED: the peer gave up in the queue (accept(2)); the listener itself still works.
+      // ECONNABORTED: the peer closed the connection before it was accepted (accept(2)); the listener itself still
+      // works.
       if errno == EAGAIN || errno == EINTR || errno == ECONNABORTED { return nil }
       throw SocketError.last("accept")
     }

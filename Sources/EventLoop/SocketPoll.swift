@@ -85,8 +85,8 @@ final class SocketPoll: Sendable {
     }
   }
 
-  /// Changes the conditions. An empty set removes the descriptor from epoll, because epoll reports a hang-up of every
-  /// watched descriptor.
+  /// Changes the conditions. An empty set removes the descriptor from epoll, because epoll reports a hang-up even of a
+  /// descriptor that is watched for no condition.
   func change(_ id: UInt64, _ descriptor: Int32, from old: Interest, to new: Interest) {
     guard new != old else { return }
     control(old.isEmpty ? EPOLL_CTL_ADD : new.isEmpty ? EPOLL_CTL_DEL : EPOLL_CTL_MOD, descriptor, id, new.rawValue)
@@ -98,7 +98,8 @@ final class SocketPoll: Sendable {
 
   private func control(_ operation: Int32, _ descriptor: Int32, _ id: UInt64, _ events: UInt32) {
     var event = epoll_event(events: events, data: epoll_data(u64: id))
-    // The remaining causes (epoll_ctl(2)) are an invalid descriptor and a kernel without memory or watches.
+    // The remaining causes of a failure (epoll_ctl(2)) are an invalid descriptor and a kernel without memory or
+    // watches.
     let status = epoll_ctl(self.descriptor, operation, descriptor, &event)
     precondition(status == 0, "epoll_ctl: \(String(cString: strerror(errno)))")
   }

@@ -3,17 +3,17 @@ internal import CNghttp2
 /// Reader of an answer's header block: stores the fields that matter, and whether the block is valid (RFC 9113 section
 /// 8).
 ///
-/// nghttp2's HPACK decoder decodes the block (nghttp2_hd_inflate_hd2(3)), unless it repeats the block before
-/// (``LastBlock``).
+/// nghttp2's HPACK decoder decodes the block (nghttp2_hd_inflate_hd2(3)), unless the block is identical to the previous
+/// one (``LastBlock``).
 final class AnswerFields {
   /// The content of a block.
   struct Content: Equatable {
     /// 0 without a status.
     var status: UInt16 = 0
-    /// Seconds of a `retry-after` field; 0 without one. Read only in answers with status 429 or 5xx.
+    /// Seconds of a `retry-after` field; 0 without one.
     var retryAfter: UInt16 = 0
     /// Time of a `retry-after` field that has a date, and time of the `date` field of the same answer, both in UNIX
-    /// seconds; 0 without the field.
+    /// seconds; 0 without the field. `date` is read only in answers with status 429 or 5xx.
     var retryAt: UInt32 = 0
     var date: UInt32 = 0
     /// Value of `content-length`; -1 without the field.

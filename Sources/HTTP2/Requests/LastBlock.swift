@@ -1,4 +1,4 @@
-/// Copy of the last header block. If the decoder's dynamic table was the same before and after it, the same bytes have
+/// Copy of the last header block. If decoding the block left the decoder's dynamic table unchanged, the same bytes have
 /// the same meaning again and need not be decoded. Services often repeat the block of an accepted push.
 struct LastBlock: ~Copyable {
   /// Size of the largest block that is stored, in bytes. If a service repeats its blocks, most of their fields are
@@ -8,8 +8,8 @@ struct LastBlock: ~Copyable {
   private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: largest, alignment: 8)
   /// Number of used bytes of `memory`; 0 if no block is stored.
   private var count = 0
-  /// Whether the block is known to leave the table unchanged. It is examined when it comes again, because most blocks
-  /// of APNs never do: each has an id of its own.
+  /// Whether the block is known to leave the table unchanged. The block is examined only when it is repeated, because
+  /// most blocks of APNs are never repeated: each contains its own id.
   private var isReusable = false
 
   deinit { memory.deallocate() }

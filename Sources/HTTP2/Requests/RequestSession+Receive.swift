@@ -184,7 +184,7 @@ extension RequestSession {
       request.pointee.status = fields.status
       request.pointee.retryAfter = fields.retryAfter
       request.pointee.retryAt = fields.retryAt
-      // The answer's `date` shows the peer's clock, so the difference is the delay in seconds.
+      // The answer's `date` shows the peer's clock, so the difference of the two fields is the delay in seconds.
       if fields.retryAt > 0, fields.date > 0 {
         request.pointee.retryAfter = UInt16(clamping: Int(fields.retryAt) - Int(fields.date))
         request.pointee.retryAt = 0

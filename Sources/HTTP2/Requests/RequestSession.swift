@@ -13,7 +13,7 @@ public final class RequestSession {
   public struct Ended {
     /// The caller's number of the request.
     public var tag: UInt64
-    /// The caller's second number.
+    /// The caller's second number for the request.
     public var mark: Int
     /// The time at which the request was opened, in the caller's nanoseconds.
     public var startedAt: UInt64
@@ -79,7 +79,7 @@ public final class RequestSession {
   public internal(set) var hasReceivedSettings = false
   /// Number of PINGs that the peer has answered.
   public internal(set) var pingAnswers = 0
-  /// Frames that count against ``maximumFrames``.
+  /// Number of frames that count against ``maximumFrames``.
   var frames = 0
   /// Number of streams that the peer allows now; 100 until it announces a limit.
   public internal(set) var peerMaxConcurrentStreams = 100
@@ -122,7 +122,7 @@ public final class RequestSession {
   /// - Parameters:
   ///   - capacity: Maximum number of requests at the same time.
   ///   - settings: The settings of this end, sent first, after the preface.
-  ///   - firstStreamID: An odd number. A higher number leaves fewer identifiers, which tests use.
+  ///   - firstStreamID: An odd number. Tests use a high number, so that few identifiers are left.
   /// - Throws: ``HTTP2Error`` if memory is short.
   public init(capacity: Int, settings: HTTP2Settings, firstStreamID: UInt32 = 1) throws {
     table = RequestTable(capacity: capacity)
@@ -154,9 +154,9 @@ public final class RequestSession {
   /// Returns whether a request can be opened and sent now. If not, the peer must send something first, or output must
   /// be written first.
   ///
-  /// - Parameter bodyCount: Bytes of the body. A request whose body is larger than the peer's window can be opened only
-  ///   while no other request is open. In that case the caller must not wait for a larger window: without an open
-  ///   request, no event would wake the caller.
+  /// - Parameter bodyCount: Bytes of the body. If the body is larger than the peer's window, the result is true only
+  ///   while no other request is open. The caller must then open the request and not wait for a larger window: without
+  ///   an open request, no event would wake the caller.
   public func canOpen(bodyCount: Int) -> Bool {
     table.hasFree && hasRoom && !isGoingAway && !isTerminated && !isExhausted
       && table.openCount < peerMaxConcurrentStreams && (connectionWindow >= bodyCount || table.openCount == 0)

@@ -1,7 +1,7 @@
 internal import COpenSSL
 private import Synchronization
 
-/// Policy of a server for client certificates; clients without one are accepted.
+/// Policy of a server for client certificates. Clients without a certificate are accepted.
 ///
 /// A certificate of another authority, or outside its period of validity, ends the handshake with the matching alert
 /// (RFC 8446 section 6.2). With TLS 1.3, the client reads the alert after its own handshake is done. Sessions are never

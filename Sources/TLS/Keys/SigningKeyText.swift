@@ -28,8 +28,8 @@ enum SigningKeyText {
 
   /// Returns the key as PEM with its line breaks.
   ///
-  /// Accepts a key with `\n` as text, a key on one line, an indented key, a key in quotes, a key with a second Base64
-  /// encoding, and the Base64 text alone. Returns a text that is not a PKCS#8 key unchanged.
+  /// Accepts a key with `\n` as text, a key on one line, an indented key, a key in quotes, a PEM text that was encoded
+  /// in Base64 as a whole, and the Base64 text alone. Returns a text that is not a PKCS#8 key unchanged.
   ///
   /// - Throws: ``SigningKeyProblem`` for a key that lost more than its line breaks.
   static func restored(_ bytes: [UInt8]) throws(SigningKeyProblem) -> [UInt8] {
@@ -38,8 +38,8 @@ enum SigningKeyText {
     guard let inner = base64(text) else { return bytes }
     let innerText = plain(ByteOrderMark.dropped(from: inner))
     if innerText.contains(begin) { return try pem(innerText) ?? bytes }
-    // The bytes are a SEQUENCE, as DER of PKCS#8 is (RFC 5958, section 2). The text was PEM without its first and its
-    // last line.
+    // The bytes are a SEQUENCE, as DER of PKCS#8 is (RFC 5958, section 2). So the text was PEM without its first and
+    // its last line.
     return inner.first == 0x30 ? Array(lines(of: inner).utf8) : bytes
   }
 

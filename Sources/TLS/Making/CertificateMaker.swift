@@ -21,15 +21,15 @@ enum CertificateMaker {
   ///   - key: the certificate's key.
   ///   - issuer: the authority's certificate; `nil` for a self-signed one.
   ///   - validity: begin and end in seconds from now.
-  ///   - extensions: by OpenSSL's numbers, in the syntax of x509v3_config(5).
-  ///   - others: DER values by dotted object identifier.
+  ///   - extensions: extensions by their numbers in OpenSSL (NID), with values in the syntax of x509v3_config(5).
+  ///   - others: further extensions: DER values by dotted object identifier.
   static func certificate(
     subject: [(String, String)], key: OpaquePointer, issuer: OpaquePointer?, signedWith signingKey: OpaquePointer,
     validity: Range<Int> = -headStart..<lifetime, extensions: [(Int32, String)], others: [(String, [UInt8])] = []
   ) throws -> OpaquePointer {
     guard let certificate = X509_new() else { throw TLSError.last("make a certificate") }
     do {
-      // A certificate owns the result of X509_get_subject_name(3); X509_set_issuer_name copies it.
+      // A certificate owns the result of X509_get_subject_name(3); X509_set_issuer_name copies the name.
       let name = X509_get_subject_name(certificate)
       guard X509_set_version(certificate, version3) == 1,
         ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate), UInt64.random(in: 1...UInt64(Int64.max))) == 1,

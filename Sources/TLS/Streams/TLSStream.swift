@@ -88,8 +88,8 @@ public final class TLSStream: ByteStream {
   public func finishWriting() {
     guard isReady else { return }
     ERR_clear_error()
-    // SSL_shutdown(3) returns 0 after the alert was sent. It must not be called after a fatal error; in that case, it
-    // only returns -1 here.
+    // SSL_shutdown(3) returns 0 after the alert was sent. Its manual forbids a call after a fatal error; such a call
+    // only returns -1 and has no effect here.
     SSL_shutdown(ssl)
     ERR_clear_error()
   }
