@@ -158,8 +158,8 @@ public final class Simulator: Sendable {
   /// Plays a timeline of knob changes. It replaces the timeline that was playing.
   public func play(_ timeline: SimulatorTimeline) { service.play(timeline) }
 
-  /// The error that stopped the log, if one occurs. After this error, the simulator answers no requests. For one
-  /// reader.
+  /// The error that stopped the log, if one occurs. After this error, the simulator answers no requests. Only one task
+  /// may read the stream.
   public var logFailures: AsyncStream<RequestLogError> {
     service.shared.log?.failures ?? AsyncStream { $0.finish() }
   }

@@ -6,11 +6,11 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var accepted = 0
   /// Pushes that reached their device, including stored pushes that were delivered later.
   public var delivered = 0
-  /// Pushes stored for devices that are away: at most one for each device token and topic.
+  /// Pushes stored for offline devices: at most one for each device token and topic.
   public var stored = 0
   /// Stored pushes that a newer push for the same device and topic replaced.
   public var overwritten = 0
-  /// Expired pushes for devices that were away, including pushes that must not be stored.
+  /// Expired pushes for offline devices, including pushes that must not be stored.
   public var expired = 0
   /// Pushes that replaced a push with the same collapse identifier, if ``SimulatorKnobs/tracksCollapse`` is set.
   public var collapsed = 0

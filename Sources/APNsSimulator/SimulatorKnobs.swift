@@ -48,15 +48,16 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
 
   /// An error that replaces the 200 of a share of the acceptable requests.
   public struct Failure: Codable, Equatable, Sendable {
-    /// 0 to 1, spread evenly and without random numbers: 0.01 is every hundredth request of an event loop.
+    /// Share of the acceptable requests that get this error, 0 to 1. The requests are selected evenly, without random
+    /// numbers: 0.01 is every hundredth request of an event loop.
     public var share: Double
     /// The status, such as 503.
     public var status: Int
     /// The reason in the body, such as `ServiceUnavailable`, or one that Apple does not define.
     public var reason: String
-    /// Only for device tokens with this prefix, in lower-case hex; empty for all.
+    /// Prefix of the device tokens that get this error, in lower-case hex; empty for all tokens.
     public var tokenPrefix: String
-    /// Only for this topic; empty for all.
+    /// Topic of the pushes that get this error; empty for all topics.
     public var topic: String
     /// Whether the push still reaches its device, which is possible with a 500.
     public var delivers: Bool
@@ -65,8 +66,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     ///   - share: 0 to 1.
     ///   - status: such as 503.
     ///   - reason: such as `ServiceUnavailable`.
-    ///   - tokenPrefix: only for device tokens with this prefix, in lower-case hex.
-    ///   - topic: only for this topic.
+    ///   - tokenPrefix: the prefix of the device tokens that get this error, in lower-case hex.
+    ///   - topic: the topic of the pushes that get this error.
     ///   - delivers: whether the push still reaches its device.
     public init(
       share: Double, status: Int, reason: String, tokenPrefix: String = "", topic: String = "", delivers: Bool = false
@@ -193,8 +194,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Each connection is reset (TCP RST) after this many requests; 0 for never. The last request and all earlier
   /// unanswered requests get no answer.
   public var resetAfterRequests = 0
-  /// Each connection is closed without GOAWAY after this many requests; 0 for never. The requests are answered first,
-  /// except delayed answers.
+  /// Each connection is closed without GOAWAY after this many requests; 0 for never. The simulator first sends all
+  /// answers that are not delayed.
   public var closeAfterRequests = 0
   /// MAX_CONCURRENT_STREAMS of every connection, including open ones; 0 for the configuration's limits.
   public var streamLimit: UInt32 = 0
@@ -216,8 +217,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var revokedKeys: [String] = []
   /// The alert with which client certificates are refused at the handshake.
   public var certificateAlert = CertificateAlert.none
-  /// The refusal of a certificate for the other environment: by GOAWAY after the handshake, as observed, or by 403 for
-  /// each request, as documented.
+  /// Whether a certificate for the other environment is refused by a GOAWAY after the handshake, as observed at APNs.
+  /// If not, each request gets 403, as Apple documents.
   public var refusesCertificateByGoAway = true
   /// The treatment of a topic whose suffix does not match the push type.
   public var mismatchedTopic = MismatchedTopic.topicDisallowed

@@ -2,8 +2,8 @@ internal import EventLoop
 internal import HTTP2
 internal import TLS
 
-/// The purpose of a connection. A role gets the events of the streams like any session handler, but it may also fail
-/// the connection.
+/// The purpose of a connection. A role gets the events of the streams like any session handler, but it may also throw
+/// an error, which ends the connection.
 protocol ConnectionRole: AnyObject {
   /// Called after the handshake.
   func opened() throws
@@ -13,7 +13,7 @@ protocol ConnectionRole: AnyObject {
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   func refused(streamID: Int32) throws
   func pinged() throws
-  /// Time in milliseconds, from now, during which the connection writes nothing.
+  /// Time after the handshake, in milliseconds, during which the connection writes nothing.
   var silence: Int { get }
   /// Whether the connection stays open after its last output until the client closes it.
   var lingers: Bool { get }

@@ -1,6 +1,6 @@
-/// A hashed timing wheel of one-millisecond ticks. Each entry comes due some milliseconds after it was added.
+/// A hashed timing wheel of one-millisecond ticks. Each entry is due some milliseconds after it was added.
 ///
-/// One timer drives any number of entries, and an entry costs an append.
+/// One timer is enough for any number of entries, and adding an entry only appends it to a list.
 struct DelayWheel<Entry> {
   private struct Item {
     var due: UInt64
@@ -18,7 +18,7 @@ struct DelayWheel<Entry> {
   /// - Parameter now: milliseconds on any monotonic clock.
   init(now: UInt64) { current = now }
 
-  /// Adds `entry`, which is due at `due` milliseconds. An entry that is already due comes with the next tick.
+  /// Adds `entry`, which is due at `due` milliseconds. An entry that is already due is returned at the next tick.
   mutating func add(_ entry: Entry, due: UInt64) {
     let due = max(due, current + 1)
     spokes[Int(due % UInt64(Self.size))].append(Item(due: due, entry: entry))

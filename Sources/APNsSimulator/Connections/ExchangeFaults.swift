@@ -72,7 +72,8 @@ struct ExchangeFaults {
     }
   }
 
-  /// Whether a knob is set. Otherwise all requests are answered immediately, and the caller need not change this value.
+  /// Whether a knob is set. If not, all requests are answered immediately, and the caller need not call the functions
+  /// below.
   let isActive: Bool
   private let knobs: Values
   private var refused = EvenShare()
@@ -108,7 +109,7 @@ struct ExchangeFaults {
     return latency
   }
 
-  /// Decides the outcome of a received request and of its connection, and counts it.
+  /// Decides the outcome of a received request and of its connection.
   ///
   /// - Parameter number: number of the request on its connection, from 1.
   mutating func outcome(onConnection number: Int, count: (FaultKind) -> Void) -> RequestOutcome {

@@ -25,7 +25,7 @@ extension LoopState {
     return due
   }
 
-  /// Returns the reason if the token exceeds its rate limit; `nil` without a limit.
+  /// Returns the reason of the rejection if the token exceeds its rate limit; `nil` otherwise.
   ///
   /// - Parameter token: in lower-case hex.
   func excess(for token: [UInt8]) -> Reason? {
@@ -37,7 +37,7 @@ extension LoopState {
     return .tooManyRequests
   }
 
-  /// Returns whether an accepted connection is reset immediately, and counts it.
+  /// Returns whether an accepted connection is reset immediately. If so, counts the fault.
   func refusesConnection(from descriptor: Int32) -> Bool {
     if shares.connects.isDue(knobs.connectResetShare) {
       count(.connectResetShare)
@@ -55,14 +55,14 @@ extension LoopState {
     shares.exchange.isActive ? shares.exchange.latency(random: &generator) { count($0) } : 0
   }
 
-  /// Decides the outcome of a received request and of its connection, and counts it.
+  /// Decides the outcome of a received request and of its connection, and counts a fault.
   ///
   /// - Parameter number: number of the request on its connection, from 1.
   func nextOutcome(onConnection number: Int) -> RequestOutcome {
     shares.exchange.isActive ? shares.exchange.outcome(onConnection: number) { count($0) } : .answered
   }
 
-  /// Returns whether the next request is refused before any processing, and counts it.
+  /// Returns whether the next request is refused before any processing. If so, counts the fault.
   func refusesRequest() -> Bool { shares.exchange.isActive && shares.exchange.refuses { count($0) } }
 }
 

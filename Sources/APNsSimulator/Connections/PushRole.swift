@@ -11,7 +11,7 @@ final class PushRole: ServiceRole {
     /// Device token in lower-case hex, if it is needed; empty if it is invalid.
     var token: [UInt8] = []
     var verdict = RequestValidator.Verdict()
-    /// Values that are needed for a device that is away, or by a knob; otherwise `nil`.
+    /// Values that an offline device or a knob needs; otherwise `nil`.
     var details: PushDetails?
     var bodyCount = 0
     /// Body, if bodies are logged.
@@ -46,10 +46,10 @@ final class PushRole: ServiceRole {
   private(set) var requestCount = 0
   /// Earliest time of the next answer in milliseconds, if answers are limited.
   private var nextAnswer = 0.0
-  /// The last stream that is processed; limited when GOAWAY is submitted.
+  /// The highest stream that is processed; unlimited until GOAWAY is submitted.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
-  /// Whether the connection ends here. Bytes that remain in its buffer count as never received.
+  /// Whether a fault has ended the connection. Bytes that remain in its buffer count as never received.
   private var isCut = false
   private var limit: StreamLimit
   private var errors = ErrorBudget()
@@ -102,7 +102,7 @@ final class PushRole: ServiceRole {
       !certificate.environments.contains(loop.shared.configuration.environment)
     else { return }
     loop.count(.wrongCertificate)
-    // Observed: the GOAWAY follows SETTINGS immediately, with NO_ERROR and no processed stream (reference 1.5).
+    // Observed at APNs: the GOAWAY follows SETTINGS immediately, with NO_ERROR and no processed stream.
     if loop.knobs.refusesCertificateByGoAway { try leave(because: Reason.badCertificateEnvironment.name) }
   }
 
@@ -177,7 +177,7 @@ final class PushRole: ServiceRole {
 
   func refused(streamID: Int32) throws {
     loop.tally.refusedStreams += 1
-    // Observed: one reset for the stream's HEADERS and one for its DATA (reference 1.4).
+    // Observed at APNs: one reset for the stream's HEADERS and one for its DATA.
     if limit.hasExpired { try session.reset(streamID: streamID, error: .streamClosed) }
   }
 
@@ -252,7 +252,7 @@ final class PushRole: ServiceRole {
   }
 
   /// Handles an expired token: sets the stream limit back to one and refuses the streams whose body is still arriving.
-  /// Each such stream gets two resets, one for its HEADERS and one for its DATA (reference 1.4).
+  /// Each such stream gets two resets, as observed at APNs: one for its HEADERS and one for its DATA.
   private func expire() throws {
     guard limit.expired() else { return }
     for request in requests where request.stream != 0 && !request.isReceived {

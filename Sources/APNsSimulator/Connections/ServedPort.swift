@@ -1,8 +1,8 @@
 internal import HTTP2
 internal import TLS
 
-/// A port of the simulator. It opens a role for each of its connections, so the acceptor and the event loops know no
-/// push service.
+/// A port of the simulator. It opens a role for each of its connections, so the acceptor and the event loops contain no
+/// code for a particular push service.
 protocol ServedPort: Sendable {
   /// Returns the start of a new connection; `nil` to reset it.
   ///

@@ -11,7 +11,7 @@ final class ServerContexts: Sendable {
 
   /// - Parameters:
   ///   - identity: the identity that clients trust.
-  ///   - names: names in the certificate that clients must not trust.
+  ///   - names: names in the certificate that no client trusts (``TLSOffer/isUntrusted``).
   init(identity: TLSIdentity, names: [String], clients: ClientCertificatePolicy?) throws {
     usual = try TLSContext.server(identity: identity, protocols: ["h2"], clients: clients)
     self.identity = identity

@@ -5,7 +5,7 @@ internal import TLS
 
 /// One event loop with its share of the connections.
 actor SimulatorLoop {
-  /// Time that a client has to close a connection after GOAWAY.
+  /// Time that a client has to close a connection after a GOAWAY or a TLS alert. Then the simulator closes it.
   private static let linger = DispatchTimeInterval.seconds(2)
 
   nonisolated let loop: EventLoop

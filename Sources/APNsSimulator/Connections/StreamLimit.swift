@@ -1,13 +1,13 @@
 internal import HTTP2
 
-/// MAX_CONCURRENT_STREAMS of one connection (reference 1.4). Token connections begin with one stream. The first
-/// accepted push raises the limit; an expired provider token lowers it again.
+/// MAX_CONCURRENT_STREAMS of one connection. A connection with provider tokens begins with one stream. The first
+/// accepted push raises the limit; an expired provider token lowers it again, as observed at APNs.
 ///
 /// A change is stored, and announced before the next write. It is not announced immediately, because nghttp2 applies
 /// settings when they are submitted: streams in the same read as the first push were opened before the client could
 /// know the limit.
 struct StreamLimit {
-  /// SETTINGS_MAX_HEADER_LIST_SIZE as observed (reference 1.3).
+  /// SETTINGS_MAX_HEADER_LIST_SIZE as observed at APNs.
   static let headerListSize: UInt32 = 8000
 
   private let reduced: UInt32
@@ -28,7 +28,7 @@ struct StreamLimit {
     announced = initial
   }
 
-  /// Returns the SETTINGS that open a connection (reference 1.3).
+  /// Returns the SETTINGS that open a connection. Without knobs, they have the values observed at APNs.
   func settings(by knobs: SimulatorKnobs) -> HTTP2Settings {
     var settings = HTTP2Settings()
     settings.headerTableSize = 4096

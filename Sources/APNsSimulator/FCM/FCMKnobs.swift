@@ -14,7 +14,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   /// The body of an answer.
   public enum BodyForm: String, Codable, Sendable {
-    /// The JSON of the reference.
+    /// JSON, as in FCM's own answers.
     case json
     /// HTML.
     case html
@@ -32,7 +32,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
       case accessTokenExpired, accessTokenInvalid, projectQuota, deviceQuota
       /// 404 without an error code of FCM.
       case unknownProject
-      /// 409 with an error code that the reference does not list.
+      /// 409 with an error code that Google's documentation does not list.
       case unlisted
       /// 500 with the error code INTERNAL.
       case `internal`
@@ -42,7 +42,8 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
       case unavailable
     }
 
-    /// 0 to 1, spread evenly and without random numbers: 0.01 is every hundredth request of an event loop.
+    /// Share of the acceptable requests that get this answer, 0 to 1. The requests are selected evenly, without random
+    /// numbers: 0.01 is every hundredth request of an event loop.
     public var share: Double
     public var kind: Kind
     /// Value of `retry-after` in seconds; 0 for no header.
@@ -51,7 +52,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
     public var retryAfterIsDate: Bool
     /// Whether the message is delivered despite the error.
     public var delivers: Bool
-    /// Only for targets with this prefix; empty for all.
+    /// Prefix of the targets that get this answer; empty for all targets.
     public var tokenPrefix: String
 
     /// - Parameters:
@@ -60,7 +61,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
     ///   - retryAfterSeconds: 0 for no header `retry-after`.
     ///   - retryAfterIsDate: whether the header is an HTTP date.
     ///   - delivers: whether the message is delivered despite the error.
-    ///   - tokenPrefix: only for targets with this prefix.
+    ///   - tokenPrefix: the prefix of the targets that get this answer.
     public init(
       share: Double, kind: Kind, retryAfterSeconds: Int = 0, retryAfterIsDate: Bool = false, delivers: Bool = false,
       tokenPrefix: String = ""
@@ -109,7 +110,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   /// Messages of a project in a minute; 0 for no limit. The minute begins with the project's first request.
   public var messagesPerMinute = 600_000
-  /// Length of the quota's minute in seconds. A shorter minute lets a test run faster.
+  /// Length of the period of ``messagesPerMinute``, in seconds. Tests use a period that is shorter than a minute.
   public var quotaSeconds = 60
   /// Value of `retry-after` in a 429 of the project, in seconds; 0 for no header.
   public var quotaRetryAfterSeconds = 0
@@ -135,11 +136,12 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   public var resetShare = 0.0
   /// Share of requests that are processed and never answered.
   public var withheldShare = 0.0
-  /// Each connection is reset (TCP RST) instead of the answer of this request; 0 for never.
+  /// Number of the request on each connection that gets a TCP RST instead of an answer; 0 for none.
   public var resetAfterRequests = 0
   /// Each connection is closed without GOAWAY after this many requests; 0 for never.
   public var closeAfterRequests = 0
-  /// Each connection becomes silent instead of the answer of this request; 0 for never.
+  /// Number of the request on each connection from which the simulator stays silent: it answers nothing more and keeps
+  /// the connection open; 0 for none.
   public var silentAfterRequests = 0
   /// Each connection gets a GOAWAY after this many requests; 0 for never.
   public var goAwayAfterRequests = 0

@@ -1,6 +1,7 @@
 internal import HTTP2
 
-/// A channel request, read from its path and header fields (reference 7.2, 7.3). The body arrives later.
+/// A channel request, read from its path and header fields. The body arrives later. Sources: Apple, "Sending broadcast
+/// push notification requests to APNs" and "Sending channel management requests to APNs".
 struct ChannelRequest {
   enum Operation: Equatable {
     /// `POST /4/broadcasts/apps/<bundle id>`

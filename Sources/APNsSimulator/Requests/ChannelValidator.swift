@@ -1,8 +1,8 @@
 private import Foundation
 internal import TLS
 
-/// Checks of channel requests. The channel API of APNs has reasons of its own (reference 7.4). If the reference gives
-/// no order of checks, the order of the push API is used.
+/// Checks of channel requests. The channel API of APNs has its own reasons (``Reason``). Apple documents no order of
+/// the checks, so this type uses the order of ``RequestValidator``.
 struct ChannelValidator {
   /// The answer to a channel request.
   struct Answer: Equatable {

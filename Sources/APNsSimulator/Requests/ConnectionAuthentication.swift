@@ -76,7 +76,7 @@ struct ConnectionAuthentication {
       || updatesByAddress.admit(token, from: address, interval: knobs.tokenUpdateSeconds, now: now)
   }
 
-  /// Binds the connection to its first key. Later keys must be related to the first one (reference 2.4).
+  /// Binds the connection to its first key. Later keys must be related to the first one.
   private mutating func bind(to key: Int) -> Reason? {
     let new = verifier.keys[key]
     if let environment = new.environment, environment != self.environment { return .badEnvironmentKeyID }
@@ -87,7 +87,8 @@ struct ConnectionAuthentication {
     let first = verifier.keys[boundKey]
     if first.teamID != new.teamID { return .invalidProviderToken }
     if first.topics == nil, new.topics == nil { return nil }
-    // Two topic keys are related if one of them names the other. This allows a team to replace one key by another.
+    // Two keys for certain topics are related if one of them names the other. This allows a team to replace one key by
+    // another.
     let isRelated = first.related.contains(new.keyID) || new.related.contains(first.keyID)
     return isRelated ? nil : .unrelatedKeyID
   }

@@ -1,6 +1,6 @@
 internal import TLS
 
-/// The permissions of a push certificate, read from its subject and Apple's extensions (reference 3.2, 3.3).
+/// The permissions of a push certificate, read from its subject and Apple's extensions.
 struct PushCertificate: Equatable {
   // Object identifiers below 1.2.840.113635.100.6.3, Apple's arc for push.
   static let sandbox = "1.2.840.113635.100.6.3.1"

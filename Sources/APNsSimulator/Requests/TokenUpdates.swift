@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Rate limit of a sender's provider token changes (reference 2.5). The first change is free; the next one must wait
-/// for the interval. The previous token stays valid, because requests overtake each other.
+/// Rate limit of a sender's provider token changes. Apple allows a change every 20 minutes. The first change is free;
+/// the next one must wait for the interval. The previous token stays valid, because requests overtake each other.
 struct TokenUpdates {
   private var current: [UInt8] = []
   private var former: [UInt8] = []
@@ -26,7 +26,7 @@ struct TokenUpdates {
   }
 }
 
-/// The limit of ``TokenUpdates`` for each address, as observed for servers that share an address. Shared by all event
+/// The limit of ``TokenUpdates`` for each address, as reported for servers that share an address. Shared by all event
 /// loops.
 final class TokenUpdatesByAddress: Sendable {
   /// Maximum number of addresses, more than a test setup has. At this number, the simulator removes all of them.

@@ -1,9 +1,10 @@
 internal import Synchronization
 internal import TLS
 
-/// The broadcast channels of all apps (reference 7). Shared by all event loops.
+/// The broadcast channels of all apps. Shared by all event loops.
 final class ChannelStore: Sendable {
-  /// Whether a channel stores its last message for devices that subscribe later. The value of a channel never changes.
+  /// Whether a channel stores its last message for devices that subscribe later. The storage policy of a channel never
+  /// changes.
   enum Storage: Int, Sendable {
     case none = 0
     case mostRecent = 1

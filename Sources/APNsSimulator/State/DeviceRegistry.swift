@@ -46,7 +46,7 @@ final class DeviceRegistry: Sendable {
     shard(hash).table.withLock { $0.set(token, hash: hash, record) }
   }
 
-  /// Sets whether a device is away and keeps its other values. An unknown token is registered for any topic.
+  /// Sets whether a device is offline and keeps its other values. An unknown token is registered for any topic.
   func set(_ token: UnsafeRawBufferPointer, isAway: Bool) {
     let hash = ByteHash.hash(token)
     shard(hash).table.withLock { table in

@@ -1,19 +1,19 @@
 internal import Synchronization
 
-/// Pushes stored for devices that are away, and notifications that online devices show (reference 8.4). Shared by all
-/// event loops.
+/// Pushes stored for offline devices, and notifications that online devices show. Shared by all event loops.
 ///
 /// There is one slot for each device token and topic. A new push replaces the stored one.
 final class Mailboxes: Sendable {
   /// Counts of accepted pushes.
   struct Summary: Equatable, Sendable {
-    /// Stored pushes that were delivered when their device came back.
+    /// Stored pushes that were delivered when their device was online again.
     var forwarded = 0
     /// Pushes that are stored for their device.
     var stored = 0
     /// Stored pushes that a newer push for the same device and topic replaced.
     var overwritten = 0
-    /// Pushes that were not stored because storage was not allowed, or that expired before their device came back.
+    /// Pushes that were not stored because storage was not allowed, or that expired before their device was online
+    /// again.
     var expired = 0
     /// Pushes that replaced a notification with the same collapse identifier.
     var collapsed = 0
@@ -40,7 +40,7 @@ final class Mailboxes: Sendable {
 
   private let state = Mutex(State())
 
-  /// Stores a push for a device that is away.
+  /// Stores a push for an offline device.
   ///
   /// - Parameter now: seconds since 1970 on the simulator's clock.
   func store(_ details: PushDetails, now: Int64) {
@@ -67,7 +67,7 @@ final class Mailboxes: Sendable {
     state.withLock { Self.show(details.token, details.topicID, details.collapseID, in: &$0) }
   }
 
-  /// Delivers the stored pushes of a device that came back.
+  /// Delivers the stored pushes of a device that is online again.
   func forward(to token: [UInt8], now: Int64) {
     state.withLock { state in
       for slot in state.waiting.removeValue(forKey: token) ?? [] {

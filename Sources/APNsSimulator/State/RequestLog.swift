@@ -15,7 +15,7 @@ public struct RequestLogError: Error, Equatable, CustomStringConvertible {
 /// The append-only file with a line for every request received in full. The lines survive the death of any process.
 /// Shared by all event loops; each loop collects its lines in a ``RequestLogLines``.
 final class RequestLog: Sendable {
-  /// Delivers the first failure. For one reader.
+  /// Delivers the first failure. Only one task may read the stream.
   let failures: AsyncStream<RequestLogError>
 
   private let path: String

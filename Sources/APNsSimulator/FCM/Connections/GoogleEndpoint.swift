@@ -19,7 +19,8 @@ struct GoogleAnswer {
   var contentType = "application/json; charset=UTF-8"
   var headers: [(name: String, value: String)] = []
   var body: [UInt8]?
-  /// Additional delay in milliseconds.
+  /// Delay of an answer of the token endpoint, in milliseconds. The delay of an answer of FCM comes from the fault
+  /// knobs.
   var delayMilliseconds = 0
   /// The registration token of the request, for the log; empty for none.
   var token = ""

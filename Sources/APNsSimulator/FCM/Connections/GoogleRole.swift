@@ -30,12 +30,13 @@ final class GoogleRole: ServiceRole {
   private var date: (seconds: Int64, text: String) = (.min, "")
   private(set) var requestCount = 0
   let lifetime: ConnectionLifetime
-  /// The last stream that is processed; limited when GOAWAY is submitted.
+  /// The highest stream that is processed; unlimited until GOAWAY is submitted.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
   /// Number of PINGs since the last request.
   private var pings = 0
-  /// Whether the connection ends here. Bytes that remain in its buffer count as never received.
+  /// Whether a fault or an error of the client has ended the connection. Bytes that remain in its buffer count as never
+  /// received.
   private var isCut = false
 
   /// Creates a session for the negotiated protocol and its role.
@@ -154,7 +155,7 @@ final class GoogleRole: ServiceRole {
     try session.respond(to: stream, fields, body: answer.body)
   }
 
-  /// Returns the text of a time. Makes it once a second.
+  /// Returns the text of a time. Formats it at most once a second.
   private func date(_ seconds: Int64) -> String {
     if seconds != date.seconds { date = (seconds, HTTPDate.text(seconds)) }
     return date.text
@@ -178,7 +179,7 @@ final class GoogleRole: ServiceRole {
 
   // MARK: Connection
 
-  /// Ends the whole connection because of a stream above the limit (reference 2.1).
+  /// Ends the whole connection because of a stream above the limit, as observed at FCM.
   func refused(streamID: Int32) throws {
     guard !isCut else { return }
     count(.streamLimit)

@@ -1,4 +1,4 @@
-/// An error of FCM or of Google's front end, with the body of the reference (section 6.2).
+/// An error of FCM or of Google's front end. The bodies are those of captured answers, where such answers are known.
 struct FCMError: Equatable {
   static let type = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
   private static let badRequest = "type.googleapis.com/google.rpc.BadRequest"
@@ -141,7 +141,7 @@ struct FCMError: Equatable {
 
   // MARK: Messages
 
-  /// Returns the error for a message that breaks a rule of FCM. `BadRequest` comes first, as in the captures.
+  /// Returns the error for a message that breaks a rule of FCM. `BadRequest` comes first, as in captured answers.
   static func invalid(_ message: String, field: String) -> FCMError {
     FCMError(
       code: 400, status: "INVALID_ARGUMENT", message: message,

@@ -30,14 +30,14 @@ struct FCMMessage: Equatable {
     var error: FCMError
   }
 
-  /// Maximum `ttl` in milliseconds: 28 days (reference 4.3).
+  /// Maximum `ttl` in milliseconds: 28 days.
   private static let longestTTL: Int64 = 2_419_200_000
-  /// Maximum number of topics in a condition (reference 4.1).
+  /// Maximum number of topics in a condition.
   private static let maximumTopics = 5
   /// Maximum length of a registration token in bytes. Google does not document the form of a token.
   private static let longestToken = 4096
 
-  /// Checks the body of a request in the order of reference 10, up to the size.
+  /// Checks the body of a request: JSON, types, target, Android, data, other platforms and size, in this order.
   ///
   /// - Throws: ``Refused``.
   init(_ body: [UInt8], by knobs: FCMKnobs) throws {

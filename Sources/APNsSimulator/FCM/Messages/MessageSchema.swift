@@ -1,4 +1,4 @@
-/// The fields of a request to `messages:send`, from Google's discovery document `fcm:v1` (reference 4).
+/// The fields of a request to `messages:send`, from Google's discovery document `fcm:v1`.
 enum MessageSchema {
   /// The type of a field.
   indirect enum Kind: Sendable {

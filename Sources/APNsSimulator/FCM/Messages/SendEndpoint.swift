@@ -1,4 +1,5 @@
-/// FCM's only method: `POST /v1/projects/{project}/messages:send`. It checks requests in the order of reference 10.
+/// FCM's only method: `POST /v1/projects/{project}/messages:send`. It checks path, authorization, body, quota of the
+/// project, and target, in this order. Google documents no order.
 struct SendEndpoint: GoogleEndpoint {
   let state: FCMState
   let hasFaults = true
@@ -71,7 +72,7 @@ struct SendEndpoint: GoogleEndpoint {
 
   // MARK: Messages
 
-  /// Reads and checks the message. A rejection counts for the project's quota.
+  /// Reads and checks the message. A rejection counts towards the project's quota.
   private static func message(
     of request: GoogleRequest, in project: String, _ state: FCMState, by loop: LoopState
   ) throws(Rejection) -> FCMMessage {
@@ -101,7 +102,7 @@ struct SendEndpoint: GoogleEndpoint {
       project, limit: knobs.messagesPerMinute, length: UInt64(knobs.quotaSeconds) * 1000, now: LoopState.milliseconds)
   }
 
-  /// Checks the quotas and the target, and takes an injected failure that is due.
+  /// Checks the quotas and the target, and throws an injected failure that is due.
   private func admit(_ message: FCMMessage, in project: String, by loop: LoopState) throws(Rejection) {
     let knobs = loop.knobs.fcm
     guard Self.take(project, state, by: loop) else {
@@ -125,7 +126,7 @@ struct SendEndpoint: GoogleEndpoint {
     let record = state.devices.record(of: registration)
     switch message.target {
     case .token(let token): if !FCMMessage.isToken(token) { throw Rejection(.malformedToken(knobs)) }
-    // Observed: FCM answers a typo in an installation id like an uninstall (reference 4.2).
+    // Observed at FCM: a typo in an installation id gets the same answer as an uninstalled app.
     case .fid(let fid): if record == nil, !FCMMessage.isInstallationID(fid) { throw Rejection(.unregistered(knobs)) }
     case .topic, .condition: return
     }
@@ -167,7 +168,7 @@ struct SendEndpoint: GoogleEndpoint {
         state.devices.markUninstalled(of: registration)
       }
     }
-    // Sixteen digits, as in the captures.
+    // Sixteen digits, as in captured answers of FCM.
     return String(1_000_000_000_000_000 + loop.generator.next() % 9_000_000_000_000_000)
   }
 }

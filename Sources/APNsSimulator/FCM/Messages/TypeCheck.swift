@@ -7,7 +7,7 @@ struct TypeCheck {
   }
 
   private(set) var violations: [Violation] = []
-  /// The way to the present field. Its text is made only for a violation.
+  /// The path of the current field. Its text is made only for a violation.
   private var path: [Step] = []
 
   /// A step from a value to a value within it.

@@ -21,8 +21,8 @@ final class FCMDevices: Sendable {
   private struct Log {
     var deliveries = Deliveries()
     var identities: Set<String> = []
-    /// Number of further collapsible messages that FCM delivers immediately (reference 7.1). `burstAt` is the time of
-    /// this number in milliseconds.
+    /// Number of further collapsible messages that FCM delivers immediately (Google, "Throttling and quotas").
+    /// `burstAt` is the time of this number in milliseconds.
     var burst = FCMDevices.collapsibleBurst
     var burstAt: UInt64 = 0
     var minute = Window()

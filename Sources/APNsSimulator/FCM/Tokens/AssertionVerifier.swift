@@ -1,6 +1,6 @@
 internal import TLS
 
-/// Checks the assertion of a token request (reference 3.2 and 3.3).
+/// Checks the assertion of a token request, with the error texts of Google's token endpoint.
 struct AssertionVerifier: Sendable {
   /// An error of the token endpoint.
   struct Refusal: Error, Equatable {
@@ -30,7 +30,7 @@ struct AssertionVerifier: Sendable {
     var exp: Int64
   }
 
-  /// The audience that the library google-auth writes, whatever the address of the endpoint.
+  /// The audience that Google's library google-auth writes, regardless of the endpoint's address.
   static let audience = "https://oauth2.googleapis.com/token"
   /// Maximum difference of the sender's clock in seconds.
   private static let tolerance: Int64 = 300
