@@ -10,8 +10,8 @@ struct BenchAllCommand: CarillonCommand {
     abstract: "Run all benchmarks with a private Redis and simulators, and compare the results with the targets.",
     discussion: """
       Starts the needed processes (redis-server, simulators, workers) on free ports, in a temporary folder, and removes \
-      everything at the end. Needs no configuration. Compared variants are measured in turn, round by round; the output \
-      shows medians. deploy/bench/README.md explains how to read it.
+      everything at the end. Needs no configuration. Each round measures all variants that are compared, one after the \
+      other. The output shows the medians of the rounds. deploy/bench/README.md explains how to read the output.
 
       Parts: \(BenchParts.all.map(\.name).joined(separator: ", ")).
 
@@ -28,7 +28,7 @@ struct BenchAllCommand: CarillonCommand {
   @Option(help: "The number of rounds.")
   var rounds = 5
 
-  @Option(help: "The number of pushes of an engine alone; a fifth of it with libcurl.")
+  @Option(help: "The number of pushes that measure an engine alone. With libcurl, a fifth of this number.")
   var requests = 1_000_000
 
   @Option(help: "The number of devices of a whole campaign.")

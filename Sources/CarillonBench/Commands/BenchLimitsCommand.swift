@@ -13,11 +13,11 @@ struct BenchLimitsCommand: CarillonCommand {
     commandName: "limits",
     abstract: "Compare the adaptive stream limit of a connection with fixed limits.",
     discussion: """
-      Starts two simulators for each setting and sends to both for some seconds at a time, over a connection each: to \
-      one with the adaptive limit, to the other with a fixed one, so that both have the same share of the machine. Needs \
-      neither configuration nor Redis. Each fixed limit has one such pair, unless so few answers in a round trip can't \
-      come to half of the best rate; those that the adaptive limit looked worst beside have more. Shown is the one with \
-      the lowest median ratio.
+      Starts two simulators for each setting. A measurement sends pushes to both at the same time, over one connection \
+      each: to one with the adaptive limit, to the other with a fixed limit. So both have the same share of the \
+      machine. Each fixed limit is measured once, except limits that can't reach half of the best rate so far. The two \
+      fixed limits with the lowest ratio of the adaptive rate to the fixed rate are measured --rounds times. The \
+      output shows the one with the lower median ratio. The command needs neither a configuration nor Redis.
 
       Examples:
         carillon-bench limits
@@ -29,7 +29,7 @@ struct BenchLimitsCommand: CarillonCommand {
   @Option(help: "The engine that sends (default: both, one after the other).")
   var engine: PushEngineKind?
 
-  @Option(help: "The number of pairs for the important limits.")
+  @Option(help: "The number of measurements of the two limits with the lowest ratio.")
   var rounds = 3
 
   @Option(help: "The seconds of each measurement, after a warm-up. Even numbers include complete changes of the limit.")
@@ -41,7 +41,8 @@ struct BenchLimitsCommand: CarillonCommand {
   @Option(help: "The seed of the simulator's random values.")
   var seed = UInt64.random(in: 0...UInt64(UInt32.max))
 
-  /// Number of fixed limits that are measured again, those with the lowest ratio for the adaptive limit.
+  /// Number of fixed limits that are measured again. They are the limits with the lowest ratio of the adaptive rate to
+  /// the fixed rate.
   private static let candidates = 2
   private static let limits = [1000, 500, 200, 100, 50, 20, 10, 5, 2, 1]
 

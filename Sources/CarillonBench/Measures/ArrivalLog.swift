@@ -2,8 +2,8 @@ import CommandSupport
 
 /// Reads the arrival times of pushes from a simulator's log (`simulate --log`).
 struct ArrivalLog {
-  /// Arrival times of pushes to tokens with the prefix, in seconds since 1970. The log has whole milliseconds. The
-  /// arrival time is the end of the millisecond, so that no latency is too small.
+  /// Arrival times of pushes to tokens with the prefix, in seconds since 1970. The log has whole milliseconds. The end
+  /// of the millisecond counts as the arrival time, so that no latency is too small.
   private(set) var arrivals: [Double] = []
   /// Number of pushes to all other tokens.
   private(set) var others = 0

@@ -94,8 +94,8 @@ struct EngineBench: Sendable {
     return Sample(cpu: end.cpuMicroseconds / Double(requests), rate: rate)
   }
 
-  /// Returns the number of requests. Clients with libcurl need ten times as much CPU time per push, so the cost of
-  /// their start matters less.
+  /// Returns the number of requests. Clients with libcurl send a fifth: they need ten times as much CPU time per push,
+  /// so the cost of their start matters less.
   private func count(_ client: Client) -> Int {
     client == .loop || client == .curl ? max(1, requests / 5) : requests
   }

@@ -1,7 +1,7 @@
 import CommandSupport
 
-/// A whole campaign with personal pushes in five languages, compared with a campaign to the same users whose pushes are
-/// equal.
+/// A whole campaign with personal pushes in five languages, compared with a campaign to the same users in which all
+/// pushes are equal.
 struct PersonalPart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     let devices = BenchDevices(count: settings.targets, seed: settings.seed, hasAttributes: true)

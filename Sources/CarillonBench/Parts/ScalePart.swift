@@ -153,8 +153,8 @@ private final class SimulatedFleet: Sendable {
 private actor SimulatedWorker {
   private static let beat = Duration.seconds(2)
   private static let lease = 6000
-  /// Interval of the maintenance leader's signal. An idle worker checks for slices at some of the signals, by the rule
-  /// of a whole fleet.
+  /// Interval of the maintenance leader's signal. At each signal, ``PushWorker/WakeRule`` selects a few of all workers,
+  /// which check for slices.
   private static let pause = Duration.milliseconds(250)
   /// Outcomes per commit.
   private static let batch = 256

@@ -12,7 +12,8 @@ struct TakeoverPart: BenchPart {
   private struct Takeover {
     /// Time at which the dead worker's list was empty, because other workers had detected the death.
     var found: Double
-    /// Time at which every slice of the dead worker was on another worker's list, or counted.
+    /// Time at which every slice of the dead worker was on another worker's list, or was finished and counted in its
+    /// campaign.
     var held: Double
   }
 
@@ -97,8 +98,8 @@ struct TakeoverPart: BenchPart {
     try await witness.wait(for: "the slices of \(victim)", seconds: 60) {
       if found == nil, try await store.slices.processing(of: victim).isEmpty { found = (WallClock.now - died) * 1000 }
       for heir in heirs { left.subtract(try await store.slices.processing(of: heir)) }
-      // A slice that was counted between two checks was also taken over. A slice that the dead worker had already
-      // closed appears on a list only for a moment.
+      // A slice that was finished and counted between two checks was also taken over. A slice that the dead worker had
+      // already closed appears on a list only for a moment.
       left = try await store.slices.uncounted(left)
       return left.isEmpty
     }

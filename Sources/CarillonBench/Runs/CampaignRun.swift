@@ -52,7 +52,7 @@ struct CampaignRun: Sendable {
     var rate = 0.0
   }
 
-  /// A payload of 242 bytes, as many as in the bare libcurl loop.
+  /// A payload of 242 bytes, the size that the bare libcurl loop sends.
   static let payload =
     #"{"aps":{"alert":{"title":"Hello","body":"This is the body of a push, of the usual length or so"},"#
     + #""sound":"default"},"deeplink":"app://news/\#(String(repeating: "x", count: 113))"}"#

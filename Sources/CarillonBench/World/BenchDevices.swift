@@ -5,7 +5,7 @@ import Glibc
 ///
 /// A fifth of the devices are second devices of their users. Tokens are 32 random bytes, so they have no order.
 struct BenchDevices: Sendable {
-  /// Number of devices without the urgent users.
+  /// Number of devices, not counting the devices of the urgent users.
   var count: Int
   /// Number of additional, urgent users with one device each. Campaigns can exclude them.
   var urgent = 0
@@ -75,7 +75,7 @@ struct BenchDevices: Sendable {
     for word in 0..<4 {
       var bits = random.next()
       if word == 0 {
-        // The first two bytes contain the kind of the device.
+        // The first two bytes show whether the device is urgent.
         bits = isUrgent ? bits & ~0xFFFF | 0xEEEE : bits & 0xFFFF == 0xEEEE ? bits ^ 1 : bits
       }
       for _ in 0..<8 {
