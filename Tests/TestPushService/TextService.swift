@@ -85,7 +85,8 @@ public struct TextService: PushService {
     return PushOptions(pushType: type, priority: 1)
   }
 
-  /// Renders the body as the text, or otherwise the title. Data is carried beside the text; the rest is not shown.
+  /// Renders the body as the text, or the title of a message without a body. The members of `data` are added beside
+  /// the text; all other fields of the message are ignored.
   public func payload(
     rendering message: CommonMessage, with options: PushOptions, in json: inout JSONComposer
   ) throws(JobError) -> JSONValue {
@@ -159,7 +160,7 @@ public struct TextService: PushService {
       }
       if case .number(let number)? = members.value("limit")?.kind { limit = UInt32(number) ?? 0 }
     } else if status == 200 {
-      // An answer with neither an error nor JSON is not an acceptance.
+      // A body that is not a JSON object accepts nothing, even with status 200.
       reason = .other
     }
     return PushReply(

@@ -4,20 +4,20 @@ import Foundation
 public struct CarillonWorld: Sendable {
   /// Folder for the test's files.
   public let folder: ScratchFolder
-  /// The prefix of its keys.
+  /// Namespace in Redis: the prefix of all keys of this store.
   public let namespace: String
   /// The Redis server.
   public let server: RedisServer
   /// Environment of the commands. Tests may add variables.
   public var environment: [String: String]
-  /// A class, because the simulator's process ends when its last reference is released.
+  /// Keeps the simulator running: its process ends when the last reference to the process is released.
   private var simulator: SimulatorProcess?
 
   /// - Parameters:
   ///   - partitions: number of partitions. With few partitions a slice has more than a handful of targets.
   ///   - engine: engine of its workers, as in `worker.engine`. With `nil` a test with a simulator can't start workers.
   ///   - server: `nil` for the server that all tests share.
-  ///   - url: URL of its Redis if it is not a single server. Then ``server`` is not used.
+  ///   - url: URL of the store if its Redis is not a single server. Then ``server`` is not used.
   ///   - devices: number of devices to import.
   public init(
     partitions: Int = 8, engine: String? = nil, server: RedisServer? = nil, url: String? = nil,
@@ -36,7 +36,7 @@ public struct CarillonWorld: Sendable {
     if devices > 0 { try await importDevices(devices) }
   }
 
-  /// Creates a store of its own whose workers send to another world's simulator.
+  /// Creates a world with a store of its own. Its workers send to the simulator of another world.
   public init(engine: String, simulator other: CarillonWorld) async throws {
     try await self.init(engine: engine)
     environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"] = other.environment["CARILLON_APPS_NEWS_APNS_ENDPOINT"]
@@ -65,13 +65,13 @@ public struct CarillonWorld: Sendable {
   ///
   /// - Parameters:
   ///   - arguments: without the program's name.
-  ///   - input: its standard input, of at most 64 kB.
+  ///   - input: standard input of the command, at most 64 kB.
   public func run(_ arguments: String..., input: String = "") async throws -> ChildProcess.Output {
     try check(arguments, environment)
     return try await CarillonCommand.run(arguments, environment: environment, input: input)
   }
 
-  /// Runs a command that must succeed.
+  /// Runs a command to its end, and throws if the command fails.
   ///
   /// - Returns: its standard output.
   @discardableResult
@@ -121,7 +121,9 @@ public struct CarillonWorld: Sendable {
   /// The folder of all simulators: keys, certificates and the service account.
   public static func simulatorKeys() async throws -> String { try await simulatorFolder.value.path("simulator") }
 
-  /// Does the same with the options in an array.
+  /// Starts a simulator and points later commands at it.
+  ///
+  /// - Parameter options: options of `simulate`.
   @discardableResult
   public mutating func startSimulator(options: [String]) async throws -> SimulatorProcess {
     let simulator = try await Self.simulator(options: options)
@@ -149,7 +151,7 @@ public struct CarillonWorld: Sendable {
   ///
   /// - Parameters:
   ///   - columns: names of additional columns.
-  ///   - row: returns the user of a device and the values of the device in those columns.
+  ///   - row: returns the user of a device and the device's values in the additional columns.
   /// - Returns: their tokens, in order.
   @discardableResult
   public func importDevices(
@@ -245,7 +247,7 @@ public struct SimulatorProcess: Sendable {
     _ = try await control("/devices", ["--data-binary", lines.joined(separator: "\n")])
   }
 
-  /// Loads devices from a file of any length with such lines.
+  /// Loads devices from a file of any length. Its lines are as in ``load(_:)``.
   public func load(file: String) async throws {
     _ = try await control("/devices", ["--data-binary", "@" + file])
   }
@@ -255,7 +257,7 @@ public struct SimulatorProcess: Sendable {
     _ = try await control("/fcm/devices", ["--data-binary", lines.joined(separator: "\n")])
   }
 
-  /// Loads registrations of FCM from a file of any length with such lines.
+  /// Loads registrations of FCM from a file of any length. Its lines are as in ``load(registrations:)``.
   public func load(registrationsFile file: String) async throws {
     _ = try await control("/fcm/devices", ["--data-binary", "@" + file])
   }
@@ -273,7 +275,7 @@ public struct SimulatorProcess: Sendable {
     _ = try await control("/knobs", ["--request", "PUT", "--data", knobs])
   }
 
-  /// Ends all access tokens. With `expire` they reach the end of their life; with `revoke` Google refuses them.
+  /// Ends all access tokens. With `expire` their lifetime ends; with `revoke` Google refuses them.
   public func endAccessTokens(_ way: String) async throws {
     _ = try await control("/fcm/tokens/" + way, ["--request", "POST"])
   }

@@ -18,7 +18,7 @@ public struct RateBucketModel: Sendable {
     public var finished = (slices: 0, targets: 0)
     /// Number of slices that the requesting worker holds, and number of targets in them.
     public var inHand = (slices: 0, targets: 0)
-    /// µs since the epoch.
+    /// Start of the campaign in µs since the epoch.
     public var startedAt = 0
 
     public init() {}

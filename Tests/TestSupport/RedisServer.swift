@@ -17,7 +17,7 @@ public actor RedisServer {
   public enum Program: String, Sendable {
     /// The distribution's Redis.
     case distribution = "redis-server"
-    /// The oldest supported Redis. `deploy/install-foreign-servers` installs it, and also Valkey.
+    /// The oldest supported Redis. `deploy/install-foreign-servers` installs this Redis and Valkey.
     case redis62 = "redis-6.2"
     /// Valkey, the open-source successor of Redis.
     case valkey
@@ -58,23 +58,24 @@ public actor RedisServer {
   /// The process id, which changes with a restart.
   public var processIdentifier: Int32 { process.processIdentifier }
 
-  /// A server that all tests of the process share. Use keys of your own, and don't change its settings and scripts.
+  /// A server that all tests of the process share. Use keys of your own, and don't change the server's settings and
+  /// scripts.
   public static var shared: RedisServer { get async throws { try await sharedServer.value } }
   private static let sharedServer = Task { try await RedisServer.start() }
 
-  /// The same as ``shared``, as a cluster of one node.
+  /// A shared server like ``shared``, as a cluster of one node.
   public static var sharedCluster: RedisServer { get async throws { try await sharedClusterServer.value } }
   private static let sharedClusterServer = Task { try await RedisServer.start(.cluster) }
 
-  /// The same as ``shared``, with the oldest supported Redis.
+  /// A shared server like ``shared``, with the oldest supported Redis.
   public static var sharedRedis62: RedisServer { get async throws { try await sharedRedis62Server.value } }
   private static let sharedRedis62Server = Task { try await RedisServer.start(program: .redis62) }
 
-  /// The same as ``shared``, with Valkey.
+  /// A shared server like ``shared``, with Valkey.
   public static var sharedValkey: RedisServer { get async throws { try await sharedValkeyServer.value } }
   private static let sharedValkeyServer = Task { try await RedisServer.start(program: .valkey) }
 
-  /// The same as ``shared``, over TLS.
+  /// A shared server like ``shared``, over TLS.
   public static var sharedTLS: RedisServer { get async throws { try await sharedTLSServer.value } }
   private static let sharedTLSServer = Task { try await RedisServer.start(certificates: RedisCertificates()) }
 
@@ -123,7 +124,7 @@ public actor RedisServer {
   /// Stops the server in an orderly way (SIGTERM: it persists its data if configured) and waits for its end.
   public func stop() async { await kill(SIGTERM) }
 
-  /// Whether the process runs and was not stopped by ``kill(_:)``.
+  /// Whether the process runs and is not frozen by SIGSTOP from ``kill(_:)``.
   public var isRunning: Bool { process.exit == nil && !isFrozen }
 
   /// Sends a signal, and waits for the server's end unless it is SIGSTOP or SIGCONT.
@@ -148,7 +149,7 @@ public actor RedisServer {
   @discardableResult
   public func command(_ words: String...) async throws -> String { try await command(words) }
 
-  /// Does the same with words from a list.
+  /// Runs one command with redis-cli, given as a list of words.
   @discardableResult
   public func command(_ words: [String]) async throws -> String {
     let login = options.password.map { ["--no-auth-warning", "-a", $0] } ?? []

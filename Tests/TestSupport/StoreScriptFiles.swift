@@ -1,6 +1,6 @@
 import Foundation
 
-/// The Lua files of `Sources/CampaignStore`, from the folder `Scripts` of each room.
+/// The Lua files of `Sources/CampaignStore`, from the folder `Scripts` of each of its subfolders.
 public enum StoreScriptFiles {
   /// Returns the source of each file by its name without the extension.
   public static func sources() throws -> [String: String] {

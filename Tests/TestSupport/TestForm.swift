@@ -10,7 +10,7 @@ public enum TestForm {
 
   /// Returns all rows of a table in the long form, and the first row of each class in the short form.
   ///
-  /// - Parameter kind: the class of a row. Rows of one class take the same way through the code.
+  /// - Parameter kind: the class of a row. Rows of one class run through the same code.
   public static func rows<Row, Kind: Hashable>(_ rows: [Row], oneOfEach kind: (Row) -> Kind) -> [Row] {
     if isLong { return rows }
     var seen: Set<Kind> = []

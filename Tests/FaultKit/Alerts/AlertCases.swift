@@ -60,11 +60,12 @@ public enum AlertCases {
     let scene = try await AlertScene(stage) {
       $0.settings = settings
       $0.redis = ["--maxmemory", "1gb", "--maxmemory-policy", "noeviction"]
-      // The guard must permit a campaign of which half the messages are refused, but none whose tokens are all bad.
+      // The guard must permit a campaign of which half the messages are refused, but not a campaign whose tokens are
+      // all bad.
       $0.environment["CARILLON_GUARD_THRESHOLD"] = "0.8"
     }
     let simulator = scene.world.simulator
-    // An unknown reason: the push is rejected.
+    // With an unknown reason, pushes are rejected.
     try await simulator.set(#"{"failures":[{"share":0.5,"status":400,"reason":"Strange"}]}"#)
     try await scene.send(FaultCampaign("strange"))
     try await simulator.set(#"{"failures":[]}"#)
@@ -102,7 +103,7 @@ public enum AlertCases {
     try await scene.finish()
   }
 
-  /// Lets the service recover and fail several times.
+  /// Lets the push service recover and fail again several times.
   private static func storm(_ scene: AlertScene) async throws {
     let more = FaultCampaign("storm") { $0.more["rate"] = "200" }
     for opening in 1...6 {
@@ -126,11 +127,11 @@ public enum AlertCases {
     bound: "0: 429 says that nothing was delivered"
   ) { stage in
     let scene = try await AlertScene(stage) {
-      // A refused push waits for a minute, so each worker needs enough pushes for all samples.
+      // A refused push is retried only after a minute, so each worker needs enough pushes for all samples.
       $0.devices = 5000
       $0.androidDevices = $0.devices
-      // The guard does not count a refused push as an answer. With a smaller minimum it would let only a few pushes be
-      // sent.
+      // A push that is refused because of the quota does not count as an answer for the guard. With a smaller minimum
+      // the guard would permit only a few pushes.
       $0.environment["CARILLON_GUARD_MINIMUM"] = String($0.devices)
     } well: { campaign, world in
       // Requests to FCM have no id of their campaign, so the checker can judge only one campaign to Android devices.
@@ -205,7 +206,7 @@ public enum AlertCases {
     try await scene.fires("CarillonWorkersDie", after: 2)
     if stage.scale == .full { try await poison(scene) }
 
-    // The fleet has a campaign in flight, a scheduled one and submitted ones when all workers die.
+    // When all workers die, the fleet has a running campaign, a scheduled one and submitted ones.
     let news = FaultCampaign("news") { $0.more["lane"] = #""urgent""# }
     let now = try await world.store.time() / 1000
     let soon = Date(timeIntervalSince1970: Double(now) / 1000 + 20).formatted(.iso8601)
@@ -215,7 +216,8 @@ public enum AlertCases {
     try await world.submit(news)
     try await world.reached(20, of: news)
     for worker in scene.live where await world.kill(worker) { stage.allow(duplicates: window) }
-    // Each dead worker may have taken one job, because Redis has not detected the death yet.
+    // Each dead worker may still take one job, because Redis has not detected its death yet. So more jobs than workers
+    // are pushed.
     let queued = (1...3).map { FaultCampaign("queued-\($0)") }
     for campaign in queued { try await world.push(campaign) }
     try await scene.awaitMetric("carillon_fleet_queue_jobs", "has one") { $0 >= 1 }
@@ -299,7 +301,7 @@ public enum AlertCases {
     try await scene.finish()
   }
 
-  /// Runs a worker that can't write its log.
+  /// Lets a worker drop lines of its log, because it can't write them.
   private static func dropLogLines(_ scene: AlertScene) async throws {
     let name = "carillon_log_lines_dropped_total"
     let worker = try await scene.addWorkerWithoutLog()

@@ -13,7 +13,8 @@ final class AlertScene {
   private var questions: [Promtool.Question] = []
   private var started = 0
 
-  /// Starts the admin server and two workers, sends a successful campaign, and scrapes all of them for the first time.
+  /// Starts the admin server and two workers, sends a successful campaign, and scrapes all three processes for the
+  /// first time.
   ///
   /// - Parameters:
   ///   - change: changes the options of the world.
@@ -55,7 +56,7 @@ final class AlertScene {
     return worker
   }
 
-  /// Starts a worker whose metrics are scraped. It can't write its log, because the disk is full, and it logs every
+  /// Starts a worker whose metrics are scraped. Its log is a full disk, so it can't write any line, and it logs every
   /// detail.
   func addWorkerWithoutLog() async throws -> WorkerProcess {
     let script = world.folder.appending(path: "without-log")
@@ -101,7 +102,7 @@ final class AlertScene {
 
   /// Waits until a metric meets a condition.
   ///
-  /// - Parameter byAll: whether all processes must meet it, or only one.
+  /// - Parameter byAll: whether all processes must meet the condition, or only one.
   func awaitMetric(
     _ name: String, _ what: String, byAll: Bool = false, _ condition: (Double) -> Bool
   ) async throws {

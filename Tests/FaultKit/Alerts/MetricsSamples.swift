@@ -1,7 +1,8 @@
 import TestSupport
 
-/// The samples that Prometheus would have of some processes. Alerts need minutes that tests don't have. So each real
-/// scrape is repeated for some minutes, and changes between scrapes are exactly those of the processes.
+/// The samples that Prometheus would have collected from some processes. Alerts fire only after minutes, which are too
+/// long for tests. So each real scrape is repeated as the sample of several minutes. The values come only from the
+/// processes.
 struct MetricsSamples {
   /// Duration of the samples in minutes.
   private(set) var minutes = 0
@@ -35,10 +36,10 @@ struct MetricsSamples {
     return name[...brace] + own + "," + name[name.index(after: brace)...]
   }
 
-  /// Returns the series for promtool: a value per minute, and a stale marker after a series ends, as in Prometheus.
+  /// Returns the series for promtool: one value per minute, and a stale marker after the last value, as in Prometheus.
   ///
-  /// - Parameter epoch: UNIX seconds of the first minute. For promtool the first minute is in 1970, so `epoch` is
-  ///   subtracted from timestamps in values.
+  /// - Parameter epoch: UNIX seconds of the first minute. promtool's clock starts in 1970, so `epoch` is subtracted
+  ///   from values that are timestamps.
   func inputs(epoch: Int) -> [[String: String]] {
     series.map { name, values in
       let words = (0..<minutes).map { minute -> String in

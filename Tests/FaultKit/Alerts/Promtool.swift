@@ -46,7 +46,7 @@ enum Promtool {
         ["interval": "1m", "input_series": samples.inputs(epoch: epoch), "promql_expr_test": tests] as [String: Any]
       ],
     ]
-    // JSON is YAML.
+    // Any JSON is also valid YAML.
     let path = folder.appending(path: "samples.yaml")
     try JSONSerialization.data(withJSONObject: file, options: [.prettyPrinted, .withoutEscapingSlashes]).write(to: path)
     let output = try await ChildProcess.run(Self.path, ["test", "rules", path.path])

@@ -7,20 +7,20 @@ import TestSupport
 ///
 /// The rules, for every campaign that was submitted since the last check:
 ///
-/// 1. It ended in the state of the case, and every expected target has exactly one outcome. The outcomes of the export,
-///    of `campaign show` and the number of targets agree.
-/// 2. `accepted` means a request with its `apns-id` and token that was answered with 200.
-/// 3. A 200 means `accepted`, or `unknown` if that is allowed: with `skip`, in a cancelled campaign, for poison. So a
+/// 1. It ended in the state that the case expects, and every expected target has exactly one outcome. The outcomes in
+///    the export, those in `campaign show`, and the number of targets agree.
+/// 2. For a target that is `accepted`, a request with its `apns-id` and token was answered with 200. 3. A 200 means
+/// `accepted`, or `unknown` if that is allowed: with `skip`, in a cancelled campaign, for poison. So a
 ///    target that ended as `cancelled` was never delivered. If no worker died with an unrecorded answer, a 200 means
 ///    `accepted`.
 /// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503, 429
 ///    …) means that nothing was delivered, and the ledger contains the retry. Σ (deliveries − 1) over the targets with
 ///    a delivery is at most the bound of the injections. With `skip` it is 0 for every target.
-/// 5. No push was sent to a device that was not a target, or for a campaign that had ended before.
-/// 6. A resent push is the same, byte for byte, if the simulator logs bodies.
-/// 7. A target of an erased user has neither token nor `apns-id` in the export. The export has no more such targets
+/// 5. No push was sent to a device that was not a target, or for a campaign that had ended before. 6. If the simulator
+/// logs bodies, a resent push has exactly the same bytes as the first one. 7. A target of an erased user has neither
+/// token nor `apns-id` in the export. The export has no more such targets
 ///    than erased users, and their outcomes are included in the sums.
-/// 8. Only the permitted keys remain in the store: see ``Leftovers``. They are consistent according to `store check`.
+/// 8. Only permitted keys remain in the store: see ``Leftovers``. `store check` finds no inconsistency in them.
 struct Checker {
   struct Verdict {
     var violations: [String] = []
@@ -41,7 +41,7 @@ struct Checker {
     for campaign in world.campaigns { known.formUnion(try await check(campaign, requests, &verdict)) }
     let erased = world.erased
     let unknown = requests.keys.filter { !known.contains($0) }.filter { id in
-      // The export has no `apns-id` of an erased target.
+      // An `apns-id` that is not in the export may belong to the target of an erased user.
       guard requests[id, default: []].allSatisfy({ erased.contains($0.token) }) else { return true }
       verdict.duplicates += max(0, requests[id, default: []].count(where: \.isDelivery) - 1)
       return false
@@ -107,7 +107,7 @@ struct Checker {
     for result in whole where !seen.insert(result.token).inserted { findings.add("has a target twice", result.token) }
     let expected = Set(campaign.tokens ?? world.tokens + world.androidTokens)
     for token in seen.subtracting(expected) { findings.add("has a target that is none", token) }
-    // A cancelled campaign's slices end without targets if they had not been sealed.
+    // If a campaign is cancelled, its slices that are not sealed yet end without targets.
     guard campaign.end != "cancelled" else { return }
     for token in expected.subtracting(seen).subtracting(campaign.mayBeLeftOut) {
       findings.add("has lost a target", token)

@@ -7,12 +7,12 @@ import TestSupport
 /// An app's counts of its users (frequency caps and badges), compared with the simulator's log and the campaigns'
 /// results. It shares no code with the store.
 ///
-/// 1. All devices of a user have the same result in a campaign: every one is sent to, or every one is `capped`.
-/// 2. Redis counts for a user exactly the campaigns that reached the user and obey caps, according to the simulator's
+/// 1. All devices of a user have the same result in a campaign: either all of them get a push, or all are `capped`. 2.
+/// Redis counts for a user exactly the campaigns that reached the user and obey caps, according to the simulator's
 ///    log and the results.
 /// 3. The count never exceeds a cap, and a capped user has reached the cap.
-/// 4. In one campaign all devices of a user get the same badge. Over all campaigns the badges are the numbers from one,
-///    each once. Redis has the last of them.
+/// 4. In one campaign all devices of a user get the same badge. The badges of a user's campaigns are the numbers from 1
+///    without gaps, each in one campaign. Redis has the last of them.
 struct CountedUsers {
   /// A campaign that is counted.
   struct Campaign {
@@ -22,7 +22,7 @@ struct CountedUsers {
     var isCapped = true
   }
 
-  /// Limit of campaigns for a user: of one category, or of all (`nil`).
+  /// Limit of campaigns for a user: of one category, or of all categories (`nil`).
   struct Cap {
     var category: String?
     let most: Int
@@ -114,13 +114,13 @@ struct CountedUsers {
       let name = Int(number(1))
       rest = rest.dropFirst(name)
       badge = Int(number(4))
-      // Time and value of the app's last report.
+      // Skips the time and the value of the badge that the app reported last.
       _ = (number(6), number(4))
       for _ in 0..<number(1) {
         _ = number(4)
         let category = number(4)
         let campaign = number(8)
-        // Number of the user's targets that hold the entry (none for a campaign without caps), and their badge.
+        // Skips the number of the user's targets that hold the entry (0 for a campaign without caps), and their badge.
         _ = (number(1), number(4))
         // An entry without caps exists only for its badge.
         if category != 0xFFFF_FFFF { times.append(campaign) }

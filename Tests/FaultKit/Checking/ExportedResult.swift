@@ -5,7 +5,7 @@ struct ExportedResult {
   var user: String
   /// Empty for a target of an erased user.
   var token: String
-  /// Empty for none.
+  /// Empty if the target has no outcome.
   var outcome: String
   /// `apns-id` of the push; for FCM the token, as in ``SimulatorLog``.
   var id: String
@@ -30,7 +30,7 @@ struct ExportedResult {
     }
   }
 
-  // The values of all cases need no quotes.
+  // No value in any case needs quotes, so this parser does not handle them.
   private static func cells(_ line: Substring) -> [String] {
     line.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
   }

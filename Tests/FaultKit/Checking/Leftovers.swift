@@ -1,14 +1,14 @@
 import Redis
 import TestSupport
 
-/// Keys that ended campaigns leave in Redis. Only permitted keys may remain.
+/// The keys that remain in Redis after campaigns have ended. Only permitted keys may remain.
 ///
 /// Workers remove dead workers and empty their lists only after a lease, so this check waits for them. Lists of
 /// unsealed targets and token buckets expire.
 struct Leftovers {
   let world: FaultWorld
 
-  /// Permitted control keys, and permitted prefixes before an id or an app's name.
+  /// Names of the permitted control keys. The second set has names that are followed by an id or an app's name.
   private static let control: Set<String> = [
     "store", "workers", "all", "ended", "expiring", "dead", "feedback", "segments", "epoch", "applied",
     "instances", "housekeeper", "housekeeping", "reports", "changes", "alarms", "audit",
@@ -28,7 +28,7 @@ struct Leftovers {
 
   /// - Returns: a line for every key that must not exist.
   func find(within limit: Duration = .seconds(30)) async throws -> [String] {
-    // A worker has to clean up. A case may have ended with all its workers dead.
+    // A worker has to clean up, but a case may have ended with all its workers dead.
     let ended = Set(world.campaigns.map(\.id))
     var found: [String] = []
     do {
@@ -54,7 +54,7 @@ struct Leftovers {
       if words.count == 1 ? plain.contains(words[0]) : words.first.map(named.contains) ?? false {
         if words.count == 2, words[0] == "slice", campaigns.contains(words[1]) { left += try await faults(of: key) }
       } else {
-        // A worker that was stopped may have requested permits of an ended campaign.
+        // A worker that was frozen for a time may have requested permits for a campaign that has ended.
         let mayExpire = ["building", "rate", "quota"].contains(words.first)
         if mayExpire, try await expires(key) { continue }
         left.append(key)

@@ -17,7 +17,7 @@ public struct CaseReport: Codable, Sendable {
   public var rated: [String: Int] = [:]
   /// Number of checked campaigns.
   public var campaigns = 0
-  /// Number of their targets.
+  /// Number of targets of the checked campaigns.
   public var targets = 0
   /// The bound in words.
   public var boundInWords: String
@@ -25,16 +25,16 @@ public struct CaseReport: Codable, Sendable {
   public var bound = 0
   /// Number of observed duplicates.
   public var duplicates = 0
-  /// Milliseconds from a worker's death until another worker held each of its slices, if no other worker died in
-  /// between.
+  /// Times in ms from a worker's death until another worker held a slice of it: one for each slice, if no other worker
+  /// died in between.
   public var takeovers: [Int] = []
   /// The same times if other workers died in between. One of them may have been about to take over.
   public var disturbedTakeovers: [Int] = []
-  /// The violations, or the reason of a skipped case.
+  /// The violations, or the reason why the case was skipped.
   public var violations: [String] = []
   /// Whether the only problem was a fault that never fired.
   public var isMissed = false
-  /// The checker's detection to a mutant.
+  /// The violation that the checker found in a mutant; `nil` for none and for other cases.
   public var mutant: String?
   /// Additional notes of the case.
   public var notes: [String] = []

@@ -5,7 +5,7 @@
 public struct FaultCase: Sendable {
   /// The name for `--only`: words joined by hyphens.
   public var name: String
-  /// The kinds of injected faults, as in the table. Each must fire.
+  /// The kinds of injected faults, as in the table of results. Each must fire.
   public var faults: [String]
   /// The invariant, in a few words.
   public var invariant: String
@@ -13,12 +13,12 @@ public struct FaultCase: Sendable {
   public var bound: String
   /// Environment of every command and worker of its worlds.
   public var environment: [String: String] = [:]
-  /// Whether a rule is broken on purpose. Then the checker must object.
+  /// Whether the case breaks a rule on purpose. Then the checker must find a violation.
   public private(set) var isMutant = false
   /// The script.
   public var script: @Sendable (Stage) async throws -> Void
 
-  /// Memberwise.
+  /// Creates a case from its parts.
   public init(
     _ name: String, faults: [String], invariant: String, bound: String,
     script: @escaping @Sendable (Stage) async throws -> Void
@@ -30,7 +30,7 @@ public struct FaultCase: Sendable {
     self.script = script
   }
 
-  /// Returns the same case with a rule broken on purpose. A checker that does not object is worthless.
+  /// Returns the same case with a rule broken on purpose. It proves that the checker detects the violation.
   ///
   /// - Parameter environment: the variables that break the rule.
   public func mutant(_ name: String, _ environment: [String: String]) -> FaultCase {

@@ -3,10 +3,11 @@ public import Foundation
 import TestSupport
 
 extension FaultCase {
-  /// Limit of attempts. A mutant may go unnoticed, and on a busy machine a campaign may end before its fault.
+  /// Limit of attempts. In one attempt a mutant may break no rule visibly, and on a busy machine a campaign may end
+  /// before its fault.
   private static let maximumTries = 10
 
-  /// Plays the case until its faults have fired, and a mutant until the checker has objected.
+  /// Plays the case until its faults have fired; a mutant until the checker has found a violation.
   ///
   /// - Parameters:
   ///   - scale: the size of the case.
@@ -55,7 +56,7 @@ extension FaultCase {
     if isMutant {
       report.mutant = isGood ? report.violations.first : nil
       report.violations = isGood ? [] : ["the checker did not object"] + report.violations
-      // The mutant's duplicates are not those of the real ledger, and its injections prove nothing.
+      // These numbers would be misleading in the summary: the mutant does not show how the real ledger behaves.
       report.injections = [:]
       report.takeovers = []
       report.disturbedTakeovers = []

@@ -1,7 +1,7 @@
 public import PushTransport
 public import Foundation
 
-/// Plays several cases concurrently. They mostly wait for leases to expire.
+/// Plays several cases concurrently. This is efficient, because cases mostly wait for leases to expire.
 public struct FaultRunner: Sendable {
   /// Seed of all random values.
   public var seed: UInt64
@@ -16,7 +16,7 @@ public struct FaultRunner: Sendable {
   /// Folder for the logs of failures.
   public var logs: URL
 
-  /// Memberwise.
+  /// Creates a runner with these settings.
   public init(
     seed: UInt64, engines: [PushEngineKind], worlds: Int, scale: FaultScale, limit: Duration, logs: URL
   ) {
@@ -38,7 +38,7 @@ public struct FaultRunner: Sendable {
     await withTaskGroup(of: CaseReport.self) { group in
       func next() {
         guard ContinuousClock.now - began < limit, let fault = waiting.popFirst() else { return }
-        // The short form is enough for a mutant, because it must only be noticed.
+        // The short form is enough for a mutant, because the checker must only notice it.
         let scale = fault.isMutant ? .short : scale
         let engine = FaultCases.engine(of: fault.name, among: engines, seed: seed)
         group.addTask { await fault.run(scale, engine: engine, seed: seed(of: fault), logs: logs) }

@@ -86,7 +86,7 @@ public final class Stage: Sendable {
   /// Records injections that certainly fired.
   ///
   /// - Parameters:
-  ///   - fault: the kind; one of the announced ones.
+  ///   - fault: the kind of fault: one of those that the case announces.
   ///   - times: number of injections.
   ///   - duplicates: number of duplicates that all of them together allow.
   public func fired(_ fault: String, times: Int = 1, duplicates: Int = 0) {
@@ -120,15 +120,16 @@ public final class Stage: Sendable {
 
   // MARK: Checking
 
-  /// Records an detection if the condition is false: like ``expect(_:_:)``, but sufficient to detect a mutant.
+  /// Records a violation if the condition is false, as ``expect(_:_:)`` does. Here the violation also proves that a
+  /// mutant was detected.
   public func require(_ condition: Bool, _ text: @autoclosure () -> String) {
     guard !condition else { return }
     violated(text())
     contents.withLock { $0.detections += 1 }
   }
 
-  /// Checks all campaigns of a world since its last check, and the leftovers. Compares the duplicates with the bound of
-  /// the injections since then. Running workers continue.
+  /// Checks the campaigns that a world submitted since its last check, and the leftovers in Redis. Compares the
+  /// duplicates with the number that the injections since the last check allow. Running workers continue.
   ///
   /// - Parameter campaign: a campaign that must end before the check.
   public func check(_ world: FaultWorld, after campaign: FaultCampaign? = nil) async throws {

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// A client's connection and the corresponding one to the target. Confined to the proxy's loop.
+/// A client's connection and the corresponding connection to the target. Used only on the proxy's event loop.
 final class ProxyConnection {
   /// One of the two sockets, with the bytes that it received.
   final class Side {
@@ -8,7 +8,7 @@ final class ProxyConnection {
     var watcher: SocketWatcher?
     /// Bytes received from this side.
     var pipe = ProxyPipe()
-    /// A socket that is still connecting is not readable, even if the kernel reports it.
+    /// Whether the socket is connected. Until then it must not be read, even if the kernel reports it as readable.
     var isConnected: Bool
     var isStalled = false
 
@@ -25,9 +25,9 @@ final class ProxyConnection {
   }
 
   let client: Side
-  /// `nil` after a half-open fault, or from the start during one.
+  /// `nil` after the fault ``ProxyFault/halfOpen``, and from the start if the client connected during such a fault.
   private(set) var target: Side?
-  /// Whether bytes were dropped. Later bytes would be meaningless.
+  /// Whether bytes were dropped. Then later bytes would have no meaning for the receiver.
   var isTainted = false
 
   init(client: Socket, target: Socket?) {

@@ -2,13 +2,13 @@
 public enum ProxyFault: Equatable, Sendable {
   /// No fault: bytes pass.
   case none
-  /// Neither side is read. Bytes wait in the kernel and continue after the fault, like in an unreachable network.
+  /// Neither side is read. Bytes wait in the kernel and are forwarded after the fault, as after a network interruption.
   case stall
-  /// Received bytes are dropped in the selected directions. A connection that lost bytes is reset after the fault. With
-  /// `replies` alone, requests have their effect without an answer.
+  /// Received bytes are dropped in the selected directions. A connection that lost bytes is reset after the fault. If
+  /// only replies are dropped, requests take effect but get no answer.
   case drop(requests: Bool, replies: Bool)
-  /// The target's side is closed, and the client's side stays open without any effect. The connection is reset after
-  /// the fault.
+  /// The connection to the target is closed. The client's connection stays open, but its bytes are dropped. It is reset
+  /// after the fault.
   case halfOpen
 }
 
@@ -42,8 +42,7 @@ public struct ProxyCounters: Equatable, Sendable {
   public var swallowedRequestBytes = 0
   /// Dropped bytes of replies.
   public var swallowedReplyBytes = 0
-  /// Number of times that bytes arrived and were not read because of ``ProxyFault/stall``: once for each direction of a
-  /// connection.
+  /// Number of directions of connections in which bytes arrived and were not read because of ``ProxyFault/stall``.
   public var stalls = 0
   /// Pieces that were delayed.
   public var delayed = 0

@@ -7,7 +7,8 @@ struct ProxyPipe {
     var bytes: [UInt8]
   }
 
-  /// Limit in bytes: a delay of a second at 4 MB/s. Above it the source is not read until some bytes have left.
+  /// Limit of the bytes in transit: enough for a delay of a second at 4 MB/s. Above the limit the source is not read
+  /// until some bytes have left.
   private static let most = 4 << 20
 
   private var pieces: [Piece] = []
@@ -30,7 +31,7 @@ struct ProxyPipe {
 
   /// Writes the pieces that are due, as far as the socket accepts them.
   ///
-  /// - Returns: the number of written bytes, and whether the socket must become writable for more.
+  /// - Returns: the number of written bytes, and whether the rest must wait until the socket is writable.
   mutating func flush(to socket: Socket, now: UInt64) throws -> (count: Int, isBlocked: Bool) {
     var gone = 0
     while let piece = pieces.first, piece.due <= now {

@@ -5,7 +5,7 @@ import TestSupport
 
 /// A TCP proxy on loopback that injects network faults on demand.
 ///
-/// It forwards bytes between its clients and one target, on one event loop of its own. Faults are set while it runs,
+/// It forwards bytes between its clients and one target, on an event loop of its own. Faults can be set while it runs,
 /// and ``counters`` shows their real effects.
 public actor TCPProxy {
   /// The proxy's port, constant for its whole life.
@@ -42,10 +42,11 @@ public actor TCPProxy {
   ///
   /// - Parameter targetPort: on 127.0.0.1.
   public static func start(to targetPort: UInt16) async throws -> TCPProxy {
-    // The port is chosen here: Linux keeps a port without a listener only if the program requested it explicitly.
+    // The port is chosen here and not by Linux. While the proxy refuses connections, Linux keeps its port only if the
+    // program requested the port explicitly.
     for _ in 0..<5 {
       let port = try FreePort.find()
-      // If another process takes the port first, another port is chosen.
+      // If another process has taken the port, the next round chooses another one.
       guard let listener = try? Socket.listen(at: try SocketAddress.resolve(host: "127.0.0.1", port: port)[0]) else {
         continue
       }
@@ -84,7 +85,7 @@ public actor TCPProxy {
   public func setDelay(milliseconds: Int) { delay = UInt64(max(milliseconds, 0)) * 1_000_000 }
 
   /// Sets a trap, which replaces an unused trap. The trap counts the bytes of one direction over all connections. After
-  /// this number of bytes, the connection of the next byte is cut, even within a message.
+  /// this number of bytes, the connection that carries the next byte is cut, even within a message.
   public func cut(after bytes: Int, of direction: ProxyDirection, by ending: ProxyEnding = .reset) {
     trap = Trap(bytes: max(bytes, 0), direction: direction, ending: ending)
   }
@@ -92,7 +93,7 @@ public actor TCPProxy {
   /// Removes a trap that has not fired.
   public func disarm() { trap = nil }
 
-  /// Connects new clients to another server, like a DNS name after a failover. Open connections stay.
+  /// Connects new clients to another server, like a DNS name that has changed after a failover. Open connections stay.
   ///
   /// - Parameter targetPort: on 127.0.0.1.
   public func retarget(to targetPort: UInt16) throws {
@@ -113,7 +114,7 @@ public actor TCPProxy {
   /// Refuses new connections, like a machine without a listener. Open connections stay.
   public func refuse() {
     watcher?.wantsRead = false
-    // Linux: a listening socket after shutdown refuses connections, keeps its port, and can listen again.
+    // On Linux a listening socket refuses connections after shutdown(2), keeps its port, and can listen again.
     shutdown(listener.descriptor, Int32(SHUT_RDWR))
   }
 

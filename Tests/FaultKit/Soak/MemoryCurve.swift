@@ -2,10 +2,10 @@
 public struct MemoryCurve: Codable, Sendable {
   /// Name of the measured process.
   public let name: String
-  /// Seconds since the start, and kB.
+  /// Each sample: seconds since the start, and kB.
   private var samples: [[Double]] = []
 
-  /// Growth that is ignored: pages that an allocator keeps, and tables that double.
+  /// Growth that is ignored, because allocators keep freed pages and tables double their size.
   private static let tolerance = (share: 0.1, kilobytes: 8192.0)
 
   init(name: String) { self.name = name }
@@ -15,7 +15,7 @@ public struct MemoryCurve: Codable, Sendable {
   /// Samples after the first fifth of the time, in which caches and pools are filled.
   private var settled: ArraySlice<[Double]> { samples.dropFirst(samples.count / 5) }
 
-  /// kB per hour, by least squares.
+  /// Growth in kB per hour, by least squares.
   public var slope: Double {
     let points = settled
     let count = Double(points.count)

@@ -19,8 +19,8 @@ public struct Soak: Sendable {
     FaultCase(
       "soak", faults: [], invariant: "nothing is lost, memory is flat", bound: "as each fault allows"
     ) { stage in
-      // Writes must survive a kill of Redis. Results expire a minute after their campaign, so that memory can be
-      // constant.
+      // The append-only file makes writes survive a kill of Redis. Results expire a minute after their campaign, so
+      // that memory can be constant.
       let world = try await stage.world {
         $0.partitions = 32
         $0.devices = 3000
@@ -28,7 +28,7 @@ public struct Soak: Sendable {
         $0.redis = ["--appendonly", "yes", "--appendfsync", "everysec"]
         $0.timesTakeovers = true
       }
-      // Two workers that are never killed or stopped. Their memory must not grow.
+      // Faults never kill or freeze these two workers. Their memory must not grow.
       let elders = [try await world.worker("elder-1"), try await world.worker("elder-2")]
       let fleet = try await Fleet(stage, world, size: 2)
       var curves = elders.map { MemoryCurve(name: "worker \($0.name), resident") }
@@ -48,7 +48,8 @@ public struct Soak: Sendable {
             try await sample(&curves, elders, world, (now - began) / .seconds(1))
             nextSample = now + Self.samplePace
           }
-          // Redis may lose a job that no worker has activated yet. The producer would have to submit it again.
+          // A fault starts only after the campaign has outcomes. Before that Redis may lose the job, and the producer
+          // would have to submit it again.
           if now >= nextFault, try await world.recorded(of: campaign) > 20, let fault = stage.random(of: SoakFault.all)
           {
             nextFault = now + pace

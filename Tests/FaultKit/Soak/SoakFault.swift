@@ -40,7 +40,7 @@ struct SoakFault: Sendable {
       await fleet.world.server.kill(SIGSTOP)
       await stage.elapse(milliseconds: 500...9000)
       await fleet.world.server.kill(SIGCONT)
-      // Every lease may have expired.
+      // All workers' leases may have expired.
       return fleet.world.options.window * fleet.world.workers.count
     },
     SoakFault("SCRIPT FLUSH") { _, fleet in

@@ -1,6 +1,6 @@
 /// A campaign of a case, with its allowed results.
 public struct FaultCampaign: Sendable {
-  /// The policy for targets in doubt; see the contract.
+  /// The policy for targets in doubt: the values of `ambiguity` in a job.
   public enum Ambiguity: String, Sendable {
     case resend, skip
   }
@@ -17,15 +17,15 @@ public struct FaultCampaign: Sendable {
   public var tokens: [String]?
   /// The policy for targets in doubt.
   public var ambiguity = Ambiguity.resend
-  /// The results that are stored: `all`, `failures`, `none`.
+  /// Which results are stored: `all`, `failures` or `none`.
   public var results = "failures"
   /// More members of the job, as JSON values by name.
   public var more: [String: String] = [:]
   /// The expected final state.
   public var end = "completed"
-  /// Tokens that may end as `unknown` without `skip`: poison.
+  /// Tokens of poison targets: they may end as `unknown` even if ``ambiguity`` is not `skip`.
   public var mayBeUnknown: Set<String> = []
-  /// Tokens that need not be targets, because their users may depart before the expansion.
+  /// Tokens that may be missing among the targets, because their users may depart before the expansion.
   public var mayBeLeftOut: Set<String> = []
 
   /// - Parameter id: a unique id.

@@ -14,7 +14,7 @@ public final class FaultWorld: Sendable {
   public struct Options: Sendable {
     /// Number of slices of a campaign.
     public var partitions = 16
-    /// Limit of targets in doubt for a worker.
+    /// Limit of targets that one worker may have in doubt.
     public var window = 50
     /// Number of users `u0`, `u1`, … with one device each.
     public var devices = 2000
@@ -44,7 +44,7 @@ public final class FaultWorld: Sendable {
     public var environment: [String: String] = [:]
     /// Whether workers and commands adopt the store's number of partitions.
     public var adoptsPartitions = false
-    /// Whether takeovers are timed. Use false if other faults than deaths of workers delay slices.
+    /// Whether takeovers are timed. Use false if faults other than workers' deaths delay slices.
     public var timesTakeovers = false
 
     /// Creates the options of most cases.
@@ -59,9 +59,9 @@ public final class FaultWorld: Sendable {
   let servers: RedisServers
   /// The simulator's process and counters.
   public let simulator: SimulatorProcess
-  /// A store with a connection of its own. It waits for a Redis that is not reachable.
+  /// A store with a connection of its own. While Redis is not reachable, its calls wait.
   public var store: CampaignStore { contents.withLock { $0.store } }
-  /// The same Redis without the store.
+  /// A client for direct commands to the same Redis.
   public let redis: RedisClient
   /// The tokens of the Apple devices.
   public let tokens: [String]
@@ -80,9 +80,9 @@ public final class FaultWorld: Sendable {
     var started = 0
     var campaigns: [FaultCampaign] = []
     var erased: Set<String> = []
-    /// The requests in the first bytes of the simulator's log.
+    /// Number of requests in the part of the simulator's log that was already counted, and the part's size in bytes.
     var counted: (requests: Int, bytes: UInt64) = (0, 0)
-    /// Checked bytes of the simulators' logs.
+    /// Number of bytes of each simulator's log that were already checked.
     var checkedLogs: [URL: UInt64] = [:]
   }
   private let contents: Mutex<Contents>
@@ -222,7 +222,7 @@ public final class FaultWorld: Sendable {
 
   // MARK: Workers
 
-  /// The workers that run or are stopped by a signal.
+  /// The workers whose processes have not ended. They run or are frozen by SIGSTOP.
   public var workers: [WorkerProcess] { contents.withLock { $0.workers.filter { $0.process.exit == nil } } }
 
   /// Starts a worker and waits until it works.
@@ -328,7 +328,7 @@ public final class FaultWorld: Sendable {
     for reply in try await redis.execute(pipeline) { try reply.get() }
   }
 
-  /// Runs a command of the program that must succeed.
+  /// Runs a command of the program, and throws if the command fails.
   @discardableResult
   public func succeed(_ arguments: String...) async throws -> String {
     let output = try await CarillonCommand.run(arguments, environment: world.environment)
@@ -418,7 +418,7 @@ public final class FaultWorld: Sendable {
     try await look { try await store.campaigns.show(campaign.id)?.counters.outcomes.values.reduce(0, +) ?? 0 }
   }
 
-  /// Reads a value, and retries while Redis is not reachable.
+  /// Reads a value, and tries again while Redis is not reachable.
   private func look<Value>(_ body: () async throws -> Value) async throws -> Value {
     var value: Value?
     try await until("Redis answers", within: .seconds(120)) {
@@ -429,7 +429,7 @@ public final class FaultWorld: Sendable {
     return value
   }
 
-  /// Returns all requests that the first app's simulator has received.
+  /// Returns all requests that the simulator of the app `news` has received.
   public func simulatorLog() throws -> SimulatorLog { try SimulatorLog(log) }
 
   /// Returns the number of requests that the simulator has received. Each call reads only the new lines of the log.

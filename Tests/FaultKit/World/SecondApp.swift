@@ -25,11 +25,11 @@ public final class SecondApp: Sendable {
   ///   - folder: for the log and the configuration.
   init(in world: inout CarillonWorld, devices: Int, folder: URL) async throws {
     log = folder.appending(path: "sport.log")
-    // A port that outgoing connections don't take while the simulator is dead.
+    // Outgoing connections never get this port, so it stays free while the simulator is dead.
     port = Int(try FreePort.find())
     let simulator = try await CarillonWorld.simulator(port: port, options: ["--log", log.path])
     running = Mutex(simulator)
-    // Different from those of the world's own devices.
+    // These tokens differ from those of the devices of the app `news`.
     tokens = (0..<devices).map { CarillonWorld.token(0x1000_0000 + $0) }
     let configuration = folder.appending(path: "carillon.yaml")
     let keys = URL(fileURLWithPath: world.environment["CARILLON_CONFIG"] ?? "").deletingLastPathComponent().path
@@ -44,7 +44,7 @@ public final class SecondApp: Sendable {
   ///
   /// - Parameters:
   ///   - keys: the folder of the key and of the authority.
-  ///   - port: port of the second app's simulator. The environment has the address of the first one.
+  ///   - port: port of the second app's simulator. The address of the first app's simulator is in the environment.
   private static func configuration(keys: String, port: Int) -> String {
     let apps = [("news", "com.example.news", 1), (name, topic, port)].map { name, topic, port in
       """
@@ -86,9 +86,9 @@ public final class SecondApp: Sendable {
     running.withLock { $0 = simulator }
   }
 
-  /// Stops the simulator. The kernel still accepts bytes and connections for it.
+  /// Freezes the simulator with SIGSTOP. The kernel still accepts connections and bytes for it.
   public func freeze() { running.withLock { $0 }?.process.send(signal: SIGSTOP) }
 
-  /// Continues the simulator.
+  /// Ends the freeze with SIGCONT.
   public func thaw() { running.withLock { $0 }?.process.send(signal: SIGCONT) }
 }

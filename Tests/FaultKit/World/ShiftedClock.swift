@@ -1,10 +1,10 @@
 import TestSupport
 
-/// The clock of a redis-server. It is set while the server is stopped.
+/// A wrong clock for a redis-server. The clock can be changed only while the server is down.
 struct ShiftedClock {
   private let folder: ScratchFolder
 
-  /// - Parameter seconds: the server starts with its clock this far ahead.
+  /// - Parameter seconds: seconds that the server's clock is ahead at its start.
   init(ahead seconds: Int = 0) throws {
     folder = try ScratchFolder("clock")
     try folder.write("shift", String(seconds))
@@ -19,7 +19,7 @@ struct ShiftedClock {
     }
   }
 
-  /// Restarts the server with its clock `seconds` ahead.
+  /// Restarts the server with its clock `seconds` ahead of the machine's clock.
   func shift(_ server: RedisServer, by seconds: Int) async throws {
     await server.stop()
     try folder.write("shift", String(seconds))

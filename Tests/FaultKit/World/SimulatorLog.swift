@@ -12,15 +12,15 @@ public struct SimulatorLog: Sendable {
     public var at: Int
     /// The device token in the form of its push service.
     public var token: String
-    /// `apns-id` in lower case. For a request to FCM the token: a world checks one campaign to Android devices at a
-    /// time.
+    /// `apns-id` in lower case. A request to FCM has no id, so this is its token. The token is sufficient, because a
+    /// world checks only one campaign to Android devices at a time.
     public var id: String
     /// The answer's status; `nil` for none.
     public var status: Int?
     /// The body; empty if it is not logged.
     public var body = ""
 
-    /// Whether the device may have got the push as far as Carillon can know: answered with 200, or not at all. Any
+    /// Whether Carillon must assume that the device may have got the push: it was answered with 200, or not at all. Any
     /// other answer means that the push was not delivered, so sending it again is not a duplicate.
     public var isDelivery: Bool { status == nil || status == 200 }
   }

@@ -3,7 +3,7 @@ import TestSupport
 
 /// Measures the time from a worker's death until another worker has claimed its slices.
 ///
-/// If another worker dies in between, it may be the one that was about to take over. These times are kept separately.
+/// If another worker dies before that, it may be the one that was about to take over. Such times are kept separately.
 public actor Takeovers {
   private struct Orphan {
     var slice: String
@@ -53,7 +53,8 @@ public actor Takeovers {
       if let claims = try? await claims() {
         let now = ContinuousClock.now
         let settled = Set(claims.filter { $0.0.claim != $0.1 }.map(\.0.claim))
-        // Not a copy from before the request: another death may have disturbed the orphans during the request.
+        // This uses the current orphans, not a copy from before the request, because another death may have disturbed
+        // them during the request.
         for orphan in orphans where settled.contains(orphan.claim) {
           if orphan.isDisturbed {
             disturbedTimes.append(now - orphan.diedAt)

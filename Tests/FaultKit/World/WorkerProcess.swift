@@ -6,7 +6,7 @@ public import TestSupport
 public final class WorkerProcess: Sendable {
   /// The worker's name. Another worker may have the same name.
   public let name: String
-  /// Limit of targets in doubt at its death.
+  /// Limit of targets that the worker may leave in doubt when it dies.
   public let window: Int
   /// The process, for signals.
   public let process: ChildProcess
@@ -22,7 +22,7 @@ public final class WorkerProcess: Sendable {
 
   private let counts = Mutex(LogCounts())
 
-  /// Completes after the exit and after `killed`.
+  /// Completes after the process has exited and, if SIGKILL ended it, after `killed` has returned.
   private let ending: Task<ChildProcess.Exit, Never>
 
   /// - Parameter killed: called immediately after a death by SIGKILL.
@@ -80,7 +80,8 @@ public final class WorkerProcess: Sendable {
   @discardableResult
   public func ended() async -> ChildProcess.Exit {
     let exit = await ending.value
-    // Another process may have inherited the pipe and keep it open, so the wait for the end of the log has a limit.
+    // The wait for the end of the log has a limit, because another process may have inherited the pipe and keep it
+    // open.
     try? await poll(until: "the log ends", within: .seconds(5)) { counts.withLock { $0.hasEnded } }
     return exit
   }

@@ -10,11 +10,12 @@ public enum FreePort {
   /// Number of ports that are kept from reuse: more than all tests of one run need, and a third of the range.
   private static let kept = 4000
 
-  /// Returns a free port that no test of this process got before.
+  /// Returns a free port that was not among the last 4,000 returned.
   ///
   /// The range is below the one from which Linux takes the ports of outgoing connections (ip_local_port_range, 32768
-  /// and up), so no connection takes the port in between. Another process can still take it; the caller then tries
-  /// another port. A Redis Cluster node also listens 10,000 above its port, which is below that range too.
+  /// and up), so no connection takes the port before the caller's server binds it. Another process can still take the
+  /// port; the caller then tries another one. A Redis Cluster node also listens 10,000 above its port, which is below
+  /// that range too.
   public static func find() throws -> UInt16 {
     try recent.withLock { recent in
       for _ in 0..<1000 {

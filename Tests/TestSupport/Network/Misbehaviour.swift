@@ -1,4 +1,4 @@
-/// Misbehaviour of servers, and the results for the pushes.
+/// One misbehaviour of a server, and the results that it causes for the pushes.
 public struct Misbehaviour: CustomStringConvertible, Sendable {
   /// Known result of a push.
   public enum Outcome: Equatable, Sendable {
@@ -13,12 +13,12 @@ public struct Misbehaviour: CustomStringConvertible, Sendable {
   public var outcomes: [Outcome]
   /// Whether the first push is answered normally, and the server misbehaves after the others have arrived.
   public var isWarm = false
-  /// Whether nothing can have been sent, so that libcurl has the same result.
+  /// Whether the server misbehaves before the client can have sent a push, so libcurl has the same result.
   public var isBeforeAnything = false
   /// Whether libcurl may miss the answer. It loses a header that it reads together with RST_STREAM.
   public var isBlurred = false
-  /// The timeouts in seconds for a push and for a connection. They are longer than a busy machine needs, unless the row
-  /// waits for one.
+  /// The timeouts in seconds for a push and for a connection. They are longer than a busy machine needs, except in rows
+  /// that test a timeout.
   public var timeouts: (request: UInt64, connect: UInt64) = (30, 30)
   /// The protocols that the server offers by ALPN.
   public var protocols = ["h2"]

@@ -9,12 +9,14 @@ public final class RawClient: Sendable {
   /// fails the test instead of blocking it.
   private static let timeout = 45
 
-  /// - Parameter source: a local address for the connection, such as another one of 127.0.0.0/8.
+  /// - Parameter source: local address of the connection, such as an address of 127.0.0.0/8.
   public init(port: Int, host: String = "127.0.0.1", source: String? = nil) throws {
     let address = try NumericAddress(host, port: port)
     descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    // deinit runs for a class that throws after all its properties are set, and closes the descriptor. Closing it here
-    // too could close a descriptor of another owner. After the timeout recv fails with EAGAIN (socket(7)).
+    // All properties are set now. So deinit runs even if this initializer throws, and closes the descriptor. A second
+    // close here could close a descriptor of another owner.
+    //
+    // After this timeout recv fails with EAGAIN (socket(7)).
     var timeout = timeval(tv_sec: Self.timeout, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     if let source {

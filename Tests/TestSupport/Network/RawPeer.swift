@@ -4,7 +4,8 @@ public import TLS
 
 /// The server's end of one HTTP/2 connection over TLS, frame by frame. It can send frames that no server should send.
 ///
-/// For threads of a ``RawServer``: it blocks, and gives up if the client has disconnected or `isOver` returns true.
+/// Its methods block the thread, so use it on threads of a ``RawServer``. They give up if the client has disconnected
+/// or `isOver` returns true.
 public final class RawPeer {
   /// A frame in wire format (RFC 9113 section 4.1).
   public struct Frame: Equatable, Sendable {
@@ -13,7 +14,7 @@ public final class RawPeer {
     public var stream: UInt32
     public var payload: [UInt8]
 
-    /// Memberwise.
+    /// Creates a frame from its fields.
     public init(_ kind: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) {
       self.kind = kind
       self.flags = flags
@@ -140,7 +141,7 @@ public final class RawPeer {
     while write(many), !isOver() {}
   }
 
-  /// Updates the keys repeatedly until the client has disconnected.
+  /// Sends TLS key updates repeatedly until the client has disconnected.
   public func floodKeyUpdates() {
     while !isOver() {
       do {
@@ -149,7 +150,7 @@ public final class RawPeer {
     }
   }
 
-  /// Reads without answers until the client has disconnected.
+  /// Reads and answers nothing until the client has disconnected.
   public func fallSilent() { while next() != nil {} }
 
   private func readMore() -> Bool {

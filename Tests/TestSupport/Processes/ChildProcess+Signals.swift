@@ -4,7 +4,7 @@ import Glibc
 extension ChildProcess {
   /// Returns whether the program has a handler for a signal, or blocks it until it has one.
   ///
-  /// A program that is just starting blocks all signals for a moment, which does not count.
+  /// A program that is just starting blocks all signals for a moment; then the result is false.
   public func handles(_ signal: Int32) -> Bool {
     catches(signal) || has(signal, in: "SigBlk") && !has(SIGUSR1, in: "SigBlk")
   }

@@ -23,9 +23,9 @@ public final class ChildProcess: Sendable {
     public var standardError: String
   }
 
-  /// The lines of standard output, buffered until they are read. For one reader.
+  /// The lines of standard output, buffered until they are read. Only one task may read them.
   public let lines: AsyncStream<String>
-  /// The lines of standard error, buffered until they are read. For one reader.
+  /// The lines of standard error, buffered until they are read. Only one task may read them.
   public let errorLines: AsyncStream<String>
   /// The process id.
   public let processIdentifier: Int32
@@ -108,12 +108,12 @@ public final class ChildProcess: Sendable {
     await kill(after: .seconds(1200)) { await lines.first { $0.contains(text) } }
   }
 
-  /// Does the same as ``line(containing:)`` for standard error.
+  /// Waits for a line of standard error, as ``line(containing:)`` does for standard output.
   public func errorLine(containing text: String) async -> String? {
     await kill(after: .seconds(1200)) { await errorLines.first { $0.contains(text) } }
   }
 
-  /// Waits for something that the end of the program ends too, and kills the program if the wait lasts too long.
+  /// Performs a wait that ends at the latest with the program. Kills the program if the wait lasts longer than `limit`.
   private func kill<Value: Sendable>(after limit: Duration, _ wait: () async -> Value) async -> Value {
     let outcome = outcome
     let timer = DispatchSource.makeTimerSource(queue: .global())

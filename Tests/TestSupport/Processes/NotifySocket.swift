@@ -3,9 +3,10 @@ import Glibc
 
 /// The service manager's end of systemd's notification protocol: it receives the messages of services.
 public final class NotifySocket: Sendable {
-  /// Its value for `NOTIFY_SOCKET`.
+  /// Value of the variable `NOTIFY_SOCKET` for the services that send to this socket.
   public let address: String
-  /// The messages, one per datagram, buffered until they are read. For one reader; ends with the socket.
+  /// The messages, one per datagram, buffered until they are read. Only one task may read them. The stream ends with
+  /// the socket.
   public let messages: AsyncStream<String>
   private let descriptor: Int32
 

@@ -17,7 +17,7 @@ public actor RedisCluster {
     public let id: String
     /// Its port.
     public let port: UInt16
-    /// Such as `myself`, `master`, `slave`, `fail?`.
+    /// Words such as `myself`, `master`, `slave`, `fail?`.
     public let flags: Set<String>
     /// The id of its primary; `-` for none.
     public let primary: String
@@ -153,7 +153,7 @@ public actor RedisCluster {
     Int(try await running().command("cluster", "keyslot", key)) ?? 0
   }
 
-  /// Waits until another server has the slots of a server.
+  /// Waits until another server than `old` owns a slot and all servers agree on this.
   public func awaitOwner(of slot: Int, otherThan old: RedisServer) async throws {
     try await until { (try? await self.owner(of: slot))?.port != old.port }
     try await awaitAgreement()
@@ -190,7 +190,7 @@ public actor RedisCluster {
 
   /// Moves keys of an open slot.
   ///
-  /// - Parameter limit: limit of the number of keys.
+  /// - Parameter limit: maximum number of keys.
   /// - Returns: number of keys that were moved.
   @discardableResult
   public func moveKeys(_ slot: Int, from source: RedisServer, to target: RedisServer, limit: Int) async throws -> Int {
@@ -211,7 +211,7 @@ public actor RedisCluster {
     }
   }
 
-  /// Moves a slot key by key while others use it.
+  /// Moves a slot with its keys, ten keys at a time. Clients may use the slot during the move.
   public func move(_ slot: Int, to target: RedisServer) async throws {
     let source = try await owner(of: slot)
     guard source.port != target.port else { return }

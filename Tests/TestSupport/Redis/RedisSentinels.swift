@@ -77,7 +77,7 @@ public actor RedisSentinels {
 
   /// Requests a planned failover from the sentinels.
   public func failOver() async throws {
-    // A sentinel needs a report of the replicas that is at most a second old. Without one it refuses.
+    // A sentinel refuses this unless it has a report of the replicas that is at most a second old.
     try await until { try await self.run(self.sentinels[0], "sentinel", "failover", Self.name) == ["OK"] }
   }
 
