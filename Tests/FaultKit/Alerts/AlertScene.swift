@@ -56,8 +56,8 @@ final class AlertScene {
     return worker
   }
 
-  /// Starts a worker whose metrics are scraped. Its log is a full disk, so it can't write any line, and it logs every
-  /// detail.
+  /// Starts a worker whose metrics are scraped. The worker logs every detail to `/dev/full`, which refuses every write
+  /// like a full disk.
   func addWorkerWithoutLog() async throws -> WorkerProcess {
     let script = world.folder.appending(path: "without-log")
     // Another process writes the script. If this process did, a child that starts at the same moment could inherit the

@@ -27,8 +27,8 @@ public enum FaultCases {
       "stages-and-kill", "recurring-and-kill",
       "variants-and-kill", "upgrade", "upgrade-refused", "alerts-redis", "events-and-kill", "cluster-killed",
       "cluster-slot-moved",
-      // The mutants show, in this order: duplicates; an outcome without a request; a lost answer; counters; devices;
-      // caps; times.
+      // The mutants cause, in this order: duplicates; an outcome without a request; a lost answer; wrong counters;
+      // removed devices; exceeded caps; early pushes.
       "mutant-credit-ignored", "mutant-acknowledge-first", "mutant-no-merge-order", "mutant-counts-twice",
       "mutant-guard-deaf", "mutant-one-too-many", "mutant-too-early",
     ]
@@ -38,7 +38,7 @@ public enum FaultCases {
   /// Returns the engine of a case. It does not depend on the other cases of the run.
   ///
   /// The cases of ``quick`` alternate between the engines, and so do the others. The seed selects the first engine, so
-  /// each case has the other engine with the next seed.
+  /// with the next seed each case has the other engine.
   ///
   /// - Parameter engines: at least one.
   public static func engine(of name: String, among engines: [PushEngineKind], seed: UInt64) -> PushEngineKind {

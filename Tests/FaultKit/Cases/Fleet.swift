@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import TestSupport
 
-/// A constant number of workers. A dead worker is replaced immediately.
+/// A constant number of workers. Each worker that dies is replaced.
 public final class Fleet: Sendable {
   /// The world of the workers.
   public let world: FaultWorld
@@ -20,7 +20,7 @@ public final class Fleet: Sendable {
   /// - Parameters:
   ///   - size: number of workers.
   ///   - reusesNames: whether a new worker gets the name of the replaced one, or a new name.
-  ///   - environment: environment of the first workers.
+  ///   - environment: additional environment variables of the first workers.
   public init(
     _ stage: Stage, _ world: FaultWorld, size: Int, reusesNames: Bool = false, environment: [String: String] = [:]
   ) async throws {
@@ -59,7 +59,7 @@ public final class Fleet: Sendable {
   /// - Returns: number of kills that fired.
   public func killAll() async throws -> Int {
     let victims = workers
-    // With kills in succession the later workers could see the earlier ones die.
+    // All signals are sent before the first wait. Otherwise later victims could react to the deaths of earlier ones.
     for victim in victims { victim.process.send(signal: SIGKILL) }
     var fired = 0
     for victim in victims where await victim.ended() == .signal(SIGKILL) { fired += 1 }
@@ -68,7 +68,7 @@ public final class Fleet: Sendable {
     return fired
   }
 
-  /// Starts a worker for each one that has died for any reason.
+  /// Starts a worker for each worker that has ended for any reason.
   ///
   /// - Parameter environment: environment of the new workers.
   /// - Returns: the dead workers.

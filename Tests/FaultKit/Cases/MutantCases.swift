@@ -1,11 +1,11 @@
-/// Ledgers in which one rule is broken on purpose, in a case that depends on the rule.
+/// Cases in which one rule of the ledger is broken on purpose. Each uses a case that depends on the rule.
 enum MutantCases {
   static let all: [FaultCase] = [
     KillCases.silence.mutant("credit-ignored", ["CARILLON_FAULT_MUTANT": "creditIgnored"]),
     KillCases.random.mutant("acknowledge-first", ["CARILLON_FAULT_MUTANT": "acknowledgeFirst"]),
     RedisRefusalCases.disconnected.mutant("resends-unrecorded", ["CARILLON_FAULT_MUTANT": "resendsUnrecorded"]),
     RedisLossCases.cut.mutant("no-replay", ["CARILLON_FAULT_MUTANT": "noReplay"]),
-    // The checks of claim and version cover for each other, so a mutant without a fence must disable all of them.
+    // The checks of claim and version protect independently, so a mutant without a fence must disable all of them.
     StandstillCases.stopped.mutant(
       "no-fence",
       [

@@ -9,17 +9,17 @@ import TestSupport
 ///
 /// 1. It ended in the state that the case expects, and every expected target has exactly one outcome. The outcomes in
 ///    the export, those in `campaign show`, and the number of targets agree.
-/// 2. For a target that is `accepted`, a request with its `apns-id` and token was answered with 200. 3. A 200 means
-/// `accepted`, or `unknown` if that is allowed: with `skip`, in a cancelled campaign, for poison. So a
-///    target that ended as `cancelled` was never delivered. If no worker died with an unrecorded answer, a 200 means
-///    `accepted`.
+/// 2. For a target that is `accepted`, a request with its `apns-id` and token was answered with 200.
+/// 3. A target whose push was answered with 200 is `accepted`, or `unknown` if that is allowed: with `skip`, in a
+///    cancelled campaign, or for poison. So no target that ended as `cancelled` got a push. If no worker died with an
+///    unrecorded answer, the target must be `accepted`.
 /// 4. A *delivery* is a request, received in full, that was answered with 200 or not at all. Any other answer (503, 429
 ///    …) means that nothing was delivered, and the ledger contains the retry. Σ (deliveries − 1) over the targets with
 ///    a delivery is at most the bound of the injections. With `skip` it is 0 for every target.
-/// 5. No push was sent to a device that was not a target, or for a campaign that had ended before. 6. If the simulator
-/// logs bodies, a resent push has exactly the same bytes as the first one. 7. A target of an erased user has neither
-/// token nor `apns-id` in the export. The export has no more such targets
-///    than erased users, and their outcomes are included in the sums.
+/// 5. No push was sent to a device that was not a target, or for a campaign that had ended before.
+/// 6. If the simulator logs bodies, a resent push has exactly the same bytes as the first one.
+/// 7. A target of an erased user has neither token nor `apns-id` in the export. The export has at most as many such
+///    targets as users were erased, and their outcomes are included in the sums.
 /// 8. Only permitted keys remain in the store: see ``Leftovers``. `store check` finds no inconsistency in them.
 struct Checker {
   struct Verdict {

@@ -7,9 +7,9 @@ import TestSupport
 /// An app's counts of its users (frequency caps and badges), compared with the simulator's log and the campaigns'
 /// results. It shares no code with the store.
 ///
-/// 1. All devices of a user have the same result in a campaign: either all of them get a push, or all are `capped`. 2.
-/// Redis counts for a user exactly the campaigns that reached the user and obey caps, according to the simulator's
-///    log and the results.
+/// 1. All devices of a user have the same result in a campaign: either all of them get a push, or all are `capped`.
+/// 2. Redis counts for a user exactly those campaigns that obey caps and that, according to the simulator's log and the
+///    results, reached the user.
 /// 3. The count never exceeds a cap, and a capped user has reached the cap.
 /// 4. In one campaign all devices of a user get the same badge. The badges of a user's campaigns are the numbers from 1
 ///    without gaps, each in one campaign. Redis has the last of them.

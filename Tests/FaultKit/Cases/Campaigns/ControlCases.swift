@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Operator commands and wrong clocks while workers die.
+/// Workers die while operators give commands or while workers' clocks are wrong.
 enum ControlCases {
   static let all = [cancelled, paused, clock]
 

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Frequency caps, badge counts and unique pushes while workers and Redis die. Every user is counted exactly, and a
-/// resent push is identical.
+/// Campaigns with frequency caps, badge counts and unique pushes while workers and Redis die. The counts of every user
+/// are exact, and a resent push is identical to the first one.
 enum CountedCases {
   static let all = [killed, stopped, redisKilled, cut, failover]
 
@@ -57,7 +57,7 @@ enum CountedCases {
 
   private static let appendOnly = ["--appendonly", "yes", "--appendfsync", "everysec"]
 
-  /// Redis loses decisions together with their counts, and workers replay both.
+  /// Redis loses decisions about targets together with the counts that they changed. Workers replay both.
   static let cut = counted(
     "counted-and-aof-cut", fault: "AOF tail cut by a second while users are counted", bound: "0: no worker died",
     times: (1, 4), pace: 3000...5000, world: { $0.redis = appendOnly }

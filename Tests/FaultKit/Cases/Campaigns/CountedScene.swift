@@ -75,7 +75,7 @@ struct CountedScene {
     for line in findings.lines { stage.require(false, line) }
   }
 
-  /// Returns whether a push has the expected content for a device, with any badge.
+  /// Returns whether a push has the expected content for a device. The badge may have any value.
   private static func says(_ body: String, id: String, to device: Int) -> Bool {
     guard let push = try? JSONObject(body), let aps = push.object("aps"), let alert = aps.object("alert") else {
       return false

@@ -6,13 +6,13 @@ import PushCore
 import TestSupport
 
 /// A slow campaign during which users opt out, unregister, lose their devices to others and are erased, while workers
-/// and Redis die. A departed user gets no push that was not granted before the departure.
+/// and Redis die. After a departure, the user gets only pushes that were granted before it.
 enum DepartureCases {
   static let all = [killed, stopped, redisKilled]
 
   private static let window = 50
-  /// Time in ms after a departure in which a previously granted push may arrive: the window, with pushes that take 150
-  /// ms.
+  /// Time in ms after a departure in which pushes may still arrive that were granted before it. A worker may have
+  /// granted a whole window, and a push takes 150 ms.
   private static let slack = 3000
 
   private static let invariant = "no target gets a push granted after its departure; every other target gets one"
@@ -20,12 +20,12 @@ enum DepartureCases {
   /// Departed users with the times of their departure.
   private struct Departures {
     let world: FaultWorld
-    /// Time in ms since the epoch when the departure was recorded, by number of the device.
+    /// Time of the recorded departure in ms since the epoch, by the number of the device.
     private(set) var times: [Int: Int] = [:]
 
     init(_ world: FaultWorld) { self.world = world }
 
-    /// Removes three users in each of the four ways.
+    /// Makes three random users depart in each of the four ways.
     mutating func add(_ stage: Stage) async throws {
       for kind in 0..<12 {
         let left = world.tokens.indices.filter { times[$0] == nil }
@@ -89,7 +89,7 @@ enum DepartureCases {
         $0.redis = redis
       }
       let tokens = Set(world.tokens)
-      // The audience is a list of users. With `*` a user who gets another user's device would also be a target.
+      // The audience is a list of users. With `*`, users who take over a device of another user would also be targets.
       let users = world.tokens.indices.map { "\"u\($0)\"" }.joined(separator: ",")
       let campaign = FaultCampaign("slow") {
         $0.audience = "{\"users\":[\(users)]}"

@@ -9,7 +9,7 @@ enum EventCases {
   private static let window = 50
   private static let workerDies = "SIGKILL while events are applied"
 
-  /// Expected state of a user after the events in their order.
+  /// Expected state of a user after all events were applied in their order.
   private struct Person: Equatable {
     var hasDevice = false
     var plan: String?

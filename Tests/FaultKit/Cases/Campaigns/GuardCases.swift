@@ -4,7 +4,7 @@ import Glibc
 import PushCore
 import TestSupport
 
-/// A wrong setting must not make the fleet remove its devices. The cases use the standard guard, window and partitions.
+/// A wrong setting must not make the fleet remove devices. The cases use the standard guard, window and partitions.
 enum GuardCases {
   static let all = [wrongEnvironment, gone, killed, stopped, redisKilled]
 
@@ -13,7 +13,7 @@ enum GuardCases {
   /// Number of pushes that the fleet may send before the guard decides.
   private static let allowance = 2 * GuardPolicy().minimum
 
-  /// The fault that every device has, and its repair.
+  /// The flaw that all devices have, and its repair.
   private enum Flood: CaseIterable {
     case otherEnvironment, gone
 
@@ -21,7 +21,7 @@ enum GuardCases {
     var members: String {
       switch self {
       case .otherEnvironment: #""environment":"sandbox""#
-      // Later than the registration of any device.
+      // The time is later than the registration of every device.
       case .gone: #""state":"unregistered","timestamp":\#(Int(Date.now.timeIntervalSince1970 * 1000))"#
       }
     }
@@ -84,8 +84,8 @@ enum GuardCases {
     }
   }
 
-  /// A stopped worker keeps old answers in memory. It must discard them, also if the campaign was repaired in the
-  /// meantime.
+  /// A frozen worker keeps old answers in memory. It must discard them later, even if the devices were repaired and the
+  /// campaign was resumed in the meantime.
   static let stopped = FaultCase(
     "guard-stopped", faults: ["SIGSTOP during the guard trial"],
     invariant: "sends twice what it may at most, no device is touched, every target gets one push after the repair",
@@ -121,7 +121,7 @@ enum GuardCases {
 
   // MARK: Steps
 
-  /// A campaign to the wrong devices.
+  /// A campaign to devices with a flaw.
   private struct Scene {
     var world: FaultWorld
     var fleet: Fleet
@@ -155,12 +155,13 @@ enum GuardCases {
     var campaigns: [FaultCampaign] = []
     let rounds = stage.times(short: 1, full: 12)
     for number in 1...rounds {
-      // With a longer latency more pushes are sent before the guard has enough answers. The bound matters in this case.
+      // With a long latency, more pushes are sent before the guard has enough answers. Only then does the bound matter.
       let latency = stage.random(stage.scale == .short ? 300...400 : 5...150)
-      // After this the workers use connections with many streams, as after a day of successful campaigns.
+      // After this campaign the workers use connections with many streams, as after a day of successful campaigns.
       if number == stage.times(short: 1, full: 7) { try await warmUp(world, latency: latency) }
       try await world.setDevices(flood.members)
-      // One stream per connection until the first acceptance, as in APNs with tokens, would limit the sends as well.
+      // In half of the rounds a connection has one stream until its first accepted push, as in APNs with tokens. This
+      // limits the sends too, so the other rounds permit many streams.
       try await turn(world, latency: latency, streams: number.isMultiple(of: 2) ? 0 : 1000)
       let before = try world.requestCount()
       let isLast = number == rounds
@@ -180,7 +181,7 @@ enum GuardCases {
     return campaigns
   }
 
-  /// Sends a campaign that reaches all devices.
+  /// Sends a campaign that succeeds on all devices.
   private static func warmUp(_ world: FaultWorld, latency: Int) async throws {
     try await world.setDevices(Flood.repaired)
     try await turn(world, latency: latency, streams: 1000)
@@ -198,12 +199,12 @@ enum GuardCases {
     try await world.ended(campaign)
   }
 
-  /// Plays a campaign to the wrong devices, injects a fault during the guard trial, repairs the devices and waits for
+  /// Plays a campaign to devices with a flaw, injects a fault during the guard trial, repairs the devices and waits for
   /// the end.
   ///
   /// - Parameters:
-  ///   - missing: number of workers that don't return, or whose slices others may have taken over.
-  ///   - act: injects the fault and returns how often.
+  ///   - missing: number of workers that the fault ends or freezes. Others may take over their slices.
+  ///   - act: injects the fault and returns how often it fired.
   private static func duringTrial(
     _ stage: Stage, _ fault: String, duplicates: Bool, missing: Int = 0,
     _ act: @Sendable (Scene) async throws -> Int
@@ -213,7 +214,7 @@ enum GuardCases {
     for number in 1...stage.times(short: 1, full: 5) {
       let flood = stage.random(of: Flood.allCases) ?? .gone
       try await world.setDevices(flood.members)
-      // Long enough for a fault during the trial.
+      // The latency is long enough for a fault during the trial.
       try await turn(world, latency: 400, streams: stage.random(0...1) * 1000)
       let before = try world.requestCount()
       let campaign = FaultCampaign("flood-\(number)") { $0.audience = #"{"segment":"everyone"}"# }

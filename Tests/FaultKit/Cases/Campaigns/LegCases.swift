@@ -2,7 +2,7 @@ import CampaignStore
 import PushCore
 import TestSupport
 
-/// Campaigns to Apple and Android devices with trouble of workers, of FCM or of Google's token endpoint. Every user has
+/// Campaigns to Apple and Android devices while workers, FCM or Google's token endpoint are in trouble. Every user has
 /// a device of each kind. Neither leg loses a target, and the leg of APNs does not wait for FCM.
 enum LegCases {
   static let all = [
@@ -20,8 +20,8 @@ enum LegCases {
       $0.androidDevices = $0.devices
       $0.simulator =
         ["--latency", "100ms"] + (["fcm.latencyMilliseconds=100"] + knobs).flatMap { ["--knob", $0] }
-      // With this window the guard decides after 25 answers. With the default threshold, three bad tokens would be too
-      // many.
+      // With the small window of this world the guard decides after 25 answers. With the default threshold it would
+      // pause the campaign for three bad tokens.
       $0.environment["CARILLON_GUARD_THRESHOLD"] = "0.5"
     }
   }
@@ -156,7 +156,8 @@ enum LegCases {
     stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
   }
 
-  /// The access token ends while the endpoint is down, so pushes to FCM wait unsent, and an alarm names the cause.
+  /// The access token expires while the token endpoint is down. So pushes to FCM wait unsent, and an alarm names the
+  /// cause.
   static let tokenEndpoint = FaultCase(
     "fcm-token-endpoint-down", faults: ["token endpoint down for longer than a token lives"],
     invariant: "the leg of APNs ends during this time; the leg of FCM continues without help", bound: "0"
@@ -201,9 +202,9 @@ enum LegCases {
   /// Sends a campaign while FCM is in trouble, and ends the trouble after the leg of APNs has ended.
   ///
   /// - Parameters:
-  ///   - first: the number of outcomes of FCM's leg at which the trouble begins; 0 for the start.
-  ///   - counter: the group and the name of the simulator's counter of the trouble.
-  ///   - allowed: number of duplicates that each count allows.
+  ///   - first: number of outcomes of FCM's leg after which the trouble begins; 0 for trouble from the start.
+  ///   - counter: group and name of the counter in which the simulator counts the trouble.
+  ///   - allowed: number of duplicates that each counted event allows.
   private static func trouble(
     _ name: String, _ fault: String, invariant: String, bound: String, on: String, off: String, from first: Int,
     counter: (String, String), allowed: Int = 0
@@ -260,9 +261,9 @@ enum LegCases {
 }
 
 extension SimulatorProcess {
-  /// Returns a count of the FCM side.
+  /// Returns a counter of the simulator's FCM part.
   ///
-  /// - Parameter group: the object with the count; empty for none.
+  /// - Parameter group: the JSON object that contains the counter; empty for the outermost object.
   func fcmCount(_ group: String, _ name: String) async throws -> Int {
     let fcm = try await counters().object("fcm")
     return (group.isEmpty ? fcm : fcm?.object(group))?.number(name) ?? 0

@@ -11,7 +11,8 @@ enum MixedDeviceCases {
   private static let kill = "SIGKILL of one of three workers"
   private static let goAway = "GOAWAY of FCM after every 1,000 requests (100 in the short form)"
 
-  /// The flaw of an Android device. An unregistered device that has registered after the push must not be removed.
+  /// The flaw of an Android device. A device that FCM reports as unregistered must not be removed if it has registered
+  /// again after the push.
   private enum Flaw {
     case none, unregistered, unregisteredAndBack, malformed
 
@@ -43,20 +44,20 @@ enum MixedDeviceCases {
   ) { stage in
     let users = stage.times(short: 2000, full: 100_000)
     let window = stage.times(short: 100, full: 1000)
-    // The clock of Redis is ahead during the import, so a device can register later than its push is granted: an import
-    // accepts a time up to a day ahead, and stores the present one at most.
+    // Some devices must have a registration time after their push. An import stores no time later than that of Redis'
+    // clock, so this clock is an hour ahead during the import.
     let clock = try ShiftedClock(ahead: 3600)
     let launcher = try clock.launcher
     let later = Date.now.addingTimeInterval(12 * 3600).formatted(.iso8601)
     let world = try await stage.world {
       $0.partitions = stage.times(short: 16, full: 256)
       $0.window = window
-      // Among the first 45 answers of the short form, five bad ones can occur by chance.
+      // Among the first 45 answers in the short form, five bad ones can occur by chance. The guard must permit them.
       $0.environment["CARILLON_GUARD_THRESHOLD"] = "0.5"
       $0.redis = ["--appendonly", "yes"]
       $0.redisLauncher = launcher
-      // The first 40 % of the users have only Android devices, the last 40 % only an Apple device. A tenth has two
-      // Android devices.
+      // The first 40 % of the users have only Android devices, the last 40 % only an Apple device. A tenth of all users
+      // has two Android devices.
       $0.devices = users * 6 / 10
       $0.row = { ("u\($0 + users * 4 / 10)", []) }
       $0.androidDevices = users * 7 / 10
@@ -99,7 +100,7 @@ enum MixedDeviceCases {
     let apple = try await world.leg("apns", of: campaign).counters.outcomes.filter { $0.value > 0 }
     stage.expect(apple == [.accepted: world.tokens.count], "leg apns has \(apple)")
 
-    // The export has no quarantined devices.
+    // The export contains no devices in quarantine.
     let left = try await tokensOfDevices(world)
     let kept = zip(world.androidTokens, flaws).filter { $1 == .none || $1 == .unregisteredAndBack }.map(\.0)
     let difference = left.symmetricDifference(world.tokens + kept)

@@ -4,7 +4,7 @@ import PushCore
 import TestSupport
 
 /// A campaign in which each device has its own due time, while workers and Redis die. No device gets a push before its
-/// due time, regardless of the slice's earlier owners, and a resent push is identical.
+/// due time, even if several workers have owned its slice. A resent push is identical to the first one.
 enum OwnTimeCases {
   static let all = [killed, stopped, redisKilled]
 
@@ -13,7 +13,7 @@ enum OwnTimeCases {
   /// The zones of the devices, in turn. The last one is unknown.
   private static let zones = ["Asia/Tokyo", "Asia/Kolkata", "Europe/Berlin", "America/Lima", "Australia/Perth", ""]
 
-  /// A scene with zones of its own. Their due times depend on the start of the case.
+  /// A world with its own time zones, whose due times depend on the start of the case, and the campaign.
   private struct Scene {
     let world: FaultWorld
     let campaign: FaultCampaign
@@ -25,7 +25,7 @@ enum OwnTimeCases {
       let apart = stage.times(short: 4, full: 8)
       // The workers must run before the first due time.
       let start = Int(Date().timeIntervalSince1970) + 12
-      // In UTC, which is used for devices without a known zone.
+      // The start in UTC, which applies to devices without a known zone.
       let sendAt = start + 3 * apart
       try ZoneFile.write(
         [
@@ -53,7 +53,7 @@ enum OwnTimeCases {
       }
     }
 
-    /// Must exist while the workers read it.
+    /// The folder of the time zones. It must exist while the workers read it.
     private let folder: ScratchFolder
 
     /// The zone of each device by its token.

@@ -3,14 +3,15 @@ import Foundation
 import PushCore
 import TestSupport
 
-/// The quota of a Firebase project in real time. `CampaignStoreTests/QuotaTests` shows the same with a clock of its
-/// own.
+/// The quota of a Firebase project in real time. `CampaignStoreTests/QuotaTests` tests the quota with a simulated
+/// clock.
 enum QuotaCases {
   static let all = [
     quota, lowerQuota("fcm-lower-quota", isNamed: true), lowerQuota("fcm-lower-quota-unnamed", isNamed: false),
   ]
 
-  /// Variable with the quota in pushes a second. The default is a rate that a debug build holds on two cores.
+  /// Environment variable with the quota in pushes per second. The default is a rate that a debug build reaches on two
+  /// cores.
   private static let variable = "CARILLON_FAULT_QUOTA"
 
   private static let full = "a project whose whole quota is used"
@@ -28,7 +29,7 @@ enum QuotaCases {
       $0.partitions = 64
       $0.window = 1000
       $0.devices = 1
-      // The slow start of 60 s takes 33 s worth of pushes.
+      // During the slow start of 60 s the fleet sends as many pushes as the full quota allows in 33 s.
       $0.androidDevices = rate * (slowStart - 60 + 33 + seconds + 5)
       $0.simulator = ["--knob", "fcm.latencyMilliseconds=20", "--knob", "fcm.messagesPerMinute=\(60 * rate)"]
       $0.environment["CARILLON_APPS_NEWS_FCM_RATE"] = String(rate)
@@ -65,7 +66,7 @@ enum QuotaCases {
         $0.simulator = ["--knob", "fcm.latencyMilliseconds=20", "--knob", "fcm.messagesPerMinute=\(60 * rate / 4)"]
         if !isNamed { $0.simulator += ["--knob", "fcm.omitsDetails=true"] }
         $0.environment["CARILLON_APPS_NEWS_FCM_RATE"] = String(rate)
-        // A refusal that used up an attempt would fail its push.
+        // With one attempt, a push would fail if its refusal counted as an attempt.
         $0.environment["CARILLON_RETRY_ATTEMPTS"] = "1"
       }
       for number in 1...2 { try await world.worker("w\(number)") }
@@ -79,7 +80,7 @@ enum QuotaCases {
     }
   }
 
-  /// Checks the third and the fourth minute. In the first one, the fleet notices the quota.
+  /// Checks the third and the fourth minute. The fleet learns the quota before that, in the first minute.
   ///
   /// - Returns: the number of pushes that were refused at any time.
   private static func checkLower(
@@ -136,7 +137,7 @@ enum QuotaCases {
     if stage.scale == .full { stage.expect((0.98...1).contains(share), "used \(percent(share)) of the quota") }
   }
 
-  /// Returns the largest number of requests in a period.
+  /// Returns the largest number of requests in any period of this length.
   private static func busiest(_ arrivals: [Int], milliseconds: Int) -> Int {
     var (first, most) = (0, 0)
     for (number, at) in arrivals.enumerated() {

@@ -2,8 +2,8 @@ import CampaignStore
 import Glibc
 import TestSupport
 
-/// Campaigns with a rate, while workers die or stall. Permits granted to a dead worker are lost. The fleet must not
-/// exceed the rate to compensate.
+/// Campaigns with a rate, while workers die or stall. Permits that were granted to a dead worker are lost, and the
+/// fleet must not exceed the rate to compensate for them.
 enum RateCases {
   static let all = [rateAndKill, rateAndRedisKilled, rateAndFailover]
 
@@ -43,7 +43,7 @@ enum RateCases {
     try await finish(stage, world, campaign, rate: rate, since: start)
   }
 
-  /// Redis loses the permits of the last second. The bucket then grants at most one burst too many.
+  /// Redis loses the record of the last second's permits. So the bucket grants at most one burst too many.
   static let rateAndRedisKilled = FaultCase(
     "rate-and-redis-killed", faults: ["Redis SIGKILL with AOF everysec while a rate is kept to"],
     invariant: "every target has one outcome; never faster than the rate", bound: "0: no worker died"
@@ -67,11 +67,11 @@ enum RateCases {
       stage.fired("Redis SIGKILL with AOF everysec while a rate is kept to")
       left -= 1
     }
-    // After each restart workers take and grant nothing for a moment, because they replay lost writes.
+    // After each restart workers replay lost writes. During this time they claim no slices and grant no targets.
     try await finish(stage, world, campaign, rate: rate, since: start, pauses: stage.times(short: 1, full: 3))
   }
 
-  /// The promoted replica may lack the last granted permits.
+  /// The promoted replica may lack the record of the last granted permits.
   static let rateAndFailover = FaultCase(
     "rate-and-failover", faults: ["failover to a replica while a rate is kept to"],
     invariant: "every target has one outcome; never faster than the rate",
@@ -125,14 +125,16 @@ enum RateCases {
     }
     let worst = busiestSecond(arrivals)
     stage.addNote("busiest second: \(worst) requests at a rate of \(rate)")
-    // On a busy machine the requests of one second may arrive within the next one, so the check is meaningless there.
+    // On a busy machine the requests of one second may arrive within the next one. So only the full form makes this
+    // check.
     if stage.scale == .full {
       stage.require(
         Double(worst) <= Double(rate) * (1.02 + 0.25) + 3, "\(worst) requests in a second: the rate is \(rate)")
     }
     let (took, ideal) = (Double(end - start) / 1000, Double(arrivals.count) / Double(rate))
     stage.addNote("\(arrivals.count) requests in \(took) s; the rate alone is \(ideal) s")
-    // The slices of the last dead worker are taken over after all other pushes were sent: two leases at most.
+    // The slices of the last dead worker may be taken over only after all other pushes were sent. This takes at most
+    // two leases.
     stage.expect(
       took <= ideal * 1.02 + 12 + 8 * Double(pauses),
       "took \(took) s; \(ideal) s, and what takeovers and pauses take, were expected")

@@ -3,7 +3,8 @@ import Foundation
 import Redis
 import TestSupport
 
-/// A recurring campaign while workers die. Each run starts once, and commands to the campaign control its run.
+/// A recurring campaign while workers die. Each run starts once. A command to the recurring campaign also controls its
+/// current run.
 enum RecurringCases {
   static let all = [killed]
 
@@ -26,7 +27,7 @@ enum RecurringCases {
     func kill() async throws {
       if try await fleet.killOne() { stage.fired(fault, duplicates: window) }
     }
-    // Only this case makes the campaign due.
+    // The schedule makes the campaign due only on 1 January. This case itself makes the runs due.
     let job = CarillonWorld.job(
       id, app: "news", audience: #"{"segment":"*"}"#, content: #""apns":{"payload":{"aps":{"alert":"hi"}}}"#,
       more: #","repeat":{"cron":"0 0 1 1 *"},"stages":[{"share":0.4,"wait":"1s"}]"#)
@@ -47,7 +48,7 @@ enum RecurringCases {
     var second = try await beginRun(world, minutesAgo: 2, kill)
     second.end = "cancelled"
     try await world.reached(20, of: second)
-    // The worker dies in the first stage, at its gate or in the rest.
+    // The worker dies in the first stage, at the stage's gate, or while the rest of the users get the campaign.
     await stage.elapse(milliseconds: 0...1500)
     try await kill()
     try await world.succeed("campaign", "cancel", id)
@@ -75,7 +76,7 @@ enum RecurringCases {
     try await stage.check(world)
   }
 
-  /// Makes a run due, while workers die, and waits until the run is a campaign.
+  /// Makes a run due while workers die, and waits until the run exists as a campaign.
   private static func beginRun(
     _ world: FaultWorld, minutesAgo: Int, _ kill: () async throws -> Void
   ) async throws -> FaultCampaign {
@@ -95,7 +96,7 @@ enum RecurringCases {
 
   /// Expects that no more pushes are sent.
   private static func expectSilence(_ world: FaultWorld, _ stage: Stage, _ when: String) async throws {
-    // Pushes in flight take 200 ms.
+    // Pushes that are in flight now need up to 200 ms.
     await stage.elapse(milliseconds: 500...700)
     let sent = try world.requestCount()
     await stage.elapse(milliseconds: 1500...2000)

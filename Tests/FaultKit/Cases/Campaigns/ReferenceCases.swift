@@ -1,7 +1,7 @@
 import Redis
 import TestSupport
 
-/// Lists are hints. A reference that is duplicated or missing must do no harm.
+/// The lists of slices in Redis are only hints. A duplicated or missing reference in them must do no harm.
 enum ReferenceCases {
   static let all = [doubled, lost]
 
@@ -23,7 +23,7 @@ enum ReferenceCases {
       let campaign = try await world.submit(FaultCampaign("doubled-\(number)"), reaching: 20)
       var left = 16
       while left > 0, try await !world.hasEnded(campaign) {
-        // A reference to a finished slice, to a held one, or to any.
+        // The additional reference is to a finished slice, to a slice that a worker holds, or to any slice.
         let some =
           switch stage.random(0...4) {
           case 0...1: try await world.finishedSlices(of: campaign)
@@ -57,7 +57,7 @@ enum ReferenceCases {
       let campaign = try await world.submit(FaultCampaign("lost-\(number)"), reaching: 20)
       for _ in 1...stage.times(short: 1, full: 3) {
         guard try await !world.hasEnded(campaign) else { break }
-        // The first list that has references, beginning at a random one.
+        // Deletes one list that has references. The search for it begins at a random list.
         let first = stage.random(0...fleet.workers.count)
         let lists = ["open:" + campaign.id] + fleet.workers.map { "processing:" + $0.name }
         for list in lists[first...] + lists[..<first] {
@@ -66,7 +66,8 @@ enum ReferenceCases {
           break
         }
         guard let worker = stage.random(of: fleet.workers) else { break }
-        // Without the references the runner does not know which slices the worker held.
+        // Without the references this case can't know which slices the worker held, so it allows duplicates for a whole
+        // window.
         if await world.kill(worker) { stage.allow(duplicates: worker.window) }
         try await fleet.refill()
       }
@@ -76,7 +77,7 @@ enum ReferenceCases {
 }
 
 extension FaultWorld {
-  /// Returns the partitions whose slices are counted.
+  /// Returns the partitions whose slices are counted as finished.
   fileprivate func finishedSlices(of campaign: FaultCampaign) async throws -> [Int] {
     let bits =
       try await redis.command("GET", "{\(namespace)}:finished:\(campaign.id)").get().bytes.map(Array.init) ?? []

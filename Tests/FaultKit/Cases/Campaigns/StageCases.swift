@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// A share of the users gets the campaign first, while workers and Redis die. The rest gets nothing before the gate
-/// opens. If the gate has paused the campaign, the rest waits for an operator.
+/// A share of the users gets the campaign first, while workers and Redis die. The other users get nothing before the
+/// gate opens. If the gate pauses the campaign, they wait for an operator.
 enum StageCases {
   static let all = [killed, redisKilled, stands, approved, cancelled]
 
@@ -21,7 +21,7 @@ enum StageCases {
     var first: String { campaign.id + "~1" }
     var rest: String { campaign.id + "~rest" }
 
-    /// - Parameter gate: members of the stage that define the start of the rest.
+    /// - Parameter gate: members of the stage that define when the rest of the users get the campaign.
     init(
       _ stage: Stage, redis: [String] = [], end: String = "completed",
       gate: String = #""wait":"\#(Scene.wait)s","maxFailures":0.1"#
@@ -33,7 +33,7 @@ enum StageCases {
         $0.devices = devices
         $0.simulator = ["--latency", "200ms", "--log-bodies"]
         $0.redis = redis
-        // The gate judges the refused messages of a stage, not the guard.
+        // The gate, not the guard, must decide about the refused messages of a stage.
         $0.environment["CARILLON_GUARD_THRESHOLD"] = "1"
       }
       let folder = try ScratchFolder("stages")
@@ -50,7 +50,7 @@ enum StageCases {
 
     func begin() async throws { try await world.submit(campaign) }
 
-    /// Waits for the end of the campaign, and compares both parts.
+    /// Waits for the end of the campaign, and checks the pushes of both parts.
     ///
     /// - Parameter resumedAt: time in ms since the epoch when an operator let the rest start in spite of the verdict.
     func finish(_ stage: Stage, resumedAt: Int? = nil) async throws {
@@ -88,7 +88,7 @@ enum StageCases {
       let fleet = try await Fleet(stage, scene.world, size: 3)
       try await scene.begin()
       try await scene.world.reached(20, of: scene.campaign)
-      // The kills hit the first part, the wait and the rest.
+      // The kills fall into the first part, the wait and the rest.
       var left = stage.times(short: 3, full: 10)
       while left > 0, try await !scene.world.hasEnded(scene.campaign) {
         stage.fired(fault, duplicates: try await act(stage, scene.world, fleet))
@@ -113,15 +113,15 @@ enum StageCases {
     return 0
   }
 
-  /// The stage fails. The rest waits until an operator resumes it, although workers die.
+  /// The stage fails. Although workers die, the rest waits until an operator resumes the campaign.
   static let stands = FaultCase(
     "stages-stand", faults: ["SIGKILL while the gate behind a bad stage is shut"],
     invariant: "a rest behind a stage that went badly waits for a person", bound: "window × kills"
   ) { stage in
     let scene = try await Scene(stage)
     let fleet = try await Fleet(stage, scene.world, size: 3)
-    // An unknown reason: the push is rejected without consequences for the device. The same tokens fail each time, so
-    // that a resent push gets the same answer.
+    // A refusal with an unknown reason has no consequences for the device. The same tokens are refused each time, so a
+    // resent push gets the same answer.
     let failures = stride(from: 0, to: scene.world.tokens.count, by: 4).map {
       #"{"token":"\#(scene.world.tokens[$0])","status":400,"reason":"Strange","times":1000}"#
     }

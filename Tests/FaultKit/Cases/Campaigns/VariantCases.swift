@@ -5,8 +5,8 @@ import Glibc
 import PushCore
 import TestSupport
 
-/// Variants whose winner goes to the rest, while workers and Redis die. Each user gets the assigned variant, the rest
-/// gets the winner, and the outcomes of each variant are counted exactly.
+/// A first share of the users gets variants and the rest gets the winner, while workers and Redis die. Each user of the
+/// first share gets the assigned variant, and the outcomes of each variant are counted exactly.
 enum VariantCases {
   static let all = [killed, redisKilled, cut, failover]
 
@@ -66,7 +66,7 @@ enum VariantCases {
 
   private static let appendOnly = ["--appendonly", "yes", "--appendfsync", "everysec"]
 
-  /// Redis may lose decisions together with their counts, and workers replay both.
+  /// Redis may lose decisions about targets together with the counts that they changed. Workers replay both.
   static let cut = variants(
     "variants-and-aof-cut", fault: "AOF tail cut by a second while variants are sent", bound: "0: no worker died",
     times: (1, 4), pace: 3000...5000, world: { $0.redis = appendOnly }

@@ -16,24 +16,24 @@ enum APNsAnswerCases {
   private struct Knobs {
     var on: String
     var off: String
-    /// Number of times that the fault has fired since the start.
+    /// Returns how often the fault has fired since the start, from the simulator's counters.
     var fired: @Sendable (JSONObject) -> Int
-    /// Number of duplicates that the fault allows if targets in doubt are sent again.
+    /// Returns the number of duplicates that the fault allows if targets in doubt are sent again.
     var allowed: @Sendable (JSONObject) -> Int = { _ in 0 }
-    /// Limit of targets that the fault can put in doubt. It is the limit for libcurl, which knows less about
-    /// unprocessed pushes than the native engine.
+    /// Returns the number of targets that the fault can put in doubt at most. This is the number for libcurl, which
+    /// knows less about unprocessed pushes than the native engine.
     var doubts: @Sendable (JSONObject) -> Int = { _ in 0 }
     /// Duration in ms for which the knobs stay set after the fault has fired.
     var lasting = 1000...4000
     /// Number of outcomes of the campaign when the knobs are set.
     var from = 0
-    /// `worker.answerTimeout`. It is short only for faults of silence. A machine that stalls for this time also puts
-    /// pushes in doubt, and no injected fault would explain them.
+    /// `worker.answerTimeout`. It is short only for faults in which APNs stays silent. With a short timeout a machine
+    /// that stalls would also put pushes in doubt, and no injected fault would explain them.
     var answerTimeout = "30s"
-    /// Whether no target stays in doubt and every target must end as accepted.
+    /// Whether every target must end as accepted, because the fault puts none in doubt.
     var isHarmless = false
-    /// Whether the simulator declares received requests unprocessed. An engine that reads this declaration believes it,
-    /// and `skip` can't prevent duplicates with such a server.
+    /// Whether the simulator wrongly declares received requests unprocessed. An engine that reads this declaration
+    /// relies on it, so with such a server even `skip` can't prevent duplicates.
     var isLie = false
 
     /// Returns a fault that the simulator counts under the name of its knob.
@@ -55,7 +55,7 @@ enum APNsAnswerCases {
         $0.devices = stage.times(short: 800, full: 3000)
         $0.window = window
         $0.simulator = ["--latency", "200ms"]
-        // With 20 attempts no push uses up its attempts while the fault lasts.
+        // 20 attempts are more than any push needs while the fault lasts.
         $0.environment = [
           "CARILLON_WORKER_ANSWER_TIMEOUT": knobs.answerTimeout, "CARILLON_RETRY_ATTEMPTS": "20",
           "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",

@@ -1,12 +1,12 @@
 import TestSupport
 
-/// The network between workers and APNs fails, and APNs is healthy.
+/// The network between workers and APNs fails, while APNs is healthy.
 enum APNsNetworkCases {
   static let all = [cut, halfOpen, blackhole, answersLost]
 
   private static let workers = 2
-  /// A short timeout, so that a silent connection is detected during the case. With 20 attempts no push uses up its
-  /// attempts while the faults last.
+  /// The timeout is short, so that a silent connection is detected during the case. 20 attempts are more than any push
+  /// needs while the faults last.
   private static let environment = [
     "CARILLON_WORKER_ANSWER_TIMEOUT": "2s", "CARILLON_RETRY_ATTEMPTS": "20",
     "CARILLON_RETRY_TOO_MANY_REQUESTS": "200ms",
@@ -25,8 +25,8 @@ enum APNsNetworkCases {
       try await world.submit(campaign)
       try await world.reached(50, of: campaign)
       var fired = 0
-      // Each fault costs a worker some seconds, because after a while a worker opens only one connection every five
-      // seconds.
+      // Each fault delays a worker for some seconds, because after a while a worker opens only one connection every
+      // five seconds.
       while fired < stage.times(short: 2, full: 6), try await !world.hasEnded(campaign) {
         if let member = stage.random(of: fleet.members), try await act(member) { fired += 1 }
         await stage.elapse(milliseconds: 100...1500)
@@ -47,7 +47,8 @@ enum APNsNetworkCases {
   ) { stage in
     try await play(stage, "way to APNs cut", windows: 1) { member in
       let cuts = await member.proxy.counters.cuts
-      // Usually after the handshake: a worker that can't establish a connection retries with growing delays.
+      // The cut usually comes after the handshake. A cut during the handshake would delay the case, because workers
+      // retry failed connections with growing delays.
       let (direction, bytes) =
         stage.random(0...1) == 0
         ? (ProxyDirection.requests, stage.random(0...15_000)) : (.replies, stage.random(0...4000))
@@ -60,8 +61,8 @@ enum APNsNetworkCases {
 
   /// Returns a case with a fault that the worker can detect only by a timeout.
   ///
-  /// It affects both connections of a worker. A worker that gives up the first connection may send the pushes again on
-  /// the second one, and then give up that one too.
+  /// It affects both connections of a worker. A worker may give up the first connection, send its pushes again on the
+  /// second one, and then give up the second one too.
   private static func silence(
     _ name: String, fault: String, _ kind: ProxyFault, invariant: String,
     fired: @escaping @Sendable (ProxyCounters) -> Int
@@ -73,7 +74,7 @@ enum APNsNetworkCases {
       try await play(stage, fault, windows: 2) { member in
         let before = fired(await member.proxy.counters)
         await member.proxy.set(kind)
-        // The time is shorter or longer than the timeout.
+        // The silence is shorter or longer than the timeout.
         await stage.elapse(milliseconds: 1000...5000)
         await member.proxy.set(.none)
         return fired(await member.proxy.counters) > before

@@ -16,8 +16,8 @@ enum IsolationCases {
     isUnreachable: true,
     suffer: { await $0.kill() }, heal: { try await $0.restart() })
 
-  /// A worker that gives up its first connection may send the pushes again on the second one, and then give up that one
-  /// too.
+  /// A worker may give up its first connection, send its pushes again on the second one, and then give up the second
+  /// one too.
   static let frozen = trouble(
     "isolation-frozen", fault: "endpoint of another app stopped in its campaign (SIGSTOP)",
     bound: "window × workers × 2 connections: what was under way",
@@ -38,7 +38,7 @@ enum IsolationCases {
     "isolation-silent", fault: "endpoint of another app is silent from the start", bound: "0", duplicates: 0,
     isUnreachable: true, isFromTheStart: true, suffer: { $0.freeze() }, heal: { $0.thaw() })
 
-  /// Raw tokens without a device record use one connection, so they are slow.
+  /// Raw tokens without a device record all use the same connection, so sending to them is slow.
   static let rawTokens = FaultCase(
     "isolation-raw-tokens", faults: ["lists of raw tokens for another app"],
     invariant: "another app's campaign takes as long as alone", bound: "0"
@@ -55,7 +55,7 @@ enum IsolationCases {
     try await stage.check(scene.world)
   }
 
-  /// Sends lists in succession, so that one is always in flight.
+  /// Sends lists of tokens in succession, so that one of them is always in flight.
   ///
   /// - Returns: number of lists.
   private static func sendLists(_ scene: IsolationScene, until isEnough: @Sendable () -> Bool) async throws -> Int {
@@ -107,7 +107,8 @@ enum IsolationCases {
           try await scene.world.store.campaigns.find(sick.id)?.times.startedAt != nil
         }
       } else {
-        // After this number the guard has decided, and the windows have been filled more than once.
+        // After this number of outcomes the guard has decided, and the workers have filled their windows more than
+        // once.
         try await scene.world.reached(stage.times(short: 3000, full: 5000), of: sick)
         if holdsCampaign { try await scene.app.set(#"{"stallShare":0}"#) }
         try await suffer(scene.app)

@@ -7,8 +7,8 @@ import TestSupport
 struct IsolationScene {
   static let workers = 2
   static let window = 1000
-  /// Returns the limit in seconds of a healthy campaign during trouble: three times its duration alone, because the
-  /// machine has other load, plus the limit in the table of the README.
+  /// Returns the longest permitted duration in seconds of a healthy campaign during trouble. It is three times the
+  /// duration without trouble, because the machine has other load, plus 1.5 s for the effect of the trouble.
   private static func bound(alone: Double) -> Double { 3 * alone + 1.5 }
   /// Time in which `campaign show` must report that a blocked campaign waits, with the reason.
   private static let explanation = Duration.seconds(15)
@@ -22,13 +22,13 @@ struct IsolationScene {
   init(_ stage: Stage, sick: Int) async throws {
     self.stage = stage
     world = try await stage.world {
-      // The slices have a size at which a few of them fill a window.
+      // With this number of slices, a few slices fill a window.
       $0.partitions = stage.times(short: 64, full: 256)
       $0.window = Self.window
       $0.devices = stage.times(short: 4000, full: 20_000)
       $0.sportDevices = sick
       $0.simulator = []
-      // With 20 attempts no push uses up its attempts while the endpoint fails.
+      // 20 attempts are more than any push needs while the endpoint fails.
       $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
     }
     guard let app = world.sport else { throw TestSupportError("a scene without another app") }
@@ -52,7 +52,8 @@ struct IsolationScene {
     }
   }
 
-  /// Returns the seconds of a healthy campaign without other load and with open connections: the better of two.
+  /// Returns the duration in seconds of a healthy campaign without other load and with open connections: the shorter
+  /// one of two campaigns.
   func timeAlone() async throws -> Double {
     var seconds: [Double] = []
     for id in ["warm", "alone", "again"] {
@@ -63,8 +64,9 @@ struct IsolationScene {
     return alone
   }
 
-  /// Waits until the sick endpoint receives nothing for some time. The workers' pushes of its campaign are then stuck
-  /// and occupy as many resources as possible. A slow endpoint may continue, so the wait has a limit.
+  /// Waits until the sick endpoint receives nothing for some time. Then the pushes of its campaign are stuck in the
+  /// workers and occupy as many resources as possible. A slow endpoint may continue to receive, so the wait has a
+  /// limit.
   func restOfSick() async throws {
     var (last, since) = (-1, ContinuousClock.now)
     try? await until("the sick endpoint gets nothing more", within: .seconds(5)) {
@@ -74,7 +76,8 @@ struct IsolationScene {
     }
   }
 
-  /// Sends to the healthy app, in the lane above the other app's campaign and in the same lane.
+  /// Sends two campaigns of the healthy app: one in the lane above that of the other app's campaign, and one in the
+  /// same lane.
   ///
   /// - Returns: the campaigns. They may still be in flight.
   func expectInTime(alone: Double) async throws -> [FaultCampaign] {
@@ -97,7 +100,7 @@ struct IsolationScene {
 
   private static func text(_ seconds: Double?) -> String { seconds.map { String(format: "%.2f s", $0) } ?? "never" }
 
-  /// Expects the promised explanation of a waiting campaign.
+  /// Expects that `campaign show` explains why a campaign waits.
   func expectExplanation(of campaign: FaultCampaign) async throws {
     var shown = try await show(campaign)
     try? await until("campaign show explains", within: Self.explanation, every: .milliseconds(200)) {

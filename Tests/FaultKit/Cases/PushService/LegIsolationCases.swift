@@ -3,8 +3,8 @@ import Foundation
 import PushCore
 import TestSupport
 
-/// Trouble of one push service in the middle of a campaign for two services. The leg of the other service must take no
-/// longer than it takes alone.
+/// Trouble of one push service in the middle of a campaign for two services. The leg of the other service must end
+/// within a limit that depends on its duration without the trouble.
 enum LegIsolationCases {
   static let all = [dead, frozen, slow, outOfQuota, frozenAPNs]
 
@@ -16,8 +16,8 @@ enum LegIsolationCases {
     bound: "window × workers: the pushes in flight", duplicates: window * workers,
     on: #"{"fcm":{"isDown":true,"resetAfterRequests":1}}"#, off: #"{"fcm":{"isDown":false,"resetAfterRequests":0}}"#)
 
-  /// A worker that gives up its first connection may send the pushes again on the second one, and then give up that one
-  /// too.
+  /// A worker may give up its first connection, send its pushes again on the second one, and then give up the second
+  /// one too.
   static let frozen = trouble(
     "isolation-leg-frozen", "FCM answers nothing in mid-campaign", of: "fcm",
     bound: "window × workers × 2 connections: the pushes in flight", duplicates: 2 * window * workers,
@@ -62,7 +62,7 @@ enum LegIsolationCases {
         $0.devices = stage.times(short: 2000, full: 10_000)
         $0.androidDevices = $0.devices
         $0.simulator = ["--latency", "50ms", "--knob", "fcm.latencyMilliseconds=50"]
-        // With 20 attempts no push uses up its attempts while the trouble lasts.
+        // 20 attempts are more than any push needs while the trouble lasts.
         $0.environment["CARILLON_RETRY_ATTEMPTS"] = "20"
         $0.environment["CARILLON_RETRY_TOO_MANY_REQUESTS"] = "1s"
       }
@@ -83,7 +83,7 @@ enum LegIsolationCases {
       try await world.simulator.set(on)
       try await world.ended(both, leg: healthy)
       let took = try await seconds(of: world.leg(healthy, of: both))
-      // The bound is that for apps: see ``IsolationScene``.
+      // The bound is the same as for apps: see ``IsolationScene``.
       stage.expect(took <= 3 * alone + 1.5, "leg \(healthy) took \(took) s; alone: \(alone) s")
       stage.addNote("alone: \(alone) s, beside \(sick): \(took) s")
       if try await world.leg(sick, of: both).times.finishedAt == nil { stage.fired(fault, duplicates: duplicates) }

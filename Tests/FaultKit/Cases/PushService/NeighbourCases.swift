@@ -5,10 +5,12 @@ import TestSupport
 enum NeighbourCases {
   static let all = [oneTarget]
 
-  /// Long enough to keep the window full, so that a new campaign waits for credit.
+  /// Latency of APNs in seconds. It is long enough to keep the workers' windows full, so that a new campaign waits for
+  /// credit.
   private static let latency = 0.3
 
-  /// The large campaign's slices have more targets than a window, like those of a million targets in 256 partitions.
+  /// Each slice of the large campaign has more targets than a window, as in a campaign to a million targets in 256
+  /// partitions.
   static let oneTarget = FaultCase(
     "neighbour-one-target", faults: ["a large campaign of the same app and lane"],
     invariant: "a campaign to one target waits for no more than a commit", bound: "0"
@@ -31,8 +33,8 @@ enum NeighbourCases {
     if try await !world.hasEnded(large) { stage.fired("a large campaign of the same app and lane") }
     stage.addNote("alone: \(text(alone)); beside: \(text(beside)) (p50 / p99 / max)")
     let typical = at(0.5, alone)
-    // A new campaign gets credit when the first answers arrive, and then sends its push. So it takes the time of two
-    // answers, and longer on a loaded machine.
+    // A new campaign gets credit when answers for the large campaign arrive, and then waits for its own answer. So it
+    // takes twice the latency, and longer on a loaded machine.
     stage.expect(at(0.5, beside) <= 2 * typical + 0.25, "the median is \(text(beside)); \(text(alone)) alone")
     stage.expect(at(0.99, beside) <= 3 * typical + 1, "the slowest are \(text(beside)); \(text(alone)) alone")
     try await world.simulator.setLatency(milliseconds: 0)

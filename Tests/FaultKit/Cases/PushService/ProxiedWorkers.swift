@@ -51,7 +51,7 @@ struct ProxiedWorkers {
 }
 
 extension Stage {
-  /// Expects that a campaign with `skip` has no more unknown targets than the faults can have put in doubt.
+  /// Expects that a campaign with `skip` has at most as many unknown targets as the faults can have put in doubt.
   func expect(unknownAtMost doubts: Int, of campaign: FaultCampaign, in world: FaultWorld) async throws {
     let unknown = try await world.store.campaigns.show(campaign.id)?.counters.outcomes[.unknown] ?? 0
     expect(unknown <= doubts, "campaign \(campaign.id) does not know of \(unknown) targets; \(doubts) can be in doubt")

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import TestSupport
 
-/// Faults of a cluster of six during campaigns, while workers are also killed.
+/// Faults of a cluster of six servers during campaigns, while workers are also killed.
 enum ClusterCases {
   static let all = [killed, frozen, failover, moved, leftOpen, added, restarted, accessChanged]
 
@@ -29,13 +29,13 @@ enum ClusterCases {
       }
       guard case .cluster(let cluster) = world.servers else { throw TestSupportError("no cluster") }
       let fleet = try await Fleet(stage, world, size: workers)
-      // The server of the shared keys first, then a server with partitions only.
+      // The fault hits in turn the server with the shared keys and a server that has only partitions.
       for number in 1...stage.times(short: 1, full: 4) {
         let campaign = try await world.submit(FaultCampaign("\(name)-\(number)"), reaching: 100)
         let key = number % 2 == 1 ? world.namespace : "\(world.namespace):\(stage.random(0...15))"
         let slot = try await cluster.slot(of: "{\(key)}")
         let before = Int(Date().timeIntervalSince1970 * 1000)
-        // The replacement has started, and no worker has taken over the slices of the dead one yet.
+        // At the fault the replacement has started, and no worker has taken over the dead worker's slices yet.
         let deaths = try await fleet.killOne() ? 1 : 0
         try await act(stage, world, cluster, slot)
         let window = world.options.window
@@ -48,7 +48,7 @@ enum ClusterCases {
     }
   }
 
-  /// Returns the longest time in ms without a push, from a moment until the last push.
+  /// Returns the longest time in ms without a push between a given time and the last push.
   static func pause(_ world: FaultWorld, since: Int) throws -> Int {
     let times = [since] + (try world.simulatorLog().requests.map(\.at).filter { $0 >= since }.sorted())
     return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? 0
@@ -119,7 +119,7 @@ enum ClusterCases {
     }
   }
 
-  /// Workers get no notification. A worker that connects later finds the new files.
+  /// The workers are not notified of the change. A worker that connects later finds the new files.
   static let accessChanged = FaultCase(
     "cluster-access", faults: ["TLS certificate and authority replaced", "password replaced"],
     invariant: "every target has one outcome; campaigns go on by themselves", bound: "0: no worker died"

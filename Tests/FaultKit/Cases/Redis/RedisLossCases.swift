@@ -35,8 +35,8 @@ enum RedisLossCases {
     }
   }
 
-  /// Leases expire while Redis is not reachable. The first worker afterwards may take over slices that another still
-  /// holds.
+  /// Leases expire while Redis is not reachable. The first worker that reaches Redis again may take over slices that
+  /// another worker still holds.
   private static func away(
     _ name: String, fault: String, _ act: @escaping @Sendable (FaultWorld, Duration) async throws -> Void
   )
@@ -119,7 +119,7 @@ enum RedisLossCases {
       while left > 0, try await !world.hasEnded(campaign) {
         if try await cutTail(world).bytes > 0 { stage.fired("AOF tail cut by a second") }
         left -= 1
-        // With a shorter pause leases of living workers expire, because each cut removes the renewals.
+        // With a shorter pause, leases of living workers would expire, because each cut removes their last renewals.
         await stage.elapse(milliseconds: 3000...5000)
       }
       try await stage.check(world, after: campaign)

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The network between workers and Redis fails, and Redis is healthy.
+/// The network between workers and Redis fails, while Redis is healthy.
 enum RedisNetworkCases {
   static let all = [blackhole, cut, repliesLost, delay]
 
@@ -69,7 +69,7 @@ enum RedisNetworkCases {
     try await again(stage, pace: 50...300) { member in
       let direction = stage.random(of: [ProxyDirection.requests, .replies]) ?? .replies
       let cuts = await member.proxy.counters.cuts
-      // A commit has some kB, its reply about 50 bytes.
+      // A commit has some kB, and its reply about 50 bytes.
       let bytes = direction == .requests ? stage.random(0...6000) : stage.random(0...200)
       await member.proxy.cut(after: bytes, of: direction, by: stage.random(of: [.reset, .finish]) ?? .reset)
       await stage.elapse(milliseconds: 100...400)
@@ -88,7 +88,7 @@ enum RedisNetworkCases {
     try await again(stage, pace: 200...800) { member in
       let before = await member.proxy.counters.swallowedReplyBytes
       await member.proxy.set(.drop(requests: false, replies: true))
-      // Shorter than the remaining lease at the time of a renewal.
+      // This is shorter than the rest of a lease at the time of its renewal.
       await stage.elapse(milliseconds: 100...1500)
       await member.proxy.set(.none)
       if await member.proxy.counters.swallowedReplyBytes > before {

@@ -3,7 +3,7 @@ import Glibc
 import Redis
 import TestSupport
 
-/// Redis runs but refuses: scripts, connections, memory, disk, writes.
+/// Redis runs, but refuses commands: it lacks scripts, memory or disk space, closes connections, or is read-only.
 enum RedisRefusalCases {
   static let all = [flushed, disconnected, full, diskFull, readOnly]
 
@@ -53,8 +53,9 @@ enum RedisRefusalCases {
     stage.expect(try await errors("NOSCRIPT", world) > 0, "no worker ever missed a script")
   }
 
-  /// Before every second cut writes are paused for a moment. So this cut finds commits that Redis has not run yet, and
-  /// answers that wait behind them. The other cuts sometimes meet a commit whose reply is in flight.
+  /// Before every second cut, Redis pauses writes for a moment. So this cut hits commits that Redis has received but
+  /// not run yet, and workers that hold answers until these commits are done. The other cuts sometimes hit a commit
+  /// whose reply is in flight.
   static let disconnected = FaultCase(
     "redis-disconnects", faults: ["all connections to Redis cut"],
     invariant: "a commit whose reply was lost is not applied twice", bound: "0: no worker died"
@@ -138,7 +139,7 @@ enum RedisRefusalCases {
     defer { close(file) }
     let zeros = [UInt8](repeating: 0, count: 1 << 16)
     while write(file, zeros, zeros.count) == zeros.count {}
-    // Down to the last byte, because a commit is small.
+    // The disk must be full to the last byte, because a commit is small.
     while write(file, zeros, 1) == 1 {}
   }
 
@@ -161,7 +162,8 @@ enum RedisRefusalCases {
       try await until("the old primary follows the new one") {
         try await world.server.command("INFO", "replication").contains("master_link_status:up")
       }
-      // Uses redis-cli, because our own client leaves a server that accepts no writes and waits for one that does.
+      // This uses redis-cli, because our own client disconnects from a server that accepts no writes and waits for one
+      // that does.
       let refusal = try await world.server.command("SET", "{\(world.namespace)}:probe", "x")
       await stage.elapse(milliseconds: 200...1500)
       try await world.server.command("REPLICAOF", "NO", "ONE")

@@ -27,7 +27,7 @@ enum SentinelCases {
         let campaign = try await world.submit(FaultCampaign("\(name)-\(number)"), reaching: 100)
         guard let primary = try await sentinels.primary() else { throw TestSupportError("no primary") }
         let before = Int(Date().timeIntervalSince1970 * 1000)
-        // The replacement has started, and no worker has taken over the slices of the dead one yet.
+        // At the fault the replacement has started, and no worker has taken over the dead worker's slices yet.
         let deaths = try await fleet.killOne() ? 1 : 0
         try await act(stage, sentinels, primary)
         let window = world.options.window

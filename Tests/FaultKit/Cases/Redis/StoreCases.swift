@@ -10,7 +10,8 @@ enum StoreCases {
   private static let commandDies = "SIGKILL of carillon store repartition"
   private static let workerDies = "SIGKILL of a worker beside it"
 
-  /// The campaign that runs at the start and the one that waits for the end of the repartition both reach all devices.
+  /// Two campaigns reach all devices: the one that runs at the start of the repartition, and the one that waits for its
+  /// end.
   static let repartition = FaultCase(
     "repartition", faults: [commandDies, workerDies],
     invariant: "every target has one outcome before and after; every device stays; jobs that wait begin by themselves",
@@ -43,8 +44,8 @@ enum StoreCases {
           }
         }
         kills += 1
-        // The last command is not killed. A command waits for at least five seconds before it moves keys, so a kill
-        // hits the wait or the move.
+        // Only the last command is not killed. A command waits for at least five seconds before it moves keys, so a
+        // kill hits the wait or the move.
         guard kills <= stage.times(short: 1, full: 3) else {
           let exit = await command.waitForExit()
           stage.require(exit == .status(0), "store repartition \(partitions): \(exit)")

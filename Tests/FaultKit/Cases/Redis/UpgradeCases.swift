@@ -5,12 +5,13 @@ import TestSupport
 
 /// Workers of two programs at the same time during campaigns: a rolling upgrade and a rollback.
 ///
-/// `faults --only upgrade --old PATH --new PATH` plays it with two real programs. Without them, as in `make test`, half
-/// of the workers of one program report another version.
+/// `faults --only upgrade --old PATH --new PATH` plays the case `upgrade` with two real programs. Without the paths, as
+/// in `make test`, all workers run the same program, but each reports one of two versions.
 public enum UpgradeCases {
   static let all = [rolling, refused]
 
-  /// Variables with the paths of the programs. Default: the program that was built with the tests.
+  /// Names of the variables with the paths of the two programs. The default is the program that was built with the
+  /// tests.
   public static let oldVariable = "FAULTS_OLD_PROGRAM"
   public static let newVariable = "FAULTS_NEW_PROGRAM"
 
@@ -22,8 +23,8 @@ public enum UpgradeCases {
     let version: String
 
     /// - Parameters:
-    ///   - variable: the variable with its path.
-    ///   - announced: the version that it reports if the variable is not set.
+    ///   - variable: name of the variable with the program's path.
+    ///   - announced: the version that the program reports if the variable is not set.
     init(_ variable: String, announced: String) async throws {
       let given = ProcessInfo.processInfo.environment[variable]
       path = given ?? CarillonCommand.path
@@ -51,7 +52,8 @@ public enum UpgradeCases {
     let fleet = Rolling(world)
     for _ in 0..<3 { try await fleet.start(old.path, old.environment) }
     try await scene.begin()
-    // An upgrade and a rollback: the old program ends what the new one has begun.
+    // First an upgrade, then a rollback. In the rollback the old program finishes the campaigns that the new one has
+    // begun.
     for (from, to) in [(old, new), (new, old)] {
       for turn in 0..<3 {
         // The first worker dies, as in a failed upgrade.
@@ -127,7 +129,7 @@ public enum UpgradeCases {
     try await stage.check(world, after: campaign)
   }
 
-  /// Returns the keys that an incompatible worker would change first.
+  /// Returns the content of the keys that an incompatible worker would change first.
   private static func stands(_ world: FaultWorld) async throws -> [String] {
     let store = try await world.redis.command("HGETALL", "{\(world.namespace)}:store").get().compactMap(\.string)
     let workers = try await world.redis.command("ZRANGE", "{\(world.namespace)}:workers", 0, -1).get()

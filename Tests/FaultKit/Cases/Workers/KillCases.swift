@@ -68,7 +68,8 @@ enum KillCases {
     "kill-in-silence", faults: ["SIGKILL while Redis is silent"],
     invariant: "while Redis is away no more than the window is sent", bound: "window × kills"
   ) { stage in
-    // Answers are fast and can't be recorded, so a worker that respects its window soon runs out of credit.
+    // While Redis is silent, fast answers arrive but can't be recorded. So a worker that respects its window soon runs
+    // out of credit.
     let window = 20
     let world = try await stage.world {
       $0.partitions = 8
@@ -85,7 +86,8 @@ enum KillCases {
         await elapse(.milliseconds(700))
         let victims = fleet.workers.filter { $0.process.exit == nil }
         for victim in victims { victim.process.send(signal: SIGKILL) }
-        // Redis must answer before the runner records what the dead workers held.
+        // Redis must run again before the wait for the ends of the workers: that wait includes a request for the slices
+        // that they held.
         await world.server.kill(SIGCONT)
         for victim in victims where await victim.ended() == .signal(SIGKILL) {
           stage.fired("SIGKILL while Redis is silent", duplicates: window)
@@ -113,7 +115,8 @@ enum KillCases {
 
   // MARK: Named moments
 
-  /// The moments of `CARILLON_FAULT_KILL`, each with its range of passes. One pass is chosen at random.
+  /// The moments of `CARILLON_FAULT_KILL`. The worker dies when it reaches the moment for the nth time; n is chosen at
+  /// random from the range.
   private static let passes: [(moment: String, passes: ClosedRange<Int>)] = [
     ("activated", 1...1), ("claimed", 1...6), ("sealed", 1...6), ("granted", 1...12), ("sent", 1...12),
     ("answered", 1...150), ("committed", 1...12), ("closed", 1...4),
@@ -125,11 +128,11 @@ enum KillCases {
       "kill-\(moment)", faults: [fault], invariant: "every target has one outcome; what died is taken over",
       bound: "window × kills"
     ) { stage in
-      // The worker that takes over must soon have room for the slices of the dead worker.
+      // With this short latency, the worker that takes over soon has room in its window for the dead worker's slices.
       let world = try await world(stage, devices: 2000, latency: "100ms")
       for number in 1...stage.times(short: 1, full: 3) {
-        // Several workers die in succession. A job is activated once, so only one worker can die of it, and this worker
-        // must be alone to get the job.
+        // Several workers die. Only at the moment `activated` one worker dies, because a job is activated once. This
+        // worker must be alone, so that it gets the job.
         var victims: [WorkerProcess] = []
         for life in 1...(moment == "activated" ? 1 : stage.times(short: 1, full: 3)) {
           let environment = ["CARILLON_FAULT_KILL": "\(moment):\(stage.random(passes))"]
@@ -143,7 +146,7 @@ enum KillCases {
           if victim.process.exit == .signal(SIGKILL) {
             stage.fired(fault, duplicates: window)
           } else {
-            // The worker never reached the moment. It stops, so that the next round has its own victims.
+            // The worker never reached the moment. It must stop, so that the next round has only its own victims.
             stage.expect(await victim.terminate() == .status(0), "\(victim.name) did not stop: \(victim.lastWords)")
           }
         }

@@ -37,7 +37,8 @@ enum SkipCases {
     "skip-and-stop", faults: ["SIGSTOP beyond the lease with ambiguity: skip"],
     invariant: "no target gets it twice; answers that come late replace unknown", bound: "0"
   ) { stage in
-    // Large slices, so that a worker that wakes up still finds them open. A closed slice accepts no answers.
+    // The slices are large, so that they are still open when the frozen worker continues. A closed slice accepts no
+    // answers.
     let world = try await stage.world {
       $0.partitions = 2
       $0.devices = 4000
@@ -62,7 +63,7 @@ enum SkipCases {
       asleep.process.send(signal: SIGCONT)
       stage.fired("SIGSTOP beyond the lease with ambiguity: skip")
       try await world.ended(campaign)
-      // The worker has to record its answers, and then it stops.
+      // The worker must first record its answers, and then stop.
       stage.expect(await asleep.terminate() == .status(0), "\(asleep.name) did not stop: \(asleep.lastWords)")
       try await fleet.refill()
       try await stage.check(world)

@@ -13,8 +13,8 @@ enum StandstillCases {
     invariant: "a stale owner's answers count, it sends nothing new", bound: "window × stops"
   ) { stage in
     let world = try await stage.world {
-      // When a stopped worker continues, the remaining worker must hold its slices. So there are enough targets for the
-      // time until then, and few enough for the remaining worker to finish its own slices first.
+      // When a frozen worker continues, the remaining worker must hold its slices. So there are enough targets to last
+      // until then, but few enough for the remaining worker to finish its own slices first.
       $0.devices = stage.times(short: 1500, full: 3000)
       $0.simulator = ["--latency", "300ms"]
       $0.timesTakeovers = true
@@ -22,13 +22,14 @@ enum StandstillCases {
     let fleet = try await Fleet(stage, world, size: 3)
     for number in 1...stage.times(short: 1, full: 5) {
       let campaign = try await world.submit(FaultCampaign("stop-\(number)"), reaching: stage.random(20...200))
-      // A stopped worker without slices can make no mistake when it continues. One worker remains to take over.
+      // Only workers that hold slices are frozen, because others can make no mistake when they continue. At least one
+      // worker remains to take over.
       let asleep = try await world.sending(among: fleet.workers.shuffled(by: stage)).prefix(2)
       for worker in asleep { worker.process.send(signal: SIGSTOP) }
       for worker in asleep { await world.takeovers.record(deathOf: worker.name) }
       await elapse(.milliseconds(stage.times(short: lease, full: 3 * lease)))
-      // On a busy machine the takeover is late. A worker that continues before the takeover has lost nothing, and the
-      // case would prove nothing.
+      // On a busy machine the takeover may be late. If a worker continued before it, the worker would still own its
+      // slices, and the case would prove nothing.
       try await until("what they held is taken over", within: .seconds(60)) { await world.takeovers.waiting == 0 }
       for worker in asleep {
         worker.process.send(signal: SIGCONT)

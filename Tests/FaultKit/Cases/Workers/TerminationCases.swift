@@ -22,7 +22,7 @@ enum TerminationCases {
       while left > 0, try await !world.hasEnded(campaign) {
         await stage.elapse(milliseconds: 100...600)
         if try await world.hasEnded(campaign) { break }
-        // The next worker starts before the old one stops, and takes over immediately.
+        // The next worker starts before the old one stops, so it can take over immediately.
         let next = try await world.worker("t\(number)-\(left)")
         let exit = await worker.terminate()
         stage.expect(exit == .status(0), "\(worker.name) ended with \(exit): \(worker.lastWords)")
@@ -40,7 +40,7 @@ enum TerminationCases {
   ) { stage in
     let world = try await stage.world {
       $0.devices = stage.times(short: 400, full: 2000)
-      // A latency for which a hurried worker does not wait.
+      // The latency is longer than a worker waits for answers after its second SIGTERM.
       $0.simulator = ["--latency", "9s"]
     }
     let campaign = FaultCampaign("hurry") { $0.ambiguity = .resend }

@@ -4,7 +4,7 @@ import Glibc
 import Redis
 import TestSupport
 
-/// Scheduled campaigns, and a target that kills its worker.
+/// Scheduled campaigns, and a target that kills the worker that sends to it.
 enum TimeAndPoisonCases {
   static let all = [scheduled, poison]
 
@@ -68,14 +68,14 @@ enum TimeAndPoisonCases {
       try await world.submit(campaign)
       var deaths = 0
       try await until("campaign \(campaign.id) ends", within: .seconds(240), every: .milliseconds(200)) {
-        // In this order: no worker dies after the end, and every earlier death is counted.
+        // The end is queried first. Because no worker dies after the end, the count of deaths is then complete.
         let hasEnded = try await world.hasEnded(campaign)
         let dead = try await fleet.refill(environment: environment).count
         deaths += dead
         if dead > 0 { stage.fired("a target that kills its worker", times: dead, duplicates: dead * window) }
         return hasEnded
       }
-      // Three deaths before the bisection starts. Then each death halves the targets in doubt.
+      // The bisection starts after three deaths. Then each death halves the number of suspected targets.
       stage.expect(deaths <= 5 + Int(log2(Double(window)).rounded(.up)), "it took \(deaths) deaths")
       let line = try await world.succeed("results", "show", campaign.id, "--token", token, "--json")
       stage.expect(try JSONObject(line).text("outcome") == "unknown", "the poison ended as \(line)")
