@@ -1,4 +1,4 @@
-/// A rule that is broken on purpose. A check that can't fail is worthless.
+/// A rule that the model breaks on purpose, to prove that the checks notice it.
 public enum Mutant: UInt8, CaseIterable, Sendable {
   // Rules of the store.
   /// A commit is granted credit regardless of the slice's claim.
@@ -19,7 +19,8 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case raisedUnseen
   /// A former owner may record that a target waits for a retry.
   case waitingFromStale
-  /// A replay may record that a target waits for a retry, although another worker may have been granted it since.
+  /// A replay may record that a target waits for a retry, although the target may have been granted to another worker
+  /// since.
   case replaysWaiting
   /// A granted retry stays in the retry set.
   case retryStaysDue
@@ -33,7 +34,7 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case grantForgetsAmbiguity
   /// A departure does not raise the number of departures.
   case departureNotCounted
-  /// The seal stores the number of departures at its own time instead of the number before the expansion.
+  /// The seal stores the number of departures at the time of the seal, not the number before the expansion.
   case departuresNotedAtSeal
   /// A closed slice is added to the totals each time it is finished.
   case bitIgnored
@@ -47,7 +48,7 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case sendsBeforeGrant
   /// Sends a retry without a grant.
   case retriesUngranted
-  /// Records pushes as accepted when it hands them over.
+  /// Records pushes as accepted when it hands them to APNs.
   case acknowledgeFirst
   /// Treats its own unrecorded answers as targets in doubt.
   case resendsUnrecorded
@@ -61,7 +62,7 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case failedReadDiscards
   /// Sends targets in doubt again in spite of `skip`.
   case skipResends
-  /// Drops the information that a push was not answered when the target waits for its next attempt.
+  /// Forgets that a push was not answered when its target waits for the next attempt.
   case ambiguityNotRecorded
   /// Treats a target that an earlier owner left in doubt as never sent.
   case resendForgetsDoubt
@@ -87,7 +88,7 @@ public enum Mutant: UInt8, CaseIterable, Sendable {
   case runIDIgnored
   /// Continues an expansion after a failover of Redis.
   case sealsAfterFall
-  /// Keeps entries that it could not replay in time, for the next failover.
+  /// Keeps journal entries that it could not replay in time until the next failover.
   case staleSealKept
   /// Claims immediately after its replay, without waiting for the replays of others.
   case noGraceForClaims
@@ -136,11 +137,11 @@ public struct Rules: Sendable {
   public var attempts = 3
   /// Whether targets in doubt are never sent again.
   public var skips = false
-  /// Duration of a claim without a commit. A worker without a heartbeat for this time counts as dead.
+  /// Time after which a claim without a commit expires. A worker without a heartbeat for this time counts as dead.
   static let lease = 30
   /// Age limit of journal entries.
   static let retention = 14
-  /// Redis can lose the writes of at most this number of ticks.
+  /// Number of the last ticks whose writes Redis can lose.
   static let forgetting = 9
   /// Time after a failover of Redis in which workers make no claims and request no credit.
   static let grace = 14

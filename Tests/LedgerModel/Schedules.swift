@@ -8,7 +8,7 @@ public struct Violation: Sendable, CustomStringConvertible {
   public var reason: String
   /// The faults that are needed to violate the invariant.
   public var faults: [String]
-  /// The events with only these faults.
+  /// The events of the schedule with only these faults.
   public var trace: [String]
 
   public var description: String {

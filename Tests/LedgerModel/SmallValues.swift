@@ -18,7 +18,7 @@ public struct SmallSet: Equatable, Sendable, Sequence, IteratorProtocol {
   func intersection(_ other: SmallSet) -> SmallSet { SmallSet(bits: bits & other.bits) }
   func subtracting(_ other: SmallSet) -> SmallSet { SmallSet(bits: bits & ~other.bits) }
 
-  /// Iterates in ascending order: removes and returns the lowest number of a copy.
+  /// Removes and returns the lowest number. A `for` loop works on a copy, so it visits the numbers in ascending order.
   public mutating func next() -> Int? {
     guard bits != 0 else { return nil }
     let lowest = bits.trailingZeroBitCount
@@ -87,7 +87,7 @@ public struct SmallList: Equatable, Sendable {
   public var array: [Int] { (0..<count).map { self[$0] } }
 }
 
-/// Four values in place: slices, lists, permits.
+/// Four values that are stored in place, such as slices, lists or permits.
 public typealias Four<Element> = InlineArray<4, Element>
 
 /// SplitMix64: small, and the same on all machines for the same seed.

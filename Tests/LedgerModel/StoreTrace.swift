@@ -8,7 +8,7 @@ public struct StoreTrace: Sendable {
   public let rules: Rules
   public let operations: [StoreOperation]
 
-  /// Runs a schedule without lost or duplicated references, because no call of the store causes them.
+  /// Runs a schedule. It omits lost and duplicated references, because no call of the store causes them.
   public init(seed: UInt64) {
     var world = World()
     world.reset(seed: seed, rules: Rules())

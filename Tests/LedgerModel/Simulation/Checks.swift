@@ -75,16 +75,18 @@ extension World {
     }
   }
 
-  /// Checks that a delivered target never has an outcome that denies it, and that retargeting by `accepted` and
-  /// `unknown` includes it. The exceptions are lost writes that no worker could replay: a lost record, and a lost
-  /// claim. A lost claim returns the slice to a former owner that may have attempted the target too.
+  /// Checks that a delivered target never has an outcome that denies the delivery. So a campaign to the users with the
+  /// outcomes `accepted` and `unknown` includes its user. The exceptions are two kinds of lost writes that no worker
+  /// could replay: a lost record, and a lost claim. When Redis loses a claim, the slice returns to a former owner,
+  /// which may have attempted the target too.
   private mutating func checkDelivered(_ target: Int, _ ending: Ending) {
     guard ending.saysUndelivered, apns.deliveries[target] > 0 else { return }
     if apns.forgiven[target] > 0 || apns.returned >> UInt32(target) & 1 == 1 { return }
     fail("target \(target) was delivered and is \(ending)")
   }
 
-  /// Checks that a live owner keeps its slice, and excuses duplicates of the former owner's targets in doubt.
+  /// Checks that no slice is taken from an owner with a valid lease. Excuses duplicates of the former owner's targets
+  /// in doubt.
   private mutating func checkTakeover(_ slice: SliceState, _ before: SliceState, _ call: StoreCall) {
     guard before.claim != call.claim else { return }
     if before.claim != 0, before.lease > now { fail("slice \(call.slice): two live owners") }
@@ -141,7 +143,7 @@ extension World {
     }
   }
 
-  /// Excuses duplicates of a process that can no longer replay lost writes.
+  /// Excuses duplicates of targets whose records Redis has lost and this process can no longer replay.
   mutating func forgive(_ place: Int, _ why: String) {
     var debts = apns.debts[place]
     guard debts != 0 else { return }

@@ -3,7 +3,7 @@ extension World {
   /// Executes a call at Redis and checks the result.
   mutating func execute(_ call: StoreCall) -> StoreReply {
     let before = store.slices[call.slice]
-    // A call that writes nothing can't be lost.
+    // A call that writes nothing creates no state that Redis could lose.
     if call.kind != .regrant { history.append(store, at: now) }
     let reply = store.apply(call, now: now, rules: rules)
     operations?.append(StoreOperation(step: .call(call), now: now))
@@ -16,7 +16,7 @@ extension World {
     return reply
   }
 
-  /// Executes a call of a background loop immediately, or loses it.
+  /// Executes a call of a background loop immediately, unless a fault hits it.
   mutating func call(_ call: StoreCall) -> StoreReply? {
     switch takeArmed(for: call) {
     case .callLost: return nil
@@ -57,11 +57,11 @@ extension World {
     workers[place].runs[position].transit = .answered
   }
 
-  /// Returns the fault that is due for a call. Most faults are kept for commits, which have the most to lose.
+  /// Returns the fault that hits a call; `nil` for none. Most faults are kept for commits, which have the most to lose.
   private mutating func takeArmed(for call: StoreCall) -> FaultKind? {
     guard let kind = armed else { return nil }
-    // Regrant calls use no random numbers here, so schedules without departures stay the same as before these calls
-    // existed.
+    // Regrant calls draw no random number. So seeds that were recorded before the model had these calls still give the
+    // same schedules.
     if call.kind == .regrant ? step & 3 > 0 : call.kind != .commit && random.below(4) > 0 { return nil }
     armed = nil
     injected.add(kind)

@@ -22,7 +22,7 @@ public enum FaultKind: UInt8, CaseIterable, Sendable {
   case rollbackAndCrash
   case campaignPaused
   case campaignCancelled
-  /// A reference is lost.
+  /// A reference to a slice is lost.
   case referenceLost
   /// A held or finished slice gets another reference.
   case referenceTwice
@@ -39,7 +39,8 @@ struct Fault: Sendable {
 
 /// Counts of each kind of fault.
 public struct FaultCounts: Sendable {
-  /// Not a SIMD vector: for one in an async function, Swift 6.3 writes beyond the end of the task's memory.
+  /// This is not a SIMD vector, because Swift 6.3 writes beyond the end of the task's memory if an async function has
+  /// one.
   private var counts = InlineArray<16, UInt32>(repeating: 0)
 
   init() {}

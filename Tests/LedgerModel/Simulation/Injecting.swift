@@ -3,7 +3,7 @@ extension World {
   mutating func inject(_ fault: Fault) {
     var random = SeededGenerator(seed: UInt64(fault.number))
     switch fault.kind {
-    // These faults wait for a call or a push, and are counted later.
+    // These faults take effect at a later call or push, and are counted then.
     case .callLost, .replyLost, .callLate, .answerLost, .notProcessed:
       armed = fault.kind
       return
@@ -31,7 +31,7 @@ extension World {
       guard store.control.state == .active || store.control.state == .paused else { return false }
       wasCancelled = true
       control(.cancel)
-      // A cancelling process may die before this call. The parked slices then return when they are due.
+      // The process that cancels may die before this call. Then the parked slices return only when they are due.
       if random.once(in: 2) || operations != nil { _ = execute(StoreCall(.unpark)) }
     case .departure:
       var call = StoreCall(.depart, slice: random.below(slices))
@@ -90,7 +90,7 @@ extension World {
     }
     apns.lastSent[place] = SIMD32(repeating: -1000)
     for position in 0..<4 where workers[place].runs[position].transit == .issued {
-      // The call may still be in a socket's buffer.
+      // Redis may still receive the call, because it may be in a socket's buffer.
       if random.once(in: 2) { late.append((workers[place].runs[position].call, now + random.below(10))) }
     }
     let name = random.once(in: 2) ? workers[place].name : random.below(4)
@@ -112,7 +112,7 @@ extension World {
         "FAULT redis loses the writes since t=\(at), \(slot < 0 ? "all" : slot == slices ? "control" : "slice \(slot)")"
       )
     }
-    // The model does not cover a slot that loses a close which control has counted; see the README.
+    // The model does not cover that a slice's slot loses a close after the control slot has counted it; see the README.
     if slot >= 0, slot < slices, store.control.finished.contains(slot) { return false }
     for slice in 0..<slices where slot < 0 || slot == slice {
       recordForgotten(slice, old.slices[slice], since: at)
@@ -156,8 +156,8 @@ extension World {
     }
   }
 
-  /// Records a target that a later owner may have sent. Redis loses that owner's claim, and the slice returns to a live
-  /// former owner that has attempted this target too.
+  /// Records that a target may have been sent by two owners: Redis loses the claim of the later owner, which may have
+  /// sent it, and the slice returns to a living former owner, which has attempted it too.
   private mutating func recordReturned(_ target: Int, from lost: Int, to claim: Int, since at: Int) {
     let former = holders[claim]
     guard lost != claim, former.place >= 0, workers[former.place].isAlive else { return }

@@ -2,7 +2,7 @@
 extension World {
   /// Number of steps with faults.
   private static let troubledSteps = 260
-  /// Number of following steps in which everything must end.
+  /// Number of further steps, without faults, in which everything must end.
   private static let quietSteps = 12_000
 
   /// Resets everything and reuses the memory.
@@ -49,7 +49,8 @@ extension World {
     var random = SeededGenerator(seed: ~seed)
     faults.removeAll(keepingCapacity: true)
     nextFault = 0
-    // Departures have their own random numbers, so a schedule without them is the same as before they were added.
+    // Departures draw from a generator of their own. So seeds that were recorded before the model had departures still
+    // give the same schedules, apart from the departures.
     let kinds = FaultKind.allCases.count - 1
     for _ in 0..<random.below(8) {
       let kind = FaultKind(rawValue: UInt8(random.below(kinds))) ?? .crash
@@ -58,11 +59,11 @@ extension World {
           kind: kind, step: 5 + random.below(Self.troubledSteps - 60), number: UInt32(truncatingIfNeeded: random.next())
         ))
     }
-    // With this number the schedules in MutantTests have no departures.
+    // This constant was chosen so that the schedules in MutantTests have no departures.
     var departing = SeededGenerator(seed: seed ^ 0x9a01 << 40)
     if departing.once(in: 2) {
       for _ in 0...departing.below(4) {
-        // Many departures are near the time of the seals.
+        // Half of the departures come early, because the slices are sealed then.
         let step = 1 + departing.below(departing.once(in: 2) ? 40 : Self.troubledSteps - 60)
         faults.append(Fault(kind: .departure, step: step, number: UInt32(truncatingIfNeeded: departing.next())))
       }
@@ -212,7 +213,7 @@ extension World {
         allowed += Int(apns.ambiguous[target]) + Int(apns.forgiven[target])
       }
     }
-    // The number of resent targets is only informative, because Redis may lose it.
+    // Redis may lose the number of resent targets, which is only informative. So it is not compared after a failover.
     if hasForgotten { sum[SliceState.resentPlace] = store.control.tally[SliceState.resentPlace] }
     if sum != store.control.tally { fail("totals \(store.control.tally), the slices' sum \(sum)") }
     if duplicates > allowed { fail("\(duplicates) duplicates, \(allowed) allowed") }

@@ -1,4 +1,4 @@
-/// Redis, workers and APNs with one seed: a schedule.
+/// One schedule: Redis, workers and APNs, driven by one seed.
 struct World: Sendable {
   var rules = Rules()
   var random = SeededGenerator(seed: 0)
@@ -20,7 +20,7 @@ struct World: Sendable {
   /// Calls that their workers have given up and that Redis may still execute.
   var late: [(call: StoreCall, notBefore: Int)] = []
   var apns = APNsState()
-  /// The attempt of each index that a worker's run may send; 0 for none, otherwise attempt + 1.
+  /// For each index of a worker's run, the attempt that may be sent: 0 for none, otherwise the attempt + 1.
   var permits = Four(repeating: Four(repeating: SIMD8<UInt8>()))
   /// The indexes that a worker's run must not send: their users had departed at the grant, or the worker must check
   /// them first.
@@ -29,13 +29,13 @@ struct World: Sendable {
   var departed: UInt32 = 0
   var faults: [Fault] = []
   var nextFault = 0
-  /// Bits of the faults that are omitted.
+  /// A bit for each fault that is omitted.
   var dropped: UInt64 = 0
   var armed: FaultKind?
   var injected = FaultCounts()
   var history = History()
   var takeovers = 0
-  /// Targets that an owner found in doubt because Redis lost a later claim.
+  /// Number of targets that an owner found in doubt because Redis lost a later claim.
   var reversals = 0
   var resumeAt = -1
   var wasCancelled = false
@@ -72,7 +72,7 @@ struct APNsState: Sendable {
   var deliveries = SIMD32<UInt8>()
   /// Bits: 1 a worker has seen a 200, 2 a 410, 4 a 503, 8 an answer was lost.
   var evidence = SIMD32<UInt8>()
-  /// Deliveries beyond the first that the rules allow, by reason.
+  /// Deliveries beyond the first that the rules allow, by reason: doubt at a takeover, a lost answer, a lost record.
   var excused = SIMD32<UInt8>()
   var ambiguous = SIMD32<UInt8>()
   var forgiven = SIMD32<UInt8>()
@@ -81,8 +81,8 @@ struct APNsState: Sendable {
   /// Targets that a place has sent and Redis has lost, until the place has replayed.
   var debts = Four(repeating: UInt32(0))
   var debtsUntil = 0
-  /// Targets that a former owner has attempted and that a later owner may have sent too. Redis lost the later owner's
-  /// claim, so the former owner owns the slice again.
+  /// Targets that two owners may have sent: the later owner, whose claim Redis lost, and the former owner, which owns
+  /// the slice again.
   var returned: UInt32 = 0
   /// Time when a dead process last handed over a target.
   var lastSentByDead = SIMD32<Int32>(repeating: -1000)

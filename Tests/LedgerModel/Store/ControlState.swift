@@ -13,11 +13,11 @@ public struct ControlState: Sendable {
   public internal(set) var isOnLane = false
   public internal(set) var isRunning = false
   public internal(set) var open = SmallList()
-  /// Lists of held slices by worker's name.
+  /// For each worker's name, the list of slices that it holds.
   public internal(set) var processing = Four(repeating: SmallList())
   public internal(set) var parked = SmallSet()
   public internal(set) var due = SIMD4<Int32>()
-  /// Bits of the counted slices.
+  /// The counted slices.
   public internal(set) var finished = SmallSet()
   public internal(set) var workers = SmallSet()
   public internal(set) var seen = SIMD4<Int32>()
@@ -86,8 +86,8 @@ public struct ControlState: Sendable {
     processing[call.name].remove(call.slice)
     parked.remove(call.slice)
     guard state != .absent else { return reply }
-    // After Redis lost writes, a held slice can also be open. Like the script, this leaves the open one to the worker
-    // that takes it next: that worker finds it closed and finishes it again.
+    // After Redis lost writes, a held slice can also be in the open list. Like the script, this leaves the reference
+    // there. The worker that takes it finds the slice closed and finishes it again.
     if !wasHeld { open.remove(call.slice) }
     if finished.contains(call.slice) && !rules.breaks(.bitIgnored) { return reply }
     finished.insert(call.slice)
@@ -130,7 +130,8 @@ public struct ControlState: Sendable {
     if processing[name].isEmpty { workers.remove(name) }
   }
 
-  /// Opens slices that are in no list. Like the script it first compares only numbers.
+  /// Opens slices that are in no list. Like the script, it first compares only the number of listed slices with that of
+  /// unfinished ones.
   mutating func reopen() {
     guard state != .absent, isRunning else { return }
     var known = SmallSet()

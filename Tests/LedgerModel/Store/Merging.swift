@@ -9,7 +9,7 @@ extension SliceState {
     let isOurs = phase == .sealed && (seal == call.seal || rules.breaks(.sealNotChecked))
     guard isOurs else {
       reply.result = phase == .none || phase == .expanding ? .unsealed : .refused
-      // Before the seal there is nothing to merge. The call then only renews the lease.
+      // Before the seal there is nothing to merge, so the call only renews the lease.
       if isOwner, phase == .expanding, !isReplay { lease = now + Rules.lease }
       return reply
     }
@@ -27,7 +27,7 @@ extension SliceState {
       // A former owner does not know what the owner has sent since.
       let isStale = !isOwner && !isReplay && !rules.breaks(.staleFailureCounts)
       if isStale, call.records.state[index] >= 16, !Self.mayReport(call.records.state[index]) { continue }
-      // A sent target above the mark had been granted, so Redis has lost a grant that it had acknowledged.
+      // This target was sent, so it had been granted. If it is above the mark, Redis has lost the grant.
       raise(to: index + 1)
       let mayWait = isReplay ? rules.breaks(.replaysWaiting) : isOwner
       _ = merge(call.records.state[index], call.records, index, mayWait: mayWait, now, rules)
@@ -105,9 +105,9 @@ extension SliceState {
     return true
   }
 
-  /// Grants due retries first, the earliest first, then targets that were never granted. A tick is many milliseconds,
-  /// so retries of this commit come after others that are due in the same tick. Departed targets are granted too: the
-  /// worker learns of the departure.
+  /// Grants due retries first, beginning with the earliest one, and then targets that were never granted. A tick stands
+  /// for many milliseconds, so retries of this commit come after others that are due in the same tick. Targets of
+  /// departed users are granted too; the reply tells the worker of the departure.
   private mutating func grant(_ call: StoreCall, _ now: Int, _ rules: Rules, _ reply: inout StoreReply) {
     var credit = call.credit
     while credit > 0 {

@@ -12,13 +12,14 @@ public struct SliceState: Equatable, Sendable {
   public internal(set) var owner = -1
   public internal(set) var lease = 0
   public internal(set) var claims = 0
-  /// Number of consecutive expired claims without an ending in between.
+  /// Number of claims since the last outcome that expired with targets in doubt.
   public internal(set) var deaths = 0
   /// Identifier of the list of targets: the claim that sealed it.
   public internal(set) var seal = 0
-  /// Number of commits of owners.
+  /// Number of the owners' commits.
   public internal(set) var seq = 0
-  /// Number of calls from others than the owner that put targets in doubt without a grant to the owner.
+  /// Number of calls that may have put targets in doubt without a grant to the owner: replays, and commits of former
+  /// owners.
   public internal(set) var replays = 0
   /// Number of targets in the list that is being built.
   public internal(set) var built = 0
@@ -40,16 +41,17 @@ public struct SliceState: Equatable, Sendable {
   /// Number of targets by ``Ending``.
   public internal(set) var tally = SIMD8<Int16>()
   public internal(set) var resent = 0
-  /// The targets, by number, whose users have departed; the number of departures; the number of each departure.
+  /// The targets, by number, whose users have departed. The next two properties are the number of departures, and the
+  /// number that each departure got.
   public internal(set) var gone = SmallSet()
   public internal(set) var departures = 0
   public internal(set) var departedAt = SIMD8<UInt8>()
   /// Number of departures that the seal stored; -1 if unknown.
   public internal(set) var departed = 0
 
-  /// Places of a closed slice's other counters, after the endings.
+  /// Place of the number of targets in a row of counters. It is after the places of the endings.
   public static let targetsPlace = 6
-  /// See ``targetsPlace``.
+  /// Place of the number of resent targets.
   public static let resentPlace = 7
 
   var hasEnded: Bool { phase == .done || phase == .cancelled }
@@ -88,10 +90,11 @@ public struct SliceState: Equatable, Sendable {
     return reply
   }
 
-  /// Appends targets to the owner's list. A stale owner can't seal; it appends to another list, which the model omits.
+  /// Appends targets to the owner's list. A former owner appends to another list, which it can't seal and which the
+  /// model omits.
   mutating func append(_ call: StoreCall) -> StoreReply {
     guard claim == call.claim, phase == .expanding else { return StoreReply() }
-    // A list that does not fit is wrong: the seal will refuse it.
+    // A list that does not fit is wrong, and the seal will refuse it.
     if built < 8 {
       for position in 0..<min(call.count, 8 - built) { building[built + position] = call.order[position] }
     }
@@ -175,7 +178,7 @@ public struct SliceState: Equatable, Sendable {
   /// Returns whether the user of a target has departed.
   func hasDeparted(_ index: Int) -> Bool { gone.contains(Int(order[index])) }
 
-  /// Checks granted targets again, for any caller.
+  /// Checks granted targets for departures. The caller need not be the owner.
   func regrant(_ call: StoreCall, rules: Rules) -> StoreReply {
     var reply = StoreReply()
     guard phase == .sealed, seal == call.seal else {

@@ -80,14 +80,14 @@ public struct StoreCall: Sendable {
   /// For `seal`: number of departures before the expansion; -1 for a restored seal. For `commit`: number of departures
   /// that the worker has processed; -2 for the number in the seal.
   public internal(set) var departures = 0
-  /// For `regrant`: the targets. For `commit`: the targets to check among those that may be granted.
+  /// For `regrant`: the targets. For `commit`: those of the targets to grant that Redis must check.
   public internal(set) var indexes = SmallSet()
   /// For `depart`: the target of the departing user.
   public internal(set) var target = 0
   public internal(set) var cancels = false
   public internal(set) var ticks = 0
   public internal(set) var verb = Verb.pause
-  /// For `finish`: the slice's outcomes, targets and resent ones.
+  /// For `finish`: the slice's counts of outcomes, targets and resent targets.
   public internal(set) var tally = SIMD8<Int16>()
 
   init(_ kind: Kind, slice: Int = 0, name: Int = 0, claim: Int = 0) {
@@ -108,7 +108,7 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var result = Result.done
   public internal(set) var phase = SliceState.Phase.none
   public internal(set) var isOwner = false
-  /// Whether no other call was applied between this commit and the owner's previous one.
+  /// Whether no other call was applied between the previous commit that the owner knows and this one.
   public internal(set) var isExpected = false
   public internal(set) var slice = 0
   public internal(set) var seal = 0
@@ -117,13 +117,13 @@ public struct StoreReply: Equatable, Sendable {
   public internal(set) var count = 0
   /// The high-water mark.
   public internal(set) var granted = 0
-  /// Number of targets below the mark that this commit has granted.
+  /// Number of targets that this commit has granted for the first time: the last ones below the mark.
   public internal(set) var fresh = 0
   public internal(set) var doubt = 0
   public internal(set) var waiting = 0
   /// Ticks until the next retry or until a lease ends.
   public internal(set) var ticks = -1
-  /// Retries granted, or records read.
+  /// The granted retries, or the records that were read.
   public internal(set) var records = RecordRow()
   /// The checked targets that must not be sent.
   public internal(set) var withheld = SmallSet()

@@ -24,7 +24,7 @@ public struct StoreState: Sendable {
       reply.phase = slice.phase
       reply.seal = slice.seal
       reply.isOwner = slice.claim == call.claim
-      // The worker asks for the records below the mark that it knows.
+      // The worker reads only the records below the mark that it knows.
       for index in 0..<call.highWater where index < slice.count {
         reply.records.set(
           index, slice.state[index], attempt: slice.attempt[index], isAmbiguous: slice.ambiguous.contains(index))

@@ -83,7 +83,7 @@ extension World {
     workers[place].journal[entry].departures = workers[place].runs[position].departures
   }
 
-  /// Handles targets that are granted without an answer and not held by this worker.
+  /// Handles targets that are granted without an answer in Redis, although this worker does not hold them.
   private mutating func found(_ place: Int, _ position: Int, _ reply: StoreReply) {
     var run = workers[place].runs[position]
     guard reply.phase == .sealed, reply.seal == run.seal, reply.isOwner || rules.breaks(.doubtsOfOthers) else {
@@ -98,7 +98,7 @@ extension World {
       permits[place][position][index] = attempt + 1
       barred[place][position].insert(index)
       if reply.records.ambiguous.contains(index) { run.ambiguous.insert(index) } else { run.ambiguous.remove(index) }
-      // A target that was granted in a lost answer was never sent. Its credit is still reserved.
+      // This target was granted in a reply that was lost, so it was never sent. Its credit is still reserved.
       if !run.inherits, run.limbo > 0 {
         run.limbo -= 1
         run.attempt[index] = attempt
@@ -125,8 +125,8 @@ extension World {
     journalFound(place, position, reply)
   }
 
-  /// Excuses duplicates after Redis lost a claim, which returns the slice to the previous owner. If the later owner has
-  /// died or stalled since it sent, its pushes are in doubt as at a takeover.
+  /// Excuses duplicates after Redis lost a claim and the slice returned to the previous owner. If the later owner died
+  /// or stalled after it had sent, its pushes are in doubt as at a takeover.
   ///
   /// - Parameter claimed: time of the previous owner's claim, which is valid again.
   private mutating func excuse(_ target: Int, from place: Int, claimed: Int) {
@@ -184,7 +184,8 @@ extension World {
     if forgotten, !workers[place].isReplaying { beginReplay(place) }
     let run = workers[place].runs[position]
     let isReady = !workers[place].isReplaying || rules.breaks(.readsBeforeReplay)
-    // While others may still replay, the worker must not treat restored records as targets in doubt.
+    // While others may still replay, this worker must not read the records: it would take targets whose answers are not
+    // restored yet for targets in doubt.
     if run.mustReconcile, run.intent != .lost, isReady,
       now >= workers[place].graceUntil || !run.inherits
         || rules.breaks(.readsBeforeReplay) || rules.breaks(.noGraceForCredit)
@@ -233,7 +234,7 @@ extension World {
     }
     if reply.withheld.contains(index) { return workers[place].withhold(position, index) }
     workers[place].runs[position].unsent.insert(index)
-    // A worker that must stop in the meantime does not send the target.
+    // If the worker has had to stop sending for this slice in the meantime, it does not send the target.
     guard workers[place].runs[position].intent == .send else { return workers[place].settle(position, index) }
     let run = workers[place].runs[position]
     let wasChecked = run.call.indexes.contains(index) && !reply.records.indexes.contains(index)

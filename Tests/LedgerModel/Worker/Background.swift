@@ -79,7 +79,7 @@ extension World {
   private mutating func runDueTask(_ place: Int) {
     let call = workers[place].dueTasks.removeFirst()
     guard let reply = self.call(call), call.kind == .inspect else { return }
-    // The slice's lease is still valid for this owner, or for another one, or it has expired.
+    // There are three cases: the lease is valid for this owner, it is valid for another one, or it has expired.
     if reply.ticks > 0, reply.isOwner { return }
     var next = call
     if reply.ticks > 0 {
@@ -99,7 +99,7 @@ extension World {
       guard stage == .drive || stage == .reconcile || stage == .study else { continue }
       switch reply.state {
       case .cancelled: workers[place].withdraw(position, .cancel)
-      // A missing campaign may be a lost write of Redis. Its job is activated again.
+      // A campaign may be missing because Redis lost the write. Then its job is activated again.
       case .absent: workers[place].withdraw(position, rules.breaks(.goneMeansCancelled) ? .cancel : .leave)
       case .paused: workers[place].withdraw(position, .leave)
       case .active, .completed: break

@@ -119,7 +119,7 @@ extension World {
     return false
   }
 
-  /// Decides how the slice ends for this worker. Called if no push is in flight and nothing must be recorded.
+  /// Decides how this worker ends its work on the slice. Called if no push is in flight and nothing must be recorded.
   private mutating func end(_ place: Int, _ position: Int, _ ungranted: Int) -> Bool {
     let run = workers[place].runs[position]
     switch run.intent {
@@ -179,7 +179,7 @@ extension World {
     if isTraced { trace("worker \(place) slice \(run.slice): \(number) of those in doubt again") }
   }
 
-  /// Checks granted targets that were certainly not sent.
+  /// Checks for departures among granted targets that were certainly not sent.
   mutating func checkUnsent(_ place: Int, _ position: Int) {
     let unchecked = workers[place].runs[position].unchecked
     guard let reply = regrant(place, position, unchecked), reply.result == .done else { return }

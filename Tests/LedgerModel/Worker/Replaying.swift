@@ -14,7 +14,7 @@ extension World {
         index, sent.pending.state[index], attempt: sent.pending.attempt[index],
         isAmbiguous: sent.pending.ambiguous.contains(index), delay: Int(sent.pending.delay[index]))
       workers[place].journal[number].recordsAt[index] = at
-      // From this time Redis can lose the record, regardless of the time of the push.
+      // Redis can lose the record from now on, regardless of the time of the push.
       apns.lastSent[place][target(of: run, index)] = at
     }
     for index in reply.records.indexes {
@@ -35,7 +35,7 @@ extension World {
     workers[place].journal[number].highWaterAt = now
   }
 
-  /// Journals retries that were found granted.
+  /// Journals the granted retries that this worker has read from Redis.
   mutating func journalFound(_ place: Int, _ position: Int, _ reply: StoreReply) {
     guard !rules.breaks(.replayNotJournaled) else { return }
     let run = workers[place].runs[position]
@@ -61,21 +61,23 @@ extension World {
     for number in workers[place].journal.indices {
       workers[place].journal[number].mustRelease = false
       workers[place].journal[number].hasClaimed = false
-      // An entry that was not replayed since the last failover is not old, regardless of its time.
+      // If the last replay did not finish an entry, this one must try it again, regardless of its age.
       let isReplayed = workers[place].journal[number].progress == .done
       let isOld = isReplayed && newest(workers[place].journal[number]) < since
       workers[place].journal[number].progress = isOld || rules.breaks(.noReplay) ? .done : .commit
     }
     for position in 0..<4 {
       if !rules.breaks(.knownAfterFall) { workers[place].runs[position].known = -2 }
-      // Another worker may have sealed the slice, and Redis may have lost the seal.
+      // Redis may have lost another worker's seal of this slice, which that worker restores. So this worker gives up
+      // its own list.
       if [.append, .seal].contains(workers[place].runs[position].stage), !rules.breaks(.sealsAfterFall) {
         workers[place].discard(position)
         continue
       }
       workers[place].runs[position].mustReconcile = true
       workers[place].runs[position].inherits = true
-      // A closed slice may be open again, and another worker may decide its outcomes.
+      // The closed slice may be open again, and another worker may have decided its outcomes. So this worker repeats
+      // the close and gets the current counters.
       if workers[place].runs[position].stage == .finish, !rules.breaks(.oldCountersFinish) {
         workers[place].runs[position].stage = .close
       }
@@ -125,7 +127,7 @@ extension World {
   }
 
   /// Gives up entries that could not be replayed. Other workers continue with a new list of targets, so these entries
-  /// must not return at the next failover.
+  /// must not be replayed after the next failover.
   private mutating func giveUpReplaying(_ place: Int) {
     forgive(place, "could not replay all")
     guard !rules.breaks(.staleSealKept) else { return }
@@ -135,7 +137,8 @@ extension World {
     }
   }
 
-  /// Redis may lose replayed writes again, so the bound treats them as sent now.
+  /// Ends the worker's debts after a replay. Redis may lose the replayed writes again, so their targets count as sent
+  /// now.
   private mutating func settleDebts(_ place: Int) {
     var debts = apns.debts[place]
     apns.debts[place] = 0
@@ -206,7 +209,7 @@ extension World {
       entry.hasClaimed = true
       switch reply.result {
       case .held:
-        // Nothing can be done until that lease ends. The other entries come first.
+        // This entry must wait until the lease of the other worker ends. The other entries come first.
         entry.progress = .commit
         workers[place].replayPosition += 1
       case .finished: entry.progress = .done

@@ -1,17 +1,17 @@
 /// A slice that a worker holds.
 struct Run: Sendable {
-  /// The next or current call.
+  /// The call that is in progress or comes next.
   enum Stage: UInt8, Sendable {
     case none, look, claim, append, seal, study, drive, reconcile, close, finish, release, requeue, park, postpone,
       dismiss
   }
 
-  /// The purpose of the hold.
+  /// The use of the slice: the worker sends, or gives the slice up.
   enum Intent: UInt8, Sendable {
     case send, leave, cancel, lost
   }
 
-  /// The state of the call.
+  /// The progress of the current call.
   enum Transit: UInt8, Sendable {
     case none, issued, answered, failed
   }
@@ -23,15 +23,15 @@ struct Run: Sendable {
   /// Time of the claim call.
   var claimedAt = 0
   var seal = 0
-  /// Values that Redis last acknowledged.
+  /// The last known values of ``SliceState/seq`` and ``SliceState/replays``.
   var seq = 0
   var replays = 0
   var order = SIMD8<UInt8>()
   var count = 0
   /// Number of departures from the partition at the time of the claim.
   var departures = 0
-  /// Number of departures that the worker has processed since (-2: the number in the seal); the targets, by number, of
-  /// these departures; whether any target may be affected.
+  /// Number of departures that the worker has processed since (-2: the number in the seal). The next two properties:
+  /// the targets, by number, of these departures; whether the user of any target may have departed.
   var known = -2
   var departed = SmallSet()
   var isAnybody = false
@@ -52,7 +52,7 @@ struct Run: Sendable {
   var attempt = SIMD8<UInt8>()
   /// Targets with an attempt that was sent and not answered, possibly by an earlier owner.
   var ambiguous = SmallSet()
-  /// Outcomes that Redis has not acknowledged, and those in the current commit.
+  /// Outcomes that Redis has not acknowledged. ``batch`` has those in the current commit.
   var pending = RecordRow()
   var batch = SmallSet()
   /// Inherited targets in doubt: granted to an earlier owner, which may have sent them.
@@ -65,7 +65,7 @@ struct Run: Sendable {
   var nextRetry = 0
   /// Whether the worker must read the granted targets before it requests more.
   var mustReconcile = false
-  /// Whether an earlier owner may have sent the targets that this read finds.
+  /// Whether an earlier owner may have sent the targets that the next read finds.
   var inherits = false
   var renewAt = 0
   var cancels = false

@@ -1,6 +1,6 @@
 /// Pushes to APNs and their answers.
 extension World {
-  /// Hands over one granted target. Returns false if there is none.
+  /// Hands one granted target to APNs. Returns false if there is none.
   mutating func send(_ place: Int) -> Bool {
     let first = random.below(4)
     for offset in 0..<4 {

@@ -2,32 +2,32 @@
 struct Worker: Sendable {
   var isAlive = false
   var name = 0
-  /// Number that distinguishes the processes of this place.
+  /// Number that distinguishes the successive processes at this place in ``World/workers``.
   var generation = 0
   var pausedUntil = 0
   /// Start time of a dead process' successor; -1 for never.
   var restartAt = -1
   var restartName = 0
-  /// Credit granted to slices, and its part for pushes of released slices.
+  /// Credit in use. ``orphans`` is the part for pushes in flight whose slices were released.
   var assigned = 0
   var orphans = 0
   var runs = Array(repeating: Run(), count: 4)
-  /// Number of the Redis process that it knows.
+  /// Number of the Redis process that the worker knows.
   var runID = 0
   var isReplaying = false
   var replayPosition = 0
-  /// Time before which it makes no claim and requests no credit.
+  /// Time before which the worker makes no claim and requests no credit.
   var graceUntil = 0
   var journal: [JournalEntry] = []
-  /// Calls of its background loops.
+  /// Calls that the worker's background loops still have to make.
   var dueTasks: [StoreCall] = []
   var leftovers = SmallSet()
   var nextHeartbeat = 0
   var nextControl = 0
   var lastStep = 0
-  /// Whether it has stalled and not replayed since. Others may have newer information.
+  /// Whether the worker has stalled and not replayed since. Then others may have newer information.
   var isOutOfDate = false
-  /// Start time of its replay.
+  /// Time from which the worker may replay.
   var replaysFrom = 0
 
   /// Starts a new process and reuses the memory of the old one's collections.
@@ -52,7 +52,7 @@ struct Worker: Sendable {
     isOutOfDate = false
   }
 
-  /// The slices that it holds.
+  /// The slices that the worker holds.
   var working: SmallSet {
     var slices = SmallSet()
     for position in 0..<4 where runs[position].stage != .none { slices.insert(runs[position].slice) }
@@ -111,13 +111,14 @@ struct Worker: Sendable {
     }
   }
 
-  /// Records a granted target that is withheld. An earlier attempt may have delivered it.
+  /// Records the outcome of a granted target that is withheld: `gone`, or `unknown` if an earlier attempt may have
+  /// delivered it.
   mutating func withhold(_ position: Int, _ index: Int) {
     let mayHaveIt = runs[position].ambiguous.contains(index)
     record(position, index, mayHaveIt ? Ending.unknown.rawValue : Ending.gone.rawValue)
   }
 
-  /// Releases a slice in any state.
+  /// Forgets a slice in any state. Its pushes in flight keep their credit.
   mutating func discard(_ position: Int) {
     let underWay = runs[position].underWay.count
     giveBack(runs[position].credit - underWay, position)
