@@ -53,7 +53,8 @@ public enum AlertCases {
 
   static let pushService = FaultCase(
     "alerts-push-service", faults: ofPushService.map(fault),
-    invariant: "each alert fires by its trouble; every panel of the dashboard has a series", bound: "0: no worker died"
+    invariant: "each alert fires after its trouble; every panel of the dashboard has a series",
+    bound: "0: no worker died"
   ) { stage in
     let folder = try ScratchFolder("certificate")
     let settings = try certificateUntilTomorrow(in: folder)
@@ -123,8 +124,8 @@ public enum AlertCases {
   // MARK: The quota of a push service
 
   static let quota = FaultCase(
-    "alerts-quota", faults: [fault(ofQuota)], invariant: "the alert fires by its trouble",
-    bound: "0: 429 says that nothing was delivered"
+    "alerts-quota", faults: [fault(ofQuota)], invariant: "the alert fires after its trouble",
+    bound: "0: 429 excludes delivery"
   ) { stage in
     let scene = try await AlertScene(stage) {
       // A refused push is retried only after a minute, so each worker needs enough pushes for all samples.
@@ -159,7 +160,7 @@ public enum AlertCases {
 
   /// The key file is replaced by one with a key that Google does not know. Later, the correct file is back.
   static let renewal = FaultCase(
-    "alerts-renewal", faults: [fault(ofRenewal)], invariant: "the alert fires by its trouble, and ends with it",
+    "alerts-renewal", faults: [fault(ofRenewal)], invariant: "the alert fires after its trouble, and ends with it",
     bound: "0: no worker died"
   ) { stage in
     let scene = try await AlertScene(stage) {
@@ -180,7 +181,7 @@ public enum AlertCases {
   // MARK: The fleet
 
   static let fleet = FaultCase(
-    "alerts-fleet", faults: ofFleet.map(fault), invariant: "each alert fires by its trouble", bound: "window × kills"
+    "alerts-fleet", faults: ofFleet.map(fault), invariant: "each alert fires after its trouble", bound: "window × kills"
   ) { stage in
     let clock = try ShiftedClock()
     let launcher = try clock.launcher
@@ -274,7 +275,8 @@ public enum AlertCases {
   // MARK: Redis
 
   static let redis = FaultCase(
-    "alerts-redis", faults: ofRedis.map(fault), invariant: "each alert fires by its trouble", bound: "0: no worker died"
+    "alerts-redis", faults: ofRedis.map(fault), invariant: "each alert fires after its trouble",
+    bound: "0: no worker died"
   ) { stage in
     let scene = try await AlertScene(stage) { $0.redis = ["--appendonly", "yes"] }
     let server = scene.world.server

@@ -17,7 +17,7 @@ public struct Soak: Sendable {
   /// Returns the soak as a case. It reports every fault and campaign immediately.
   public func fault(report: @escaping @Sendable (String) -> Void) -> FaultCase {
     FaultCase(
-      "soak", faults: [], invariant: "nothing is lost, memory is flat", bound: "as each fault allows"
+      "soak", faults: [], invariant: "nothing is lost; memory does not grow", bound: "the sum of what each fault allows"
     ) { stage in
       // The append-only file makes writes survive a kill of Redis. Results expire a minute after their campaign, so
       // that memory can be constant.

@@ -19,7 +19,7 @@ enum ControlCases {
 
   static let cancelled = FaultCase(
     "cancel-and-kill", faults: ["cancel racing a SIGKILL"],
-    invariant: "answered targets keep their outcome, doubtful ones are unknown, the rest is cancelled",
+    invariant: "answered targets keep their outcome; targets in doubt become unknown; the rest is cancelled",
     bound: "window × kills"
   ) { stage in
     let world = try await world(stage)
@@ -49,7 +49,7 @@ enum ControlCases {
 
   static let paused = FaultCase(
     "pause-and-kill", faults: ["pause and resume around a SIGKILL"],
-    invariant: "a paused campaign sends at most a window a worker more, and goes on where it was",
+    invariant: "a paused campaign sends at most one more window a worker; after the resume it continues",
     bound: "window × kills"
   ) { stage in
     let world = try await world(stage)
@@ -73,7 +73,7 @@ enum ControlCases {
 
   static let clock = FaultCase(
     "clock-off", faults: ["a worker's clock an hour ahead", "a worker's clock an hour behind"],
-    invariant: "leases, retries and credentials don't depend on workers' clocks", bound: "window × kills"
+    invariant: "leases, retries and credentials do not depend on the clocks of workers", bound: "window × kills"
   ) { stage in
     let library = try ClockShift.library()
     let world = try await world(stage)

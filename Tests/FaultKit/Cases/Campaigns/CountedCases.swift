@@ -8,7 +8,7 @@ enum CountedCases {
   static let all = [killed, stopped, redisKilled, cut, failover]
 
   private static let workers = 3
-  private static let invariant = "every user is counted exactly; what is sent again is the same, byte for byte"
+  private static let invariant = "the counts of every user are exact; a resent push has the same bytes"
 
   private static func counted(
     _ name: String, fault: String, bound: String, times: (short: Int, full: Int), pace: ClosedRange<Int>,
@@ -67,7 +67,7 @@ enum CountedCases {
 
   static let failover = counted(
     "counted-and-failover", fault: "failover to a replica while users are counted",
-    bound: "window × workers × times: every lease may have run out", times: (1, 2), pace: 500...1500,
+    bound: "window × workers × times: every lease may have expired", times: (1, 2), pace: 500...1500,
     world: { $0.servers = .sentinels }
   ) { _, world, _ in
     guard case .sentinels(let sentinels) = world.servers, let primary = try await sentinels.primary() else {

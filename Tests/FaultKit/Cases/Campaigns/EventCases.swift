@@ -18,7 +18,7 @@ enum EventCases {
 
   static let killed = FaultCase(
     "events-and-kill", faults: [workerDies],
-    invariant: "every event is applied, in its order; a campaign goes on beside it", bound: "window × kills"
+    invariant: "every event is applied, in its order; a campaign continues at the same time", bound: "window × kills"
   ) { stage in
     let world = try await stage.world {
       $0.partitions = 8

@@ -42,7 +42,7 @@ enum GuardCases {
   static let wrongEnvironment = FaultCase(
     "guard-wrong-environment", faults: ["every token of the other environment"],
     invariant:
-      "pauses within 400 sends of the fleet, no device is touched, every target gets one push after the repair",
+      "pauses within 400 pushes of the fleet; no device is changed; every target gets one push after the repair",
     bound: "0"
   ) { stage in
     let world = try await world(stage, stage.times(short: 4000, full: 100_000))
@@ -55,7 +55,7 @@ enum GuardCases {
 
   static let gone = FaultCase(
     "guard-gone", faults: ["410 for every device"],
-    invariant: "pauses within 400 sends of the fleet, no device is touched until it is resumed unguarded", bound: "0"
+    invariant: "pauses within 400 pushes of the fleet; no device is changed until it is resumed unguarded", bound: "0"
   ) { stage in
     let world = try await world(stage, stage.times(short: 3000, full: 100_000))
     let fleet = try await Fleet(stage, world, size: workers)
@@ -76,7 +76,7 @@ enum GuardCases {
 
   static let killed = FaultCase(
     "guard-kill", faults: ["SIGKILL during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, every target gets one push after the repair",
+    invariant: "sends at most twice the limit; no device is changed; every target gets one push after the repair",
     bound: "window × kills"
   ) { stage in
     try await duringTrial(stage, "SIGKILL during the guard trial", duplicates: true, missing: 1) { scene in
@@ -88,7 +88,7 @@ enum GuardCases {
   /// campaign was resumed in the meantime.
   static let stopped = FaultCase(
     "guard-stopped", faults: ["SIGSTOP during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, every target gets one push after the repair",
+    invariant: "sends at most twice the limit; no device is changed; every target gets one push after the repair",
     bound: "window × stops"
   ) { stage in
     try await duringTrial(stage, "SIGSTOP during the guard trial", duplicates: true, missing: 1) { scene in
@@ -110,7 +110,7 @@ enum GuardCases {
 
   static let redisKilled = FaultCase(
     "guard-redis-killed", faults: ["Redis SIGKILL during the guard trial"],
-    invariant: "sends twice what it may at most, no device is touched, every target gets one push after the repair",
+    invariant: "sends at most twice the limit; no device is changed; every target gets one push after the repair",
     bound: "0"
   ) { stage in
     try await duringTrial(stage, "Redis SIGKILL during the guard trial", duplicates: false) { scene in

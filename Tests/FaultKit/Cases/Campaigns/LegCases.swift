@@ -184,7 +184,7 @@ enum LegCases {
 
   static let tokensExpired = FaultCase(
     "fcm-tokens-expired", faults: ["access tokens expired in mid-campaign"],
-    invariant: "workers get new tokens at once; every target is accepted", bound: "0: 401 says that nothing was sent"
+    invariant: "workers get new tokens immediately; every target is accepted", bound: "0: 401 excludes delivery"
   ) { stage in
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
@@ -249,7 +249,7 @@ enum LegCases {
 
   static let goAway = trouble(
     "fcm-goaway", "GOAWAY of FCM below requests in flight",
-    invariant: "sent again; what was processed is still answered",
+    invariant: "sent again; processed pushes are still answered",
     bound: "10 × GOAWAYs: requests that were received and called unprocessed",
     on: #"{"fcm":{"goAwayAfterRequests":60,"goAwayUnprocessed":10}}"#,
     off: #"{"fcm":{"goAwayAfterRequests":0,"goAwayUnprocessed":0}}"#, from: 0, counter: ("", "goAways"), allowed: 10)

@@ -20,7 +20,7 @@ enum QuotaCases {
   static let quota = FaultCase(
     "fcm-quota", faults: [full],
     invariant: "after the slow start the fleet uses 98 to 100 % of the quota, and no push is refused",
-    bound: "0: 429 says that nothing was delivered"
+    bound: "0: 429 excludes delivery"
   ) { stage in
     let given = ProcessInfo.processInfo.environment[variable].flatMap { Int($0) }
     let rate = stage.times(short: 200, full: given ?? 500)
@@ -54,7 +54,7 @@ enum QuotaCases {
         ? "every push is accepted; from the third minute on, the fleet uses most of the quota, and FCM refuses few pushes"
         : "every push is accepted; from the third minute on, the fleet uses half of the quota, and FCM refuses less than "
           + "half of the pushes",
-      bound: "0: 429 says that nothing was delivered"
+      bound: "0: 429 excludes delivery"
     ) { stage in
       let rate = stage.times(short: 100, full: 400)
       let minutes = 5

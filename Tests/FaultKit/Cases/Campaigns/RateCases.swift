@@ -10,8 +10,8 @@ enum RateCases {
   private static let window = 100
 
   static let rateAndKill = FaultCase(
-    "rate-and-kill", faults: ["SIGKILL while a rate is kept to", "SIGSTOP while a rate is kept to"],
-    invariant: "every target has one outcome; never faster than the rate; ends when the rate says",
+    "rate-and-kill", faults: ["SIGKILL under a rate", "SIGSTOP under a rate"],
+    invariant: "every target has one outcome; never faster than the rate; ends on time",
     bound: "window × (kills + stops)"
   ) { stage in
     let rate = stage.times(short: 200, full: 400)
@@ -30,13 +30,13 @@ enum RateCases {
     try await world.reached(2 * window, of: campaign)
     var left = stage.times(short: 1, full: 10)
     while left > 0, try await !world.hasEnded(campaign) {
-      if try await fleet.killOne() { stage.fired("SIGKILL while a rate is kept to", duplicates: window) }
+      if try await fleet.killOne() { stage.fired("SIGKILL under a rate", duplicates: window) }
       await stage.elapse(milliseconds: 500...1500)
       guard let sleeper = stage.random(of: fleet.workers), try await !world.hasEnded(campaign) else { break }
       sleeper.process.send(signal: SIGSTOP)
       await stage.elapse(milliseconds: 300...900)
       sleeper.process.send(signal: SIGCONT)
-      stage.fired("SIGSTOP while a rate is kept to", duplicates: window)
+      stage.fired("SIGSTOP under a rate", duplicates: window)
       await stage.elapse(milliseconds: 300...800)
       left -= 1
     }
@@ -45,7 +45,7 @@ enum RateCases {
 
   /// Redis loses the record of the last second's permits. So the bucket grants at most one burst too many.
   static let rateAndRedisKilled = FaultCase(
-    "rate-and-redis-killed", faults: ["Redis SIGKILL with AOF everysec while a rate is kept to"],
+    "rate-and-redis-killed", faults: ["Redis SIGKILL with AOF everysec under a rate"],
     invariant: "every target has one outcome; never faster than the rate", bound: "0: no worker died"
   ) { stage in
     let rate = stage.times(short: 200, full: 400)
@@ -64,7 +64,7 @@ enum RateCases {
     while left > 0, try await !world.hasEnded(campaign) {
       await stage.elapse(milliseconds: 1500...3000)
       try await world.server.restart()
-      stage.fired("Redis SIGKILL with AOF everysec while a rate is kept to")
+      stage.fired("Redis SIGKILL with AOF everysec under a rate")
       left -= 1
     }
     // After each restart workers replay lost writes. During this time they claim no slices and grant no targets.
@@ -73,9 +73,9 @@ enum RateCases {
 
   /// The promoted replica may lack the record of the last granted permits.
   static let rateAndFailover = FaultCase(
-    "rate-and-failover", faults: ["failover to a replica while a rate is kept to"],
+    "rate-and-failover", faults: ["failover to a replica under a rate"],
     invariant: "every target has one outcome; never faster than the rate",
-    bound: "window × workers × times: every lease may have run out"
+    bound: "window × workers × times: every lease may have expired"
   ) { stage in
     let rate = stage.times(short: 200, full: 400)
     let world = try await stage.world {
@@ -97,7 +97,7 @@ enum RateCases {
       try await sentinels.awaitPrimary(otherThan: primary)
       try await primary.restart()
       try await sentinels.awaitReplicas()
-      stage.fired("failover to a replica while a rate is kept to", duplicates: window * fleet.workers.count)
+      stage.fired("failover to a replica under a rate", duplicates: window * fleet.workers.count)
       left -= 1
     }
     try await finish(stage, world, campaign, rate: rate, since: start, pauses: 2 * stage.times(short: 1, full: 2))

@@ -14,7 +14,7 @@ enum RecurringCases {
 
   static let killed = FaultCase(
     "recurring-and-kill", faults: [fault],
-    invariant: "a run begins once, pause, resume and cancel reach its stages, and every target gets one push",
+    invariant: "each run begins once; pause, resume and cancel reach its stages; every target gets one push",
     bound: "window × kills"
   ) { stage in
     let world = try await stage.world {

@@ -14,7 +14,7 @@ enum ReferenceCases {
 
   static let doubled = FaultCase(
     "references-doubled", faults: ["a slice's reference in two lists"],
-    invariant: "a slice is worked on once at a time, and counted once", bound: "0: no worker died"
+    invariant: "one worker at a time owns a slice; the slice counts once", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)
@@ -48,7 +48,7 @@ enum ReferenceCases {
 
   static let lost = FaultCase(
     "references-lost", faults: ["references of slices lost"],
-    invariant: "what is in no list is found again", bound: "window × kills"
+    invariant: "a slice that is in no list is found", bound: "window × kills"
   ) { stage in
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)

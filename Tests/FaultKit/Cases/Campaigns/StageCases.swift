@@ -115,8 +115,8 @@ enum StageCases {
 
   /// The stage fails. Although workers die, the rest waits until an operator resumes the campaign.
   static let stands = FaultCase(
-    "stages-stand", faults: ["SIGKILL while the gate behind a bad stage is shut"],
-    invariant: "a rest behind a stage that went badly waits for a person", bound: "window × kills"
+    "stages-stand", faults: ["SIGKILL while the gate after a failed stage is closed"],
+    invariant: "after a stage that failed, the rest waits for an operator", bound: "window × kills"
   ) { stage in
     let scene = try await Scene(stage)
     let fleet = try await Fleet(stage, scene.world, size: 3)
@@ -130,7 +130,7 @@ enum StageCases {
     try await scene.world.reached(20, of: scene.campaign)
     for _ in 0..<2 {
       if try await fleet.killOne() {
-        stage.fired("SIGKILL while the gate behind a bad stage is shut", duplicates: window)
+        stage.fired("SIGKILL while the gate after a failed stage is closed", duplicates: window)
       }
       await stage.elapse(milliseconds: 300...1000)
     }

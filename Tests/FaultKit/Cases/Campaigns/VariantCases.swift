@@ -74,7 +74,7 @@ enum VariantCases {
 
   static let failover = variants(
     "variants-and-failover", fault: "failover to a replica while variants are sent",
-    bound: "window × workers × times: every lease may have run out", times: (1, 2), pace: 500...1500,
+    bound: "window × workers × times: every lease may have expired", times: (1, 2), pace: 500...1500,
     world: { $0.servers = .sentinels }
   ) { world, _ in
     guard case .sentinels(let sentinels) = world.servers, let primary = try await sentinels.primary() else {

@@ -94,25 +94,25 @@ enum APNsAnswerCases {
   private static func expectAccepted(_ stage: Stage, _ world: FaultWorld, _ campaign: FaultCampaign) async throws {
     let outcomes = try await world.store.campaigns.show(campaign.id)?.counters.outcomes ?? [:]
     let isSo = outcomes.allSatisfy { $0.key == .accepted || $0.value == 0 }
-    stage.expect(isSo, "campaign \(campaign.id) has \(outcomes), though every target could be reached")
+    stage.expect(isSo, "campaign \(campaign.id) has \(outcomes), although all devices accept pushes")
   }
 
   // MARK: Streams
 
   static let refused = knobs(
     "apns-refused-stream", "REFUSED_STREAM for 5 %",
-    invariant: "sent again, not having been processed; with skip unknown",
-    bound: "0: what is refused was not received",
+    invariant: "sent again, because it was not processed; with skip unknown",
+    bound: "0: a refused stream was not received",
     .counted("refusedShare", on: #"{"refusedShare":0.05}"#, off: #"{"refusedShare":0}"#, allowing: 0, doubts: 1))
 
   static let streamReset = knobs(
     "apns-stream-reset", "RST_STREAM after the body, 5 %",
-    invariant: "in doubt: sent again, or with skip unknown", bound: "streams reset; with skip 0",
+    invariant: "in doubt: sent again; with skip unknown", bound: "streams reset; with skip 0",
     .counted("resetShare", on: #"{"resetShare":0.05}"#, off: #"{"resetShare":0}"#, allowing: 1))
 
   static let withheld = knobs(
     "apns-withheld", "answers withheld until the time-out",
-    invariant: "in doubt after worker.answerTimeout: sent again, or with skip unknown",
+    invariant: "in doubt after worker.answerTimeout: sent again; with skip unknown",
     bound: "answers withheld; with skip 0",
     Knobs(
       on: #"{"withheldShare":0.05}"#, off: #"{"withheldShare":0}"#, fired: withheldAnswers, allowed: withheldAnswers,
@@ -124,7 +124,7 @@ enum APNsAnswerCases {
 
   static let oneStream = knobs(
     "apns-one-stream", "stream limit of live connections shrunk to 1",
-    invariant: "slower, then as before", bound: "0: what is over the limit was not received",
+    invariant: "slower, then as before", bound: "0: streams above the limit were not received",
     Knobs(
       on: #"{"streamLimit":1}"#, off: #"{"streamLimit":0}"#,
       fired: { $0.object("faults")?.number("streamLimit") ?? 0 }, doubts: { $0.number("refusedStreams") ?? 0 },
@@ -134,21 +134,21 @@ enum APNsAnswerCases {
 
   static let connectionReset = knobs(
     "apns-connection-reset", "connection reset after the body was read",
-    invariant: "in doubt: sent again, or with skip unknown", bound: "window × resets: what was under way; with skip 0",
+    invariant: "in doubt: sent again; with skip unknown", bound: "window × resets: the pushes in flight; with skip 0",
     .counted(
       "resetAfterRequests", on: #"{"resetAfterRequests":150}"#, off: #"{"resetAfterRequests":0}"#, allowing: window))
 
   static let connectionClosed = knobs(
     "apns-connection-closed", "connection closed after every 150 requests",
-    invariant: "in doubt: sent again, or with skip unknown",
-    bound: "window × closings: what was under way; with skip 0",
+    invariant: "in doubt: sent again; with skip unknown",
+    bound: "window × closings: the pushes in flight; with skip 0",
     .counted(
       "closeAfterRequests", on: #"{"closeAfterRequests":150}"#, off: #"{"closeAfterRequests":0}"#, allowing: window))
 
   static let goAway = knobs(
-    "apns-goaway", "GOAWAY below requests under way",
-    invariant: "in doubt: sent again, or with skip unknown; what was processed is still answered",
-    bound: "requests that were received and called unprocessed; with skip 0",
+    "apns-goaway", "GOAWAY below requests in flight",
+    invariant: "in doubt: sent again; with skip unknown; processed pushes are still answered",
+    bound: "requests received and declared unprocessed; with skip 0",
     Knobs(
       on: #"{"goAwayAfterRequests":150,"goAwayUnprocessed":15}"#,
       off: #"{"goAwayAfterRequests":0,"goAwayUnprocessed":0}"#,
@@ -167,18 +167,18 @@ enum APNsAnswerCases {
 
   static let unavailable = knobs(
     "apns-503", "503 for everything, for seconds",
-    invariant: "every target is tried again later and accepted", bound: "0: 503 says that nothing was delivered",
+    invariant: "all targets are tried again later and accepted", bound: "0: 503 excludes delivery",
     failing(share: 1, status: 503, reason: "ServiceUnavailable"))
 
   static let serverError = knobs(
     "apns-500", "500 for 30 %",
-    invariant: "every target is tried again later and accepted", bound: "0: 500 says that nothing was delivered",
+    invariant: "all targets are tried again later and accepted", bound: "0: 500 excludes delivery",
     failing(share: 0.3, status: 500, reason: "InternalServerError"))
 
   static let throttled = knobs(
     "apns-429", "429 for a few tokens, three times each",
-    invariant: "they are tried again later and accepted; the others don't wait",
-    bound: "0: 429 says that nothing was delivered",
+    invariant: "they are tried again later and accepted; other tokens do not wait",
+    bound: "0: 429 excludes delivery",
     Knobs(
       on: tokenFailures, off: #"{"tokenFailures":[]}"#,
       fired: { $0.object("faults")?.number("tokenFailures") ?? 0 }, isHarmless: true))

@@ -42,10 +42,11 @@ enum APNsNetworkCases {
   }
 
   static let cut = FaultCase(
-    "apns-cut", faults: ["way to APNs cut"], invariant: "what is in doubt is sent again, or with skip unknown",
-    bound: "window × cuts: what was under way; with skip 0"
+    "apns-cut", faults: ["connection to APNs cut"],
+    invariant: "targets in doubt are sent again; with skip they become unknown",
+    bound: "window × cuts: the pushes in flight; with skip 0"
   ) { stage in
-    try await play(stage, "way to APNs cut", windows: 1) { member in
+    try await play(stage, "connection to APNs cut", windows: 1) { member in
       let cuts = await member.proxy.counters.cuts
       // The cut usually comes after the handshake. A cut during the handshake would delay the case, because workers
       // retry failed connections with growing delays.
@@ -69,7 +70,7 @@ enum APNsNetworkCases {
   ) -> FaultCase {
     FaultCase(
       name, faults: [fault], invariant: invariant,
-      bound: "window × 2 connections × silences: what was under way; with skip 0"
+      bound: "window × 2 connections × silences: the pushes in flight; with skip 0"
     ) { stage in
       try await play(stage, fault, windows: 2) { member in
         let before = fired(await member.proxy.counters)
@@ -84,16 +85,16 @@ enum APNsNetworkCases {
 
   static let halfOpen = silence(
     "apns-half-open", fault: "connection to APNs half open", .halfOpen,
-    invariant: "given up after worker.answerTimeout; the rest goes over a new connection"
+    invariant: "timed out after worker.answerTimeout; the rest goes over a new connection"
   ) { $0.halfOpened }
 
   static let blackhole = silence(
     "apns-blackhole", fault: "APNs out of reach, bytes late", .stall,
-    invariant: "given up after worker.answerTimeout, though the push arrives later"
+    invariant: "timed out after worker.answerTimeout, although the push arrives later"
   ) { $0.stalls }
 
   static let answersLost = silence(
     "apns-answers-lost", fault: "answers of APNs lost, pushes delivered", .drop(requests: false, replies: true),
-    invariant: "given up after worker.answerTimeout, though the device has it"
+    invariant: "timed out after worker.answerTimeout, although the device has it"
   ) { $0.swallowedReplyBytes }
 }

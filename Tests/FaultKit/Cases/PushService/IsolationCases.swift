@@ -12,7 +12,7 @@ enum IsolationCases {
 
   static let killed = trouble(
     "isolation-killed", fault: "endpoint of another app killed in its campaign",
-    bound: "window × workers: what was under way", duplicates: IsolationScene.workers * IsolationScene.window,
+    bound: "window × workers: the pushes in flight", duplicates: IsolationScene.workers * IsolationScene.window,
     isUnreachable: true,
     suffer: { await $0.kill() }, heal: { try await $0.restart() })
 
@@ -20,7 +20,7 @@ enum IsolationCases {
   /// one too.
   static let frozen = trouble(
     "isolation-frozen", fault: "endpoint of another app stopped in its campaign (SIGSTOP)",
-    bound: "window × workers × 2 connections: what was under way",
+    bound: "window × workers × 2 connections: the pushes in flight",
     duplicates: 2 * IsolationScene.workers * IsolationScene.window,
     isUnreachable: true, suffer: { $0.freeze() }, heal: { $0.thaw() })
 
@@ -41,7 +41,7 @@ enum IsolationCases {
   /// Raw tokens without a device record all use the same connection, so sending to them is slow.
   static let rawTokens = FaultCase(
     "isolation-raw-tokens", faults: ["lists of raw tokens for another app"],
-    invariant: "another app's campaign takes as long as alone", bound: "0"
+    invariant: "the other app's campaign takes hardly longer than alone", bound: "0"
   ) { stage in
     let scene = try await IsolationScene(stage, sick: 1)
     let alone = try await scene.timeAlone()

@@ -13,7 +13,7 @@ enum NeighbourCases {
   /// partitions.
   static let oneTarget = FaultCase(
     "neighbour-one-target", faults: ["a large campaign of the same app and lane"],
-    invariant: "a campaign to one target waits for no more than a commit", bound: "0"
+    invariant: "a campaign to one target waits for at most one commit of the large campaign", bound: "0"
   ) { stage in
     let world = try await stage.world {
       $0.partitions = stage.times(short: 8, full: 64)

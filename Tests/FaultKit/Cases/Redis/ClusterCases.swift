@@ -18,7 +18,7 @@ enum ClusterCases {
     _ act: @escaping @Sendable (Stage, FaultWorld, RedisCluster, _ slot: Int) async throws -> Void
   ) -> FaultCase {
     FaultCase(
-      name, faults: [fault], invariant: "every target has one outcome; campaigns go on by themselves",
+      name, faults: [fault], invariant: "every target has one outcome; campaigns continue without help",
       bound: isLong ? "window × workers × times, and window × kills" : "window × kills"
     ) { stage in
       let world = try await stage.world {
@@ -122,7 +122,7 @@ enum ClusterCases {
   /// The workers are not notified of the change. A worker that connects later finds the new files.
   static let accessChanged = FaultCase(
     "cluster-access", faults: ["TLS certificate and authority replaced", "password replaced"],
-    invariant: "every target has one outcome; campaigns go on by themselves", bound: "0: no worker died"
+    invariant: "every target has one outcome; campaigns continue without help", bound: "0: no worker died"
   ) { stage in
     let world = try await stage.world {
       $0.servers = .securedCluster

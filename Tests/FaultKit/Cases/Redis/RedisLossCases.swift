@@ -18,7 +18,8 @@ enum RedisLossCases {
 
   static let killed = FaultCase(
     "redis-killed", faults: ["Redis SIGKILL with AOF everysec"],
-    invariant: "every target has one outcome; what was answered meanwhile is kept", bound: "0: no worker died"
+    invariant: "every target has one outcome; answers that arrive during the outage are kept",
+    bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
@@ -43,8 +44,8 @@ enum RedisLossCases {
     -> FaultCase
   {
     FaultCase(
-      name, faults: [fault], invariant: "answers are held and recorded later; campaigns go on",
-      bound: "window × workers × outages: every lease may have run out"
+      name, faults: [fault], invariant: "workers keep answers and record them later; campaigns continue",
+      bound: "window × workers × outages: every lease may have expired"
     ) { stage in
       let world = try await world(stage)
       _ = try await Fleet(stage, world, size: workers)
@@ -109,7 +110,7 @@ enum RedisLossCases {
 
   static let cut = FaultCase(
     "aof-cut", faults: ["AOF tail cut by a second"],
-    invariant: "workers replay to Redis what it lost", bound: "0: no worker died"
+    invariant: "workers replay lost commits", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
@@ -127,9 +128,9 @@ enum RedisLossCases {
   }
 
   static let cutAndAway = FaultCase(
-    "aof-cut-and-away", faults: ["AOF tail cut by a second and Redis down for longer than journals reach back"],
-    invariant: "workers replay to Redis what it lost, however late",
-    bound: "window × workers × cuts: every lease may have run out"
+    "aof-cut-and-away", faults: ["AOF tail cut by a second and Redis down for longer than the journals cover"],
+    invariant: "workers replay lost commits, however late they can",
+    bound: "window × workers × cuts: every lease may have expired"
   ) { stage in
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
@@ -137,7 +138,7 @@ enum RedisLossCases {
       let campaign = try await world.submit(FaultCampaign("cut-away-\(number)"), reaching: 50)
       if try await cutTail(world, meanwhile: { await elapse(.seconds(4)) }).bytes > 0 {
         stage.fired(
-          "AOF tail cut by a second and Redis down for longer than journals reach back",
+          "AOF tail cut by a second and Redis down for longer than the journals cover",
           duplicates: world.options.window * workers)
       }
       try await stage.check(world, after: campaign)
@@ -147,7 +148,7 @@ enum RedisLossCases {
   static let cutAndKilled = FaultCase(
     "aof-cut-and-kill", faults: ["AOF tail cut by a second and a worker killed"],
     invariant: "every target has one outcome",
-    bound: "window × kills, and what was delivered in the second that was cut"
+    bound: "window × kills, and deliveries in the lost second"
   ) { stage in
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: workers)

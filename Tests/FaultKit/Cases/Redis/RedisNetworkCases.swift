@@ -34,9 +34,9 @@ enum RedisNetworkCases {
   }
 
   static let blackhole = FaultCase(
-    "redis-blackhole", faults: ["Redis out of a worker's reach for longer than a lease"],
-    invariant: "others take over; what the lonely one reports afterwards counts, and gives it nothing to send",
-    bound: "window × blackholes: what it had been granted; with skip 0"
+    "redis-blackhole", faults: ["one worker can't reach Redis for longer than a lease"],
+    invariant: "others take over; later answers of the cut-off worker count, and it gets no grant",
+    bound: "window × blackholes: its granted targets; with skip 0"
   ) { stage in
     let world = try await world(stage)
     let fleet = try await ProxiedWorkers(world, size: workers, to: .redis)
@@ -53,7 +53,7 @@ enum RedisNetworkCases {
       await member.proxy.set(.none)
       if await fleet.sum({ $0.stalls + $0.swallowedReplyBytes + $0.swallowedRequestBytes }) > before {
         let duplicates = ambiguity == .resend ? world.options.window : 0
-        stage.fired("Redis out of a worker's reach for longer than a lease", duplicates: duplicates)
+        stage.fired("one worker can't reach Redis for longer than a lease", duplicates: duplicates)
       }
       try await world.ended(campaign)
       try await stage.expect(unknownAtMost: ambiguity == .skip ? world.options.window : 0, of: campaign, in: world)
@@ -63,8 +63,9 @@ enum RedisNetworkCases {
   }
 
   static let cut = FaultCase(
-    "redis-cut", faults: ["way to Redis cut in a request", "way to Redis cut in a reply, its request applied"],
-    invariant: "what was applied is not applied again; nothing is sent twice", bound: "0: no worker died"
+    "redis-cut",
+    faults: ["connection to Redis cut in a request", "connection to Redis cut in a reply, the request applied"],
+    invariant: "an applied request is not applied again; nothing is sent twice", bound: "0: no worker died"
   ) { stage in
     try await again(stage, pace: 50...300) { member in
       let direction = stage.random(of: [ProxyDirection.requests, .replies]) ?? .replies
@@ -76,13 +77,14 @@ enum RedisNetworkCases {
       await member.proxy.disarm()
       guard await member.proxy.counters.cuts > cuts else { return }
       stage.fired(
-        direction == .requests ? "way to Redis cut in a request" : "way to Redis cut in a reply, its request applied")
+        direction == .requests
+          ? "connection to Redis cut in a request" : "connection to Redis cut in a reply, the request applied")
     }
   }
 
   static let repliesLost = FaultCase(
     "redis-replies-lost", faults: ["replies of Redis lost for a while, requests applied"],
-    invariant: "what was applied is not applied again; nothing is sent twice",
+    invariant: "an applied request is not applied again; nothing is sent twice",
     bound: "0: every lease was renewed in time"
   ) { stage in
     try await again(stage, pace: 200...800) { member in
@@ -98,7 +100,7 @@ enum RedisNetworkCases {
   }
 
   static let delay = FaultCase(
-    "redis-delay", faults: ["way to Redis slow"], invariant: "slower, and nothing else", bound: "0: no worker died"
+    "redis-delay", faults: ["connection to Redis slow"], invariant: "only slower", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     let fleet = try await ProxiedWorkers(world, size: workers, to: .redis)
@@ -108,7 +110,7 @@ enum RedisNetworkCases {
       let campaign = FaultCampaign("delay-\(number)") { $0.ambiguity = ambiguity }
       try await world.submit(campaign)
       try await world.ended(campaign)
-      stage.firedByRate("way to Redis slow", times: await fleet.sum { $0.delayed } - before)
+      stage.firedByRate("connection to Redis slow", times: await fleet.sum { $0.delayed } - before)
       try await stage.expect(unknownAtMost: 0, of: campaign, in: world)
       try await stage.check(world)
     }

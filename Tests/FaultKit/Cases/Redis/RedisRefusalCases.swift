@@ -44,7 +44,8 @@ enum RedisRefusalCases {
   }
 
   static let flushed = FaultCase(
-    "script-flush", faults: ["SCRIPT FLUSH"], invariant: "scripts are loaded again, nothing is run twice", bound: "0"
+    "script-flush", faults: ["SCRIPT FLUSH"], invariant: "workers load the scripts again; nothing runs twice",
+    bound: "0"
   ) { stage in
     let world = try await world(stage)
     try await again(
@@ -79,7 +80,7 @@ enum RedisRefusalCases {
 
   static let full = FaultCase(
     "maxmemory", faults: ["Redis full (maxmemory), then room again"],
-    invariant: "what is under way is finished; nothing is lost", bound: "0: no worker died"
+    invariant: "running work ends; nothing is lost", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     _ = try await Fleet(stage, world, size: workers)
@@ -101,7 +102,8 @@ enum RedisRefusalCases {
 
   static let diskFull = FaultCase(
     "disk-full", faults: ["disk full under the AOF (MISCONF)"],
-    invariant: "answers are held and recorded when there is room", bound: "window × workers where it lasts for a lease"
+    invariant: "workers keep answers and record them when there is room",
+    bound: "window × workers if it lasts for a lease"
   ) { stage in
     let disk = try ScratchFolder("disk")
     let options = geteuid() == 0 ? ["--mount"] : ["--mount", "--map-root-user"]
@@ -147,7 +149,7 @@ enum RedisRefusalCases {
 
   static let readOnly = FaultCase(
     "failover", faults: ["the primary becomes a replica (READONLY), and primary again"],
-    invariant: "workers wait for a primary and replay to it what it lacks", bound: "0: no worker died"
+    invariant: "workers wait for a primary and replay what it lacks", bound: "0: no worker died"
   ) { stage in
     let world = try await world(stage)
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1 \(world.server.port)"])

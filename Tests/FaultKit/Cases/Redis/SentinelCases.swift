@@ -13,7 +13,7 @@ enum SentinelCases {
     _ act: @escaping @Sendable (Stage, RedisSentinels, _ primary: RedisServer) async throws -> Void
   ) -> FaultCase {
     FaultCase(
-      name, faults: [fault], invariant: "every target has one outcome; campaigns go on by themselves",
+      name, faults: [fault], invariant: "every target has one outcome; campaigns continue without help",
       bound: isLong ? "window × workers × times, and window × kills" : "window × kills"
     ) { stage in
       let world = try await stage.world {

@@ -14,7 +14,7 @@ enum StoreCases {
   /// end.
   static let repartition = FaultCase(
     "repartition", faults: [commandDies, workerDies],
-    invariant: "every target has one outcome before and after; every device stays; jobs that wait begin by themselves",
+    invariant: "every target has one outcome before and after; every device stays; waiting jobs start without help",
     bound: "window × kills of workers"
   ) { stage in
     let world = try await stage.world {

@@ -42,7 +42,7 @@ public enum UpgradeCases {
 
   static let rolling = FaultCase(
     "upgrade", faults: [stopped, killed],
-    invariant: "campaigns go on beside two programs; every user is counted exactly; what is sent again is the same",
+    invariant: "campaigns continue with two programs; the counts of every user are exact; a resent push is the same",
     bound: "window × kills"
   ) { stage in
     let old = try await Program(oldVariable, announced: "0.0.9")
@@ -95,12 +95,13 @@ public enum UpgradeCases {
         && doctor.contains("upgrade the others one by one"), "doctor says \(doctor)")
   }
 
-  private static let otherLayout = "a worker of a version that keeps its store otherwise"
+  private static let otherLayout = "a worker of a version with another store layout"
 
   /// A worker that does not support the layout of the store reports this with a hint and changes nothing. The others
   /// continue.
   static let refused = FaultCase(
-    "upgrade-refused", faults: [otherLayout], invariant: "it refuses the store and says what to do; campaigns go on",
+    "upgrade-refused", faults: [otherLayout],
+    invariant: "it refuses the store and explains the remedy; campaigns continue",
     bound: "0: no worker died"
   ) { stage in
     let world = try await stage.world {

@@ -19,7 +19,7 @@ enum KillCases {
 
   private static func kills(_ name: String, fault: String, reusesNames: Bool) -> FaultCase {
     FaultCase(
-      name, faults: [fault], invariant: "every target has one outcome; what died is taken over",
+      name, faults: [fault], invariant: "every target has one outcome; the slices of dead workers are taken over",
       bound: "window × kills"
     ) { stage in
       let world = try await world(stage)
@@ -42,7 +42,7 @@ enum KillCases {
 
   static let alone = FaultCase(
     "kill-alone", faults: ["SIGKILL of one worker, the others live"],
-    invariant: "its slices are taken over within 12 s", bound: "window × kills"
+    invariant: "other workers take over its slices within 12 s", bound: "window × kills"
   ) { stage in
     let world = try await world(stage)
     let fleet = try await Fleet(stage, world, size: 3)
@@ -66,7 +66,7 @@ enum KillCases {
 
   static let silence = FaultCase(
     "kill-in-silence", faults: ["SIGKILL while Redis is silent"],
-    invariant: "while Redis is away no more than the window is sent", bound: "window × kills"
+    invariant: "at most a window is sent while Redis is unavailable", bound: "window × kills"
   ) { stage in
     // While Redis is silent, fast answers arrive but can't be recorded. So a worker that respects its window soon runs
     // out of credit.
@@ -99,7 +99,7 @@ enum KillCases {
   }
 
   static let allWorkers = FaultCase(
-    "kill-all", faults: ["SIGKILL of all workers at once"],
+    "kill-all", faults: ["SIGKILL of all workers at the same time"],
     invariant: "every target has one outcome", bound: "window × workers killed"
   ) { stage in
     let world = try await world(stage)
@@ -108,7 +108,7 @@ enum KillCases {
     for round in 1...stage.times(short: 1, full: 4) {
       try await world.reached(round * 60, of: campaign)
       let fired = try await fleet.killAll()
-      stage.fired("SIGKILL of all workers at once", times: fired, duplicates: window * fired)
+      stage.fired("SIGKILL of all workers at the same time", times: fired, duplicates: window * fired)
     }
     try await stage.check(world, after: campaign)
   }
@@ -125,7 +125,8 @@ enum KillCases {
   static let moments = passes.map { moment, passes in
     let fault = "SIGKILL at moment \(moment)"
     return FaultCase(
-      "kill-\(moment)", faults: [fault], invariant: "every target has one outcome; what died is taken over",
+      "kill-\(moment)", faults: [fault],
+      invariant: "every target has one outcome; the slices of dead workers are taken over",
       bound: "window × kills"
     ) { stage in
       // With this short latency, the worker that takes over soon has room in its window for the dead worker's slices.

@@ -8,7 +8,7 @@ enum SkipCases {
 
   static let killed = FaultCase(
     "skip-and-kill", faults: ["SIGKILL with ambiguity: skip"],
-    invariant: "no target gets it twice; what is in doubt is unknown", bound: "0"
+    invariant: "no target gets a push twice; targets in doubt become unknown", bound: "0"
   ) { stage in
     let world = try await stage.world {
       $0.partitions = 32
@@ -35,7 +35,7 @@ enum SkipCases {
 
   static let stopped = FaultCase(
     "skip-and-stop", faults: ["SIGSTOP beyond the lease with ambiguity: skip"],
-    invariant: "no target gets it twice; answers that come late replace unknown", bound: "0"
+    invariant: "no target gets a push twice; late answers replace unknown", bound: "0"
   ) { stage in
     // The slices are large, so that they are still open when the frozen worker continues. A closed slice accepts no
     // answers.

@@ -10,7 +10,7 @@ enum StandstillCases {
 
   static let stopped = FaultCase(
     "sigstop", faults: ["SIGSTOP for three leases, then SIGCONT"],
-    invariant: "a stale owner's answers count, it sends nothing new", bound: "window × stops"
+    invariant: "answers of the stale owner count; it sends nothing new", bound: "window × stops"
   ) { stage in
     let world = try await stage.world {
       // When a frozen worker continues, the remaining worker must hold its slices. So there are enough targets to last
@@ -43,7 +43,7 @@ enum StandstillCases {
 
   static let twins = FaultCase(
     "two-of-one-name", faults: [secondOfAName, killedAndReplaced],
-    invariant: "of one name only one worker runs; every target has one outcome", bound: "window × kills"
+    invariant: "only one worker of a name runs; every target has one outcome", bound: "window × kills"
   ) { stage in
     let world = try await stage.world {
       $0.devices = stage.times(short: 800, full: 3000)
@@ -62,7 +62,7 @@ enum StandstillCases {
   }
 
   private static let secondOfAName = "a second worker of a name"
-  private static let killedAndReplaced = "SIGKILL, and another of the name at once"
+  private static let killedAndReplaced = "SIGKILL, then immediately another worker of the name"
 }
 
 extension Array {

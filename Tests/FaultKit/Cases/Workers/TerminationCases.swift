@@ -36,7 +36,8 @@ enum TerminationCases {
 
   static let hurried = FaultCase(
     "sigterm-twice", faults: ["second SIGTERM"],
-    invariant: "ends at once; what was on its way is in doubt, and settled by the next", bound: "window × stops"
+    invariant: "the worker ends immediately; pushes in flight are in doubt, and the next owner resolves them",
+    bound: "window × stops"
   ) { stage in
     let world = try await stage.world {
       $0.devices = stage.times(short: 400, full: 2000)

@@ -11,7 +11,7 @@ enum TimeAndPoisonCases {
   static let scheduled = FaultCase(
     "scheduled",
     faults: ["eight workers racing for a scheduled campaign", "SIGKILL at the time of a scheduled campaign"],
-    invariant: "it starts once, not before its time; cancelled before, it never does", bound: "window × kills"
+    invariant: "it starts once and not before its time; a cancelled one never starts", bound: "window × kills"
   ) { stage in
     let world = try await stage.world {
       $0.devices = stage.times(short: 500, full: 2000)
