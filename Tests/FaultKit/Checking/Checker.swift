@@ -72,10 +72,10 @@ struct Checker {
     for result in results where !result.token.isEmpty {
       check(result, of: campaign, deliveries: requests[result.id, default: []].filter(\.isDelivery), &findings)
       if let first = requests[result.id]?.first(where: { $0.token != result.token }) {
-        findings.add("sent to another than its target", first.token)
+        findings.add("has a push to a wrong target", first.token)
       }
       if Set(requests[result.id, default: []].map(\.body)).count > 1 {
-        findings.add("had another content when it was sent again", result.token)
+        findings.add("has a resent push with other content", result.token)
       }
       verdict.duplicates += max(0, requests[result.id, default: []].count(where: \.isDelivery) - 1)
     }
@@ -97,7 +97,7 @@ struct Checker {
     let targets = show.number("targets") ?? -1
     if targets != results.count { findings.add("shows \(targets) targets, and exports \(results.count)") }
     if show.number("inDoubt") != 0 || show.number("pending") != 0 || show.number("retrying") != 0 {
-      findings.add("still has something pending, in doubt or retrying: \(show)")
+      findings.add("still has targets that are pending, in doubt or retrying: \(show)")
     }
     var seen: Set<String> = []
     let whole = results.filter { !$0.token.isEmpty }
@@ -106,11 +106,11 @@ struct Checker {
     }
     for result in whole where !seen.insert(result.token).inserted { findings.add("has a target twice", result.token) }
     let expected = Set(campaign.tokens ?? world.tokens + world.androidTokens)
-    for token in seen.subtracting(expected) { findings.add("has a target that is none", token) }
+    for token in seen.subtracting(expected) { findings.add("has a target outside the audience", token) }
     // If a campaign is cancelled, its slices that are not sealed yet end without targets.
     guard campaign.end != "cancelled" else { return }
     for token in expected.subtracting(seen).subtracting(campaign.mayBeLeftOut) {
-      findings.add("has lost a target", token)
+      findings.add("lacks a target", token)
     }
   }
 
@@ -122,15 +122,17 @@ struct Checker {
     let isAnswered = deliveries.contains { $0.status == 200 }
     switch result.outcome {
     case "": findings.add("has a target without an outcome", result.token)
-    case "accepted": if !isAnswered { findings.add("has accepted what never was", result.token) }
+    case "accepted": if !isAnswered { findings.add("records accepted without an answer", result.token) }
     case "unknown":
       let isAllowed =
         campaign.ambiguity == .skip || campaign.end == "cancelled" || campaign.mayBeUnknown.contains(result.token)
-      if !isAllowed { findings.add("does not know of a target", result.token) }
-      if isAnswered, campaign.losesNoAnswer { findings.add("does not know of an answer", result.token) }
-    case let outcome: if isAnswered { findings.add("has \(outcome) for what was accepted", result.token) }
+      if !isAllowed { findings.add("records unknown where this is not allowed", result.token) }
+      if isAnswered, campaign.losesNoAnswer { findings.add("lacks recorded answers", result.token) }
+    case let outcome: if isAnswered { findings.add("records \(outcome) for a push that was accepted", result.token) }
     }
-    if campaign.ambiguity == .skip, deliveries.count > 1 { findings.add("was to send at most once", result.token) }
+    if campaign.ambiguity == .skip, deliveries.count > 1 {
+      findings.add("sent a push more than once in spite of skip", result.token)
+    }
   }
 }
 

@@ -60,7 +60,7 @@ struct CountedUsers {
       }
     }
     var findings = Findings(campaign: "all")
-    if fates.isEmpty { findings.add("was sent to no user") }
+    if fates.isEmpty { findings.add("has no results") }
     let records = try await records(world)
     for (user, byCampaign) in fates { hold(user, byCampaign, records[user] ?? Record(), &findings) }
     return findings.lines
@@ -72,13 +72,14 @@ struct CountedUsers {
     }
     let came = campaigns.filter { fates[$0.id]?.outcomes == ["accepted"] }
     let delivered = campaigns.filter { fates[$0.id].map { $0.reached.count == $0.devices } ?? false }
-    if came.map(\.id) != delivered.map(\.id) { findings.add("did not come to whom results say", user) }
+    if came.map(\.id) != delivered.map(\.id) { findings.add("has results that differ from the simulator's log", user) }
     let counting = came.filter(\.isCapped)
     if record.times.sorted() != counting.map({ Self.digest($0.id) }).sorted() {
-      findings.add("counts other campaigns than came", "\(user): \(record.times.count), not \(counting.count)")
+      findings.add(
+        "counts campaigns that did not arrive, or misses some", "\(user): \(record.times.count), not \(counting.count)")
     }
     let had = { (cap: Cap) in counting.count { cap.category == nil || cap.category == $0.category } }
-    for cap in caps where had(cap) > cap.most { findings.add("came more often than a cap allows", user) }
+    for cap in caps where had(cap) > cap.most { findings.add("arrived more often than a cap allows", user) }
     for campaign in campaigns where fates[campaign.id]?.outcomes == ["capped"] {
       let concerned = caps.filter { $0.category == nil || $0.category == campaign.category }
       if !campaign.isCapped || !concerned.contains(where: { had($0) == $0.most }) {
@@ -86,13 +87,15 @@ struct CountedUsers {
       }
     }
     for fate in fates.values where fate.badges.count > 1 {
-      findings.add("shows a user two numbers", "\(user): \(fate.badges.sorted())")
+      findings.add("shows a user two badge numbers", "\(user): \(fate.badges.sorted())")
     }
     let numbers = came.flatMap { Array(fates[$0.id]?.badges ?? []) }.sorted()
     if numbers != Array(1..<(came.count + 1)) {
-      findings.add("does not go on counting", "\(user): \(numbers) for \(came.count)")
+      findings.add("has gaps in the badge numbers", "\(user): \(numbers) for \(came.count)")
     }
-    if record.badge != came.count { findings.add("keeps another number than it showed", "\(user): \(record.badge)") }
+    if record.badge != came.count {
+      findings.add("stores another badge number than it sent", "\(user): \(record.badge)")
+    }
   }
 
   // MARK: Redis

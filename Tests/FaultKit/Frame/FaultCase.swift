@@ -38,7 +38,7 @@ public struct FaultCase: Sendable {
     mutant.name = "mutant-" + name
     mutant.environment = environment
     mutant.isMutant = true
-    mutant.invariant = "the checker objects"
+    mutant.invariant = "the checker reports a violation"
     return mutant
   }
 }

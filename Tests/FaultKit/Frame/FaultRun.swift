@@ -55,7 +55,7 @@ extension FaultCase {
     report.isMissed = isMissed
     if isMutant {
       report.mutant = isGood ? report.violations.first : nil
-      report.violations = isGood ? [] : ["the checker did not object"] + report.violations
+      report.violations = isGood ? [] : ["the checker found no violation"] + report.violations
       // These numbers would be misleading in the summary: the mutant does not show how the real ledger behaves.
       report.injections = [:]
       report.takeovers = []

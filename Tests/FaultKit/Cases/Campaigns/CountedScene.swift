@@ -70,7 +70,7 @@ struct CountedScene {
     let numbers = Dictionary(uniqueKeysWithValues: world.tokens.enumerated().map { ($1, $0) })
     for request in try world.simulatorLog().requests {
       guard let device = numbers[request.token] else { continue }
-      if !Self.says(request.body, id: request.id, to: device) { findings.add("says something else", request.body) }
+      if !Self.says(request.body, id: request.id, to: device) { findings.add("has unexpected content", request.body) }
     }
     for line in findings.lines { stage.require(false, line) }
   }

@@ -69,9 +69,9 @@ enum DepartureCases {
           result.outcome == "accepted" || times[number] != nil && (isGone || result.outcome == "unknown"),
           "device \(number) ended as \(result.outcome)")
       }
-      stage.require(left.isEmpty, "\(left.count) devices of users who stayed are no targets")
-      stage.require(withheld > 0, "no user was gone in time")
-      stage.addNote("\(times.count) were gone, \(withheld) of them before their turn")
+      stage.require(left.isEmpty, "\(left.count) devices of users who did not depart are missing")
+      stage.require(withheld > 0, "no user departed before the grant")
+      stage.addNote("\(times.count) departed, \(withheld) of them before the grant")
     }
   }
 

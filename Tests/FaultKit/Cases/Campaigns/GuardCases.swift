@@ -67,8 +67,8 @@ enum GuardCases {
     try await world.ended(last, within: .seconds(600))
     let counters = try await world.store.campaigns.show(last.id)?.counters
     stage.require(
-      counters?.pruned == world.tokens.count, "\(counters?.pruned ?? 0) pruned, though it was resumed unguarded")
-    stage.require(try await world.countDevices() == 0, "not every device that is gone was pruned")
+      counters?.pruned == world.tokens.count, "\(counters?.pruned ?? 0) pruned, although it was resumed unguarded")
+    stage.require(try await world.countDevices() == 0, "a device that is gone was not removed")
     try await stage.check(world)
   }
 
@@ -264,7 +264,7 @@ enum GuardCases {
     let shown = try await world.succeed("campaign", "show", campaign.id)
     stage.expect(shown.contains(scene.flood.words), "does not say why it paused: \(shown)")
     let counters = try await world.store.campaigns.show(campaign.id)?.counters
-    stage.require(counters?.pruned == 0 && counters?.quarantined == 0, "devices were touched: \(counters as Any)")
+    stage.require(counters?.pruned == 0 && counters?.quarantined == 0, "devices were changed: \(counters as Any)")
     let devices = try await world.countDevices()
     stage.require(devices == world.tokens.count, "\(devices) of \(world.tokens.count) devices are left")
     return sent

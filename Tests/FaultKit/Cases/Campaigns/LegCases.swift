@@ -153,7 +153,7 @@ enum LegCases {
     try await world.succeed("campaign", "resume", campaign.id)
     try await stage.check(world, after: campaign)
     try await expectAccepted(stage, world, campaign)
-    stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
+    stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive the fault")
   }
 
   /// The access token expires while the token endpoint is down. So pushes to FCM wait unsent, and an alarm names the
@@ -230,7 +230,7 @@ enum LegCases {
       stage.firedByRate(fault, times: times, duplicates: times * allowed)
       try await stage.check(world)
       try await expectAccepted(stage, world, campaign)
-      stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
+      stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive the fault")
     }
   }
 

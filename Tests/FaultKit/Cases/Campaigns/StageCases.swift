@@ -145,7 +145,7 @@ enum StageCases {
       await stage.elapse(milliseconds: 500...1500)
     }
     let more = try scene.world.requestCount() - sent
-    stage.require(more == 0, "\(more) were sent while it stood")
+    stage.require(more == 0, "\(more) were sent before the resume")
     try await scene.world.simulator.set(#"{"tokenFailures":[]}"#)
     let resumedAt = Int(Date().timeIntervalSince1970 * 1000)
     try await scene.world.succeed("campaign", "resume", scene.campaign.id)

@@ -108,7 +108,7 @@ enum VariantCases {
       let waits = stage > 0
       let name = waits ? best : variants.all[place].name
       counted[name + " " + result.outcome, default: 0] += 1
-      if result.variant != name { findings.add("says another variant than was drawn", result.user) }
+      if result.variant != name { findings.add("has another variant than the assigned one", result.user) }
       for request in requests[result.id, default: []] where request.body != #"{"aps":{"alert":"\#(name)"}}"# {
         findings.add(waits ? "the rest did not get the winner" : "a user got another variant", request.body)
       }
@@ -123,7 +123,9 @@ enum VariantCases {
       }
       if sum != part.number("targets") { findings.add("has targets without an outcome", "\(name): \(part)") }
     }
-    if shown != counted { findings.add("counts otherwise than its results", "\(shown), by the results \(counted)") }
+    if shown != counted {
+      findings.add("has counts that differ from its results", "\(shown), by the results \(counted)")
+    }
     return findings.lines
   }
 }

@@ -87,7 +87,7 @@ enum APNsAnswerCases {
         if knobs.isHarmless { try await expectAccepted(stage, world, campaign) }
         try await stage.check(world)
       }
-      stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive it")
+      stage.expect(fleet.workers.allSatisfy { $0.process.exit == nil }, "a worker did not survive the fault")
     }
   }
 

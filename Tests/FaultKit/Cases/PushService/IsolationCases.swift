@@ -122,7 +122,7 @@ enum IsolationCases {
       try await heal(scene.app)
       let healed = ContinuousClock.now
       try await scene.world.ended(sick)
-      stage.addNote("went on and ended in \(healed.duration(to: .now).components.seconds) s")
+      stage.addNote("the other app's campaign ended \(healed.duration(to: .now).components.seconds) s after the repair")
       for campaign in healthy { try await scene.world.ended(campaign) }
       let shown = try await scene.show(sick)
       stage.expect(shown.object("waiting") == nil, "campaign sick has ended and waits: \(shown)")

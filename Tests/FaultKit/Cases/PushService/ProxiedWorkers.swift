@@ -54,7 +54,8 @@ extension Stage {
   /// Expects that a campaign with `skip` has at most as many unknown targets as the faults can have put in doubt.
   func expect(unknownAtMost doubts: Int, of campaign: FaultCampaign, in world: FaultWorld) async throws {
     let unknown = try await world.store.campaigns.show(campaign.id)?.counters.outcomes[.unknown] ?? 0
-    expect(unknown <= doubts, "campaign \(campaign.id) does not know of \(unknown) targets; \(doubts) can be in doubt")
+    expect(
+      unknown <= doubts, "campaign \(campaign.id) has \(unknown) unknown targets; at most \(doubts) can be in doubt")
   }
 
   /// Both policies for targets in doubt, in turn.

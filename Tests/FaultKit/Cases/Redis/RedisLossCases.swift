@@ -55,7 +55,7 @@ enum RedisLossCases {
         stage.fired(fault, duplicates: world.options.window * workers)
         try await stage.check(world, after: campaign)
       }
-      stage.expect(world.workers.count == workers, "a worker did not survive that Redis was away")
+      stage.expect(world.workers.count == workers, "a worker did not survive the outage of Redis")
     }
   }
 

@@ -40,7 +40,7 @@ enum RedisRefusalCases {
       }
       try await stage.check(world)
     }
-    stage.expect(world.workers.count == workers, "a worker did not survive it")
+    stage.expect(world.workers.count == workers, "a worker did not survive the fault")
   }
 
   static let flushed = FaultCase(

@@ -61,7 +61,7 @@ public enum UpgradeCases {
         if try await fleet.replace(byKilling: dies, with: to.path, to.environment) {
           stage.fired(dies ? killed : stopped, duplicates: dies ? CountedScene.window : 0)
         } else {
-          stage.expect(dies, "a worker that was stopped did not end with 0")
+          stage.expect(dies, "a worker that got SIGTERM did not end with 0")
         }
         if turn == 1 { try await see(from, to, stage, world) }
         await stage.elapse(milliseconds: 200...800)
@@ -114,7 +114,7 @@ public enum UpgradeCases {
     for _ in 0..<stage.times(short: 1, full: 3) {
       let before = try await stands(world)
       let stranger = try await world.worker("stranger", environment: environment, waits: false)
-      stage.require(await stranger.ended() == .status(65), "it ended otherwise: \(stranger.lastWords)")
+      stage.require(await stranger.ended() == .status(65), "it did not end with 65: \(stranger.lastWords)")
       let words = stranger.lastWords
       stage.require(
         words.contains("has version") && words.contains("not 99") && words.contains("use the version of Carillon"),
@@ -124,7 +124,7 @@ public enum UpgradeCases {
         doctor.exit == .status(1) && doctor.standardOutput.contains("not 99"), "doctor says \(doctor.standardOutput)")
       let submitted = try await world.run(CarillonCommand.path, "segment", "count", "*", environment: environment)
       stage.require(submitted.exit == .status(65), "segment count says \(submitted.standardOutput)")
-      stage.require(try await stands(world) == before, "it has touched the store")
+      stage.require(try await stands(world) == before, "it has changed the store")
       stage.fired(otherLayout)
     }
     try await stage.check(world, after: campaign)

@@ -36,7 +36,7 @@ enum StandstillCases {
         stage.fired("SIGSTOP for three leases, then SIGCONT", duplicates: worker.window)
       }
       try await world.ended(campaign)
-      stage.expect(asleep.allSatisfy { $0.process.exit == nil }, "a worker that stood still did not live on")
+      stage.expect(asleep.allSatisfy { $0.process.exit == nil }, "a frozen worker did not survive")
       try await stage.check(world)
     }
   }

@@ -55,7 +55,7 @@ enum TerminationCases {
       let asked = ContinuousClock.now
       let exit = await worker.terminate()
       stage.expect(exit == .status(0), "\(worker.name) ended with \(exit): \(worker.lastWords)")
-      stage.expect(ContinuousClock.now - asked < .seconds(5), "\(worker.name) took its time")
+      stage.expect(ContinuousClock.now - asked < .seconds(5), "\(worker.name) took more than 5 s")
       stage.fired("second SIGTERM", duplicates: world.options.window)
     }
     try await world.simulator.setLatency(milliseconds: 0)
