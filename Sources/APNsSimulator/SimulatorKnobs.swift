@@ -94,7 +94,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
 
   /// An error that one device token gets a limited number of times.
   public struct TokenFailure: Codable, Equatable, Sendable {
-    /// In hex.
+    /// The device token in hex.
     public var token: String
     /// The status, such as 429.
     public var status: Int
@@ -251,7 +251,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var tracksCollapse = false
   /// Whether `apns-id`s are stored to count duplicates. Each `apns-id` needs about 25 bytes.
   public var tracksDuplicates = true
-  /// Seconds that the simulator's clock is ahead when it checks the age of provider tokens; negative if behind.
+  /// Seconds by which the simulator's clock is ahead of the machine's when it checks the age of provider tokens;
+  /// negative if it is behind.
   public var clockSkewSeconds: Int64 = 0
   /// The knobs of the FCM side.
   public var fcm = FCMKnobs()

@@ -93,7 +93,7 @@ public struct SimulatorTimeline: Equatable, Sendable {
     return event
   }
 
-  /// The events that are still due. Pure: the caller supplies the current time.
+  /// The events that are still due. The caller supplies the current time.
   struct Cursor {
     private var waiting: [(due: Double, event: Event)]
 

@@ -1,4 +1,4 @@
-/// Table of a loop's timers, by number. Pure: time is an argument, in ns of ``EventLoop/now``.
+/// Table of a loop's timers, by number. Time is an argument, in ns of ``EventLoop/now``.
 struct TimerTable {
   private struct Entry {
     var deadline = UInt64.max

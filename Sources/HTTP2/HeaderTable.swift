@@ -1,4 +1,4 @@
-/// The encoder of HPACK (RFC 7541): the dynamic table, and the encoding of fields. Pure.
+/// The encoder of HPACK (RFC 7541): the dynamic table, and the encoding of fields.
 ///
 /// The encoder uses no Huffman code. Huffman code would make hexadecimal digits 30 % shorter, but costs CPU time at
 /// both ends.

@@ -108,15 +108,16 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   // MARK: Quotas
 
-  /// Messages of a project in a minute; 0 for no limit. The minute begins with the project's first request.
+  /// Maximum number of messages of a project in a minute; 0 for no limit. The minute begins with the project's first
+  /// request.
   public var messagesPerMinute = 600_000
   /// Length of the period of ``messagesPerMinute``, in seconds. Tests use a period that is shorter than a minute.
   public var quotaSeconds = 60
   /// Value of `retry-after` in a 429 of the project, in seconds; 0 for no header.
   public var quotaRetryAfterSeconds = 0
-  /// Messages of a device in a minute; 0 for no limit.
+  /// Maximum number of messages to a device in a minute; 0 for no limit.
   public var deviceMessagesPerMinute = 240
-  /// Messages of a device in an hour; 0 for no limit.
+  /// Maximum number of messages to a device in an hour; 0 for no limit.
   public var deviceMessagesPerHour = 5000
 
   // MARK: Time
@@ -160,7 +161,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   /// `expires_in` of new access tokens, in seconds.
   public var accessTokenSeconds = 3599
-  /// Seconds that Google's clock is ahead; negative if behind.
+  /// Seconds by which Google's clock is ahead of this machine's; negative if it is behind.
   public var clockSkewSeconds = 0
   /// Identifiers of keys whose assertions get `invalid_grant`.
   public var revokedKeys: [String] = []

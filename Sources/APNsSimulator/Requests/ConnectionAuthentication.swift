@@ -1,6 +1,6 @@
 /// Authentication state of one connection: its certificate or key, and the last provider token. The token is cached
-/// because nearly every request repeats it. Pure except for state shared with other connections; the caller supplies
-/// the time.
+/// because nearly every request repeats it. The type changes only itself and the state that connections share. The
+/// caller supplies the time.
 struct ConnectionAuthentication {
   /// The sender of a request.
   enum Sender: Equatable {

@@ -11,7 +11,7 @@ struct PushCertificate: Equatable {
   var topic: [UInt8]
   /// The listed topics; `nil` for a certificate with a single topic.
   var topics: Set<[UInt8]>?
-  /// Environments in which the certificate is valid. A certificate without these extensions is valid in both.
+  /// Environments in which the certificate is valid. A certificate that names no environment is valid in both.
   var environments: Set<SimulatorEnvironment>
 
   /// - Returns: `nil` if the certificate has no topic.

@@ -1,6 +1,6 @@
 /// The checks of one connection's requests: path, duplicate fields, authorization, field values, topic, body and
 /// device, in this order. Apple documents no order. Observed answers of APNs show only that it checks the authorization
-/// before the device. Pure except for the device lookup; the caller supplies the time.
+/// before the device. The type looks up devices in the shared registry. The caller supplies the time.
 struct RequestValidator {
   /// The result for a request's header block. The size of the body then determines which of the two reasons applies.
   struct Verdict {

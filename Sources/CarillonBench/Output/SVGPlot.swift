@@ -1,7 +1,7 @@
 import CommandSupport
 import Foundation
 
-/// A plot of lines as an SVG document. Pure: equal plots give equal texts.
+/// A plot of lines as an SVG document. Equal plots give equal texts.
 struct SVGPlot: Sendable {
   /// One line and its name.
   struct Series: Sendable {

@@ -5,7 +5,7 @@ import Redis
 
 /// Latency of an urgent campaign's first push while a bulk campaign uses every core.
 struct UrgentPart: BenchPart {
-  /// Targets of each urgent campaign.
+  /// Number of targets of each urgent campaign.
   private static let urgent = 1000
   /// Devices of the bulk campaigns, which run in succession.
   private static let maximumBulk = 200_000

@@ -8,7 +8,7 @@ internal import CNghttp2
 final class AnswerFields {
   /// The content of a block.
   struct Content: Equatable {
-    /// 0 without a status.
+    /// The status; 0 for a block without one.
     var status: UInt16 = 0
     /// Seconds of a `retry-after` field; 0 without one.
     var retryAfter: UInt16 = 0

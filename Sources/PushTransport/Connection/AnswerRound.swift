@@ -1,4 +1,4 @@
-/// Results of the pushes during one round trip of a ``CongestionWindow``. Pure.
+/// Results of the pushes during one round trip of a ``CongestionWindow``. The type does no I/O.
 struct AnswerRound: Sendable, Equatable {
   /// Beginning of the round, in monotonic nanoseconds.
   private(set) var began: UInt64 = 0

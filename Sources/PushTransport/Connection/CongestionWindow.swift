@@ -134,7 +134,8 @@ public struct CongestionWindow: Sendable, Equatable {
   public mutating func record(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
     let latency = now &- sentAt
     guard isTrusted else {
-      // A full window needs no acceptance. Any answer begins the rounds that can narrow it.
+      // A window that starts at its maximum does not wait for an accepted push: any answer begins the rounds, which can
+      // narrow the window.
       if signal == .accepted || start == .fullWindow && signal != .failed { trust(latency, now) }
       return
     }

@@ -1,4 +1,4 @@
-/// Interval between two checks of a connection's timeouts. Pure.
+/// Interval between two checks of a connection's timeouts.
 enum TickInterval {
   /// Number of checks per timeout: a timeout is detected late by at most 1/16 of its duration.
   private static let ticksPerTimeout: UInt64 = 16

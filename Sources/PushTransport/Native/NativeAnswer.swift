@@ -2,7 +2,7 @@ internal import EventLoop
 internal import HTTP2
 internal import PushCore
 
-/// Result of a push whose request has ended. Pure.
+/// Result of a push whose request has ended.
 ///
 /// A truncated answer does not count, even if its status was 200 or 410: see the module's README, "Truncated answers".
 enum NativeAnswer {

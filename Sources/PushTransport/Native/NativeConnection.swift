@@ -7,9 +7,8 @@ internal import TLS
 /// One connection to the service: its socket, TLS and HTTP/2.
 ///
 /// The type reads and writes bytes, checks timeouts and reports events; ``ConnectionDriver`` makes the decisions. It is
-/// confined to the engine's loop.
-/// It has many properties of four kinds: the setup, the socket while it is being opened, the pushes that wait for a
-/// stream, and the times when the peer last sent data.
+/// confined to the engine's loop. It has many properties of four kinds: the setup, the socket while it is being opened,
+/// the pushes that wait for a stream, and the times when the peer last sent data.
 final class NativeConnection: PushConnection {
   /// Phase of the connection.
   private enum Phase {

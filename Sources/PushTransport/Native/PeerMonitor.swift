@@ -1,5 +1,5 @@
 /// Monitor for a peer that has become silent: it decides when to send a PING (RFC 9113 section 6.7) and when the
-/// connection is dead. Pure: time is an argument, in monotonic nanoseconds.
+/// connection is dead. The type does no I/O; time is an argument, in monotonic nanoseconds.
 struct PeerMonitor {
   /// Action for the connection.
   enum Action: Equatable {

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Pushes that no connection has taken yet, by lane. Pure.
+/// Pushes that no connection has taken yet, by lane. The type does no I/O.
 ///
 /// A push of a higher lane is served next, without waiting for the end of a batch. Within a lane, flows take turns
 /// (``PushBatch/flow``), so that one push never waits for a thousand pushes of another flow. The caller limits the

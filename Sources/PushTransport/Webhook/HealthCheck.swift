@@ -30,7 +30,7 @@ public struct HealthCheck: Sendable, Equatable {
     case failing(String)
   }
 
-  /// Returns the result for an answer. Pure.
+  /// Returns the result for an answer.
   ///
   /// - Parameter elapsed: time in ms.
   func finding(status: UInt16, after elapsed: Int) -> Finding {

@@ -1,5 +1,5 @@
 /// Addresses that do not belong to the public Internet: loopback, local networks, and the metadata services of clouds.
-/// A person who can configure only the URL of a webhook must not reach these addresses. Pure.
+/// A person who can configure only the URL of a webhook must not reach these addresses.
 ///
 /// Source: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890).
 enum PrivateAddress {

@@ -24,7 +24,8 @@ public final class ClientCertificatePolicy: Sendable {
   /// - Parameter authorityPEM: the authority whose certificates are trusted.
   public init(authorityPEM: String) { self.authorityPEM = authorityPEM }
 
-  /// Refuses every certificate from the next handshake on; `nil` judges each by its contents.
+  /// Refuses every certificate from the next handshake on. With `nil`, each certificate is judged by its contents
+  /// again.
   public func refuse(_ refusal: Refusal?) { current.withLock { $0 = refusal } }
 
   /// Error for X509_STORE_CTX_get_error(3) that OpenSSL converts to the alert of the refusal; `nil` without a refusal.

@@ -1,7 +1,7 @@
 internal import COpenSSL
 private import Glibc
 
-/// OpenSSL's interface to a socket: like its own socket BIO, but writing with `MSG_NOSIGNAL`.
+/// OpenSSL's interface to a socket. It works like OpenSSL's own socket BIO, but writes with `MSG_NOSIGNAL`.
 ///
 /// The BIO of `SSL_set_fd` uses write(2), so a write to a closed connection would kill the process with SIGPIPE. This
 /// module must not ignore that signal for the whole process.

@@ -18,7 +18,7 @@ public final class TLSStream: ByteStream {
 
   /// - Parameters:
   ///   - socket: a connected socket, or one from a listener. The caller still closes it.
-  ///   - context: determines the role.
+  ///   - context: the context, which determines whether the stream is a client or a server.
   ///   - serverName: for clients, the host name (or literal address) that the certificate must contain. It is sent as
   ///     SNI unless it is an address. With `nil`, no name is checked. Use `nil` only for a peer whose certificate is
   ///     the trust root.
@@ -83,8 +83,8 @@ public final class TLSStream: ByteStream {
     return count > 0 ? .bytes(Int(count)) : try explain(count, "TLS write to \(peer)")
   }
 
-  /// Notifies the peer that no more bytes will be sent (close_notify); reading is still possible. Best effort, never
-  /// blocks.
+  /// Notifies the peer that no more bytes will be sent (close_notify); reading is still possible. The call never blocks
+  /// and ignores errors.
   public func finishWriting() {
     guard isReady else { return }
     ERR_clear_error()

@@ -46,7 +46,7 @@ struct TypeCheck {
     if value.isNull { return }
     switch kind {
     case .list(let element):
-      // The proto3 JSON parser of Google also takes a single value for a list of one.
+      // Google's proto3 JSON parser also accepts a single value instead of a list with one element.
       guard case .array(let values) = value else { return check(value, element) }
       for (index, value) in values.enumerated() { check(value, element, at: .index(index)) }
     case .group(let fields):

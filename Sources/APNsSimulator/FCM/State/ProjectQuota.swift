@@ -13,8 +13,8 @@ final class ProjectQuota: Sendable {
   /// Counts a request and returns whether it is within the limit. A request above the limit is not counted.
   ///
   /// - Parameters:
-  ///   - limit: requests in a minute; 0 for no limit.
-  ///   - length: length of the minute in milliseconds.
+  ///   - limit: maximum number of requests in a period; 0 for no limit.
+  ///   - length: length of the period in milliseconds, by default a minute.
   ///   - now: milliseconds on any monotonic clock.
   func take(_ project: String, limit: Int, length: UInt64, now: UInt64) -> Bool {
     minutes.withLock { minutes in

@@ -32,7 +32,7 @@ struct AssertionVerifier: Sendable {
 
   /// The audience that Google's library google-auth writes, regardless of the endpoint's address.
   static let audience = "https://oauth2.googleapis.com/token"
-  /// Maximum difference of the sender's clock in seconds.
+  /// Maximum difference between the sender's clock and Google's, in seconds.
   private static let tolerance: Int64 = 300
   /// Longest life of an assertion in seconds.
   private static let longestLife: Int64 = 3600
