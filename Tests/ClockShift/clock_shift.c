@@ -1,6 +1,6 @@
 // Preloaded into a worker, this library sets its wall clock CLOCK_SHIFT_SECONDS ahead (behind, if negative), like a
-// wrong clock. It does not change timers. libfaketime also replaces timerfd_settime and mistakes the monotonic times of
-// Dispatch for wall-clock times, so a worker's timers never fire.
+// wrong clock. It does not change timers. libfaketime is not usable here: it also replaces timerfd_settime and mistakes
+// the monotonic times of Dispatch for wall-clock times, so a worker's timers never fire.
 
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
-// Preloaded into a worker, this library replaces the name server for two kinds of names. It creates the file
-// FALSE_RESOLVER_ASKED at a request for one of them.
+// Preloaded into a worker, this library replaces the name server for two kinds of names. When one of these names is
+// looked up, it creates the file whose path is in FALSE_RESOLVER_ASKED.
 //
 // - A request for a name that ends in ".stuck.example" is never answered.
 // - "localhost" has the addresses of FALSE_RESOLVER_LOCALHOST, in this order, such as "::1,127.0.0.1".

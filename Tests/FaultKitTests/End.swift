@@ -1,6 +1,6 @@
 import EventLoop
 
-/// One end of a TCP connection. A test specifies the bytes that it writes and expects.
+/// One end of a TCP connection. A test specifies the bytes that this end writes and expects.
 actor End {
   /// How the connection ended.
   enum Ending: Equatable {

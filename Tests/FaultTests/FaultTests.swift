@@ -8,8 +8,8 @@ struct FaultTests {
   private static let seed =
     ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
 
-  /// Plays one small case of each kind. Its faults must fire, no invariant may be violated, and each rule of the
-  /// checker must object to a mutant. `make faults` plays all cases in full size.
+  /// Plays one small case of each kind. The faults of a case must fire, and no invariant may be violated. The mutants
+  /// prove that each rule of the checker detects violations. `make faults` plays all cases in full size.
   ///
   /// Each engine has half of the cases, selected by the seed. Each case is a test case of its own with half a dozen
   /// processes, so the limit of concurrent tests also limits the number of worlds.
@@ -40,7 +40,7 @@ struct FaultTests {
     #expect(known.count >= 17 && Set(known) == Set(AlertCases.alerts))
   }
 
-  /// A worker whose mutation does not apply ends immediately, and its case would wait in vain.
+  /// If a mutation does not match its script, the worker ends immediately, and the case would wait in vain.
   @Test func everyMutationMatchesItsScript() throws {
     let files = try StoreScriptFiles.sources()
     let mutations = FaultCases.all.compactMap { $0.environment["CARILLON_FAULT_SCRIPT"] }

@@ -1,7 +1,7 @@
 import LedgerModel
 import Testing
 
-/// Tests that the model finds every mutant. A check that can't fail is worthless.
+/// Tests that the model finds every mutant. This proves that its checks can fail.
 struct MutantTests {
   /// Mutants that need rarer coincidences than a short run has, or that other rules compensate for: see the README.
   private static let rare: Set<Mutant> = [

@@ -14,7 +14,7 @@ struct ScheduleTests {
     #expect(summary.takeovers > 0)
   }
 
-  /// The number of departures exists for users who depart during the expansion of a slice.
+  /// Slices store the number of departures because of users who depart during an expansion. Schedules must contain them.
   @Test func usersDepartInTheMidstOfAnExpansion() {
     var seed = Seed("usersDepartInTheMidstOfAnExpansion")
     var behind: [StoreCall.Kind: Int] = [:]

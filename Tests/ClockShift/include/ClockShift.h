@@ -1,1 +1,1 @@
-// Has no declarations, because the library is preloaded.
+// This header has no declarations, because the library is preloaded and not called.

@@ -8,7 +8,7 @@ extension World {
     checkEvidence(slice, call)
     if call.kind == .claim, reply.result == .done { checkTakeover(slice, before, call) }
     if call.kind == .commit, reply.fresh > 0 || !reply.records.indexes.isEmpty {
-      if before.claim != call.claim { fail("slice \(call.slice): credit for a claim that does not stand") }
+      if before.claim != call.claim { fail("slice \(call.slice): credit for a former claim") }
       checkLedgerWindow(call.claim)
     }
   }
@@ -50,7 +50,7 @@ extension World {
     guard call.kind == .commit || call.kind == .replay, call.seal == before.seal else { return }
     for index in call.records.indexes
     where call.records.state[index] == Ending.accepted.rawValue && slice.state[index] != Ending.accepted.rawValue {
-      fail("slice \(call.slice) index \(index): a recorded 200 does not stand")
+      fail("slice \(call.slice) index \(index): a recorded 200 is lost")
     }
   }
 

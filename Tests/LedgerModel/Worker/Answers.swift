@@ -14,7 +14,7 @@ extension World {
         workers[place].runs[position].mustReconcile = true
         workers[place].runs[position].stage = .drive
       default:
-        if !run.inHand.isEmpty { fail("worker \(place) lets go of slice \(run.slice) with pushes under way") }
+        if !run.inHand.isEmpty { fail("worker \(place) releases slice \(run.slice) with pushes in flight") }
         workers[place].discard(position)
       }
       return

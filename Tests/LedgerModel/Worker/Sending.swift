@@ -33,7 +33,7 @@ extension World {
       )
     }
     if barred[place][position].contains(index) {
-      fail("worker \(place) sends target \(target) (slice \(run.slice) index \(index)) though its user has departed")
+      fail("worker \(place) sends target \(target) (slice \(run.slice) index \(index)) although its user has departed")
     }
     permits[place][position][index] = 0
     workers[place].runs[position].unsent.remove(index)
