@@ -14,7 +14,8 @@ struct ScheduleTests {
     #expect(summary.takeovers > 0)
   }
 
-  /// Slices store the number of departures because of users who depart during an expansion. Schedules must contain them.
+  /// Slices store the number of departures because of users who depart during an expansion. Schedules must contain such
+  /// users.
   @Test func usersDepartInTheMidstOfAnExpansion() {
     var seed = Seed("usersDepartInTheMidstOfAnExpansion")
     var behind: [StoreCall.Kind: Int] = [:]
