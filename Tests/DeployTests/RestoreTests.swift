@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Follows `deploy/operations/upgrade-and-backup.md`: copies Redis during a campaign, sends more, kills all processes,
-/// and starts the copy.
+/// Follows `deploy/operations/restore.md`: copies Redis during a campaign, sends more pushes, kills all processes, and
+/// starts the copy.
 struct RestoreTests {
   enum Backup: String, CaseIterable {
     /// `redis-cli --rdb` from the running server.
