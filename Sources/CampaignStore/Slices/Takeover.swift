@@ -136,15 +136,16 @@ extension Slices {
     _ = try await redis.execute(pipeline)
   }
 
-  /// Returns whether Redis may have lost its last writes a moment ago. For a worker that has just started, one of three
-  /// signs is enough: the server is young, a worker has recorded a failover, or no worker has sent a heartbeat within
-  /// `timeout`.
+  /// Returns whether Redis may have lost its last writes a moment ago. A worker that has just started calls this
+  /// function. The function uses any server that answers, even if its connection is not admitted.
   ///
-  /// Uses any server that answers, even if its connection is not admitted.
+  /// If the list of workers is empty, the result is `false`: no worker that could replay writes is known. Otherwise the
+  /// result is `true` if the server's process started less than 3 s ago, if a worker has recorded a failover, or if the
+  /// latest heartbeat of all workers is older than `timeout`.
   ///
   /// - Parameters:
   ///   - uptime: seconds since the start of the server's process.
-  ///   - timeout: maximum age of the fleet's latest heartbeat in ms, while at least one worker lives.
+  ///   - timeout: age in ms of the latest heartbeat above which no worker was running, or Redis was unreachable.
   public func mayHaveFailedOver(uptime: Int, timeout: Int) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("EXISTS", keys.failover)
