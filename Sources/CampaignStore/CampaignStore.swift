@@ -11,7 +11,7 @@ import Synchronization
 /// has its own type and folder. The store is a value that uses a Redis client; copies share its connection. Callers
 /// with different latency requirements use different clients.
 public struct CampaignStore: Sendable {
-  /// Names of the keys, for output to other programs.
+  /// Namespace, number of partitions, and the names of all keys.
   public private(set) var keys: Keyspace
   /// The push services whose tokens and reasons are stored, and the service of each app.
   public let services: PushServices
@@ -228,7 +228,7 @@ public struct CampaignStore: Sendable {
     return try await checked(redis.execute(pipeline, timeout: timeout, on: pin ?? fence?.admitted), of: pipeline)
   }
 
-  /// Runs commands on any server that answers. An error reply to any of them is thrown.
+  /// Runs commands, also on connections that are not admitted (see ``admit(_:)``). Throws the first error reply.
   func runAnywhere(_ pipeline: RedisPipeline) async throws -> [RedisReply] {
     try await checked(redis.execute(pipeline), of: pipeline)
   }

@@ -121,7 +121,7 @@ struct CommonMessageTests {
     (["message": #"{"body":"B"}"#, "trim": #""message.title""#], "trim", "is not a string of the push"),
     (
       ["message": #"{"body":"B"}"#, "uniqueKey": #""k""#, "localized": #"{"de":{"data":{"k":"v"}}}"#],
-      "localized.de.data.k", "is the key in uniqueKey"
+      "localized.de.data.k", "has the name that uniqueKey adds to the payload"
     ),
     (["variants": #"[{"name":"a","message":{"body":"A"}},{"name":"b"}]"#], "variants[1].message", "is missing"),
     (

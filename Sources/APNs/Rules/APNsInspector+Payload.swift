@@ -77,7 +77,7 @@ extension APNsInspector {
       if aps.value("mutable-content") != nil, aps.value("alert") == nil {
         report(
           .mutableWithoutAlert, path("aps.mutable-content"), "the system does not run the extension without an alert",
-          hint: "add aps.alert, or omit it")
+          hint: "add aps.alert, or omit mutable-content")
       }
       return
     }

@@ -163,8 +163,8 @@ extension StoreCheck {
     }
   }
 
-  /// Maximum number of users or notes in one call of a script. It is small, because one user may have a hundred
-  /// devices.
+  /// Maximum number of users, or of entries of the quarantine list, in one call of a script. It is small, because one
+  /// user may have a hundred devices.
   private static let recordsPerBatch = 100
 
   private func notes(_ page: [(RedisReply, RedisReply)], in partition: Int) async throws -> [StoreFinding] {

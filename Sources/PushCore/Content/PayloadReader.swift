@@ -1,4 +1,5 @@
-/// Reader that makes the forms of a job's payload from its source.
+/// Reader of a job's content. From each ``ContentSource``, it makes the forms of the payload: the content itself, and
+/// one form for each language that changes the content (``PayloadForm``).
 struct PayloadReader {
   /// Text of the job, followed by the parts that services have added.
   private var composer: JSONComposer
@@ -10,7 +11,8 @@ struct PayloadReader {
   private let destination: PushDestination
   /// Urgency of the push; `nil` for none.
   private let urgency: Urgency?
-  /// Values of the placeholders, in the order of their positions. All forms that were read use this list.
+  /// Values of the placeholders of all forms that were read, each once. Templates name a value by its index in this
+  /// list.
   private(set) var values: [PersonalContent.Value] = []
   /// Whether pushes differ from each other because of the content that was read.
   private(set) var isPersonal = false
@@ -23,8 +25,8 @@ struct PayloadReader {
   private var locale: String?
   /// Range of the text that may be shortened in the current form; `nil` if there is none, or if it was already written.
   private var trimmed: Range<Int>?
-  /// Whether a form of the current source has the text that may be shortened, or had this text before the service's
-  /// payload replaced it.
+  /// Whether a form of the current source has the text that may be shortened. Also true if the common message has this
+  /// text, but the payload of the service's own object replaces it.
   private var hasTrimmed = false
 
   /// - Parameters:
@@ -49,8 +51,8 @@ struct PayloadReader {
     try source.service.options(of: source.ownFields, message(of: source, nil), urgency, to: destination)
   }
 
-  /// Returns the form without changes for a language, followed by one form for each language. Each size is the size
-  /// with all fallbacks.
+  /// Returns the forms of a source: first the content itself, then one form for each language that changes it. The size
+  /// of each form is its smallest size with the fallbacks of all placeholders (see ``measure(_:)``).
   mutating func forms(of source: ContentSource) throws(JobError) -> [PayloadForm] {
     if !source.languages.isEmpty || source.uniqueKey != nil || source.campaignKey != nil { isPersonal = true }
     for value in [source.message, source.payload] { if let value { try checkSize(value, path: source.path) } }
@@ -82,7 +84,7 @@ struct PayloadReader {
       value: value, template: template, in: root)
   }
 
-  /// Returns the payload of the content without changes for a language, as JSON without white space.
+  /// Returns the payload without the changes of any language, as JSON without white space.
   mutating func payloadText(of source: ContentSource) throws(JobError) -> [UInt8] {
     let value = try payload(of: source, nil, options(of: source))
     return composer.text(of: value)
@@ -190,8 +192,8 @@ struct PayloadReader {
 
   /// - Parameters:
   ///   - badge: names on the path from this object to the badge count; `nil` if the object does not contain the count.
-  ///   - keys: names on the path from this object to the object that gets the keys; `nil` if this object does not
-  ///     contain that object.
+  ///   - keys: names on the path from this object to the object that gets `uniqueKey` and `campaignKey`; empty if it is
+  ///     this object, `nil` if this object does not contain it.
   private mutating func write(
     object members: [JSONValue.Member], to template: inout PayloadTemplate, badge: ArraySlice<String>?,
     keys: ArraySlice<String>?
@@ -224,7 +226,9 @@ struct PayloadReader {
       guard let key else { continue }
       if let member = members.first(where: { $0.name == key }) {
         guard locale != nil else { throw source.keyExists(field, key) }
-        throw JobError(field: path(of: member.value), message: "is the key in \(field)", hint: "choose another name")
+        throw JobError(
+          field: path(of: member.value), message: "has the name that \(field) adds to the payload",
+          hint: "choose another name")
       }
       template.add(Array("\(isFirst ? "" : ",")\"\(key)\":\"".utf8))
       if field == "uniqueKey" { template.add(.id) } else { template.add(Array(campaign.utf8)) }

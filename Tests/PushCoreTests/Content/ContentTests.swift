@@ -138,7 +138,7 @@ struct ContentTests {
     (#"{"a":1}"#, #","uniqueKey":"a""#, "uniqueKey", "already has a member 'a'"),
     (
       #"{"a":1}"#, #","uniqueKey":"b","localized":{"de":{"apns":{"payload":{"b":1}}}}"#, "localized.de.apns.payload.b",
-      "is the key in uniqueKey"
+      "has the name that uniqueKey adds to the payload"
     ),
     (#"{"a":1}"#, #","trim":"apns.payload.a""#, "trim", "is not a string of the push"),
     (#"{"a":{"b":1}}"#, #","trim":"apns.payload.a.c""#, "trim", "is not a string of the push"),

@@ -4,36 +4,38 @@
 -- Invariant: a campaign and its parts change in one step. A recurring campaign and its unfinished runs also change in
 -- one step. The new state of each campaign or part depends on its own old state. A paused campaign is on no lane and
 -- not in the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
--- If only the legs of a service are paused, the campaign itself is paused when no other part has targets left. If such
--- legs are resumed, a paused campaign continues with them.
+-- After a pause of the legs of one service, the campaign itself is also paused if all of its unfinished parts are
+-- paused. If such legs are resumed, a paused campaign continues with them.
 -- If a campaign has not begun, a cancel ends it immediately, because it has no slices to close. `promote` does not
 -- begin such a campaign. A campaign with parts ends with its last part.
--- Every call raises the control epoch. Workers report the epoch that they have applied (see `synccontrol`).
--- A resumed campaign has a new guard trial in a new round, because the problem may have been fixed. With 'unguarded',
--- the guard is off until the next resume. The sums of the answers of all campaigns of its app begin again at 0.
+-- A call raises the control epoch, unless it is refused or is an outdated request of a worker. Workers report the epoch
+-- that they have applied (see `synccontrol`).
+-- Each resume begins a new round; the number of a round is the number of resumes. The round has a new guard trial,
+-- because the problem may have been fixed. With 'unguarded', the guard is off in this round. Each resume also sets the
+-- sums of the answers of all campaigns of the app to 0.
 -- If a campaign was paused before its start, its send time may have passed when it is resumed or approved. The campaign
--- then starts now, and its relative times count from now. The local times of devices do not change.
+-- then starts now, and its relative times count from now. A campaign with `localTime` keeps its local times.
 -- During a repartition of the store, a campaign that has not begun waits in the schedule. A recurring campaign returns
 -- to the schedule after a resume. A stage that waited at a gate waits there again after a resume. A campaign that needs
 -- approval is resumed only by an approval, and never by its submitter. If a gate has paused a campaign, a resume or an
 -- approval overrides only the verdict of that gate.
--- A worker's request names a round. If the campaign or part in ARGV 10 has been resumed since that round, the request
--- changes nothing, because the problem may have been fixed. A worker's request to pause the campaign because of a gate
--- changes nothing if that gate has opened since.
+-- A worker's request names the round that the worker knows. If the campaign or part in ARGV 10 is in a later round, the
+-- request changes nothing, because the problem may have been fixed. A worker's request to pause the campaign because of
+-- a gate changes nothing if that gate has opened since.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
---      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... of each campaign, followed by
---      its parts: campaign, open slices, guard trial, guard watch, declines, timeline
+--      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... six keys for each id in ARGV
+--      11...: campaign or part, open slices, guard trial, guard watch, declines, timeline
 -- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel'
 --      2 reason ('' for none)
 --      3 'unguarded' | ''
 --      4 'person' | 'worker': who acts
 --      5 name of the person ('' if unknown)
---      6 number of resumes that the caller knows of ('' for any)
+--      6 round that the caller knows ('' for any)
 --      7 place of the stage whose gate pauses it ('' for none)
 --      8 '1' if only an approval resumes the paused campaign
 --      9 push service whose legs change ('' for all parts)
---      10 id of the campaign or part whose number of resumes is ARGV 6
---      11... ids of the campaigns and parts
+--      10 id of the campaign or part whose round is ARGV 6
+--      11... ids: each campaign, followed by its parts
 -- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
 -- kept.
 -- Returns one of:

@@ -1,10 +1,10 @@
--- Functions shared by the scripts that grant or end targets. The loader puts this file in front of them, behind
--- `device.lua`, `pressure.lua` and `outcome.lua`.
+-- Functions shared by the scripts that grant or end targets. The loader puts `device.lua`, `pressure.lua`,
+-- `outcome.lua` and then this file in front of these scripts.
 -- A target may become invalid after its list was sealed: its user opts out or loses the device. Such a user has
 -- departed (`departures.lua`). Each grant reports to the worker which users have departed. The worker checks their
 -- targets with `regrant`.
--- A decision about a target is a u32. It is 0, or the badge of the push, or 0xFFFFFF00 plus an outcome. A target whose
--- decision has an outcome is withheld.
+-- A decision about a target is a u32: the badge of the push, 0 for a push without a badge, or 0xFFFFFF00 plus an
+-- outcome. A target whose decision has an outcome is withheld: workers do not send its push.
 local withheld_from = 4294967040
 
 -- Returns whether a user has a device with this token and app. A device without an app belongs to every app.

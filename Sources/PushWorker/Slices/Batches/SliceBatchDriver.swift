@@ -121,13 +121,14 @@ struct SliceBatchDriver: WorkerPart {
     } catch {
       log.report("could not count slices of campaign \(context.campaign.id)", error)
       await damage.repair(error)
-      // The slices are closed, so no worker can claim them. The next worker that takes a reference counts its slice.
+      // The slices are closed, so no worker can claim them. The next attempt to claim such a slice counts it. If this
+      // worker's attempt fails too, another worker takes the slice over.
       for (session, _) in ended { release.discard(session) }
       for slice in ended.map(\.session.slice) { loop.start(in: &group) { await self.runner.work(on: slice) } }
     }
   }
 
-  /// Moves a slice whose targets are known from its batch to a separate task.
+  /// Removes a slice from its batch and runs it in a separate task. The targets of the slice must be known.
   func leave(_ session: SliceSession, _ group: inout DiscardingTaskGroup) {
     session.leaveBatch()
     loop.start(in: &group) { await self.runner.work(apart: session, isPrepared: true) }

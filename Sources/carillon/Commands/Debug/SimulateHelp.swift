@@ -29,13 +29,14 @@ enum SimulateHelp {
     token is accepted. A connection has 100 streams. The simulator closes a connection \
     with more streams, or with a third PING in a row without a request.
 
-    A knob configures each kind of fault. Set knobs with --knob, --knobs or the \
-    control API, or over time with --timeline. Shares are from 0 to 1; 0 turns a knob \
-    off.
+    A knob is a setting of the simulator, for example for one kind of fault. Set knobs \
+    with --knob, --knobs or the control API, or over time with --timeline. Shares are \
+    from 0 to 1; 0 turns a knob off.
      Answers
       failures            [{"share":0.01,"status":503,
                           "reason":"ServiceUnavailable"}]; also "topic",
-                          "tokenPrefix"; "delivers":true for a 500 that arrived
+                          "tokenPrefix"; with "delivers":true the device gets
+                          the push in spite of the error
       tokenFailures       [{"token":"ab","status":429,
                           "reason":"TooManyRequests","times":2}]
       unknownTokens       accept or bad
@@ -94,7 +95,9 @@ enum SimulateHelp {
       fcm.streamLimit, mostPings, isDown
       fcm.accessTokenSeconds, clockSkewSeconds, revokedKeys, deletedAccounts,
       tokenEndpointIsDown, tokenEndpointStatus, tokenEndpointMilliseconds
-      fcm.tracksDeliveries, duplicateKey (a data key; else the tag identifies)
+      fcm.tracksDeliveries
+      fcm.duplicateKey    data key whose value identifies a push for the count of
+                          duplicates; without this key, the tag identifies it
 
     The control API uses JSON over HTTP/2 on --control-port; trust ca.pem:
       GET /counters       accepted, delivered, stored, reasons, duplicates, faults
