@@ -54,7 +54,8 @@ public struct FleetExposition: Sendable {
     gauge("quarantined_devices", "Devices in quarantine.", fleet.pendingEntries.quarantined)
     gauge("feedback_entries", "Tokens on the feedback list that no consumer has taken.", fleet.pendingEntries.feedback)
     metrics.family(
-      "carillon_fleet_backend_share", .gauge, "Share of its rate that an app may use while its backend is unhealthy.")
+      "carillon_fleet_backend_share", .gauge,
+      "Share of the backend's rate that an app may use while the backend is unhealthy.")
     for backend in fleet.backends { metrics.sample(backend.share, ("app", backend.app)) }
     gauge("alarms", "Active alarms, as in carillon status.", fleet.alarms().count)
     metrics.family("carillon_fleet_redis_memory_bytes", .gauge, "Memory that a Redis server uses, in bytes.")

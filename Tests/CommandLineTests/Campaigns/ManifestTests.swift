@@ -56,7 +56,7 @@ struct ManifestTests {
       await world.succeed("campaign", "submit", "-", "--estimate", "--json", input: job))
     #expect(estimate.number("targets") == 35 && estimate.number("users") == 20)
     let estimateText = try await world.succeed("campaign", "submit", "-", "--estimate", input: job)
-    #expect(estimateText.hasPrefix("20 users, 35 pushes, some"))
+    #expect(estimateText.hasPrefix("20 users, 35 pushes, about"))
     try await world.succeed("campaign", "submit", "-", "--by", "ada", input: job)
     // Without the refresh of widgets the campaign stays below the limit, although the users have 35 tokens.
     try await world.submit("plain")

@@ -2,7 +2,7 @@
 -- reached: returns users of an ended campaign by the outcomes of their targets, some pages at a time.
 -- Invariant: nothing is written. A user with several matching devices is returned once for each. `outcome_of` derives
 -- the outcomes, so the script finds the same targets that results and counters show under an outcome.
--- KEYS of one slice: 1 targets, 2 ledger, 3 slice
+-- KEYS 1 targets, 2 ledger, 3 slice: keys of the same slice
 -- ARGV 1 first page, 2 number of pages, 3 targets on a page, 4 bytes of a record, 5... codes of outcomes
 -- Returns {the next page, or 0 after the last, {users}}
 local first, count, size, width = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
