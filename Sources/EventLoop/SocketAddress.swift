@@ -34,6 +34,9 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
 
   var family: Int32 { Int32(storage.ss_family) }
 
+  /// Whether this is an IPv6 address; otherwise it is an IPv4 address.
+  public var isIPv6: Bool { family == AF_INET6 }
+
   /// Port in host byte order.
   public var port: UInt16 {
     var copy = storage
@@ -55,5 +58,5 @@ public struct SocketAddress: Sendable, CustomStringConvertible {
     return status == 0 ? String(decoding: host.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self) : "?"
   }
 
-  public var description: String { family == AF_INET6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  public var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -5,8 +5,8 @@ extension NativeConnection {
   enum Event: Sendable {
     /// The lookup of the host has ended.
     case lookedUp(Result<[SocketAddress], any Error>)
-    /// The socket is ready.
-    case ready
+    /// The socket of a link is ready.
+    case ready(link: Int)
   }
 
   /// Timeouts after which a silent peer is checked, in nanoseconds.

@@ -41,10 +41,12 @@ final class NativeConnection: PushConnection {
   private var isBlocked = false
   private var phase = Phase.lookingUp
   private var session: RequestSession?
-  private var candidates: ArraySlice<SocketAddress> = []
+  /// Attempts to reach an address; `nil` during the lookup.
+  private var race: AddressRace?
   private var link: NativeLink?
   private var deadline: UInt64
-  private var attemptDeadline = UInt64.max
+  /// Time until which the service must complete TLS and send its settings on ``link``.
+  private var greetingDeadline = UInt64.max
   private var peerMonitor = PeerMonitor()
   /// Beginning of the present counting period for the peer's frames, see ``HTTP2/RequestSession/allowMoreFrames()``.
   private var countedSince: UInt64 = 0
@@ -196,8 +198,8 @@ final class NativeConnection: PushConnection {
   func handle(_ event: Event, now: UInt64) {
     switch event {
     case .lookedUp(let result): recordAddresses(result, now)
-    case .ready:
-      isBlocked = false
+    case .ready(let number):
+      if link?.number == number { isBlocked = false } else { race?.ready(number) }
       isDue = true
     }
   }
@@ -206,8 +208,9 @@ final class NativeConnection: PushConnection {
   private func recordAddresses(_ result: Result<[SocketAddress], any Error>, _ now: UInt64) {
     guard phase == .lookingUp else { return }
     do {
-      candidates = try result.get()[...]
-      connectNext(now, NativeFailure("other connections already use every address of \(setup.target.withPort)"))
+      race = AddressRace(try result.get(), setup, tls: tls, context)
+      phase = .connecting
+      try connect(now)
     } catch { fail(error) }
   }
 
@@ -259,8 +262,10 @@ final class NativeConnection: PushConnection {
     guard phase == .open, let session else {
       if now >= deadline {
         fail(NativeFailure("could not connect to \(setup.target.withPort) in time"))
-      } else if now >= attemptDeadline {
-        connectNext(now, NativeFailure("could not connect to \(link.map { "\($0.address)" } ?? "the server") in time"))
+      } else if phase != .lookingUp {
+        if now >= greetingDeadline { leaveAddress() }
+        // An attempt with the next address may be due.
+        if link == nil { do { try connect(now) } catch { fail(error) } }
       }
       return
     }
@@ -285,35 +290,24 @@ final class NativeConnection: PushConnection {
 
   // MARK: Opening
 
-  private func connectNext(_ now: UInt64, _ failure: NativeFailure) {
-    leaveAddress()
-    guard let next = nextCandidate() else { return fail(failure) }
-    do {
-      let onEvent = context.onEvent
-      link = try NativeLink(to: next, setup, tls: tls, loop: context.loop) { onEvent(.ready) }
-      phase = .connecting
-      // The remaining addresses share the remaining time.
-      attemptDeadline = now + (deadline > now ? deadline - now : 0) / UInt64(candidates.count + 1)
-    } catch { connectNext(now, NativeFailure(error)) }
-  }
-
+  /// Gives up the address that has answered but has not completed TLS or HTTP/2 in time.
   private func leaveAddress() {
-    link?.close()
+    if let link { race?.leave(link) }
     link = nil
     session = nil
-  }
-
-  private func nextCandidate() -> SocketAddress? {
-    while let next = candidates.popFirst() {
-      // All connections use the same proxy, so its addresses are not spread.
-      if setup.proxy != nil || context.mayConnect(next.host) { return next }
-    }
-    return nil
+    greetingDeadline = .max
+    phase = .connecting
   }
 
   private func connect(_ now: UInt64) throws {
-    guard let link else { return }
-    if let error = link.connectionError() { return connectNext(now, NativeFailure(error)) }
+    guard phase == .connecting, let race else { return }
+    if link == nil {
+      guard let link = try race.advance(now: now) else { return }
+      self.link = link
+      // The remaining addresses share the remaining time.
+      greetingDeadline = now + (deadline > now ? deadline - now : 0) / UInt64(race.untried + 1)
+    }
+    guard let link, link.isReady else { return }
     peerMonitor.received(now: now)
     guard try link.advance() else { return }
     var settings = HTTP2Settings()
@@ -394,6 +388,7 @@ final class NativeConnection: PushConnection {
       stream.finishWriting()
     }
     phase = .closed
+    race?.close()
     link?.close()
   }
 }

@@ -11,10 +11,14 @@ final class NativeLink {
     case connecting, connectTunnel, handshake, open
   }
 
+  /// Number of the link within its connection.
+  let number: Int
   /// Address of the link.
   let address: SocketAddress
   /// TLS over the socket; complete when ``advance()`` returns true.
   private(set) var stream: TLSStream?
+  /// Whether the socket has become ready: the address has answered or could not be reached.
+  var isReady = false
 
   private let target: Authority
   private let tls: TLSContext
@@ -27,9 +31,10 @@ final class NativeLink {
   ///
   /// - Parameter onReady: called on the loop when the socket is ready.
   init(
-    to address: SocketAddress, _ setup: NativeConnection.Setup, tls: TLSContext, loop: EventLoop,
+    _ number: Int, to address: SocketAddress, _ setup: NativeConnection.Setup, tls: TLSContext, loop: EventLoop,
     onReady: @escaping @Sendable () -> Void
   ) throws {
+    self.number = number
     self.address = address
     self.tls = tls
     target = setup.target

@@ -22,12 +22,17 @@ struct AddressFamilyTests {
     await harness.stop()
   }
 
+  /// Reason why an address can't be reached.
+  enum Trouble: CaseIterable { case refuses, isSilent }
+
   @Test(
-    "if one family refuses, each connection uses the other one, and none counts as failed",
-    arguments: ["127.0.0.1", "::1"])
-  func refusingFamily(serving host: String) async throws {
+    "if one family refuses or is silent, each connection uses the other one, and none counts as failed",
+    arguments: ["127.0.0.1", "::1"], Trouble.allCases)
+  func unreachableFamily(serving host: String, trouble: Trouble) async throws {
+    // The unreachable address comes first. Half of the timeout is longer than the time limit of the suite.
     let harness = try await PoolHarness(
-      engine: .native, host: host, connections: 2, knobs: .init { $0.latencyMilliseconds = 20 },
+      engine: .native, host: host, connections: 2, connectTimeout: 3_600_000_000_000,
+      knobs: .init { $0.latencyMilliseconds = 20 },
       makeEngine: { number, configuration, supply in
         var connector = NativeConnector(configuration)
         connector.resolve = { host, port in
@@ -35,7 +40,12 @@ struct AddressFamilyTests {
         }
         return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
-    let refusing = try RefusingPort(host: Self.other(than: host), port: harness.simulator.port)
+    let (other, port) = (Self.other(than: host), harness.simulator.port)
+    let unreachable: AnyObject =
+      switch trouble {
+      case .refuses: try RefusingPort(host: other, port: port)
+      case .isSilent: try SilentPort(host: other, port: port)
+      }
     var tag: UInt64 = 0
     while harness.pool.published.open < 2 {
       #expect(try await harness.sendUntilAccepted(tag..<tag + 50).allSatisfy { $0.kind == .answered })
@@ -45,6 +55,17 @@ struct AddressFamilyTests {
     #expect(state.connections.prefix(2).map(\.address) == [host, host])
     #expect((state.openings, state.failures) == (2, 0), "\(state.lastError ?? "")")
     await harness.stop()
-    withExtendedLifetime(refusing) {}
+    withExtendedLifetime(unreachable) {}
+  }
+
+  @Test("the families of the addresses alternate, beginning with that of the first address")
+  func familiesAlternate() throws {
+    let hosts = ["10.0.0.1", "10.0.0.2", "::1", "10.0.0.3", "::2"]
+    let addresses = try hosts.flatMap { try SocketAddress.resolve(host: $0, port: 443) }
+    let alternating = ["10.0.0.1", "::1", "10.0.0.2", "::2", "10.0.0.3"]
+    #expect(AddressRace.alternating(addresses).map(\.host) == alternating)
+    let reversed = AddressRace.alternating(addresses.reversed())
+    #expect(reversed.map(\.host) == ["::2", "10.0.0.3", "::1", "10.0.0.2", "10.0.0.1"])
+    #expect(AddressRace.alternating([]).isEmpty)
   }
 }
