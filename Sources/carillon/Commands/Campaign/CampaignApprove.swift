@@ -8,6 +8,7 @@ extension CampaignCommand {
   /// `carillon campaign approve`.
   struct Approve: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "approve",
       abstract: "Approve a campaign that needs approval. The approver must not be the submitter.",
       discussion: """
         A campaign needs approval if it has more targets than apps.NAME.approval.above. It also needs approval after \

@@ -8,6 +8,7 @@ extension CampaignCommand {
   /// `carillon campaign cancel`.
   struct Cancel: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "cancel",
       abstract:
         "Cancel a campaign. Unsent targets are recorded as cancelled. This can't be undone.",
       discussion: """

@@ -7,7 +7,7 @@ extension CampaignCommand {
   /// `carillon campaign decide`.
   struct Decide: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Choose the winning variant. This can't be changed later.",
+      commandName: "decide", abstract: "Choose the winning variant. This can't be changed later.",
       discussion: """
         After the stage with "winner", Carillon chooses the variant for the later stages. Use this command to choose \
         it earlier, or if Carillon paused the campaign because the counts were too low. The campaign then continues. \

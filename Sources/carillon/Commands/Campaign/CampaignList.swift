@@ -8,7 +8,7 @@ extension CampaignCommand {
   /// `carillon campaign list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List campaigns, newest first. The column `done` counts finished slices.",
+      commandName: "list", abstract: "List campaigns, newest first. The column `done` counts finished slices.",
       discussion: """
         Queued jobs come first, with their positions in the queue. If the queue is long, only the next jobs are listed.
         """)

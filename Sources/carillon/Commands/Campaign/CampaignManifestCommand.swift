@@ -7,6 +7,7 @@ extension CampaignCommand {
   /// `carillon campaign manifest`.
   struct Manifest: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "manifest",
       abstract: "Print the record of a campaign: audience, content, times and operators' actions.",
       discussion: """
         The manifest is one JSON object. It contains users, tokens and texts only as digests. The digest of the \

@@ -8,7 +8,7 @@ extension CampaignCommand {
   /// `carillon campaign pause`.
   struct Pause: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Pause a campaign on all workers.",
+      commandName: "pause", abstract: "Pause a campaign on all workers.",
       discussion: """
         Returns when every worker has stopped sending the campaign, or after 12 s with the names of the workers that \
         have not confirmed this. Answers to pushes in flight are still recorded. A scheduled campaign does not start \

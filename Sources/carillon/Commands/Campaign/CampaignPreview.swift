@@ -8,7 +8,7 @@ extension CampaignCommand {
   /// `carillon campaign preview`.
   struct Preview: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Print the push of a campaign for each device of a user.",
+      commandName: "preview", abstract: "Print the push of a campaign for each device of a user.",
       discussion: """
         Headers and body are the same bytes that the worker sends. The command sends no push and changes no data. It \
         does not check whether the user is in the audience. It prints only devices that match the job. If workers have \

@@ -8,6 +8,7 @@ extension CampaignCommand {
   /// `carillon campaign resume`.
   struct Resume: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "resume",
       abstract: "Resume a paused campaign. If its start time is in the future, schedule it again.",
       discussion: """
         A campaign that Carillon paused after a stage continues with the next stage. After any other pause, the \

@@ -6,7 +6,7 @@ extension CampaignCommand {
   /// `carillon campaign show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Show a campaign's state and counts. Exits with 1 if there is no such campaign.",
+      commandName: "show", abstract: "Show a campaign's state and counts. Exits with 1 if there is no such campaign.",
       discussion: """
         A job that is still in the queue has the state queued. The command shows its position. If a campaign is ready \
         to send but makes no progress, "waiting" gives the reason: for example, no worker runs, or the push service \

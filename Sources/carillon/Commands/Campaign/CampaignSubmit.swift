@@ -8,7 +8,7 @@ extension CampaignCommand {
   /// `carillon campaign submit`.
   struct Submit: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Submit a job. Prints the campaign id.",
+      commandName: "submit", abstract: "Submit a job. Prints the campaign id.",
       discussion: """
         The command prints the warnings of `carillon lint` to standard error, or as a part of the result with --json. \
         Warnings do not prevent the submission. If you submit the same job again, nothing changes. A different job \

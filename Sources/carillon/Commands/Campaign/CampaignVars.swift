@@ -7,7 +7,7 @@ extension CampaignCommand {
   /// `carillon campaign vars`.
   struct Vars: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Upload per-user values for a job before you submit it.",
+      commandName: "vars", abstract: "Upload per-user values for a job before you submit it.",
       discussion: """
         Each line of the file is an object: {"user":"ada","vars":{"price":12.5}}; the file can have any size. The job \
         needs "vars": true. Its texts use the values as placeholders, such as {{price}}. Carillon stores the values \

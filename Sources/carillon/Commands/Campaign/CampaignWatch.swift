@@ -9,6 +9,7 @@ extension CampaignCommand {
   /// `carillon campaign watch`.
   struct Watch: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "watch",
       abstract: "Show a campaign's progress until it ends or Carillon pauses it. Exits with 1 if it did not complete.",
       discussion: """
         If an operator pauses the campaign, the command continues. If Carillon pauses the campaign, the command ends \

@@ -5,7 +5,7 @@ import PushCore
 extension ChannelCommand {
   /// `carillon channel create`.
   struct Create: AuditedCommand {
-    static let configuration = CommandConfiguration(abstract: "Create a channel. Prints its id.")
+    static let configuration = CommandConfiguration(commandName: "create", abstract: "Create a channel. Prints its id.")
 
     static let effect = Effect.changes([.channelCreate])
 

@@ -6,6 +6,7 @@ extension ChannelCommand {
   /// `carillon channel delete`.
   struct Delete: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "delete",
       abstract: """
         Delete a channel permanently. APNs may still send a message that it stored. Exits with 1 if there is no such \
         channel.

@@ -5,7 +5,8 @@ import PushCore
 extension ChannelCommand {
   /// `carillon channel list`.
   struct List: AuditedCommand {
-    static let configuration = CommandConfiguration(abstract: "List the ids of an app's channels, one per line.")
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "List the ids of an app's channels, one per line.")
 
     static let effect = Effect.reads
 

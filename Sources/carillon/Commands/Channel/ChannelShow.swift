@@ -6,6 +6,7 @@ extension ChannelCommand {
   /// `carillon channel show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Show whether APNs stores the channel's latest message. Exits with 1 if there is no such channel.")
 
     static let effect = Effect.reads

@@ -6,7 +6,7 @@ extension DeadCommand {
   /// `carillon dead drop`.
   struct Drop: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Delete jobs from the dead list. This can't be undone.",
+      commandName: "drop", abstract: "Delete jobs from the dead list. This can't be undone.",
       discussion: """
         With --all the command asks for confirmation, unless --yes is given.
 

@@ -7,6 +7,7 @@ extension DeadCommand {
   /// `carillon dead list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "List the jobs and events that workers could not read or run, newest first, with the reasons.",
       discussion: """
         Examples:

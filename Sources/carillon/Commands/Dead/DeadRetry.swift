@@ -7,7 +7,7 @@ extension DeadCommand {
   /// `carillon dead retry`.
   struct Retry: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Move jobs from the dead list back to the queue.",
+      commandName: "retry", abstract: "Move jobs from the dead list back to the queue.",
       discussion: """
         The command checks a job as `campaign submit` does and moves it to the queue. It checks an event as a worker \
         does and moves it to the list of events. An entry that would fail again stays on the dead list: the command \

@@ -7,6 +7,7 @@ extension DeadCommand {
   /// `carillon dead show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Show a job on the dead list with its complete text. Exits with 1 if there is no such job.",
       discussion: """
         Example: get a job to fix it and submit it again

@@ -7,7 +7,7 @@ extension DevicesCommand {
   /// `carillon devices export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Write all devices to standard output, in the format of devices import.",
+      commandName: "export", abstract: "Write all devices to standard output, in the format of devices import.",
       discussion: """
         The output has no quarantined devices. --json is the same as --format ndjson.
 

@@ -8,7 +8,7 @@ extension DevicesCommand {
   /// `carillon devices import`.
   struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Import devices from CSV or NDJSON.",
+      commandName: "import", abstract: "Import devices from CSV or NDJSON.",
       discussion: """
         Required columns: user, token. Optional columns: service, kind, app, environment, locale, timezone, \
         appVersion, osVersion, registeredAt (RFC 3339 or milliseconds), lastSeen. Any other column is an attribute of \

@@ -8,7 +8,7 @@ extension DevicesCommand {
   /// `carillon devices register`.
   struct Register: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Register a device, or move it to another user.",
+      commandName: "register", abstract: "Register a device, or move it to another user.",
       discussion: """
         Exits with 1 if another user has a newer registration of the token. With --attribute, the new attributes \
         replace all attributes of the user. Without it, the attributes do not change.

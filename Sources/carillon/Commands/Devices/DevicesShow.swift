@@ -7,6 +7,7 @@ extension DevicesCommand {
   /// `carillon devices show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract: "Show a user with attributes, segments and devices. Exits with 1 if there is no such user.",
       discussion: """
         Example:

@@ -9,6 +9,7 @@ extension DevicesCommand {
   /// `carillon devices sweep`.
   struct Sweep: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "sweep",
       abstract:
         "Find and remove devices on which the app was uninstalled. Sends each device a silent push at a low rate.",
       discussion: """

@@ -7,7 +7,7 @@ extension DevicesCommand {
   /// `carillon devices unregister`.
   struct Unregister: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove a device. Exits with 1 if there is no such device.",
+      commandName: "unregister", abstract: "Remove a device. Exits with 1 if there is no such device.",
       discussion: """
         Example:
           carillon devices unregister --token 0f2c…

@@ -7,7 +7,7 @@ extension QuarantineCommand {
   /// `carillon quarantine list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "List the devices in quarantine, in any order. Campaigns skip these devices.",
+      commandName: "list", abstract: "List the devices in quarantine, in any order. Campaigns skip these devices.",
       discussion: """
         The push service rejected the tokens of these devices. BadDeviceToken usually means a token of the other \
         environment. DeviceTokenNotForTopic means a token of another app. A device that registers again leaves \

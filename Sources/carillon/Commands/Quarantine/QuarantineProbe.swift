@@ -12,6 +12,7 @@ extension QuarantineCommand {
   /// `carillon quarantine probe`.
   struct Probe: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "probe",
       abstract: "Send a test push to a few bad tokens, to check if they are tokens of APNs' other environment.",
       discussion: """
         APNs' production environment rejects tokens of a development build, and the sandbox rejects tokens of an App \

@@ -6,6 +6,7 @@ extension QuarantineCommand {
   /// `carillon quarantine purge`.
   struct Purge: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "purge",
       abstract: "Remove devices in quarantine and add their tokens to the feedback list. This can't be undone.",
       discussion: """
         If a device has registered again in the meantime, it is not removed. With --all the command asks for \

@@ -6,6 +6,7 @@ extension QuarantineCommand {
   /// `carillon quarantine release`.
   struct Release: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "release",
       abstract: "Release devices from quarantine, for example after you fixed a wrong environment or topic.",
       discussion: """
         Examples:

@@ -7,6 +7,7 @@ extension ResultsCommand {
   /// `carillon results export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "export",
       abstract: "Write the outcome of each token of a campaign to standard output, one line per token.",
       discussion: """
         While a campaign runs, some tokens have no outcome yet. --json is the same as --format ndjson. With --control \

@@ -7,6 +7,7 @@ extension ResultsCommand {
   /// `carillon results show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "show",
       abstract:
         "Show the outcome of a token or of all tokens of a user. Exits with 1 if the campaign has no such target.",
       discussion: """

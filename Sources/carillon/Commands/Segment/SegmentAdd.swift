@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment add`.
   struct Add: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Add users to a segment. Creates the segment if needed.",
+      commandName: "add", abstract: "Add users to a segment. Creates the segment if needed.",
       discussion: """
         Example:
           carillon segment add optedout ada ben

@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment count`.
   struct Count: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Count the users and devices that match an expression.",
+      commandName: "count", abstract: "Count the users and devices that match an expression.",
       discussion: """
         & is and, | is or, ! is not, * is all users; ! binds most tightly, then &. Quote the expression, because these \
         characters are special in the shell. The count includes the devices of all apps, except quarantined devices. \

@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment define`.
   struct Define: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Define a segment by an expression and an optional condition.",
+      commandName: "define", abstract: "Define a segment by an expression and an optional condition.",
       discussion: """
         The segment contains the users that match the expression and have a device that matches --where. Carillon \
         reads the definition when a campaign or one of its stages begins, and when you count the segment. You can use \

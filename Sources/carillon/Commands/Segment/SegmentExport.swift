@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Write the users that match an expression to standard output, one per line.",
+      commandName: "export", abstract: "Write the users that match an expression to standard output, one per line.",
       discussion: """
         Example:
           carillon segment export 'vip & !churned' > users.txt

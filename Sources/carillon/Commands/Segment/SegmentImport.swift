@@ -7,7 +7,7 @@ extension SegmentCommand {
   /// `carillon segment import`.
   struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Add users to a segment from a file with one user id per line.",
+      commandName: "import", abstract: "Add users to a segment from a file with one user id per line.",
       discussion: """
         The file is CSV with one column. White space and quotes around an id are ignored, and a first line `user` is a \
         header. Lines of HTML or JSON and lines with semicolons or tabs are bad lines. The first import creates the \

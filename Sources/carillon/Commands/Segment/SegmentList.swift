@@ -7,6 +7,7 @@ extension SegmentCommand {
   /// `carillon segment list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "list",
       abstract: "List segments with the number of users (including users without devices) or with the definition.")
 
     static let effect = Effect.reads

@@ -7,6 +7,7 @@ extension SegmentCommand {
   /// `carillon segment remove`.
   struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Remove a segment. Its users and devices are not removed. Exits with 1 if there is no such segment.",
       discussion: """
         The command fails if a queued job, a campaign that has not ended, or another definition uses the segment.

@@ -6,7 +6,7 @@ extension StoreCommand {
   /// `carillon store check`.
   struct Check: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Check the consistency of all keys in Redis. Exits with 1 if a problem remains.",
+      commandName: "check", abstract: "Check the consistency of all keys in Redis. Exits with 1 if a problem remains.",
       discussion: """
         The check can run while workers and imports run. It reads every key once, page by page. Each line of the \
         output has a place, a problem and a hint. The last line has the numbers of checked keys. With --json every \

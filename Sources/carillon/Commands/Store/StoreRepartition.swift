@@ -8,7 +8,7 @@ extension StoreCommand {
   /// `carillon store repartition`.
   struct Repartition: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Change the number of partitions of the store.",
+      commandName: "repartition", abstract: "Change the number of partitions of the store.",
       discussion: """
         A campaign has one slice (unit of work) per partition. Choose one partition per 20,000 users.
 

@@ -7,7 +7,7 @@ extension SuppressionCommand {
   /// `carillon suppression add`.
   struct Add: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Add users to a suppression list.",
+      commandName: "add", abstract: "Add users to a suppression list.",
       discussion: """
         Example:
           carillon suppression add news ada ben --category offers

@@ -7,7 +7,7 @@ extension SuppressionCommand {
   /// `carillon suppression export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Write the users on a suppression list to standard output, one per line.",
+      commandName: "export", abstract: "Write the users on a suppression list to standard output, one per line.",
       discussion: """
         Example:
           carillon suppression export news --category offers > no-offers.txt

@@ -7,7 +7,7 @@ extension SuppressionCommand {
   /// `carillon suppression import`.
   struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Add users to a suppression list from a file with one user id per line.",
+      commandName: "import", abstract: "Add users to a suppression list from a file with one user id per line.",
       discussion: """
         The file has the format of `carillon segment import`: CSV with one column. The command reports and skips a bad \
         line and exits with 65. With --replace, the list gets exactly the users of the file. Carillon uses the old \

@@ -6,7 +6,8 @@ import PushCore
 extension SuppressionCommand {
   /// `carillon suppression list`.
   struct List: AuditedCommand {
-    static let configuration = CommandConfiguration(abstract: "List the suppression lists with their numbers of users.")
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "List the suppression lists with their numbers of users.")
 
     static let effect = Effect.reads
 

@@ -7,6 +7,7 @@ extension SuppressionCommand {
   /// `carillon suppression remove`.
   struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "remove",
       abstract: "Remove users from a suppression list. Exits with 1 if none of them was on the list.",
       discussion: """
         Example:

@@ -6,7 +6,8 @@ import PushCore
 extension TemplateCommand {
   /// `carillon template list`.
   struct List: AuditedCommand {
-    static let configuration = CommandConfiguration(abstract: "List templates with their newest versions.")
+    static let configuration = CommandConfiguration(
+      commandName: "list", abstract: "List templates with their newest versions.")
 
     static let effect = Effect.reads
 

@@ -8,6 +8,7 @@ extension TemplateCommand {
   /// `carillon template put`.
   struct Put: AuditedCommand {
     static let configuration = CommandConfiguration(
+      commandName: "put",
       abstract:
         "Store a new version of a template and print NAME@VERSION. Storing the same content again changes nothing.")
 

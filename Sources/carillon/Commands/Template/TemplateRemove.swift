@@ -7,7 +7,8 @@ extension TemplateCommand {
   /// `carillon template remove`.
   struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Remove a template with all its versions. Existing campaigns keep their content.")
+      commandName: "remove", abstract: "Remove a template with all its versions. Existing campaigns keep their content."
+    )
 
     static let effect = Effect.changes([.templateRemove])
 

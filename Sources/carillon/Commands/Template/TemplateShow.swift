@@ -6,7 +6,7 @@ import PushCore
 extension TemplateCommand {
   /// `carillon template show`.
   struct Show: AuditedCommand {
-    static let configuration = CommandConfiguration(abstract: "Print a template as JSON.")
+    static let configuration = CommandConfiguration(commandName: "show", abstract: "Print a template as JSON.")
 
     static let effect = Effect.reads
 

@@ -7,7 +7,7 @@ extension UsersCommand {
   /// `carillon users erase`.
   struct Erase: AuditedCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Erase all data of a user. Exits with 1 if the user has no data.",
+      commandName: "erase", abstract: "Erase all data of a user. Exits with 1 if the user has no data.",
       discussion: """
         Removes the user's devices, attributes, entries in segments and suppression lists, receipts, results and \
         entries of the feedback list. Also removes the user's targets in running and ended campaigns. Counters do not \
