@@ -13,6 +13,8 @@ public struct FaultCase: Sendable {
   public var bound: String
   /// Environment of every command and worker of its worlds.
   public var environment: [String: String] = [:]
+  /// Whether the full form measures times or rates, which other cases on the machine would change.
+  public private(set) var measures = false
   /// Whether the case breaks a rule on purpose. Then the checker must find a violation.
   public private(set) var isMutant = false
   /// The script.
@@ -28,6 +30,13 @@ public struct FaultCase: Sendable {
     self.invariant = invariant
     self.bound = bound
     self.script = script
+  }
+
+  /// The same case, but its full form is played alone, because it measures times or rates.
+  public var measuring: FaultCase {
+    var copy = self
+    copy.measures = true
+    return copy
   }
 
   /// Returns the same case with a rule broken on purpose. It proves that the checker detects the violation.

@@ -28,32 +28,37 @@ public struct FaultRunner: Sendable {
     self.logs = logs
   }
 
-  /// Plays the cases in order.
+  /// Plays the cases in order. In the full form, cases that measure times or rates are played last, one at a time.
   ///
   /// - Parameter onReport: called with each report when its case ends.
   public func run(_ cases: [FaultCase], onReport: @Sendable (CaseReport) -> Void) async -> FaultSummary {
     let began = ContinuousClock.now
-    var waiting = cases[...]
+    let measuring = scale == .full ? cases.filter(\.measures) : []
+    let names = Set(measuring.map(\.name))
     var reports: [CaseReport] = []
-    await withTaskGroup(of: CaseReport.self) { group in
-      func next() {
-        guard ContinuousClock.now - began < limit, let fault = waiting.popFirst() else { return }
-        // The short form is enough for a mutant, because the checker must only notice it.
-        let scale = fault.isMutant ? .short : scale
-        let engine = FaultCases.engine(of: fault.name, among: engines, seed: seed)
-        group.addTask { await fault.run(scale, engine: engine, seed: seed(of: fault), logs: logs) }
-      }
-      for _ in 0..<worlds { next() }
-      for await report in group {
-        onReport(report)
-        reports.append(report)
-        next()
+    for (cases, worlds) in [(cases.filter { !names.contains($0.name) }, worlds), (measuring, 1)] {
+      var waiting = cases[...]
+      await withTaskGroup(of: CaseReport.self) { group in
+        func next() {
+          guard ContinuousClock.now - began < limit, let fault = waiting.popFirst() else { return }
+          // The short form is enough for a mutant, because the checker must only notice it.
+          let scale = fault.isMutant ? .short : scale
+          let engine = FaultCases.engine(of: fault.name, among: engines, seed: seed)
+          group.addTask { await fault.run(scale, engine: engine, seed: seed(of: fault), logs: logs) }
+        }
+        for _ in 0..<worlds { next() }
+        for await report in group {
+          onReport(report)
+          reports.append(report)
+          next()
+        }
       }
     }
+    let played = Set(reports.map(\.name))
     let order = Dictionary(uniqueKeysWithValues: cases.enumerated().map { ($1.name, $0) })
     reports.sort { order[$0.name, default: 0] < order[$1.name, default: 0] }
     return FaultSummary(
-      seed: seed, reports: reports, unplayed: waiting.map(\.name),
+      seed: seed, reports: reports, unplayed: cases.map(\.name).filter { !played.contains($0) },
       seconds: (ContinuousClock.now - began) / .seconds(1))
   }
 

@@ -7,7 +7,8 @@ import TestSupport
 /// clock.
 enum QuotaCases {
   static let all = [
-    quota, lowerQuota("fcm-lower-quota", isNamed: true), lowerQuota("fcm-lower-quota-unnamed", isNamed: false),
+    quota.measuring, lowerQuota("fcm-lower-quota", isNamed: true),
+    lowerQuota("fcm-lower-quota-unnamed", isNamed: false),
   ]
 
   /// Environment variable with the quota in pushes per second. The default is a rate that a debug build reaches on two

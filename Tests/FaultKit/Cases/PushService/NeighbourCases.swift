@@ -3,7 +3,7 @@ import TestSupport
 
 /// Campaigns of one app and lane that compete for credit.
 enum NeighbourCases {
-  static let all = [oneTarget]
+  static let all = [oneTarget.measuring]
 
   /// Latency of APNs in seconds. It is long enough to keep the workers' windows full, so that a new campaign waits for
   /// credit.
