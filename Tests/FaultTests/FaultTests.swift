@@ -8,12 +8,13 @@ struct FaultTests {
   private static let seed =
     ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
 
-  /// Plays one small case of each kind. The faults of a case must fire, and no invariant may be violated. The mutants
-  /// prove that each rule of the checker detects violations. `make faults` plays all cases in full size.
+  /// Plays small cases, see ``FaultCases/quick(seed:)``. The faults of a case must fire, and no invariant may be
+  /// violated. The mutants prove that each rule of the checker detects violations. `make faults` plays all cases in full
+  /// size.
   ///
   /// Each engine has half of the cases, selected by the seed. Each case is a test case of its own with half a dozen
   /// processes, so the limit of concurrent tests also limits the number of worlds.
-  @Test(.timeLimit(.minutes(15)), arguments: FaultCases.quick.map(\.name))
+  @Test(.timeLimit(.minutes(15)), arguments: FaultCases.quick(seed: seed).map(\.name))
   func faultViolatesNoInvariant(name: String) async throws {
     let fault = try #require(FaultCases.quick.first { $0.name == name })
     let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-faults-\(Self.seed)")
@@ -21,7 +22,9 @@ struct FaultTests {
       seed: Self.seed, engines: PushEngineKind.allCases, worlds: 1, scale: .short, limit: .seconds(840), logs: logs)
     let summary = await runner.run([fault]) { report in
       print(report.line)
-      if report.verdict == .failed { Issue.record("\(report.line)\n\(report.violations.joined(separator: "\n"))") }
+      if report.verdict == .failed {
+        Issue.record("\(report.line)\n\(report.violations.joined(separator: "\n"))\nCARILLON_TEST_SEED=\(Self.seed)")
+      }
     }
     #expect(summary.unplayed == [], "seed \(Self.seed)")
   }
@@ -32,6 +35,17 @@ struct FaultTests {
         FaultCases.engine(of: $0.name, among: PushEngineKind.allCases, seed: seed)
       }
       for engine in PushEngineKind.allCases { #expect(engines.count { $0 == engine } >= engines.count / 2) }
+    }
+  }
+
+  @Test func fourSeedsPlayEveryCaseWithEachEngine() {
+    let seeds: Range<UInt64> = 0..<4
+    for engine in PushEngineKind.allCases {
+      let played = seeds.flatMap { seed in
+        FaultCases.quick(seed: seed).map(\.name)
+          .filter { FaultCases.engine(of: $0, among: PushEngineKind.allCases, seed: seed) == engine }
+      }
+      #expect(Set(played) == Set(FaultCases.quick.map(\.name)))
     }
   }
 

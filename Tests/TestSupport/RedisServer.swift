@@ -143,15 +143,20 @@ public actor RedisServer {
     try await join()
   }
 
-  /// Runs one command with redis-cli, to inspect the server without the module under test.
+  /// Runs one command, to inspect the server without the module under test.
   ///
-  /// - Returns: the output of redis-cli without the last line break.
+  /// - Returns: the output that redis-cli would have, without the last line break.
   @discardableResult
   public func command(_ words: String...) async throws -> String { try await command(words) }
 
-  /// Runs one command with redis-cli, given as a list of words.
+  /// Runs one command, given as a list of words. If the server has TLS, or the first word is an option of `redis-cli`,
+  /// `redis-cli` runs it.
   @discardableResult
   public func command(_ words: [String]) async throws -> String {
+    if certificates == nil, words.first?.hasPrefix("-") == false {
+      return try await PlainCommand.run(words, port: port, password: options.password)
+        .trimmingCharacters(in: .newlines)
+    }
     let login = options.password.map { ["--no-auth-warning", "-a", $0] } ?? []
     let way = ["-h", "127.0.0.1", "-p", String(port)] + (certificates?.clientArguments ?? [])
     let output = try await ChildProcess.run("redis-cli", way + login + words)

@@ -45,13 +45,11 @@ public final class ChildProcess: Sendable {
     input: String = ""
   ) async throws -> ChildProcess {
     precondition(input.utf8.count <= 64 << 10, "more than a pipe holds (pipe(7)) would block the test")
-    var words = ["env"]
-    if let folder { words += ["-C", folder.path] }
-    words += environment.map { "\($0)=\($1)" }
     // With setpriv the kernel kills the program when this process dies for any reason. Every Debian and Ubuntu has it
-    // (util-linux).
-    if access("/usr/bin/setpriv", X_OK) == 0 { words += ["setpriv", "--pdeathsig", "KILL"] }
-    let child = try await Spawner.shared.start(words + [executable] + arguments)
+    // (util-linux). With setpriv and env, the exit status is 127 if the program does not exist.
+    var words = access("/usr/bin/setpriv", X_OK) == 0 ? ["setpriv", "--pdeathsig", "KILL"] : ["env"]
+    if let folder { words = ["env", "-C", folder.path] + words }
+    let child = try await Spawner.shared.start(words + [executable] + arguments, environment: environment)
     // A child that ended immediately or reads nothing must not end this process.
     signal(SIGPIPE, SIG_IGN)
     Array(input.utf8).withUnsafeBytes { _ = write(child.input, $0.baseAddress, $0.count) }

@@ -33,14 +33,18 @@ final class Spawner: Sendable {
   }
 
   /// Starts a program from `PATH`.
-  func start(_ words: [String]) async throws -> Child {
+  ///
+  /// - Parameter environment: added to the environment of this process.
+  func start(_ words: [String], environment: [String: String]) async throws -> Child {
     try await withCheckedThrowingContinuation { continuation in
-      queue.withLock { $0.append { continuation.resume(with: Result { try Self.spawn(words) }) } }
+      queue.withLock { queue in
+        queue.append { continuation.resume(with: Result { try Self.spawn(words, environment) }) }
+      }
       work.signal()
     }
   }
 
-  private static func spawn(_ words: [String]) throws -> Child {
+  private static func spawn(_ words: [String], _ environment: [String: String]) throws -> Child {
     let input = try pipe()
     let output = try pipe()
     let errors = try pipe()
@@ -66,9 +70,12 @@ final class Spawner: Sendable {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
     let arguments = words.map { strdup($0) } + [nil]
-    defer { for argument in arguments { free(argument) } }
+    let variables =
+      ProcessInfo.processInfo.environment.merging(environment) { $1 }
+      .map { strdup("\($0)=\($1)") } + [nil]
+    defer { for text in arguments + variables { free(text) } }
     var child: pid_t = 0
-    let status = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environ)
+    let status = posix_spawnp(&child, words[0], &actions, &attributes, arguments, variables)
     guard status == 0 else {
       for end in [input.write, output.read, errors.read] { close(end) }
       throw TestSupportError("start \(words.joined(separator: " ")): \(String(cString: strerror(status)))")

@@ -10,11 +10,11 @@ import Testing
 /// fails in the middle. The leg of the other service must end during this time. As in ``IsolationRunTests``, no check
 /// depends on seconds.
 @Suite(.timeLimit(.minutes(6))) struct LegIsolationRunTests {
-  private static let users = 1500
+  private static let users = TestForm.count(short: 900, long: 1500)
   /// A small window, so that the failed leg fills the window of each of the two workers several times.
   private static let window = 200
   /// The number of requests at which the failure begins, after the guard has had its answers.
-  private static let middle = 400
+  private static let middle = 300
 
   enum Trouble: CaseIterable {
     /// Every connection is reset.
