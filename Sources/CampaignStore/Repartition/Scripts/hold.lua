@@ -1,9 +1,9 @@
 #!lua
--- hold: begins a repartition: no campaign begins until the store has its new number of partitions.
--- Invariant: during a repartition, no campaign begins (`activate` and `promote` check this), and workers end when no
--- campaign runs any more. `mostPartitions` is the largest number of partitions that may have users. This field stays
--- until the last user has moved, even if an operator starts another repartition before that.
--- KEYS 1 store, 2 control epoch, 3 wake channel
+-- hold: begins a repartition, which changes the store's number of partitions.
+-- Invariant: during a repartition, no campaign begins (`activate` and `promote` check this), and workers exit when no
+-- campaign is running. The field `mostPartitions` is the largest number of partitions that may have users. This field
+-- stays until the last user has moved, even if an operator starts another repartition before that.
+-- KEYS 1 store, 2 control epoch (the script raises it, so that workers read the store again), 3 wake channel
 -- ARGV 1 the new number of partitions
 -- Returns the number of partitions to search for users, or 0 if the store does not exist
 local store = redis.call('HMGET', KEYS[1], 'partitions', 'nextPartitions', 'mostPartitions')

@@ -1,9 +1,9 @@
 #!lua
--- moveowners: removes entries from a partition's owner index after they were written to their new partition.
--- Invariant: the script removes an entry only if it has not changed since it was copied. A changed entry is copied in
--- the next pass.
+-- moveowners: removes entries from a partition's owner index after the caller has copied them to their new partition.
+-- Invariant: the script removes an entry only if it has not changed since the caller copied it. The caller's next pass
+-- copies a changed entry again.
 -- KEYS 1 owner
--- ARGV two values for each entry: token, the entry as it was copied
+-- ARGV two values for each entry: token, entry as the caller copied it ('registeredAt:user')
 -- Returns the number of removed entries
 local moved = 0
 for i = 1, #ARGV, 2 do

@@ -1,9 +1,9 @@
 #!lua
--- moveusers: removes users from a partition after they were written to their new partition.
--- Invariant: the script removes a user only if the user's devices have not changed since they were copied. A changed
--- user is copied in the next pass.
+-- moveusers: removes users from a partition after the caller has copied them to their new partition.
+-- Invariant: the script removes a user only if the user's devices have not changed since the caller copied them. The
+-- caller's next pass copies a changed user again.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure
--- ARGV two values for each user: user, device records as they were copied
+-- ARGV two values for each user: user, device records as the caller copied them
 -- Returns the number of removed users
 local moved = 0
 for i = 1, #ARGV, 2 do

@@ -2,8 +2,8 @@
 -- reslice: replaces the slices of a campaign that has not begun, because the number of partitions changes.
 -- Invariant: a campaign that has begun keeps its slices.
 -- KEYS 1 campaign, 2 open slices, 3 finished slices, 4 running campaigns
--- ARGV 1 id, 2 number of partitions of the store, 3 bitmap of the partitions without a slice ('' for none), 4... the
---      partitions with a slice
+-- ARGV 1 id of the campaign, 2 new number of partitions of the store, 3 bitmap of the partitions without a slice (''
+--      for none), 4... the partitions with a slice
 -- Returns 1, or 0 if the campaign has begun or no longer exists
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'gated', 'parts')
 local state = campaign[1]

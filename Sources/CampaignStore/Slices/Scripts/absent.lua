@@ -1,4 +1,6 @@
--- Adds a slice to a campaign that had no slice in this partition when it began. Returns true if the slice was added.
+-- Adds a slice to a campaign that began without a slice in this partition. The campaign's field `absent` is a bitmap of
+-- such partitions. The function clears the partition's bit and raises the campaign's number of slices by 1. Returns
+-- false without a change if the bit is not set.
 local function add_slice(campaign, partition)
   local absent = redis.call('HGET', campaign, 'absent')
   local place, bit = math.floor(partition / 8) + 1, 2 ^ (7 - partition % 8)

@@ -1,31 +1,42 @@
 #!lua flags=allow-oom
--- claim: makes a worker the owner of a slice, or returns the remaining lease of another claim.
--- Invariant: a slice has one live claim. Only the lease in the slice decides who owns it; lists and heartbeats are
--- hints. A slice sends nothing before its list of targets is sealed (final). A new owner of an unsealed slice therefore
--- starts the expansion again. The keys of the unsealed lists contain the claim id. When the script replaces a claim, it
--- removes the lists of the old claim, because they contain users and tokens. The caller must name the old claim
--- (ARGV 8) and the keys of its lists. If the caller names another claim or none, the script changes nothing and returns
--- the id of the old claim. The caller then tries again.
--- A claim that expires with targets in doubt counts as a death of a worker. The next recorded outcome sets the number
--- of deaths to 0. Repeated deaths show that a target of the slice kills its workers. The owner of the claim may claim
--- the slice again.
--- For a grace period after a failover, an expired claim is still valid: its owner could not renew it, and must first
--- replay its commits.
--- The script refuses the claim if the worker can't read the version of the targets and the ledger. It answers DAMAGED
--- if the slice's numbers are impossible, or if the list of targets does not have the length that these numbers require.
--- No worker writes a lease of more than a day. The script ignores such a lease.
--- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 departures, 5... unsealed lists of ARGV 8
--- ARGV 1 claim id, 2 worker, 3 lease ms, 4 remaining ms of the grace period (0: there is none), 5 version of targets
---      and ledger that the worker can read, 6 seconds after which an unsealed list expires, 7 targets that a page can
---      have, 8 claim that this one replaces ('' if the caller knows of none)
+-- claim: makes a worker the owner of a slice, or returns how long another worker's claim remains valid.
+-- Invariant: a slice has one valid claim. Only the lease in the slice decides who owns it; the lists of slices and the
+-- heartbeats of workers are hints.
+-- Workers send targets only from a sealed list. If the previous owner has not sealed the list, the new owner starts the
+-- expansion again. The keys of an unsealed list contain the claim id. When the script replaces a claim, it removes the
+-- unsealed lists of the old claim, because they contain users and tokens. The caller must therefore name the old claim
+-- (ARGV 8) and the keys of its lists. If the slice has another claim than ARGV 8, the script changes nothing and
+-- returns the id of that claim. The caller then calls the script again with this id.
+-- If a claim expires while targets are in doubt, the script counts the death of a worker. The next recorded outcome
+-- sets the number of deaths to 0. Repeated deaths show that a target of the slice kills its workers.
+-- The owner of a claim may call the script again with the same claim id.
+-- After a failover of Redis, an expired claim stays valid for a grace period: its owner could not renew it, and must
+-- first replay its commits.
+-- The script refuses the claim if the worker can't read the version of the targets and the ledger. It answers with the
+-- error DAMAGED if the slice's numbers are impossible, or if the list of targets does not have the length that these
+-- numbers require.
+-- The script treats a lease that ends more than a day from now as expired, because no worker writes such a lease.
+-- KEYS 1 slice, 2 unsealed targets of the new claim, 3 sealed targets, 4 departures, 5... unsealed lists of the claim
+--      in ARGV 8
+-- ARGV 1 id of the new claim
+--      2 worker
+--      3 ms that the lease lasts
+--      4 remaining ms of the grace period (0 outside a grace period)
+--      5 version of targets and ledger that the worker can read
+--      6 seconds after which an unsealed list expires
+--      7 maximum number of targets on a page
+--      8 id of the claim to replace ('' if the caller knows of none)
 -- Returns one of:
---      {'done'}
---      {'held', remaining ms}
---      {'abandoned', claim} without a change: the unsealed slice has this claim, which is not ARGV 8
---      {'format', version}
---      {'claimed', phase, count, granted, in doubt, waiting, claims, now ms, seal, sequence, replays, deaths, bisected
---        targets as 'first last' or '', number of targets whose time has not come, send times or '', number of
---        departures from the partition}
+--      {'done'} if the slice has ended
+--      {'held', ms} if another claim is valid for this time
+--      {'abandoned', claim} without a change, if the slice is not sealed and has this expired claim, which is not
+--        ARGV 8
+--      {'format', version} if the targets have this version, which the worker can't read
+--      {'claimed', phase, number of targets, granted targets, targets in doubt, waiting targets, claims so far, Redis'
+--        time in ms, seal (id of the claim that sealed the targets), number of commits, number of replays, number of
+--        deaths, targets that the search for a poison target sent last ('first last'; '' without a search), number of
+--        targets whose send time has not come, send times (`SendTimes`; '' for none), number of departures in the
+--        partition}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'lease', 'count', 'granted', 'doubt', 'waiting', 'seal',
@@ -57,8 +68,8 @@ if deaths > 0 and tonumber(slice[6] or 0) == 0 then
 end
 if not phase then phase = 'expanding' end
 if phase == 'expanding' then
-  -- The first page stays empty until the list is sealed. It is created here with an expiry. Later pages are only added
-  -- to an existing list, so an unsealed list always has an expiry.
+  -- The unsealed list begins with an empty page, and it gets an expiry here. Workers add pages only to an existing
+  -- list, so an unsealed list always has an expiry.
   redis.call('UNLINK', KEYS[2])
   redis.call('RPUSH', KEYS[2], '')
   redis.call('EXPIRE', KEYS[2], ARGV[6])

@@ -1,18 +1,22 @@
 #!lua flags=allow-oom
 -- close: ends a slice and returns its final counters.
 -- Invariant: a slice ends once, with an outcome for every target. A cancel keeps recorded outcomes. `outcome_of`
--- derives the outcomes of all other targets: `unknown` if the push may have been delivered, else `cancelled`. Readers
--- of the ledger derive the same outcomes.
--- An unsealed slice ends with no targets. In a campaign with variants, each outcome is also counted in a field of its
--- variant. For variant v, this field is the code of the outcome plus 16 v. The field 16 v + 31 has the number of
--- targets of variant v.
+-- derives the outcomes of all other targets: `unknown` if the push may have been delivered, else `cancelled`. The
+-- script only counts derived outcomes. Every later reader of the ledger derives them again, with the same result.
+-- If a slice is cancelled before its targets are sealed, it ends without targets. In a campaign with variants, each
+-- outcome is also counted for its variant. For variant v, the name of the counter's field is the code of the outcome
+-- plus 16 v. The field 16 v + 31 has the number of targets of variant v.
 -- A cancel leaves some targets unsent. In the same step, the script removes these targets from their users' frequency
 -- cap counters and badges.
--- KEYS 1 slice, 2 retry, and to cancel 3 targets, 4 ledger, 5 pressure, 6 users, 7... unsealed lists of this claim
--- ARGV 1 claim id, 2 'finish' | 'cancel', and to cancel 3 app, 4 rules for frequency caps and badges ('' for none;
---      see `grant.lua`), and with variants 5 number of languages: a target's values begin with one number, which is
---      (variant * number of languages + language)
--- Returns the slice's fields and values, or 0 if the claim is stale, 1 if targets are left
+-- KEYS 1 slice, 2 retry; to cancel, also 3 targets, 4 ledger, 5 pressure, 6 users, 7... unsealed lists of this claim
+-- ARGV 1 claim id
+--      2 'finish' or 'cancel'; to cancel, also:
+--      3 app
+--      4 rules for frequency caps and badges ('' for none; `read_rules` in `grant.lua` has the format)
+--      5 number of languages, only with variants. The values of a target begin with a u16, which is (variant * number
+--        of languages + language), both from 0
+-- Returns the slice's fields and values if the slice has ended, now or before; 0 if the slice has another claim; 1 if
+-- the slice can't finish, because some targets have no outcome
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'claim', 'count', 'granted', 'doubt', 'waiting', 'withheld')
 local phase = slice[1]
 if phase == 'done' or phase == 'cancelled' then return redis.call('HGETALL', KEYS[1]) end
@@ -21,7 +25,8 @@ local count, granted = tonumber(slice[3] or 0), tonumber(slice[4] or 0)
 local doubt, waiting = tonumber(slice[5] or 0), tonumber(slice[6] or 0)
 if not is_sound(phase, count, granted, doubt, waiting) then return damaged() end
 
--- Returns the variant, from 1, of the target at `index` in the slice; nil if the page has no readable target there.
+-- Returns the variant of the target at `index` in the slice. The first variant is 1. Returns nil if the page has no
+-- readable target there.
 local page, page_number, at, place = nil, -1, 1, 0
 local function variant_of(index)
   if math.floor(index / 128) ~= page_number then
@@ -46,8 +51,9 @@ local unsent = {}
 
 -- Returns the number of targets that a cancel ends as `unknown`, and a table with this number for each variant.
 local function count_unknown()
-  -- If no target is waiting, the number of targets in doubt is the answer, with one exception: some targets are in
-  -- doubt, and the campaign has variants or the slice has withheld targets.
+  -- If no target is waiting, the unknown targets are usually those in doubt, so their number is known without the
+  -- ledger. The ledger is necessary if there are targets in doubt and the campaign has variants or the slice has
+  -- withheld targets.
   if waiting == 0 and (doubt == 0 or not ARGV[5] and not slice[7]) then return doubt, {} end
   local unknown, of_variant = 0, {}
   for first = 0, granted - 1, 4096 do

@@ -1,87 +1,93 @@
 #!lua flags=allow-oom
 -- commit: merges outcomes into the ledger, prunes devices that the outcomes report as gone, and grants more targets.
--- Invariant: a record changes only in one direction, and the counters change in the same step. The order is: granted,
--- waiting for a retry, the same two states of the next attempt, terminal outcome. The first terminal outcome stays,
--- unless `acceptlate` replaces it with `accepted`.
+-- Invariant: a record changes only in one direction, and the counters change in the same step. The order of the states
+-- is: granted, waiting for a retry, the same two states of each further attempt, terminal outcome. The first terminal
+-- outcome stays, unless `acceptlate` replaces it with `accepted`.
 -- The history of a record has a bit for "an attempt was sent and not answered" (see `outcome.lua`). This bit is never
 -- cleared. A target with this bit never ends with an outcome that says "not delivered".
--- The script also refuses such an outcome from a worker that has lost its claim, because the new owner may have sent
--- the push. It accepts all other outcomes from such a worker.
+-- A worker may have lost its claim when it calls the script. The new owner of the slice may then have sent the same
+-- push. The script therefore refuses outcomes of such a worker that say "not delivered", and accepts its other
+-- outcomes.
 -- The script grants targets only to the owner of the claim. A granted target is in doubt until its answer is recorded.
 -- Before the list of targets is sealed (final), the script only renews the lease.
--- If targets have their own send times (see `seal`), the script grants a target only after its time, by Redis' clock. A
--- target is sent only if its user still has the device and is on no suppression list that applies. The worker names the
--- next targets that the script must check.
+-- If targets have their own send times (see `seal`), the script grants a target only after its time, by Redis' clock.
+-- A target is sent only if its user still has the device and is on no suppression list that applies. For the targets in
+-- ARGV 15..., the script checks this when it grants them.
 -- A user departs by losing a device or by opting out (`departures.lua`). ARGV 13 is the number of departures that the
 -- worker has handled. The reply has the users of all later departures. The worker checks the targets of these users
 -- with `regrant` before it sends these targets. If this script prunes a device, no check is needed: the only target of
 -- this device in the slice has ended.
--- In a campaign with frequency caps, the script withholds a target if its user has reached a cap. The record of a
--- withheld target has the outcome as its status and a bit in its history. The current or the next owner records that
--- outcome.
--- If a target ends without a push, the script removes it from the user's counters in the same step.
+-- In a campaign with frequency caps, the script withholds a target if its user has reached a cap: the worker does not
+-- send the push. The status of such a record is the code of the target's outcome, and a bit of its history marks it as
+-- withheld. The present or the next owner of the slice then records this outcome as terminal.
+-- If a target ends without a push, the script removes it from the counters of its user in the same step.
 -- If the user of a target was erased (`blank.lua`), the script counts the outcome and stores nothing else.
--- The script compares the worker's sequence number and number of replays with the stored ones. If they differ, Redis
--- has lost commits, or another worker has replayed commits. The script then grants nothing.
--- A replay repeats everything that Redis had acknowledged. The script accepts a replay also from a worker that has lost
--- its claim. If the request has another seal, the script ignores it, because its outcomes belong to another list of
--- targets.
+-- The slice has a sequence number, which is the number of its commits, and the number of its replays. The script
+-- compares both with the numbers that the worker knows. If they differ, Redis has lost commits, or another worker has
+-- replayed commits. The script then grants nothing.
+-- A replay is a call that repeats everything that Redis had acknowledged. The script accepts a replay also from a
+-- worker that has lost its claim.
+-- The seal is the id of the claim that sealed the list of targets. If the worker knows another seal than the slice has,
+-- the worker's outcomes belong to another list, and the script ignores them.
 -- The script also runs when Redis has no free memory, because the memory that it adds is limited by the number of
 -- sealed targets.
 -- KEYS 1 slice, 2 ledger, 3 retry, 4 results, 5 reasons, 6 devices, 7 users, 8 outbox, 9 owner, 10 quarantine,
 --      11 attributes, 12 pressure, 13 departures, 14 targets, 15... suppression lists that apply
 -- ARGV 1 claim id
---      2 lease ms
---      3 maximum number of targets to grant; in a replay the decisions about the granted targets, u32 each ('' for
---      none)
---      4 number of targets in doubt that are sent again
+--      2 ms that the lease lasts
+--      3 maximum number of targets to grant. In a replay: the decisions about the granted targets, u32 each (see
+--        `grant.lua`; '' for none)
+--      4 number of targets in doubt that the worker sends again; the field `resent` of the slice counts them
 --      5 seal
---      6 'sequence replays' as last acknowledged ('' for a replay)
---      7 in a replay the number of granted targets as last acknowledged, else 0
+--      6 'sequence replays': the two numbers of the last acknowledged call ('' for a replay)
+--      7 in a replay the number of granted targets after the last acknowledged call, else 0
 --      8 names of service, app and campaign, each u8 length and text
---      9 heads of stretches
---      10 details
+--      9 heads of stretches (see below)
+--      10 details (see below)
 --      11 app
---      12 rules for frequency caps and badges ('' for none; see `grant.lua`)
+--      12 rules for frequency caps and badges ('' for none; `read_rules` in `grant.lua` has the format)
 --      13 number of departures that the worker has handled ('': the number that the slice has stored)
 --      14 number of targets to check
 --      15... three values for each target to check: index, token, user
 --      then the records of each stretch
---      then two values for each result line, in the order of their records: token's text, line
+--      then two values for each result line, in the order of their records: text of the token, line
 -- A stretch is a run of records with consecutive indexes. Stretches are sorted by index. Either all records of a
 -- stretch are terminal, or none. The head of a stretch is:
 --      u32 index of its first record
 --      u16 number of records
 --      u16 number of records with details
---      u8 records that have a result line: 0 none, 1 all, 2 all but accepted ones
+--      u8 which records have a result line: 0 none, 1 all, 2 all but accepted ones
 --      u8 number of different outcomes; 0 if the records are not terminal
---      for each outcome u8 state and u16 number
+--      for each outcome u8 state and u16 number of its records
 -- The slice counts an outcome in the field whose name is the state of the outcome. In a campaign with variants, the
 -- head also counts the outcomes of each variant. For variant v, the field is the state plus 16 v.
 -- A record is the 12 bytes of the ledger: state u8, attempt u8, status u16, reason u8, history u8 (see `outcome.lua`),
--- variant u4 (0 for none), time u44 (ms). In a waiting record, the time is the delay in ms.
--- Details are in the order of their records. Each is: u32 index, u32 fingerprint of the user (0 for no user, see
--- `departures.lua`), and a notice. A notice is:
---      u8 action. In ARGV 10: 0 prune, 1 quarantine, 2 prune a user's device in this script, 3 nothing.
---        In the outbox: 0 to prune, 1 quarantined, 2 already pruned
+-- variant u4 (0 for none), time u44 (ms). In a record that waits for a retry, the worker gives the delay in ms as the
+-- time.
+-- Details describe what the outcome of a record changes besides the ledger and the result line. They are in the order
+-- of their records. Each is: u32 index, u32 fingerprint of the user (0 for no user, see `departures.lua`), and a
+-- notice. A notice is:
+--      u8 action. In ARGV 10: 0 prune, 1 quarantine, 2 prune a user's device in this script, 3 nothing. In the outbox:
+--        0 to prune, 1 quarantined, 2 already pruned
 --      u8 code of the reason
 --      u48 timestamp (ms)
 --      u8 length and text of a reason without a code
 --      u16 length and token
---      u16 length and user ('' for a raw token of a job)
+--      u16 length and user ('' for a token that a job lists without a user)
 -- An outbox entry is: u48 time (ms), the names of ARGV 8, then notices. A quarantine note has the same form, with one
 -- notice. This notice has no token, because the token is the name of the note's field.
 -- Returns an array:
 --      1 if the caller owns the claim, else 0
 --      phase of the slice, or 'foreign' if the slice has another seal
---      granted, in doubt, waiting: numbers of targets
+--      numbers of granted targets, targets in doubt, and waiting targets (three values)
 --      ms to the next retry or send time (-1: none)
---      retries, each u32 index, u8 attempt, u8 history
---      sequence and replays that were stored before
+--      granted retries, each u32 index, u8 attempt, u8 history
+--      sequence number and number of replays before this call
 --      u32 indexes of targets that this call reports as accepted, although the ledger has another terminal outcome for
---      them (`acceptlate`)
+--        them (see `acceptlate`)
 --      number of targets whose send time has not come
---      decisions about the targets granted for the first time, and about the retries (each '' if all are 0)
+--      decisions about the targets granted for the first time, then decisions about the retries (u32 each; each text is
+--        '' in a campaign without rules)
 --      number of departures that the worker has handled after this call (-1: unchanged)
 --      fingerprints of the users who departed since ARGV 13 (false: too many to list)
 --      checked targets that must not be sent, each u32 index, u8 outcome
@@ -143,7 +149,7 @@ local function keep_lines(line, number)
   lines_to = line + 2 * number - 1
 end
 
--- Notices for the outbox, and the first bytes of each notice of this slice.
+-- Notices for the outbox, and the bytes in front of them: the time and the names of ARGV 8.
 local outgoing, head = {}, nil
 
 -- Parsed details. Each is an array: the position of the detail in `details`, its parts from the index to the user, and
@@ -164,13 +170,14 @@ if sealed and details ~= '' then
 
   settle = function(n)
     local at, index, print, action, _, instant, word, token, user, behind = unpack(detail_of[n])
-    -- First and last byte of the notice.
+    -- Places of the notice's first and last byte in `details`.
     local from, to = at + 8, behind - 1
     if word ~= '' then redis.call('HSET', KEYS[5], index, word) end
     if action == 3 or blanked and blanked[index] then return end
     if user == '' then
-      -- A raw token has no user. The owner index in the token's partition names the user who owns the token. The worker
-      -- that empties the outbox edits the device. A device that registered after the answer is a new one, and stays.
+      -- The job lists this token without a user. The owner index in the token's partition names the user who owns the
+      -- token. The worker that empties the outbox edits the device. A device that registered after the answer is a new
+      -- one, and stays.
       local registered, owner = (redis.call('HGET', KEYS[9], token) or ''):match('^(%d+):(.*)$')
       if not owner or tonumber(registered) > instant then return end
       outgoing[#outgoing + 1] = details:sub(from, to - 2) .. struct.pack('>I2', #owner) .. owner
@@ -198,7 +205,8 @@ do
     local stretch = {first = first, last = math.min(first + number, count) - 1, tally = {}, has_lines = has_lines,
       records = ARGV[behind_suspects + stretch_count], line = lines, lines = has_lines > 0 and number or 0,
       detail = detail, behind_details = detail + its_details,
-      -- An index at or above the count gets no record. It belongs to another slice, or to a list that Redis lost.
+      -- An index that is not below the slice's number of targets gets no record. It belongs to another slice, or to a
+      -- list that Redis has lost.
       is_whole = outcomes > 0 and first + number <= count, is_refused = false, gives_back = false}
     for place = tally, at - 1, 3 do
       local state, its_number = struct.unpack('>BI2', heads, place)
@@ -247,7 +255,7 @@ end
 counted_to = granted
 
 -- Redis' Lua hashes every byte of each new string. If a stretch has only new records, its bytes are therefore written
--- without a copy.
+-- without a copy. `mixed` has the other stretches.
 local mixed = {}
 for i = 1, sealed and #stretches or 0 do
   local stretch = stretches[i]
@@ -257,7 +265,7 @@ for i = 1, sealed and #stretches or 0 do
     sent = sent - 1
   end
   if sent >= first and sent >= granted then
-    -- The worker sent this target, so Redis had granted it. Redis lost that grant.
+    -- The worker has sent this target, so Redis had granted it and then lost the grant.
     doubt = doubt + sent + 1 - granted
     granted = sent + 1
     restored = restored or not owner
@@ -327,8 +335,8 @@ if #mixed > 0 then
   end
 
   -- Merges a stretch record by record. Appends to `pieces` the new records and the unchanged parts of `block`. The
-  -- block begins with the record of `origin`, and its bytes before `from` are already in `pieces`. Returns the new
-  -- `from`.
+  -- block begins with the record of the target `origin`, and its bytes before `from` are already in `pieces`. Returns
+  -- the new `from`.
   local function merge_each(stretch, block, origin, pieces, from)
     local records, base, line, detail = stretch.records, 1, stretch.line, stretch.detail
     for index = stretch.first, stretch.last do
@@ -394,7 +402,7 @@ for first = 1, #unsent, 512 do
 end
 if #outgoing > 0 then redis.call('RPUSH', KEYS[8], head .. table.concat(outgoing)) end
 
--- The send times of the targets below `ready` have come. `ready_at` is the next send time.
+-- The send times of the targets with indexes below `ready` have come. `ready_at` is the next send time.
 local ready, ready_at = count, nil
 if sealed and slice[12] then
   ready, ready_at = slice[12] + 0, (redis.call('HGET', KEYS[1], 'readyAt') or now) + 0
@@ -517,7 +525,8 @@ if settled and slice[9] and not redis.call('HGET', KEYS[1], 'bisected') then
   redis.call('HDEL', KEYS[1], 'deaths')
 end
 if owner and not sealed then redis.call('HSET', KEYS[1], 'lease', lease) end
--- `resent` is counted once, even if the first reply was lost. It is not counted after the slice has ended.
+-- Targets that are sent again are counted once, even if the first reply was lost. They are not counted after the slice
+-- has ended.
 if sealed and ARGV[4] ~= '0' and (expected or not owner) then redis.call('HINCRBY', KEYS[1], 'resent', ARGV[4]) end
 local due = -1
 if waiting > 0 then

@@ -1,27 +1,31 @@
 #!lua flags=allow-oom
--- dequeue: moves references to open slices of one campaign to a worker's processing list.
+-- dequeue: moves references to open slices of one campaign to the processing list of a worker. A slice is open if no
+-- worker has it. A reference is the text 'partition:campaign id', which names a slice.
 -- Invariant: a reference is in one list at a time. A reference is only a hint, because `claim` decides who owns a
 -- slice. A worker with a reference is in the list of workers, so other workers notice when its heartbeats stop. The
 -- script returns no reference before the campaign's partitions are fixed (`narrow`).
--- When this script first reads an active campaign, events may be on the list `registrations`. The campaign waits until
--- workers have applied these events. The field `awaits` of the campaign is 'registrations' at first. While the campaign
--- waits, the field has the text 'MARK DEADLINE', with the deadline in ms since the epoch. `takeoff` counts the events
--- that leave the list.
+-- A campaign to users first waits for the events that are on the list `registrations` when this script first reads the
+-- active campaign. It waits until the maintenance leader has applied these events. The field `awaits` of the campaign
+-- is 'registrations' at first. While the campaign waits, the field has the text 'MARK DEADLINE'. MARK is the number of
+-- events that must have left the list since the creation of the store. DEADLINE is in ms since the epoch. `takeoff`
+-- counts the events that leave the list.
 -- The campaign begins when this count reaches MARK. After DEADLINE, the campaign begins without the remaining events,
 -- and the field `eventsNotApplied` has their number.
--- KEYS 1 lane, 2 campaign, 3 open slices, 4 worker's processing list, 5 workers, 6 registrations, 7 housekeeping,
+-- KEYS 1 lane, 2 campaign, 3 open slices, 4 processing list of the worker, 5 workers, 6 registrations, 7 housekeeping,
 --      8 wake channel
--- ARGV 1 id, 2 worker, 3 partitions of the store, 4 maximum number of slices (limit 500), 5 ms to wait for events
--- Returns the partitions, or one of:
---      -1 if the script dropped only invalid partitions; call it again
+-- ARGV 1 id of the campaign, 2 worker, 3 number of partitions of the store, 4 maximum number of slices (at most 500),
+--      5 ms to wait for events
+-- Returns the partitions of the moved slices, or one of:
+--      -1 if the script found only invalid partitions and dropped them; call it again
 --      -2 if there is no such campaign
 --      -3 if the campaign's partitions are not fixed yet
---      false if the campaign has no open slice
+--      false if the campaign has no open slice, or is neither active nor cancelled
 --      'waits MS' if the campaign waits for events, for at most MS more ms
---      'overtakes N' if the campaign begins without N events; the next call returns references
--- The script removes a campaign from the lane if the campaign does not exist or has no open slice.
+--      'overtakes N' if the campaign begins without N events; the next call returns partitions
+-- With the replies -2 and false, the script also removes the campaign from the lane.
 
--- Returns the answer while the campaign must wait, else nil. A key of another type delays no campaign.
+-- Returns the reply 'waits MS' or 'overtakes N'; nil if the campaign need not wait. If a key has the wrong type, the
+-- campaign does not wait.
 local function wait_for_events(awaits)
   local queued = redis.pcall('LLEN', KEYS[6])
   local taken = redis.pcall('HGET', KEYS[7], 'taken:registrations')

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- expire: ends the lease of a slice whose owner's process has died.
+-- expire: ends the lease of a slice because the process of its owner has died.
 -- Invariant: the claim stays valid until another worker claims the slice. If the owner is alive after all, it can
--- record outcomes at any time. It gets grants only until another worker claims the slice. Pushes that the owner has
--- sent and whose answers are not recorded may then be sent twice. Their number is at most one window.
+-- record outcomes at any time. It gets grants only until another worker claims the slice. The other worker may then
+-- send pushes again whose answers the owner has not recorded. Their number is at most one window.
 -- KEYS 1 slice
 -- ARGV 1 worker that has died
 -- Returns 1, or 0 if the worker does not own the slice

@@ -6,15 +6,15 @@
 -- the lost slice, the slice still counts, although the bit is set.
 -- A campaign has failed if pushes were refused (19 badToken, 20 wrongTopic, 21 rejected, 22 failed) and no push was
 -- accepted (16) or unknown (24). It has also failed if one of its slices was isolated.
--- If the slice was in the processing list, the script does not search the list of open slices, which may be long. A
--- slice that a worker holds is not in that list. If the slice is there after all, the next worker finds it closed and
--- calls this script again.
+-- A slice that a worker holds is in the processing list and not in the list of open slices. The script therefore
+-- searches the open slices, which may be many, only if the slice is not in the processing list. If the slice is in both
+-- lists, the next worker finds it closed and calls this script again.
 -- The campaign stays in the list of ended campaigns until all of its keys have an expiry. If a worker dies before that,
 -- another worker sets the missing expiries.
--- KEYS 1 campaign, 2 finished slices, 3 processing list, 4 lane, 5 open slices, 6 parked, 7 ended campaigns, 8 running
---      campaigns, 9 changes
--- ARGV 1 partition, 2 id, 3... counters and their values
--- Returns {1 if this call ended the campaign, else 0, state}
+-- KEYS 1 campaign, 2 finished slices, 3 processing list of the worker, 4 lane, 5 open slices, 6 parked slices, 7 ended
+--      campaigns, 8 running campaigns, 9 changes
+-- ARGV 1 partition, 2 id of the campaign, 3... the slice's counters: name and value of each
+-- Returns {1 if this call ended the campaign, else 0; state of the campaign, 'gone' if it no longer exists}
 local reference = ARGV[1] .. ':' .. ARGV[2]
 local was_held = redis.call('LREM', KEYS[3], 0, reference) > 0
 redis.call('ZREM', KEYS[6], reference)
@@ -36,8 +36,8 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', KEYS[1], 'state', state, 'finishedAt', now)
--- This script writes no change for a part, because `endpart` writes one for the whole campaign. It writes none for a
--- cancelled campaign, because `control` has written it.
+-- This script adds no entry to the stream of changes for a part, because `endpart` adds one for the whole campaign. It
+-- adds none for a cancelled campaign, because `control` has added it.
 if not campaign[2] and state ~= campaign[1] then
   redis.pcall('XADD', KEYS[9], 'MAXLEN', '~', 1000, '*', 'campaign', ARGV[2], 'state', state)
 end

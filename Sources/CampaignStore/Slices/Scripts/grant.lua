@@ -1,13 +1,14 @@
 -- Functions shared by the scripts that grant or end targets. The loader puts `device.lua`, `pressure.lua`,
 -- `outcome.lua` and then this file in front of these scripts.
--- A target may become invalid after its list was sealed: its user opts out or loses the device. Such a user has
--- departed (`departures.lua`). Each grant reports to the worker which users have departed. The worker checks their
--- targets with `regrant`.
+-- A target becomes invalid if its user opts out or loses the device after the list of targets was sealed. Such a user
+-- has departed (`departures.lua`). Each grant reports to the worker which users have departed. The worker checks the
+-- targets of these users with `regrant`.
 -- A decision about a target is a u32: the badge of the push, 0 for a push without a badge, or 0xFFFFFF00 plus an
 -- outcome. A target whose decision has an outcome is withheld: workers do not send its push.
 local withheld_from = 4294967040
 
--- Returns whether a user has a device with this token and app. A device without an app belongs to every app.
+-- Returns whether a user has a device with this token and app. `blob` has the user's device records. A device without
+-- an app belongs to every app.
 local function has_device(blob, token, app)
   local at = find_device(blob, token)
   if not at then return false end
@@ -17,9 +18,9 @@ local function has_device(blob, token, app)
   return its_app == '' or its_app == app
 end
 
--- Checks targets by their users and tokens. Returns a table with the outcome of each target that must be withheld:
--- 27 (opted out) or 28 (device gone). A target that may be sent has no entry. KEYS[from_list] to KEYS[to_list] are the
--- suppression lists that apply. A raw token has no user and is always valid.
+-- Checks targets by their users and tokens. Returns a table with the outcome of each target that must be withheld: 27
+-- (opted out) or 28 (device gone). A target that may be sent has no entry. KEYS[from_list] to KEYS[to_list] are the
+-- suppression lists that apply. A target whose token the job lists has no user, and is always valid.
 local function withheld_of(devices, from_list, to_list, app, users, tokens)
   local outcomes, names, place = {}, {}, {}
   for _, user in ipairs(users) do
@@ -56,7 +57,7 @@ local function counting()
     return target_pages[number]
   end
 
-  -- Reads the users of a page.
+  -- Reads the users of the targets on a page into `page.users`, and returns the page.
   local function read_page(page)
     if page.users then return page end
     local text, users, at = page.text, {}, 1
@@ -72,7 +73,7 @@ local function counting()
     return page
   end
 
-  -- Returns the users of these targets, in order; '' for a raw token.
+  -- Returns the users of these targets, in the same order; '' for a target without a user.
   local function users_of(targets, indexes)
     local users = {}
     for i = 1, #indexes do
@@ -82,9 +83,10 @@ local function counting()
     return users
   end
 
-  -- Parses the rules for counting targets. They are: digests of campaign (8 bytes) and category (4 bytes), u32 seconds
-  -- for which a campaign is remembered, u32 by which the badge rises (0: the push has none). Then for each cap: u8
-  -- 1 (all campaigns of the app) or 0, 4 bytes category, u32 limit, u32 seconds.
+  -- Parses the rules for frequency caps and badges. The text has: digest of the campaign (8 bytes), digest of the
+  -- category (4 bytes), u32 seconds for which the users' records keep a campaign, u32 number that the push adds to the
+  -- badge (0: the push has no badge). Then for each cap: u8 1 if the cap counts all campaigns of the app, 0 if it
+  -- counts one category; digest of this category (4 bytes), u32 maximum number of campaigns, u32 seconds of the period.
   local function read_rules(packed)
     local rules = {campaign = packed:sub(1, 8), category = packed:sub(9, 12), caps = {}}
     rules.memory, rules.step = struct.unpack('>I4I4', packed, 13)
@@ -96,11 +98,12 @@ local function counting()
     return rules
   end
 
-  -- Category of a campaign that counts for no cap. The script stores this campaign so that it raises the badge only
-  -- once.
+  -- Category that is stored for a campaign that counts for no cap. Such a campaign is stored because it must raise the
+  -- badge only once.
   local uncounted = '\255\255\255\255'
 
-  -- Reads the frequency cap counters and badges of users. `write_counted` writes the changes.
+  -- Reads the frequency cap counters and badges of users. Returns a table of them by user, and the list of users.
+  -- `write_counted` writes the changes.
   local function read_counted(pressure, listed, rules, app, now, names)
     local counted, known = {}, {}
     for i = 1, #names do
@@ -157,8 +160,8 @@ local function counting()
     if #gone > 0 then redis.call('HDEL', pressure, unpack(gone)) end
   end
 
-  -- Records the campaign for a user: the time, the category, the number of granted targets, and the badge in their
-  -- pushes.
+  -- Records the campaign for a user: the time, the category, the number of granted targets (`holders`), and the badge
+  -- in their pushes (`shown`).
   local function note_campaign(user, rules, now, holders, shown)
     local category = holders > 0 and #rules.caps > 0 and rules.category or uncounted
     if not user.place then
@@ -171,7 +174,7 @@ local function counting()
       struct.pack('>I4', now) .. category .. rules.campaign .. string.char(holders) .. struct.pack('>I4', shown)
   end
 
-  -- Returns whether the app has set a badge since the campaign was recorded.
+  -- Returns whether the app has reported a badge since the campaign was recorded for the user.
   local function has_reported_since(user) return struct.unpack('>I6', user.reported) >= (user.when + 1) * 1000 end
 
   -- Raises a user's badge for the campaign and returns the new badge.
@@ -181,7 +184,7 @@ local function counting()
   end
 
   -- Counts at most 512 granted targets for their users, and returns a decision about each. All targets of a user get
-  -- the decision and the badge of the first one. `is_fresh`: the targets are granted for the first time. `decided`:
+  -- the decision about the user's first target. `is_fresh`: the targets are granted for the first time. `decided`:
   -- earlier decisions that Redis has lost; no cap applies to them.
   local function take(pressure, listed, rules, app, now, names, is_fresh, decided)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
@@ -233,7 +236,7 @@ local function counting()
     write_counted(pressure, app, counted, known)
   end
 
-  -- Counts at most 512 targets that were sent and are not counted now. No cap applies.
+  -- Counts at most 512 targets that were sent, but do not count for their users at present. No cap applies.
   local function count_sent(pressure, listed, rules, app, now, names)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)
     for i = 1, #names do

@@ -16,8 +16,9 @@ local function gives_back(state) return state >= 16 and state ~= 16 and state ~=
 local function is_ambiguous(history) return history >= 128 end
 local function is_withheld(history) return math.floor(history / 64) % 2 == 1 end
 
--- Returns the code of a target's outcome, or nil if it has none yet. `state` and `history` are bytes of its record,
--- 0 without a record. A target is granted if its index is below the slice's number of granted targets.
+-- Returns the code of a target's outcome, or nil if the target has no outcome yet. `state` and `history` are bytes of
+-- its record; both are 0 if the target has no record. `phase` is the phase of the slice. A target is granted if its
+-- index is below the slice's number of granted targets.
 local function outcome_of(state, history, is_granted, phase)
   if state >= 16 then return state end
   if phase ~= 'cancelled' then return nil end

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- regrant: checks two kinds of granted targets again: those in doubt, and those of users who may have departed.
+-- regrant: decides whether a worker may send granted targets: those in doubt, and those of users who may have departed.
 -- Invariant: a target is sent only if its user still has the device and is on no suppression list that applies (see
 -- `departures.lua`). No cap applies here, because the grant has counted the target. If Redis has lost that count, the
 -- script counts the target again.
@@ -7,9 +7,11 @@
 -- The script also runs when Redis has no free memory, because the memory that it adds is limited by the number of
 -- sealed targets.
 -- KEYS 1 slice, 2 devices, 3 users, 4 pressure, 5 departures, 6... suppression lists that apply
--- ARGV 1 seal, 2 app, 3 rules for frequency caps and badges ('' for none), 4... three values for each of at most 256
---      targets: index, token, user ('' for a raw token)
--- Returns a decision about each target (see `grant.lua`), or '' if the slice has another seal
+-- ARGV 1 seal that the worker knows: the id of the claim that sealed the slice's targets
+--      2 app
+--      3 rules for frequency caps and badges ('' for none; `read_rules` in `grant.lua` has the format)
+--      4... three values for each of at most 256 targets: index, token, user ('' for a token that the job lists)
+-- Returns a decision about each target (u32, see `grant.lua`), or '' if the slice has another seal
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'departed')
 if slice[1] ~= 'sealed' or slice[2] ~= ARGV[1] then return '' end
 local tokens, users, withheld = {}, {}, {}

@@ -1,13 +1,15 @@
 #!lua flags=allow-oom
--- reopen: opens slices of a campaign that are in no list, and puts the campaign back on its lane.
--- Invariant: an unfinished slice is open, held or parked. A slice can lose its reference if two workers have the same
--- name, or if Carillon has a defect. A campaign with open slices is on its lane, unless it is paused.
+-- reopen: adds slices that are in no list to the open slices of their campaign, and puts the campaign back on its lane.
+-- A slice is open if no worker has it.
+-- Invariant: an unfinished slice is open, held by a worker, or parked. A slice can be missing in all lists if two
+-- workers had the same name, or if Carillon has a defect. A campaign with open slices is on its lane, unless it is
+-- paused.
 -- The caller has checked that no worker holds these slices. If a slice is open and held at the same time, nothing is
 -- sent twice, because only the owner of the lease sends.
--- The script ignores a parked time of more than a year, because no retry waits that long.
--- KEYS 1 campaign, 2 finished slices, 3 open slices, 4 parked, 5 lane, 6 running campaigns, 7 wake channel
--- ARGV 1 id, 2... partitions that no worker holds (at most 500)
--- Returns the number of slices opened
+-- If a slice is parked for more than a year, the script opens it, because no retry waits that long.
+-- KEYS 1 campaign, 2 finished slices, 3 open slices, 4 parked slices, 5 lane, 6 running campaigns, 7 wake channel
+-- ARGV 1 id of the campaign, 2... partitions of the slices that no worker holds (at most 500)
+-- Returns the number of opened slices
 local state = redis.call('HGET', KEYS[1], 'state')
 if not state then
   redis.call('SREM', KEYS[6], ARGV[1])

@@ -1,8 +1,10 @@
 #!lua flags=allow-oom
--- requeue: moves a slice reference from any list back to its campaign's open slices.
--- Invariant: an unfinished slice is open, held or parked; a finished one is in no list.
--- KEYS 1 processing list, 2 parked, 3 open slices, 4 lane, 5 campaign, 6 finished slices, 7 wake channel
--- ARGV 1 partition, 2 id, 3 '1' if the worker that held the slice has died, else '0'
+-- requeue: moves a slice from a worker's processing list or from the parked slices back to the open slices of its
+-- campaign. A slice is open if no worker has it.
+-- Invariant: an unfinished slice is open, held by a worker, or parked; a finished slice is in none of these lists.
+-- KEYS 1 processing list of the worker, 2 parked slices, 3 open slices, 4 lane, 5 campaign, 6 finished slices, 7 wake
+--      channel
+-- ARGV 1 partition, 2 id of the campaign, 3 '1' if the worker that held the slice has died, else '0'
 -- Returns 1, or 0 if the slice is finished or its campaign no longer exists
 local reference = ARGV[1] .. ':' .. ARGV[2]
 redis.call('LREM', KEYS[1], 0, reference)

@@ -2,28 +2,36 @@
 -- seal: seals the lists of targets that the owner of a claim has built. Sealed lists are final.
 -- One call seals a slice and, in the same partition, the slices of the campaign's other legs.
 -- Invariant: only the owner of the claim can seal its lists. One expansion builds the lists of all legs, and one step
--- seals them, so the decisions about a user are the same in every leg. Sealed targets are immutable, and the slice's
--- count is their number. The seal is the id of the claim that sealed the lists. If Redis loses the lists, the next
--- lists may have another order, and they have another seal.
+-- seals them, so the decisions about a user are the same in every leg. Sealed targets are immutable, and the slice
+-- stores their number.
+-- The seal of a slice is the id of the claim that sealed its lists. If Redis loses the sealed lists, a worker builds
+-- new ones, which may have another order. The new lists have another seal.
 -- Another worker may have a claim of another leg's slice. That claim stays valid, and its owner finds the slice sealed.
 -- If a leg was cancelled and its slice closed before, the slice stays closed.
 -- The script stores the version of targets and ledger; a worker that can't read that version does not touch the slice.
--- If targets have their own send times, none is ready until the first of these times (see `commit`).
--- The slice also stores how many departures there were before the expansion. If `commit` finds another number, targets
--- may have become invalid since.
--- In the same step the control group is sealed and counted. Its users are not targets.
+-- If targets have their own send times, `commit` grants none of them before the first of these times.
+-- The slice also stores how many departures there were before the expansion. If `commit` finds another number, some
+-- targets may have become invalid since.
+-- The script also seals and counts the control group in the same step. Its users are not targets.
 -- KEYS 1 slice, 2 unsealed targets of this claim, 3 targets, 4 unsealed control group of this claim, 5 control group;
---      then the same of each other leg's slice
+--      then the same five keys for the slice of each other leg
 -- ARGV 1 claim id
---      2 lease ms
+--      2 ms that the lease lasts
 --      3 version of targets and ledger
 --      4 number of departures before the expansion (-1: unknown)
---      then of each slice: number of targets, number of their pages, number of users in the control group, number of
---        their pages, send times of the targets (`SendTimes`; '' for immediately), number of fields and values, fields
---        and values of counts: the targets of each variant, the users who are reached, and the users who are left out,
---        by reason (`AudienceCount`)
--- Returns 1; -1 if the claim is stale or a list does not have the length that its builder expects; -2 if the expansion
---      of another leg has sealed the slice
+--      then for each slice:
+--        number of targets
+--        number of pages of targets
+--        number of users in the control group
+--        number of pages of the control group
+--        send times of the targets (`SendTimes`; '' for immediately)
+--        number of the values that follow
+--        fields and values for the slice: the targets of each variant, the users who are reached, and the users who are
+--          left out, by reason (`AudienceCount`)
+-- Returns one of:
+--      1 if the slice is sealed, now or by an earlier call
+--      -1 if the slice has another claim, or if a list does not have the expected length
+--      -2 if the expansion of another leg has sealed the slice
 
 -- Removes the lists, which can't be sealed any more. They contain users and tokens, and no erasure searches them.
 local function remove_lists()

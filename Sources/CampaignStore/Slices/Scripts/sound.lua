@@ -1,7 +1,7 @@
 
--- Returns whether a slice's phase and numbers (targets, granted, in doubt, waiting) are possible.
--- Carillon writes only possible values. For other values the calling script answers DAMAGED, and the worker inspects
--- the slice. A value that is not a number fails every comparison. The largest count is that of a ledger of 512 MiB, the
+-- Returns whether a slice's phase and numbers (targets, granted, in doubt, waiting) are possible. Carillon writes only
+-- possible values. For other values, the calling script answers with the error DAMAGED, and the worker inspects the
+-- slice. A value that is not a number fails every comparison. The largest count is that of a ledger of 512 MiB, the
 -- limit of a string in Redis.
 local function is_sound(phase, count, granted, doubt, waiting)
   return (not phase or phase == 'expanding' or phase == 'sealed' or phase == 'done' or phase == 'cancelled')
