@@ -1,9 +1,10 @@
 #!lua
--- quota: records how many users each partition may select at most, for a campaign with a limit.
+-- quota: records the quotas of a campaign with a limit. A quota is the maximum number of users that a slice may select
+-- in its partition.
 -- Invariant: the quotas are recorded once, whichever worker calls the script, and however often. The first quotas stay,
--- so all slices use the same limit. The script then removes the ranking (see `rank`).
+-- so all slices use the same quotas. The script then removes the campaign's ranking (see `rank`).
 -- KEYS 1 campaign, 2 ranking
--- ARGV 1 quotas
+-- ARGV 1 quotas, 32 bits for each partition
 -- Returns the recorded quotas, or false if there is no such campaign
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 redis.call('HSETNX', KEYS[1], 'quotas', ARGV[1])

@@ -1,39 +1,44 @@
 #!lua
--- activate: writes a campaign and all of its parts, opens the slices of its first stage, and acknowledges the job.
--- Invariant: a campaign is activated once, and its job leaves the worker's intake only with the activation. From then
--- on, its id stays reserved for the time in ARGV 2, even if the campaign's record expires earlier. A worker that
--- continues after a long stop therefore can't begin the campaign again.
--- A campaign with a start time in the future is on no lane. It runs after `promote` has begun it. A campaign that needs
+-- activate: writes a campaign and all of its parts, opens the slices of its first stage, and removes the job from the
+-- worker's intake list. A slice is open if no worker has it.
+-- Invariant: a campaign is activated once, and its job leaves the intake list only with the activation. From then on,
+-- the campaign's id stays reserved for the time in ARGV 2, even if the campaign's record expires earlier. A worker that
+-- was stopped for a long time and then continues can therefore not begin the campaign again.
+-- A campaign with a start time in the future is on no lane. `promote` begins it at that time. A campaign that needs
 -- approval is paused.
 -- The campaign and its parts are written in one step. The campaign names its parts, and each part names the campaign.
--- The stages after the first wait at their gates and have no open slices (`opengate`).
+-- The stages after the first wait at their gates and have no open slices (see `opengate`).
 -- The script also adds the change to the stream `changes` for webhooks. The activation succeeds even if this step
 -- fails.
--- The slices of every second leg are in the reverse order. One expansion serves all legs of a partition, so workers
--- that begin with different legs expand different partitions.
--- Nothing is written during a repartition of the store, or if its number of partitions differs from ARGV 5.
--- If the campaign is a run of a recurring campaign that is paused, the run begins in the state paused. If the recurring
--- campaign is cancelled, the run ends as cancelled. A run is valid only if the recurring campaign stores it as its last
--- run.
--- KEYS 1 campaign, 2 job, 3 worker's intake, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule, 8 ended
---      campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run (else the campaign
---      itself), 14 attempts to take in jobs (`beginjob`), 15 campaigns that wait for approval, 16... of the campaign
---      and of each part: campaign, open slices, finished slices
--- ARGV 1 entry as the worker took it from the list
+-- The slices of every second leg are in the reverse order. One expansion finds the targets of all legs in a partition,
+-- so workers that begin with different legs expand different partitions.
+-- During a repartition of the store, or if its number of partitions differs from ARGV 5, the script writes nothing.
+-- A recurring campaign begins its runs as campaigns of their own. If the recurring campaign is paused, its run begins
+-- in the state paused. If the recurring campaign is cancelled, the run ends as cancelled. A run is valid only if the
+-- recurring campaign stores it as its last run.
+-- KEYS 1 campaign, 2 job, 3 intake list of the worker, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule,
+--      8 ended campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 for a run its recurring campaign, else the
+--      campaign itself, 14 attempts to take in jobs (see `beginjob`), 15 campaigns that wait for approval, 16... three
+--      keys for the campaign and then for each part: campaign or part, open slices, finished slices
+-- ARGV 1 the job's entry as the worker took it from the list
 --      2 seconds for which the id stays reserved after the start of the campaign
 --      3 start in ms since the epoch (0: now)
 --      4 digest of the job as `reserve` returned it
 --      5 number of partitions of the store
 --      6 reason why the campaign needs approval ('' if it does not)
---      7 number of partitions in the list that follows
+--      7 number of partitions with a slice
 --      then these partitions, then a bitmap of the partitions without a slice ('' for none)
---      then of the campaign and of each part: id, 'sent' | 'reversed' (sent, in the reverse order) | 'parts' (has
---        parts) | 'gated' (waits at a gate), number of fields and values, fields and values
+--      then for the campaign and for each part:
+--        id
+--        kind: 'sent' for slices in order, 'reversed' for slices in the reverse order, 'parts' for a campaign with
+--          parts, 'gated' for a part that waits at a gate
+--        number of the values that follow
+--        fields and values
 -- Returns one of:
 --      1 if this call activated the campaign
 --      0 if the campaign was activated before
---      -1 if no campaign may begin now
---      -2 if the recurring campaign does not store this run as its last one
+--      -1 during a repartition, or if the number of partitions differs from ARGV 5
+--      -2 if the recurring campaign does not store this run as its last run
 --      2 if the run ended because its recurring campaign is cancelled
 local function acknowledge()
   local name = redis.sha1hex(ARGV[1])
@@ -60,9 +65,9 @@ local lead = is_run and redis.call('HMGET', KEYS[13], 'state', 'lastRun', 'reaso
 if is_run and lead[2] ~= id then return -2 end
 local has_ended, waits = lead[1] == 'cancelled', ARGV[6] ~= '' or lead[1] == 'paused'
 local reason = ARGV[6] ~= '' and ARGV[6] or lead[3]
--- First read every key that may have another type, so that the script fails here. After the campaign is written, no
--- command may fail, because a second call would find the campaign activated. Only the entry in the list of all
--- campaigns is written earlier: an entry without a campaign is harmless.
+-- If a key has the wrong type, reading it fails here. No later command may fail: a second call would find a campaign
+-- that is written only in part, and take it for activated. Only the entry in the list of all campaigns is written
+-- before the campaign: an entry without a campaign is harmless.
 redis.call('LLEN', KEYS[4])
 redis.call('SCARD', KEYS[6])
 redis.call('HLEN', KEYS[14])

@@ -1,15 +1,15 @@
 #!lua flags=allow-oom
--- beginjob: records that a worker begins to take in a job on its list.
--- Invariant: each worker process is recorded once for a job, before it reads the job. The record of a process that dies
--- stays, so the next worker knows the number of attempts. If the number of fields has reached ARGV 4, attempts older
--- than ARGV 3 are removed.
--- KEYS 1 worker's intake, 2 attempts
--- ARGV 1 entry as it is on the list, 2 nonce of the worker's instance, 3 ms that attempts are kept, 4 number of fields
---      above which old ones are removed
--- The name of a field is the SHA-1 of the entry, and its value is 'at-ms nonce nonce ...'. The field 'SHA-1:failures'
--- counts failures.
+-- beginjob: records that a worker begins to take in a job on its intake list.
+-- Invariant: each worker process is recorded once for a job, before it reads the job. If the process dies, its record
+-- stays, so the next worker knows the number of attempts. When the hash has ARGV 4 or more fields, the script removes
+-- attempts that are older than ARGV 3.
+-- KEYS 1 intake list of the worker, 2 attempts
+-- ARGV 1 the job's entry as it is on the list, 2 instance of the worker, 3 ms for which attempts are kept, 4 number of
+--      fields from which old attempts are removed
+-- The name of a field is the SHA-1 of the entry. Its value is 'at-ms instance instance ...': the time of the last
+-- attempt, then the instances of the workers. The field 'SHA-1:failures' counts failures.
 -- Returns false if the entry is not on the list, or {SHA-1 of the entry, number of other processes that began to take
--- it in, number of failures}
+-- in the job, number of failures}
 if not redis.call('LPOS', KEYS[1], ARGV[1]) then return false end
 local name, time = redis.sha1hex(ARGV[1]), redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,16 +1,22 @@
 #!lua flags=allow-oom
--- deadletter: moves a job that can't be run to the dead list, with the reason.
--- Invariant: a job is always on the worker's list or on the dead list. The dead list is bounded, and its oldest entry
--- is removed first.
--- An id that was reserved for exactly this job is released, so that the job can be submitted again. If the key of the
--- id has any other value, even one of another type, it stays.
--- KEYS 1 dead list (a stream), 2 worker's intake, 3 attempts to take in jobs (`beginjob`), 4 job, if it has a readable
---      id
--- ARGV 1 job as the worker took it from the list, 2 reason, 3 hint, 4 entries kept, 5 bytes of the job that are kept, 6
---      canonical form of the job, 7 id ('' if not readable), 8 user whose device the job names ('' for none), 9
---      canonical form of earlier versions, which keeps default values ('' if it is the same)
--- The field `size` shows whether the job was cut.
--- Returns the entry's key
+-- deadletter: moves a job that can't be run from the worker's intake list to the dead list, with the reason.
+-- Invariant: a job is always on the intake list or on the dead list. The dead list is bounded, and its oldest entry is
+-- removed first.
+-- If the job's id is reserved for exactly this job, the script releases the id, so that the job can be submitted again.
+-- If the id's key `job:ID` has any other value or type, the key stays.
+-- KEYS 1 dead list (a stream), 2 intake list of the worker, 3 attempts to take in jobs (see `beginjob`), 4 job, only if
+--      the id is readable
+-- ARGV 1 job as the worker took it from the list
+--      2 reason
+--      3 hint
+--      4 maximum number of entries on the dead list
+--      5 maximum number of bytes of the job to store
+--      6 canonical form of the job
+--      7 id ('' if it is not readable)
+--      8 user whose device the job names ('' for none)
+--      9 canonical form as earlier versions of Carillon wrote it, with default values ('' if it is the same)
+-- The field `size` of the entry has the full size of the job, so it shows whether the job was cut.
+-- Returns the key of the entry in the stream
 local name = redis.sha1hex(ARGV[1])
 redis.call('LREM', KEYS[2], 1, ARGV[1])
 redis.call('HDEL', KEYS[3], name, name .. ':failures')

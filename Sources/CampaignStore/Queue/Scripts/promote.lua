@@ -1,14 +1,16 @@
 #!lua flags=allow-oom
--- promote: begins a scheduled campaign whose time has come.
+-- promote: begins a scheduled campaign, or a scheduled part of a campaign, whose time has come.
 -- Invariant: a campaign begins once, whichever worker calls the script, and however often. Only Redis' clock counts.
--- The schedule contains only scheduled campaigns: the script removes a campaign from the schedule if it does not exist,
--- has begun, is paused or is cancelled. If a scheduled campaign is missing there, the script adds it.
--- Nothing begins during a repartition of the store, or if its number of partitions differs from ARGV 2. This script
+-- The schedule contains only scheduled campaigns and parts. If the campaign or part in ARGV 1 does not exist, has
+-- begun, is paused or is cancelled, the script removes it from the schedule. If its time has not come and it is missing
+-- in the schedule, the script adds it.
+-- During a repartition of the store, or if its number of partitions differs from ARGV 2, nothing begins. This script
 -- does not begin a recurring campaign (see `repeat`). A campaign with parts begins with its first part.
--- KEYS 1 campaign, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes, 9 the
---      campaign of a part (else the campaign itself)
--- ARGV 1 id, 2 number of partitions of the store as the worker knows it, 3 id of the campaign of KEYS 9
--- Returns 1 if this call began it, else 0
+-- KEYS 1 campaign or part, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes,
+--      9 for a part its campaign, else the campaign itself
+-- ARGV 1 id of the campaign or part, 2 number of partitions of the store as the worker knows it, 3 id of the campaign
+--      in KEYS 9
+-- Returns 1 if this call began the campaign or part, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'repeat', 'parts')
 if campaign[1] ~= 'scheduled' or campaign[4] then
   redis.call('ZREM', KEYS[3], ARGV[1])
@@ -23,7 +25,7 @@ end
 if campaign[3] then return 0 end
 local store = redis.call('HMGET', KEYS[7], 'partitions', 'nextPartitions')
 if store[2] or store[1] and store[1] ~= ARGV[2] then return 0 end
--- A key of the wrong type raises an error here, before anything is written.
+-- If a key has the wrong type, reading it fails here, before the script writes anything.
 redis.call('LLEN', KEYS[2])
 redis.call('SCARD', KEYS[4])
 redis.call('HSET', KEYS[1], 'state', 'active')

@@ -2,8 +2,9 @@
 -- queue: reads a page of the jobs that wait to be taken in, newest first.
 -- Invariant: the number and the bytes of a page's jobs are bounded, because a job may have 1 MB and the list any
 -- length.
--- KEYS 1 producers' list, or a worker's intake
--- ARGV 1 start of the page, 2 maximum number of jobs, 3 number of bytes after which the page ends
+-- KEYS 1 producers' list, or the intake list of a worker
+-- ARGV 1 place of the page's first job on the list, 2 maximum number of jobs, 3 number of bytes after which the page
+--      ends
 -- Returns {length of the list, jobs...}
 local page, bytes = {redis.call('LLEN', KEYS[1])}, 0
 for first = tonumber(ARGV[1]), ARGV[1] + ARGV[2] - 1, 8 do

@@ -2,24 +2,26 @@
 -- repeat: begins the next run of a recurring campaign, or skips it.
 -- Invariant: each run begins once, by Redis' clock, whichever worker calls the script, and however often. Only the run
 -- that is recorded as the next one begins. The same step records the run after it.
--- The script stores the run as the campaign's last run, and puts a request to take in the run on the producers' list.
--- Only the run that the campaign stores is valid. No other run begins before a worker has taken in this one. A paused
--- campaign begins no run. Nothing begins during a repartition of the store.
--- The campaign also stores the earlier runs that have not ended (`openRuns`), because `control` changes them too.
+-- A run is a campaign of its own. The script stores the run as the recurring campaign's last run, and puts a request to
+-- take in the run on the producers' list. The next run can't begin before a worker has taken in this run. A paused
+-- recurring campaign begins no run. During a repartition of the store, no run begins.
+-- The recurring campaign also stores its earlier runs that have not ended (`openRuns`), because `control` changes them
+-- too.
 -- The recurring campaign ends when its final run has been taken in. Until then, a pause or a cancel of the recurring
 -- campaign applies to this run, because `activate` reads the state of the recurring campaign.
--- KEYS 1 campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6... campaigns of the runs from ARGV 9 on
--- ARGV 1 id
---      2 due time of the run that is to begin
---      3 id of the campaign of this run
---      4 request to take in the run ('' to skip the run, which is allowed for a paused campaign too)
---      5 due time of the next run, which is in the future ('' for none)
+-- KEYS 1 recurring campaign, 2 schedule, 3 producers' list, 4 ended campaigns, 5 store, 6... campaigns of the runs in
+--      ARGV 9...
+-- ARGV 1 id of the recurring campaign
+--      2 due time of the run that begins or is skipped (ms since the epoch)
+--      3 id of this run
+--      4 request to take in this run ('' to skip the run; a run can be skipped also while the campaign is paused)
+--      5 due time of the run after it, which is in the future (ms since the epoch; '' for none)
 --      6 maximum number of runs in total ('' for no limit)
 --      7 maximum number of runs that have not ended when this run begins; if there are more, the run is skipped
---      8 request to take in the last run
---      9... ids of the last run and of the campaign's open runs
--- Returns {1 if this call began the run, 2 if it skipped the run because too many have not ended, else 0; 1 if this
--- call ended the recurring campaign, else 0}
+--      8 request to take in the last run that began ('' for none)
+--      9... ids of the earlier runs that may not have ended
+-- Returns two numbers: 1 if this call began the run, 2 if it skipped the run because too many runs have not ended, else
+-- 0; then 1 if this call ended the recurring campaign, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'runs', 'repeat', 'pending', 'finalRun')
 local leaves_out = ARGV[4] == ''
 if not campaign[4] or campaign[1] ~= 'scheduled' and not (leaves_out and campaign[1] == 'paused') then return {0, 0} end
@@ -32,7 +34,8 @@ if campaign[2] ~= ARGV[2] or due > now then
 end
 if redis.call('HGET', KEYS[5], 'nextPartitions') then return {0, 0} end
 if campaign[5] and (campaign[6] or not leaves_out) then
-  -- The request may have been removed from the list. Adding it again does no harm if it is not needed.
+  -- No worker has taken in the last run yet. If the request for that run is missing on the list, it may be lost, so the
+  -- script adds it again. A second request does no harm.
   if ARGV[8] ~= '' and not redis.call('LPOS', KEYS[3], ARGV[8]) then redis.call('LPUSH', KEYS[3], ARGV[8]) end
   return {0, 0}
 end

@@ -1,21 +1,31 @@
 #!lua
--- submit: puts a job on the producers' list unless its id is taken. If the job is from the dead list, the script
--- removes the job from there.
+-- submit: puts a job on the producers' list, unless another job has its id or the job was already taken in. If the job
+-- is from the dead list, the script removes the job from there.
 -- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job from the dead
 -- list is always on one of the two lists, so the script pushes the job before it writes anything else. A job that was
 -- submitted and not taken in is normally among the next 10,000 jobs of the list. If it is not there, it may be lost,
 -- and the script pushes it again. Workers take in a repeated job only once.
--- Only this script records who submits a job; a name in a raw job is ignored. The digest binds the recorded name to
--- exactly this job.
--- A job may have become invalid since it was written, for example because its send time has passed. The script refuses
--- such a job unless its id is known.
--- Earlier versions computed the digest from a canonical form that keeps default values. Such a digest stays valid.
--- KEYS 1 job: a digest, and ' activated' after the activation, 2 campaign, 3 producers' list, then the dead list, if
---      the job is from there, then the submitter, if known
--- ARGV 1 job as written, 2 its canonical form, 3 seconds an id is remembered, 4 its key in the dead list ('' for none),
---      5 submitter ('' if unknown), 6 canonical form of earlier versions ('' if it is the same), 7 '1' to refuse the
---      job unless it is known
--- Returns 'new' | 'duplicate' | 'conflict' | 'refused' | 'gone' (no longer in the dead list)
+-- Only this script records who submits a job; a submitter that the job itself names is ignored. The record contains the
+-- digest of the job, so the recorded name is valid for exactly this job.
+-- A job may have become invalid after it was written, for example because its send time has passed. The caller then
+-- sets ARGV 7: the script refuses the job unless its id is already reserved.
+-- Earlier versions of Carillon computed the digest from a canonical form with default values. Such a digest stays
+-- valid.
+-- KEYS 1 job, 2 campaign, 3 producers' list; then the dead list, if the job is from there; then the submitter, if it is
+--      known
+-- ARGV 1 job as written
+--      2 canonical form of the job
+--      3 seconds for which the id stays reserved
+--      4 key of the job's entry in the dead list ('' if the job is not from there)
+--      5 submitter ('' if unknown)
+--      6 canonical form as earlier versions of Carillon wrote it ('' if it is the same)
+--      7 '1' to refuse the job if its id is not reserved
+-- Returns one of:
+--      'new' if this call submitted the job for the first time
+--      'duplicate' if the job was submitted before
+--      'conflict' if another job has the id
+--      'refused' because of ARGV 7
+--      'gone' if the dead list no longer has the entry
 local comes_back = ARGV[4] ~= ''
 if comes_back and #redis.call('XRANGE', KEYS[4], ARGV[4], ARGV[4]) == 0 then return 'gone' end
 local digest = redis.sha1hex(ARGV[2])

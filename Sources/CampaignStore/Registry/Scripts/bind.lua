@@ -1,19 +1,23 @@
 #!lua
--- bind: records users as the owners of tokens, and writes a note of the registrations in progress.
+-- bind: records users as the owners of tokens in the owner index, the hash `owner`. Also writes a note from which any
+-- worker can complete these registrations.
 -- Invariant: a token belongs to one user. An older registration never replaces a newer one. A registration also changes
 -- nothing if the token was removed at the same or a later time. If two registrations have the same time, the user with
--- the greater id gets the token. If they have no time (0), the later call wins. Any worker can complete the
--- registrations of a note. The note also includes registrations that are already in the owner index, because their
--- devices are written in any case. Before they are written, another registration may take the token.
+-- the greater id gets the token. If they have no time (0), the later call wins.
+-- This script is the first step of a registration; `upsert` then writes the device. The note also includes
+-- registrations that the owner index already had, because `upsert` writes their devices too. Until then, another
+-- registration may take the token.
 -- KEYS 1 owner, 2 moving, 3 taken, 4 removals
--- ARGV 1 name of the note, which is unique, 2 the registrations in the format of a note, then two values for each
---      registration: token, 'at:user'
+-- ARGV 1 unique name of the note
+--      2 the registrations in the format of a note: for each u16 length and user, device record, u32 length and
+--        attributes
+--      then two values for each registration: token, 'registeredAt:user'
 -- A note is: u32 length of ARGV 2, ARGV 2, then an entry for each token that had an owner before: u16 place of the
 -- registration from 0, then u16 length and name of the previous owner, or 0xffff if a newer registration or removal
 -- exists.
 -- Returns the number of tokens of this partition that were taken from users so far (-1: this call names a token twice,
--- so the caller must check again). Then two values for each registration that took a token from a user or changed
--- nothing: its place from 0, and the user who had the token (false: a newer registration or removal exists)
+-- so the caller must check the owners again). Then two values for each registration that took a token from a user or
+-- changed nothing: its place from 0, and the user who had the token (false: a newer registration or removal exists)
 local tokens, count = {}, 0
 for i = 3, #ARGV, 2 do
   count = count + 1
@@ -22,7 +26,8 @@ end
 local known = redis.call('HMGET', KEYS[1], unpack(tokens))
 local now, fields, rest, answer = {}, {}, {}, {0}
 local taken, refused, again = 0, 0, false
--- The time since which no user has the token, and the time at which its last owner had registered it.
+-- For each token, the time since which no user has it (`removed`), and the time at which its last owner had registered
+-- it (`left`).
 local removed, left
 if redis.call('EXISTS', KEYS[4]) == 1 then
   local members = {}

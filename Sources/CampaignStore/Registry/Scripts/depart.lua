@@ -1,4 +1,5 @@
--- Shared by the scripts that record departures; the loader puts it in front of them, after `departures.lua`.
+-- Functions shared by the scripts that record departures: users who lost a device or opted out. The loader puts
+-- `departures.lua` and then this file in front of these scripts.
 
 -- Returns the 32-bit FNV-1a hash of a user; `UserFingerprint` is its counterpart in Swift.
 local function fingerprint(user)
@@ -12,13 +13,13 @@ local function fingerprint(user)
   return struct.pack('>I4', hash)
 end
 
--- Raises the number of departures by more than the ring can list, and stores no fingerprints. Workers then check every
--- target.
+-- Records departures of users who are not named. Raises the number of departures by more than the ring of fingerprints
+-- can list, and stores no fingerprints. Workers then check every target.
 local function depart_unnamed(departures)
   redis.call('SETRANGE', departures, '0', struct.pack('>I6', count_departures(departures) + ring_size + 1))
 end
 
--- Counts departures of these users.
+-- Records a departure of each of these users.
 local function depart(departures, users)
   if #users == 0 then return end
   if #users > ring_size then return depart_unnamed(departures) end

@@ -1,8 +1,8 @@
--- Shared by the scripts that read or count departures; the loader puts it in front of them.
+-- Functions shared by the scripts that read or count departures. The loader puts this file in front of these scripts.
 -- A user departs when the user loses a device or opts out. The user's targets in slices that were sealed before the
--- departure may then be invalid. The string of departures has the number of departures (u48) and a ring of the
--- fingerprints (u32) of the last 512 users. Several users may have the same fingerprint. A fingerprint therefore only
--- selects targets, which `regrant.lua` then checks.
+-- departure may then be invalid. The string `departures` of a partition has the number of departures (u48) and a ring
+-- of the fingerprints (u32) of the last 512 users. Several users may have the same fingerprint. A fingerprint therefore
+-- only selects targets, which `regrant.lua` then checks.
 -- The offsets in these commands are texts, because Redis needs ten times as long to format a number as to copy a text.
 local ring_size, decimal = 512, string.format
 
@@ -23,7 +23,7 @@ local function note_departures(departures, number, prints)
 end
 
 -- Returns the fingerprints of the users who departed after the first `known` departures; false if the ring does not
--- have all of them.
+-- have all of them. `number` is the number of departures so far.
 local function departed_since(departures, number, known)
   if number == known then return '' end
   if known < 0 or known > number or number - known > ring_size then return false end

@@ -1,11 +1,11 @@
--- Shared by the scripts that edit device records; the loader puts it in front of them.
--- One value has all devices of a user, one after the other. A device is: u16 length of the rest, u8 version (1), u8
--- flags (1: quarantined), u8 kind of token, u48 registeredAt (ms), u48 lastSeen (ms), u16 token length, token, then
--- seven texts, each u8 length and text (service, app, environment, locale, timezone, appVersion, osVersion), then
--- attributes up to the end, each u8 length and name, u16 length and value.
+-- Functions shared by the scripts that edit device records. The loader puts this file in front of these scripts.
+-- A value of the hash `devices` has all devices of a user, one after the other. A device is: u16 length of the rest, u8
+-- version (1), u8 flags (1: quarantined), u8 kind of token, u48 registeredAt (ms), u48 lastSeen (ms), u16 token length,
+-- token, then seven texts, each u8 length and text (service, app, environment, locale, timezone, appVersion,
+-- osVersion), then attributes up to the end, each u8 length and name, u16 length and value.
 
--- Finds a device. Returns the offset of the device, the offset of the next one, its flags and its registration time;
--- nil if the user does not have the device.
+-- Finds the device with a token in a user's device records. Returns the offset of the device, the offset of the next
+-- device, the flags of the found device and its registration time; nil if the user does not have the device.
 local function find_device(blob, token)
   local at = 1
   while at < #blob do
@@ -18,12 +18,12 @@ end
 local function registered_at(blob, at) return (struct.unpack('>I6', blob, at + 5)) end
 local function flags_of(blob, at) return blob:byte(at + 3) end
 
--- Returns the devices, with new flags for the device at offset `at`.
+-- Returns the user's device records, with new flags for the device at offset `at`.
 local function with_flags(blob, at, flags)
   return blob:sub(1, at + 2) .. string.char(flags) .. blob:sub(at + 4)
 end
 
--- Removes users without a device, with their attributes and frequency cap counters. At most 500 users.
+-- Removes all data of users who have no device left: at most 500 users.
 local function remove_users(devices, users, attributes, pressure, names)
   redis.call('HDEL', devices, unpack(names))
   redis.call('SREM', users, unpack(names))
@@ -37,13 +37,15 @@ local function is_note_of(note, user)
 end
 
 -- Removes the quarantine note of a user's device. The field of a note is the token, and the note ends with its user.
--- While a device moves to another user of the partition, both users have it. The note may then be the other user's.
+-- While a device moves to another user of the partition, both users have it. The note may then belong to the other
+-- user's device.
 local function remove_note(quarantine, user, token)
   if is_note_of(redis.call('HGET', quarantine, token), user) then redis.call('HDEL', quarantine, token) end
 end
 
--- The users' devices that a script has read, and its pending changes of devices and quarantine notes. One command for
--- all users costs Redis little more than a command for one user.
+-- `devices_of` has the users' device records that a script has read and edited. `edited` has the users whose records
+-- have changed, and `notes` the new quarantine notes. One command for all users costs Redis little more than a command
+-- for one user.
 local devices_of, edited, is_edited, notes = {}, {}, {}, {}
 
 -- Reads the devices of users that will be edited, at most 500.
@@ -53,9 +55,10 @@ local function read_devices(devices, names)
   for i = 1, #names do devices_of[names[i]] = blobs[i] or '' end
 end
 
--- Prunes, quarantines or releases one device of a user whose devices were read, unless it registered after `instant`
--- (ms). Returns whether the device changed, and whether it stays because it registered later. `write_edits` writes the
--- change. A quarantined device has a note with the reason and the time.
+-- Prunes or quarantines one device of a user, or ends its quarantine ('release'). The user's devices must have been
+-- read. A device that registered after `instant` (ms) stays unchanged. Returns whether the device changed, and whether
+-- it stays because it registered later. `write_edits` writes the change. A quarantined device has a note with the
+-- reason and the time.
 local function edit_device(quarantine, user, token, action, instant, note)
   local blob = devices_of[user]
   local at, behind, known_flags, registered = find_device(blob, token)
@@ -82,8 +85,8 @@ local function edit_device(quarantine, user, token, action, instant, note)
   return true
 end
 
--- Writes the edited devices. Returns the users who no longer have a device. Their attributes and counters are removed,
--- unless the caller retains them.
+-- Writes the edited devices. Returns the users who have no device left. The function removes their attributes and
+-- frequency cap counters, unless `retains` is true: then the caller retains this data.
 local function write_edits(devices, users, attributes, pressure, quarantine, retains)
   local gone, left, noted = {}, {}, {}
   for i = 1, #edited do

@@ -1,12 +1,16 @@
 #!lua
--- edit: removes, prunes, quarantines or releases devices of users.
--- Invariant: a device that registered after the given instant stays as it is. The script records a removal, so that an
--- older registration that arrives later changes nothing. Attributes and counters of a user without a device are
--- retained. A user who loses a device departs (`departures.lua`).
+-- edit: removes, prunes or quarantines devices of users, or ends their quarantine.
+-- Invariant: a device that registered after the given instant stays unchanged. The action 'remove' records the removal,
+-- so that an older registration that arrives later changes nothing. The attributes and the `pressure` record of a user
+-- without a device are retained. A user who loses a device departs (`departures.lua`).
 -- KEYS 1 devices, 2 users, 3 quarantine, 4 attributes, 5 pressure, 6 removals, 7 retained, 8 departures
--- ARGV five values for each of at most 500 devices: user, token, 'remove' | 'prune' (does not record the removal) |
---      'erase' (does not record the removal and does not retain the user's attributes) | 'quarantine' | 'release',
---      instant in ms, quarantine note
+-- ARGV five values for each of at most 500 devices:
+--      user
+--      token
+--      action: 'remove', 'prune' or 'erase' (both remove the device without a record of the removal), 'quarantine', or
+--        'release' (ends the quarantine)
+--      instant in ms
+--      quarantine note ('' for other actions)
 -- Returns for each device 1 if it was changed, 2 if a newer registration exists, else 0
 local names, answer, marks, departed = {}, {}, {}, {}
 for i = 1, #ARGV, 5 do names[#names + 1] = ARGV[i] end

@@ -1,16 +1,18 @@
--- Shared by the scripts that compare the times of events about users and devices; the loader puts it in front of them.
--- `removals` and `erased` are sorted sets of facts, each with its latest time (ms). A member of `removals` is a letter
--- for its kind and a digest, never an id:
---   d user, token: the user does not have the device.
---   x user, app: the user logged in on one device of an app that allows one device for each user.
---   u token: no user has the device.
---   o token: the time at which the last owner registered the token, before the owner lost it.
--- A member of `erased` is the digest of a user.
+-- Functions shared by the scripts that compare the times of events about users and devices. The loader puts this file
+-- in front of these scripts.
+-- The sorted sets `removals` and `erased` record what has happened, each with its latest time (ms). A member of
+-- `removals` is a letter for its kind and a digest, never an id:
+--      d user, token: the time since which the user does not have the device.
+--      x user, app: the time at which the user logged in on one device of an app that allows one device for each user.
+--      u token: the time since which no user has the device.
+--      o token: the time at which the last owner registered the token, before the owner lost it.
+-- A member of `erased` is the digest of an erased user.
 
 local function digest(text) return redis.sha1hex(text):sub(1, 24) end
 local function removal(kind, a, b) return kind .. digest(b and a .. '\0' .. b or a) end
 
--- Returns the time of each user's erasure, by user; an empty table if none was erased recently. At most 500 users.
+-- Returns a table with the time of each user's erasure, by user: at most 500 users. A user who was not erased in the
+-- last 30 days has no entry.
 local function erasures(erased, names)
   local times = {}
   if #names == 0 or redis.call('EXISTS', erased) == 0 then return times end
@@ -26,7 +28,8 @@ local function clock()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- Retains attributes and counters of users without a device until `forget` removes them. At most 500 users.
+-- Retains the attributes and `pressure` records of users without a device until `forget` removes them: at most 500
+-- users.
 local function retain(retained, names)
   local now, members = clock(), {}
   for i = 1, #names do

@@ -1,9 +1,10 @@
 #!lua
--- noteactivity: adds users to the list of a Live Activity, before their tokens are written.
+-- noteactivity: adds users to the users of a Live Activity (the segment `@ACTIVITY`), before `upsert` writes the
+-- devices with their tokens.
 -- Invariant: a registration from before a user's erasure does not add the user.
--- KEYS 1 list, 2 erased
+-- KEYS 1 segment of the activity, 2 erased
 -- ARGV two values for each of at most 500 users: user, time of the registration (ms)
--- Returns the number of users who are new in the list
+-- Returns the number of users who were not in the segment before
 local names, joined = {}, {}
 for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[2], names)

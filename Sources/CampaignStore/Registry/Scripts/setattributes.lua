@@ -1,13 +1,13 @@
 #!lua
--- setattributes: replaces attributes of users if they have not changed since they were read.
--- Invariant: if another caller has changed the attributes, the script does not overwrite them, and the caller must read
--- them again. Attributes are not stored if their oldest event is from before the user's erasure. Attributes of a user
+-- setattributes: replaces attributes of users if they have not changed since the caller read them.
+-- Invariant: if the attributes have changed, the script does not overwrite them, and the caller must read them again.
+-- The script does not store attributes if an event in them is from before the user's erasure. Attributes of a user
 -- without a device are retained.
 -- KEYS 1 attributes, 2 users, 3 erased, 4 retained
--- ARGV four values for each of at most 500 users: user, attributes as read ('' for none), new attributes, time of the
---      oldest event in them (ms)
--- Returns for each user 1 if the new attributes were stored; 0 if the attributes have changed since they were read; the
--- time of the user's erasure, as text, if the oldest event is not newer
+-- ARGV four values for each of at most 500 users: user, attributes as the caller read them ('' for none), new
+--      attributes, time of the oldest event in the new attributes (ms)
+-- Returns for each user 1 if the new attributes were stored; 0 if the attributes have changed since the caller read
+-- them; the time of the user's erasure, as text, if the oldest event is not later than the erasure
 local names, answer, waiting = {}, {}, {}
 for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[3], names)

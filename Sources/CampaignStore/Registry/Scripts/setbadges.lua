@@ -1,11 +1,11 @@
 #!lua
 -- setbadges: sets badges of users to the numbers that apps have reported.
--- Invariant: the badge that the app reported last wins, in whatever order the reports arrive. If two reports have the
--- same time, the smaller number wins. A repeated report does not undo increments by pushes since then. The script drops
--- a report from before a user's erasure. The record of a user without a device is retained.
+-- Invariant: the latest report of an app wins, in whatever order the reports arrive. If two reports have the same time,
+-- the smaller number wins. If a report is repeated, the pushes since the first report still count in the badge. The
+-- script drops a report from before a user's erasure. The record of a user without a device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained
 -- ARGV four values for each of at most 500 reports: user, app, badge, time of the app's report (ms)
--- Returns the number of reports that changed nothing because a newer one exists
+-- Returns the number of reports that changed nothing because of a newer report or a later erasure
 local names, superseded, waiting = {}, 0, {}
 for i = 1, #ARGV, 4 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[3], names)

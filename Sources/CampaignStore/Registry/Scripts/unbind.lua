@@ -1,11 +1,14 @@
 #!lua
 -- unbind: removes tokens from the owner index, unless a newer registration exists.
--- Invariant: a device record changes first and the owner index later. The script records two times: the last
--- registration of a token, and the time since which no user has it. With these times, an older registration that
--- arrives later changes nothing.
+-- Invariant: a device record changes first and the owner index later. The script records two times in `removals`: when
+-- the last owner of a token had registered it, and since when no user has it. With these times, an older registration
+-- that arrives later changes nothing.
 -- KEYS 1 owner, 2 taken, 3 removals
--- ARGV four values for each of at most 500 tokens: token, user, instant in ms (the script removes the token if this
---      user has it and did not register it later), '1' if no user may have the token at that instant
+-- ARGV four values for each of at most 500 tokens:
+--      token
+--      user
+--      instant in ms: the script removes the token if this user has it and did not register it later
+--      '1' if no user may have the token at that instant, '0' if only this user loses the token
 -- Returns for each token 1 if it was removed, 2 if a newer registration exists, 0 if nothing changed; or the name of
 -- another user who has the token and must lose it
 local tokens, gone, marks, answer = {}, {}, {}, {}

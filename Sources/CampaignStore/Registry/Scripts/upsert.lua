@@ -2,27 +2,32 @@
 -- upsert: writes devices into the records of their users.
 -- Invariant: a user has one record for each token, and the later `registeredAt` wins. The script writes a device only
 -- if the device registered after its last removal and after the user's erasure.
--- The attributes of the latest registration with attributes win. An attribute that an event has set later stays. Only a
--- later registration ends a quarantine; a repeated import does not.
+-- The attributes of the latest registration with attributes win. If an event has set an attribute later, this attribute
+-- stays. Only a later registration ends a quarantine; a repeated import does not.
 -- A user has a limited number of devices. If there are too many, the script removes the device that was seen longest
 -- ago; a registration counts as seen. If several devices were last seen at the same time, it removes the one that
 -- registered first. If these also registered at the same time, it removes the first one in the record.
 -- A new device also removes tokens of Live Activities that registered more than two days before it. No activity lasts
 -- that long, and nothing else removes these tokens. A user who loses a device departs (`departures.lua`).
--- The script stops early if the records are so large that other callers would wait too long.
+-- If the records are so large that other callers would wait too long, the script processes only the first devices. The
+-- caller then calls it again for the others.
 -- Attributes are a JSON object. Its first member has the empty name and is an array. The array has the time when all
 -- attributes were set, then the name and time of each attribute that was set later.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures, 9 moving
--- ARGV 1 largest number of devices of a user, 2 '0' to write the devices, '1' to write them and remove the user's other
---      devices of the app that are not newer (a login), '2' to remove those devices only, 3 name of the note of removed
---      devices ('' for none), then three values for each device: user, device record, attributes as JSON ('' leaves
---      them as they are)
--- The owner index still has the tokens of the removed devices. The note of these devices stays until a caller has
--- removed the tokens from the index. A note is: u32 0xffffffff, then for each device u16 length and user, device
--- record.
--- Returns the number of devices processed. Then three lists of places from 0: devices that were not written; devices
--- that changed nothing because a newer registration exists; devices whose attributes the caller must merge. Then the
--- removed devices, with two values for each: user, record
+-- ARGV 1 maximum number of devices of a user
+--      2 '0' to write the devices; '1' for a login: to write the devices and remove the user's other devices of the app
+--        that are not newer; '2' to remove those other devices only
+--      3 name of the note of removed devices ('' for none)
+--      then three values for each device: user, device record, attributes as JSON ('' leaves them unchanged)
+-- The owner index still has the tokens of the removed devices. The note of these devices in `moving` stays until a
+-- caller has removed the tokens from the index. A note is: u32 0xffffffff, then for each device u16 length and user,
+-- device record.
+-- Returns an array. The places in its lists begin with 0:
+--      number of devices processed
+--      list of the places of devices that were not written because of a later removal or erasure
+--      list of the places of devices that changed nothing because a newer registration exists
+--      list of the places of devices whose attributes the caller must merge
+--      list of the removed devices, with two values for each: user, record
 local page, largest_page, most = 2, 32, 131072
 local live_activity, activity_lifetime = 9, 172800000
 local limit, is_exclusive, writes = tonumber(ARGV[1]), ARGV[2] ~= '0', ARGV[2] ~= '2'
@@ -30,7 +35,7 @@ local void, older, unmerged, gone = {}, {}, {}, {}
 local remembers = redis.call('EXISTS', KEYS[5]) == 1
 local retains = redis.call('EXISTS', KEYS[7]) == 1
 
--- Returns the record without the device that is removed first, and that device.
+-- Returns the user's record without the device that must be removed first, and this device.
 local function without_oldest(blob)
   local at, from, to, oldest_seen, oldest_at = 1
   while at < #blob do
@@ -65,7 +70,8 @@ local function app_of(record)
   return record:sub(at + 1, at + record:byte(at))
 end
 
--- Returns the record without the removed devices, and these devices.
+-- Removes devices from a user's record: those for which `leaves` returns true. Returns the new record, and the removed
+-- devices.
 local function without(blob, leaves)
   local at, kept, ended = 1, nil, {}
   while at < #blob do
@@ -81,7 +87,7 @@ local function without(blob, leaves)
   return kept and table.concat(kept) or blob, ended
 end
 
--- Adds devices to the removed ones.
+-- Adds devices to the list of removed devices, and removes their quarantine notes.
 local function left(user, devices)
   for i = 1, #devices do
     if flags_of(devices[i], 1) == 1 then remove_note(KEYS[4], user, token_of(devices[i])) end
@@ -118,7 +124,8 @@ local function with_device(user, blob, record)
   return blob, false
 end
 
--- Returns the user's record after a login on the device, for an app that allows one device for each user.
+-- Returns the user's record after a login on this device. The app allows one device for each user, so the user's other
+-- devices of the app are removed, unless they are newer.
 local function alone(user, blob, record)
   local token, app, at, ended = token_of(record), app_of(record), registered_at(record, 1)
   blob, ended = without(blob, function(from, behind)
@@ -130,7 +137,8 @@ local function alone(user, blob, record)
   return blob
 end
 
--- Returns whether a later removal of the device, or of the user's devices of the app, makes the registration invalid.
+-- Returns whether a registration is invalid, because the user was erased later, or the device or the user's devices of
+-- the app were removed later.
 local function is_void(blob, record, removed_at, alone_at, erased_at)
   local at = registered_at(record, 1)
   if erased_at and at <= erased_at then return true end
@@ -138,7 +146,8 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
   if known and registered_at(blob, known) >= at then return false end
   if removed_at and at <= removed_at or alone_at and at < alone_at then return true end
   if not alone_at or at > alone_at then return false end
-  -- If that login and the registration have the same time, the device on which the user logged in stays.
+  -- The login and the registration have the same time. The registration is invalid if the record has another device of
+  -- the app with this time: the device on which the user logged in.
   local app = app_of(record)
   local _, others = without(blob, function(from, behind)
     return registered_at(blob, from) == at and app_of(blob:sub(from, behind - 1)) == app
@@ -146,9 +155,9 @@ local function is_void(blob, record, removed_at, alone_at, erased_at)
   return #others > 0
 end
 
--- Returns the attributes after a registration; nil if they do not change. The caller merges attributes that were set
--- one by one. If two registrations have the same time, the greater text wins. If they have no time (0), the later call
--- wins.
+-- Returns the attributes after a registration, or nil if they do not change; then true if the caller must merge them,
+-- because attributes were set one by one. If two registrations have the same time, the greater text wins. If they have
+-- no time (0), the later call wins.
 local function attributes_after(known, json, record)
   if json:sub(1, 5) == '{"":[' then return not known and json or nil, known ~= nil and known ~= json end
   local at = string.format('%.0f', registered_at(record, 1))

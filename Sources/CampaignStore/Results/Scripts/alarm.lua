@@ -4,7 +4,7 @@
 -- Invariant: an alarm has one entry when it is raised and one when it is cleared, however many workers check the
 -- alarms, and however often.
 -- KEYS 1 alarms, 2 changes
--- ARGV names and texts of all active alarms, at most 200; a name is the kind, a blank, and the subject
+-- ARGV two values for each of at most 200 active alarms: name, text. A name is the kind, a blank, and the subject
 -- Returns the number of alarms that were raised or cleared
 local now, changed = {}, 0
 local function announce(name, state, text)

@@ -1,5 +1,6 @@
 #!lua
--- notereceipts: records that a campaign has receipts, so that they expire after the campaign's end.
+-- notereceipts: records in a campaign that receipts for it have arrived, so that the receipts expire after the
+-- campaign's end.
 -- Invariant: the script does not create a record for a campaign that no longer exists.
 -- KEYS 1 campaign
 -- Returns 1, or 0 if there is no such campaign

@@ -1,15 +1,15 @@
 #!lua
--- receipt: records which users did something with a push of a campaign.
+-- receipt: records receipts of one kind for a campaign: apps reported that users got, opened or dismissed its pushes.
 -- Invariant: a user counts once for each kind of receipt, however many receipts arrive, and for one variant if the
 -- campaign has variants. The user counts only if a push of the campaign may have been delivered to the user. A receipt
 -- stays as long as the campaign's results. Nothing is recorded if the campaign no longer exists or has no slice in this
 -- partition.
--- KEYS 1 users with a receipt of this kind, 2 slice, 3 index of its users, 4 ledger
--- ARGV 1 ms from the last receipt until the receipts expire, while the campaign runs; in a campaign with variants also
---      a blank and the field of the slice that counts receipts for the variant of these users. Then two values for each
---      user: id, hash of the id as a number
+-- KEYS 1 users with a receipt of this kind, 2 slice, 3 recipients: the index of the slice's targets by user, 4 ledger
+-- ARGV 1 ms from the last receipt until the receipts expire, while the campaign runs. In a campaign with variants, a
+--      blank and a field of the slice follow: the field that counts these receipts for the users' variant
+--      2... two values for each user: id, hash of the id as a number
 -- Returns the number of users who had no receipt of this kind before; -1 if the slice does not exist, is not sealed, or
--- has no targets; -2 if the caller must build the index first
+-- has no targets; -2 if the caller must first build the index `recipients`
 local left = redis.call('PTTL', KEYS[2])
 if left == -2 then return -1 end
 local slice = redis.call('HMGET', KEYS[2], 'seal', 'granted', 'count')

@@ -1,10 +1,10 @@
--- Shared by the scripts that find the targets of a user in a slice; the loader puts it in front of them, after
--- `outcome.lua`, which it calls.
--- The index of a slice's users is: u8 length and text of the seal to which it belongs, then an entry of 10 bytes for
--- each target with a user, sorted: u48 hash of the user, u32 index of the target. Swift builds the index
--- (`RecipientIndex`) when it is first needed.
+-- Functions shared by the scripts that find the targets of a user in a slice. The loader puts `outcome.lua` and then
+-- this file in front of these scripts.
+-- The string `recipients` of a slice is an index of its targets by user. It has: u8 length and text of the slice's seal
+-- (the id of the claim that sealed the targets), then an entry of 10 bytes for each target with a user, sorted: u48
+-- hash of the user, u32 index of the target. Swift code builds the index (`RecipientIndex`) when it is first needed.
 
--- Returns the place of the first entry and the number of entries; nil without an index of this seal.
+-- Returns the place of the first entry and the number of entries; nil if the index is missing or has another seal.
 local function recipient_entries(recipients, seal)
   local head = string.char(#seal) .. seal
   if redis.call('GETRANGE', recipients, 0, #head - 1) ~= head then return nil end
@@ -38,8 +38,8 @@ local function targets_of(recipients, from, count, hash)
   return found
 end
 
--- Returns whether the push of a target may have been delivered: accepted or unknown, now or if the campaign were
--- cancelled.
+-- Returns whether the push of a target may have been delivered: its outcome is accepted or unknown, or would be unknown
+-- if the campaign were cancelled now.
 local function may_be_delivered(ledger, index, granted)
   local record = redis.call('GETRANGE', ledger, index * 12, index * 12 + 5)
   local outcome = outcome_of(record:byte() or 0, record:byte(6) or 0, index < granted, 'cancelled')
