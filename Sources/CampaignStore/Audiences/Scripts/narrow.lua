@@ -1,16 +1,18 @@
 #!lua flags=allow-oom
--- narrow: stores the partitions in which a campaign has slices, and the rules of its segments, when the campaign begins
--- to expand.
--- Invariant: partitions and rules are stored once, before `dequeue` returns the first reference to a slice. All legs
--- that are expanded together get them in one step, so these legs have slices in the same partitions. Users who join the
--- audience before this step are included. If a slice of a leg is already finished, Redis has lost an earlier call of
--- this script. The leg then keeps all its slices.
--- KEYS 1 campaign, 2 open slices, 3 finished slices; then the same of each other leg that is expanded with it
--- ARGV 1 bitmap of the partitions that are left out ('' for none)
---      2 definitions of the segments that the audience depends on ('' for none)
---      3 number of legs, then for each leg the order of its slices: 'RPUSH' | 'LPUSH' (reversed, see `activate`)
---      then the partitions that are not left out
--- Returns the definitions in force ('' for none), or false if there is no such campaign
+-- narrow: stores the partitions in which a campaign has slices, and the rules of its segments, before the expansion of
+-- its first slice.
+-- Invariant: partitions and rules are stored once, before `dequeue` returns the first slice. All legs that are expanded
+-- together get them in one step, so these legs have slices in the same partitions. Users who join the audience before
+-- this step are included. If a slice of a leg is already finished, Redis has lost an earlier call of this script. The
+-- leg then keeps all its slices.
+-- KEYS 1 campaign or leg, 2 open slices, 3 finished slices; then the same three keys for each other leg that is
+--      expanded with it
+-- ARGV 1 bitmap of the partitions without a slice ('' for none: then all partitions keep their slices)
+--      2 rules of the segments on which the audience depends ('' for none)
+--      3 number of legs
+--      then for each leg the command that adds its slices: 'RPUSH', or 'LPUSH' for the reverse order (see `activate`)
+--      then the partitions with a slice
+-- Returns the rules in force ('' for none), or false if there is no such campaign
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'narrowed', 'definitions')
 if not campaign[1] then return false end
 if campaign[2] then return campaign[3] or '' end

@@ -1,14 +1,16 @@
 #!lua
--- putinforce: replaces a list of users by a list that was imported completely, in one partition.
--- Invariant: the new list is a statement about all users, with a time of its own. Three statements about single users
--- win over the new list: a later statement, an opt-out with the same time, and an opt-out that arrived since the import
--- began, whatever its time. If the present list is newer as a whole, it stays in force. A user who was erased since the
--- time of the list is not in it. A second run of the same call changes nothing, because the first run removed the
--- marker.
--- KEYS 1 list, 2 imported list, with the member '' as a marker, 3 times of the list, 4 erased, and for a suppression
---      list 5 departures, 6 arrivals
--- ARGV 1 time of the list (ms), 2 seconds until the times expire if the list is being removed, else '', 3 start of the
---      import (ms)
+-- putinforce: replaces a segment or suppression list by an imported list, in one partition, after the import is
+-- complete.
+-- Invariant: the imported list is a statement about all users, with a time of its own. A statement says who is in the
+-- list. Three statements about single users win over the imported list: a later statement, an opt-out with the same
+-- time, and an opt-out that arrived since the import began, whatever its time. If the present list was replaced as a
+-- whole at a later time, it stays in force. The new list does not contain a user who was erased since the time of the
+-- list. A second run of the same call changes nothing, because the first run removed the marker.
+-- KEYS 1 present list, 2 imported list, with the member '' as a marker, 3 times of the statements about the list
+--      (`stated`), 4 erased; only for a suppression list: 5 departures, 6 arrivals
+-- ARGV 1 time of the imported list (ms since the epoch)
+--      2 if the list is being removed the seconds until the times in KEYS 3 expire, else ''
+--      3 start of the import (ms since the epoch)
 -- Returns 1, or 0 if a newer list is in force
 if redis.call('SREM', KEYS[2], '') == 0 then return 1 end
 local at = tonumber(ARGV[1])

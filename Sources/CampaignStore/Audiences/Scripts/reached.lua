@@ -1,10 +1,12 @@
 #!lua flags=no-writes
 -- reached: returns users of an ended campaign by the outcomes of their targets, some pages at a time.
--- Invariant: nothing is written. A user with several matching devices is returned once for each. `outcome_of` derives
--- the outcomes, so the script finds the same targets that results and counters show under an outcome.
--- KEYS 1 targets, 2 ledger, 3 slice: keys of the same slice
--- ARGV 1 first page, 2 number of pages, 3 targets on a page, 4 bytes of a record, 5... codes of outcomes
--- Returns {the next page, or 0 after the last, {users}}
+-- Invariant: the script writes nothing. A user with several matching devices is returned once for each device.
+-- `outcome_of` derives the outcomes, so the script finds the same targets that results and counters show under an
+-- outcome.
+-- KEYS 1 targets, 2 ledger, 3 slice
+-- ARGV 1 number of the first page, 2 number of pages, 3 number of targets on a page, 4 bytes of a ledger record,
+--      5... codes of the wanted outcomes
+-- Returns {number of the next page, 0 after the last page; {users}}
 local first, count, size, width = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local pages = redis.call('LRANGE', KEYS[1], first, first + count - 1)
 local index = first * size

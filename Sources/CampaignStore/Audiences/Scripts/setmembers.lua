@@ -1,17 +1,20 @@
 #!lua
--- setmembers: adds users to a list of users (a segment or a suppression list), or removes them from it.
--- Invariant: the latest statement about a user and a list wins, in whatever order statements arrive. A sorted set next
--- to the list has the times of the statements; its member '' is the time of the whole list. If a member has no time,
--- the time of the whole list counts. If the list has no time either, the present time minus the retention time counts.
--- A statement from before a user's erasure does not add the user.
+-- setmembers: adds users to a segment or suppression list, or removes them from it.
+-- Invariant: a statement says that a user is, or is not, a member of the list. The latest statement about a user wins,
+-- in whatever order statements arrive. The sorted set `stated` has the times of the statements; its member '' is the
+-- time of the last statement about the whole list. If a member has no time, the time of the whole list counts. If the
+-- list has no time either, the present time minus the retention time counts. A statement from before a user's erasure
+-- does not add the user.
 -- A user who enters a suppression list has departed (`depart.lua`). While an import replaces the list, this script
 -- records in `arrivals` the users who opt out, so that the new list also contains them.
--- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
--- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
---      then three values for each of at most 500 different users: user, time of the statement (ms; '' for now), '1' for
---      a member, '0' for a non-member
--- Returns three numbers: users who have become members, users who have left, and users without a change because a newer
--- statement is in force
+-- KEYS 1 segment or suppression list, 2 times of its statements (`stated`), 3 erased; only for a suppression list: 4
+--      departures, 5 arrivals
+-- ARGV 1 '1' if membership wins between two statements of the same time, else '0'
+--      2 retention time: ms for which the times of statements are kept
+--      then three values for each of at most 500 different users: user, time of the statement (ms since the epoch; ''
+--        for now), '1' for a member, '0' for a non-member
+-- Returns three numbers: users who have become members, users who have left, and users without a change because of a
+-- newer statement or a later erasure
 local names, now, tie_wins = {}, clock(), ARGV[1] == '1'
 for i = 3, #ARGV, 3 do names[#names + 1] = ARGV[i] end
 local inside = redis.call('SMISMEMBER', KEYS[1], unpack(names))
@@ -46,6 +49,6 @@ if KEYS[4] then
 end
 if #left > 0 then redis.call('SREM', KEYS[1], unpack(left)) end
 if #statements > 0 then redis.call('ZADD', KEYS[2], unpack(statements)) end
--- The times of a removed list have an expiry. The list exists again, so the times stay.
+-- When a list was removed, its times got an expiry. The list exists again, so its times must stay.
 if whole and #statements > 0 then redis.call('PERSIST', KEYS[2]) end
 return {#joined, #left, superseded}

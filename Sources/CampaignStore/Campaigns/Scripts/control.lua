@@ -3,7 +3,7 @@
 -- resume may concern only the legs of one push service.
 -- Invariant: a campaign and its parts change in one step. A recurring campaign and its unfinished runs also change in
 -- one step. The new state of each campaign or part depends on its own old state. A paused campaign is on no lane and
--- not in the schedule. A cancelled campaign is on its lane until its slices have been closed (see `unpark`).
+-- not in the schedule. A cancelled campaign is on its lane until workers have closed its slices (see `unpark`).
 -- After a pause of the legs of one service, the campaign itself is also paused if all of its unfinished parts are
 -- paused. If such legs are resumed, a paused campaign continues with them.
 -- If a campaign has not begun, a cancel ends it immediately, because it has no slices to close. `promote` does not
@@ -14,7 +14,7 @@
 -- because the problem may have been fixed. With 'unguarded', the guard is off in this round. Each resume also sets the
 -- sums of the answers of all campaigns of the app to 0.
 -- If a campaign was paused before its start, its send time may have passed when it is resumed or approved. The campaign
--- then starts now, and its relative times count from now. A campaign with `localTime` keeps its local times.
+-- then starts now, and times relative to the start count from now. A campaign with `localTime` keeps its local times.
 -- During a repartition of the store, a campaign that has not begun waits in the schedule. A recurring campaign returns
 -- to the schedule after a resume. A stage that waited at a gate waits there again after a resume. A campaign that needs
 -- approval is resumed only by an approval, and never by its submitter. If a gate has paused a campaign, a resume or an
@@ -23,21 +23,21 @@
 -- request changes nothing, because the problem may have been fixed. A worker's request to pause the campaign because of
 -- a gate changes nothing if that gate has opened since.
 -- KEYS 1 lane, 2 running campaigns, 3 schedule, 4 ended campaigns, 5 control epoch, 6 answers of the app, 7 wake
---      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... six keys for each id in ARGV
---      11...: campaign or part, open slices, guard trial, guard watch, declines, timeline
+--      channel, 8 store, 9 changes, 10 gates, 11 campaigns that wait for approval, 12... six keys for each id in
+--      ARGV 11...: campaign or part, open slices, guard trial, guard watch, declines, timeline
 -- ARGV 1 'pause' | 'resume' | 'approve' | 'cancel'
 --      2 reason ('' for none)
---      3 'unguarded' | ''
+--      3 'unguarded' to turn the guard off, else ''
 --      4 'person' | 'worker': who acts
 --      5 name of the person ('' if unknown)
 --      6 round that the caller knows ('' for any)
---      7 place of the stage whose gate pauses it ('' for none)
---      8 '1' if only an approval resumes the paused campaign
+--      7 place of the stage whose gate pauses the campaign ('' for none)
+--      8 '1' if only an approval can resume the paused campaign
 --      9 push service whose legs change ('' for all parts)
 --      10 id of the campaign or part whose round is ARGV 6
 --      11... ids: each campaign, followed by its parts
--- An entry of the timeline has, separated by tabs: ms since the epoch, verb, ARGV 4, 5 and 2. The last 200 entries are
--- kept.
+-- An entry of the timeline has, separated by tabs: ms since the epoch, ARGV 1, ARGV 4, ARGV 5, reason. The last 200
+-- entries are kept.
 -- Returns one of:
 --      {epoch, then an array for each campaign and part}
 --      false if the first campaign does not exist
@@ -95,8 +95,8 @@ local function write_timeline(base)
   redis.call('LTRIM', KEYS[base + 5], -200, -1)
 end
 
--- Whether this call has reported the change of a service's legs. All of their parts change together, so one report is
--- enough.
+-- Whether this call has added the change of a service's legs to the stream of changes. All of their parts change
+-- together, so one entry is enough.
 local is_told = false
 
 -- Records a new state of a campaign or leg.
@@ -176,7 +176,8 @@ local function put(base, id, state, begun, due, campaign)
   return 0
 end
 
--- `pauses_parts`: whether the campaign whose parts follow was paused.
+-- `whole` is the campaign whose parts follow in ARGV. `is_over`: whether all of its parts so far have ended.
+-- `pauses_parts`: whether the campaign was paused before this call.
 local answer, whole, is_over, pauses_parts = {epoch}, nil, true, false
 -- Returns whether one of the parts that follow a campaign is paused.
 local function has_paused_part(place)
@@ -192,7 +193,7 @@ end
 local function follow_legs()
   if not whole or service == '' or changes_nothing or not whole.has_changed then return end
   write_timeline(whole.base)
-  -- The gate is due now, because it decides without paused legs.
+  -- The gate must be checked now, because its decision ignores paused legs.
   redis.call('ZADD', KEYS[10], 'XX', now, whole.id)
   local state = whole.state
   if resumes or whole.is_idle then state = follows(state, whole.begun, whole.due, whole.campaign) end
@@ -250,7 +251,7 @@ for place = 11, #ARGV do
         redis.call('HDEL', KEYS[base], 'reason', 'pausedItself')
       end
     elseif resumes and is_changed and not campaign[8] then
-      -- Only a leg was paused.
+      -- The campaign itself was not paused, only some of its legs.
       write_timeline(base)
     end
     if not campaign[8] then list_approval(base, id, state, due) end

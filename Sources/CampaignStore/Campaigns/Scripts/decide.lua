@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
 -- decide: records the variant that a person has chosen as the winner of an A/B test.
 -- Invariant: the winner is recorded once. The first decision counts, whether a person or the gate (`opengate`) made it.
--- The gate is then checked immediately.
+-- The decision makes the gate due immediately, so that a worker checks it.
 -- KEYS 1 campaign, 2 timeline, 3 gates
--- ARGV 1 place of the variant, 2 its name, 3 the person ('' if unknown), 4 id of the campaign
--- Returns {place, time, person} of the decision in force, or false if there is no such campaign
+-- ARGV 1 place of the variant, 2 name of the variant, 3 the person ('' if unknown), 4 id of the campaign
+-- Returns {place of the winner, time of the decision in ms since the epoch, person who decided ('' for the gate or an
+-- unknown person)} as recorded, or false if there is no such campaign
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'winner')
 if not campaign[1] then return false end
 if not campaign[2] then

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- defergate: sets the time of the next check of a campaign's gate.
--- Invariant: if the gate has got a new due time during the caller's check, that due time stays.
+-- Invariant: if the due time in `gates` has changed since the caller read it, the script does not overwrite it.
 -- KEYS 1 gates
--- ARGV 1 id, 2 due time that the caller found, 3 time of the next check ('': none)
+-- ARGV 1 id of the campaign, 2 due time that the caller read, 3 time of the next check ('': no further check)
 -- Returns 1, or 0 if the due time has changed
 if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or -1) ~= tonumber(ARGV[2]) then return 0 end
 if ARGV[3] == '' then

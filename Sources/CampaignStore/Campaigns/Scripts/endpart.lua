@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
--- endpart: handles the end of a part. The gate of its campaign becomes due, or the campaign ends with its last part. If
--- only paused legs have targets left, the campaign is paused with the reason of one of these legs.
+-- endpart: updates a campaign after one of its parts has ended. The gate of the campaign becomes due, or the campaign
+-- ends with its last part. If only paused legs have targets left, the script pauses the campaign, with the reason of
+-- one of these legs.
 -- Invariant: a campaign ends once, when all of its parts have ended, however often this script runs. Its final state is
 -- computed from all stages together. Companions (refreshes of widgets and controls) do not count. The campaign has
 -- failed if a part is missing or if a slice of a part was isolated.
--- KEYS 1 campaign, 2 gates, 3 ended campaigns, 4 running campaigns, 5 changes, 6... its parts
--- ARGV 1 id, then for each part '1' for a stage, '0' for a companion
+-- KEYS 1 campaign, 2 gates, 3 ended campaigns, 4 running campaigns, 5 changes, 6... the campaign's parts
+-- ARGV 1 id of the campaign, then for each part '1' for a leg of a stage, '0' for a companion
 -- Returns 1 if the campaign has ended, now or before, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'finishedAt')
 local state = campaign[1]

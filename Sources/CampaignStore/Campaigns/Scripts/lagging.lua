@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- lagging: returns which workers have not applied a control epoch yet.
--- Invariant: a worker without a heartbeat for the time of a lease has lost its slices. Such a worker is not in the
--- result. The script reads only the heartbeats of workers that have not applied the epoch.
--- KEYS 1 workers, 2 epochs that workers have applied
+-- lagging: returns which workers have not applied a control epoch yet. Each pause, resume and cancel raises the epoch.
+-- Invariant: a worker that has had no heartbeat for the time in ARGV 2 has lost its slices, so the result does not
+-- contain it. The script reads only the heartbeats of workers that have not applied the epoch.
+-- KEYS 1 workers, 2 applied: the epochs that workers have applied
 -- ARGV 1 epoch, 2 ms without a heartbeat after which a worker counts as dead, 3 maximum number of workers to read
 -- Returns the names of live workers that have applied only earlier epochs
 local time = redis.call('TIME')

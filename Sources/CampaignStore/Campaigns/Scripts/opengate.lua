@@ -3,25 +3,25 @@
 -- Invariant: a stage begins once, in its turn, with one start time. Its expiration and its other times are computed
 -- from the start time. If Redis has lost the beginning of a stage, a worker calls this script again with the same start
 -- time (ARGV 8). No stage of a paused or cancelled campaign begins.
--- If a leg was paused before, its parts of the stage begin when the leg is resumed.
--- The winner is recorded once, and all later stages use it. If a person has overridden the verdict of this gate, the
--- next gate decides again.
--- Nothing begins during a repartition of the store, or if its number of partitions differs from ARGV 7.
--- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... of each
---      part that begins: campaign, open slices
+-- If a leg is paused, its part of the stage stays paused until the leg is resumed.
+-- The winner of an A/B test is recorded once, and all later stages use it. If a person has overridden the verdict of
+-- this gate, the override ends here, and the next gate decides again.
+-- During a repartition of the store, or if its number of partitions differs from ARGV 7, nothing begins.
+-- KEYS 1 campaign, 2 gates, 3 lane, 4 running campaigns, 5 schedule, 6 wake channel, 7 timeline, 8 store, 9... two keys
+--      for each part that begins: part, open slices
 -- ARGV 1 id of the campaign
 --      2 place of the stage
---      3 start in ms since the epoch
---      4 time of the check of the next gate ('': there is none)
---      5 place of the winner ('' for none)
---      6 name of the winner
---      7 number of partitions of the store
---      8 '1' to restore a beginning that Redis has lost
+--      3 start of the stage in ms since the epoch
+--      4 time of the first check of the next gate, in ms since the epoch ('' after the last gate)
+--      5 place of the winning variant ('' for none)
+--      6 name of the winning variant
+--      7 number of partitions of the store as the worker knows it
+--      8 '1' to restore the beginning of a stage that Redis has lost
 --      9 name of the stage
 --      10 number of partitions in the list that follows
---      then these partitions
---      then of each part: id, send time in ms ('' for immediately), expiration ('' for none), order of its slices:
---        'RPUSH' | 'LPUSH' (reversed, see `activate`)
+--      then these partitions, which have a slice
+--      then for each part: id, send time in ms since the epoch ('' for immediately), expiration ('' for none), command
+--        that adds its slices: 'RPUSH', or 'LPUSH' for the reverse order (see `activate`)
 -- Returns 1, or 0 if nothing begins
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'stage', 'winner')
 local is_again = ARGV[8] == '1'

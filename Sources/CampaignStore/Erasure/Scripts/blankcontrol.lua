@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- blankcontrol: removes an erased user from a page of a slice's control group.
 -- Invariant: every other user stays, and so does the number of entries: the user's entry gets the length 0.
--- The script runs even if memory is full, because the page only becomes shorter.
--- KEYS 1 control
+-- The script also runs when Redis has no free memory, because the page only becomes shorter.
+-- KEYS 1 control group
 -- ARGV 1 number of the page, 2 user
 -- Returns the number of erased entries
 local page = redis.call('LINDEX', KEYS[1], ARGV[1]) or ''

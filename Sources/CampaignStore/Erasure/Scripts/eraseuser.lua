@@ -1,15 +1,15 @@
 #!lua
 -- eraseuser: erases the data of a user in a partition, except devices.
--- Invariant: only a digest of the user stays, with the time of the erasure. A statement from before the erasure changes
--- nothing, even if it arrives later. Later statements stay.
--- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, then two keys for each of at most 100 lists: a list of
---      users, its times
--- ARGV 1 user, 2 time of the erasure (ms; '' for now)
--- Returns the time of the erasure (ms)
+-- Invariant: only a digest of the user stays, with the time of the erasure. An event from before the erasure changes
+-- nothing, even if it arrives later. Data that was set after the erasure stays.
+-- KEYS 1 erased, 2 attributes, 3 pressure, 4 retained, 5 users, then two keys for each of at most 100 segments and
+--      suppression lists: the list, the times of its changes (`stated`)
+-- ARGV 1 user, 2 time of the erasure (ms since the epoch; '' for now)
+-- Returns the time of the erasure (ms since the epoch)
 local user, at = ARGV[1], tonumber(ARGV[2]) or clock()
 redis.call('ZADD', KEYS[1], 'GT', at, digest(user))
 
--- Returns the attributes that were set after the erasure.
+-- Returns the attributes that were set after the erasure, or nil if there are none.
 local function later_attributes(known)
   local is_read, root = pcall(cjson.decode, known)
   local times = is_read and root[''] or {}
@@ -25,7 +25,8 @@ local function later_attributes(known)
   return #head > 1 and '{"":[' .. table.concat(head, ',') .. ']' .. table.concat(values) .. '}' or nil
 end
 
--- Returns the badges that an app reported after the erasure.
+-- Returns the user's `pressure` record with only the badges that apps reported after the erasure, or nil if there are
+-- none.
 local function later_pressure(record)
   local place, kept = 1, ''
   while place <= #record do

@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- forget: removes data that a partition has retained only because events may arrive late.
--- Invariant: data stays for the whole retention time. Attributes and counters of a user are removed only if the user
--- has no device.
--- KEYS 1 removals, 2 erased, 3 retained, 4 users, 5 attributes, 6 pressure, 7... times of lists of users
--- ARGV 1 retention time in ms, 2 largest number of entries to remove of each kind
+-- forget: removes data that a partition retains only because events may arrive late.
+-- Invariant: data stays for the whole retention time. Attributes and `pressure` records of a user are removed only if
+-- the user has no device.
+-- KEYS 1 removals, 2 erased, 3 retained, 4 users, 5 attributes, 6 pressure, 7... `stated` of segments and suppression
+--      lists: the times of changes of their members
+-- ARGV 1 retention time in ms, 2 maximum number of entries to remove from each sorted set
 -- Returns the number of removed entries
 local before = string.format('(%.0f', clock() - ARGV[1])
 local forgotten = 0

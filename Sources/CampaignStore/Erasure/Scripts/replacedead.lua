@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- replacedead: replaces an entry of the dead list by an entry without an erased user.
--- Invariant: the new entry has the time of the old one in the field `at`, because an entry of a stream can't be
--- changed. An entry that was retried or dropped in between is not written again. The script runs even if memory is
--- full.
+-- Invariant: an entry of a stream can't be changed, so the script removes the entry and adds a new one. The new entry
+-- has the time of the old one in the field `at`. If the old entry no longer exists, because it was retried or dropped,
+-- the script adds nothing. The script also runs when Redis has no free memory.
 -- KEYS 1 dead list (a stream)
 -- ARGV 1 key of the entry, 2... fields and values of the new entry
 -- Returns 1, or 0 if the entry no longer exists

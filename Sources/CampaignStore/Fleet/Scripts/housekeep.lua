@@ -1,28 +1,33 @@
 #!lua flags=allow-oom
--- housekeep: makes a worker the maintenance leader or renews its lease, publishes the leader's signal, and returns due
--- work.
--- The signal costs Redis a write for each worker, so it is sent less often while no campaign runs.
--- Invariant: there is one maintenance leader at a time, or for a moment two. Two do no harm, because any worker may do
--- housekeeping tasks at the same time as others. The owner keeps the lease until the lease expires or the owner is
+-- housekeep: makes a worker the maintenance leader or renews its lease, publishes the leader's signal to all workers,
+-- and returns due work. The maintenance leader is the worker that runs the housekeeping tasks.
+-- Redis sends the signal to each worker, which costs time. The leader therefore sends it less often while no campaign
+-- runs.
+-- Invariant: there is one maintenance leader at a time, or for a moment two. Two do no harm, because any worker may run
+-- housekeeping tasks at the same time as others. The leader keeps the lease until the lease expires or the leader is
 -- known to be dead. The size of the reply does not depend on the number of workers. When a job becomes the next in
 -- turn, the script records the time, so that `oldest` can return since when the job has been the next one.
--- KEYS 1 housekeeper, 2 workers, 3 parked, 4 ended campaigns, 5 schedule, 6 control epoch, 7 housekeeping, 8 wake
---      channel, 9 running campaigns, 10 registrations, 11 receipts, 12 producers' list, 13 gates, 14... lanes
--- ARGV 1 instance of the worker, 2 ms that the lease lasts, 3 instance that is known to be dead ('' for none), 4 ms
---      without a heartbeat after which a worker counts as dead, 5 largest number of references to return, 6 ms until
---      the next signal while a campaign runs, 7 ms until the next signal while no campaign runs ('' for no signal this
---      time)
+-- KEYS 1 maintenance leader, 2 workers, 3 parked slices, 4 ended campaigns, 5 schedule, 6 control epoch,
+--      7 housekeeping, 8 wake channel, 9 running campaigns, 10 registrations, 11 receipts, 12 producers' list,
+--      13 gates, 14... lanes
+-- ARGV 1 instance of the worker
+--      2 ms that the lease lasts
+--      3 instance that is known to be dead ('' for none)
+--      4 ms without a heartbeat after which a worker counts as dead
+--      5 maximum number of workers, of slices and of scheduled campaigns to return
+--      6 ms until the next signal while a campaign runs
+--      7 ms until the next signal while no campaign runs ('' if this call then sends no signal)
 -- Returns false if another worker has the lease, or an array:
---      now ms
+--      Redis' time in ms
 --      {workers that count as dead}
---      {parked references that are due}
+--      {references to parked slices that are due: 'partition:campaign id'}
 --      {the campaign in the list of ended campaigns that ended first, if it ended at least ARGV 4 ms ago}
 --      {scheduled campaigns that are due}
 --      ms until the next scheduled campaign or gate is due (-1: none)
 --      {fields and values of housekeeping}
 --      number of waiting registrations
 --      number of waiting receipts
---      {campaigns whose gates are due, each followed by its due time}
+--      {campaigns whose gates are due, each followed by its due time: at most 16}
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[3] then return false end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

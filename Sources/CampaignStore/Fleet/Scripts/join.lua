@@ -1,8 +1,10 @@
 #!lua flags=allow-oom
--- join: adds a starting worker to the list of workers, unless another instance has taken its name.
--- Invariant: a name belongs to one instance. The caller has checked whether the instance that has the name is alive.
--- KEYS 1 instances, 2 workers, 3 epochs that workers have applied
--- ARGV 1 worker, 2 its instance, 3 the instance that was checked ('' for none)
+-- join: adds a starting worker to the list of workers, unless another instance has taken its name. An instance is one
+-- process with a worker's name.
+-- Invariant: a name belongs to one instance. The caller has checked that the instance in ARGV 3 is dead, so the new
+-- instance may replace it.
+-- KEYS 1 instances, 2 workers, 3 applied: the control epochs that workers have applied
+-- ARGV 1 worker, 2 instance of the worker, 3 instance that had the name and was found dead ('' for none)
 -- Returns 1, or 0 if another instance has the name
 local known = redis.call('HGET', KEYS[1], ARGV[1]) or ''
 if known ~= ARGV[2] and known ~= ARGV[3] then return 0 end

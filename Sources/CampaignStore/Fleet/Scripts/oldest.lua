@@ -1,9 +1,11 @@
 #!lua flags=no-writes
--- oldest: returns the length of the producers' list, its next job, and since when that job has been the next one.
--- Invariant: writes nothing. The time that `housekeep` has recorded for another job does not count.
+-- oldest: returns the length of the producers' list, the next job in turn, and since when that job has been the next
+-- one.
+-- Invariant: the script writes nothing. If `housekeep` has recorded the time for another job, the time is unknown.
 -- KEYS 1 producers' list, 2 housekeeping
--- ARGV 1 largest job to return, in bytes
--- Returns {length of the list, ms since the epoch (false if unknown), the job ('' if it is larger)}
+-- ARGV 1 maximum number of bytes of a job to return
+-- Returns {length of the list, time since which the job is the next one in ms since the epoch (false if unknown), the
+-- job ('' if it is larger)}
 local job = redis.call('LINDEX', KEYS[1], -1)
 if not job then return {0, false, ''} end
 local note = redis.call('HMGET', KEYS[2], 'nextJob', 'nextJobSince')

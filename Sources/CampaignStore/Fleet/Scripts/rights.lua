@@ -1,6 +1,7 @@
 #!lua flags=no-writes
--- rights: returns the commands that the calling user may not run.
--- Invariant: checks the rights only; runs none of the commands. Redis 7 supports the check.
+-- rights: returns which commands the Redis user of the caller may not run.
+-- Invariant: the script only checks the rights and runs none of the commands. Redis supports the check from version 7
+-- on.
 -- KEYS 1 any control key
 -- ARGV 1... commands, each with its words separated by blanks
 -- Returns the commands that the user may not run, or false if Redis does not support the check

@@ -1,18 +1,26 @@
 #!lua flags=allow-oom
--- guardtrial: permits a worker to send some pushes while the campaign's guard is undecided, and adds up the answers of
--- the fleet. The script calls each push that a worker may send a leased send.
--- Invariant: until `minimum` answers are counted, the whole fleet has leased at most twice that number, including the
--- sends of workers that declined the campaign (`spent`). If a worker dies, its leased sends get no answer. If no worker
--- reports an answer or returns a send during a whole lease time (ARGV 2), the script leases these sends again. Answers
--- from before the last resume are not counted, because the cause may have been fixed since. The script also adds up the
--- answers of all campaigns of an app. The guard uses these sums for campaigns that are too small to get enough answers
--- of their own. When these sums reach twice the minimum, they are halved.
+-- guardtrial: allows a worker some sends while the campaign's guard is undecided, and adds up the answers of the fleet.
+-- A send that the script allows a worker is a leased send. A suspect answer refuses the token or the message.
+-- Invariant: until `minimum` answers are counted (ARGV 1), the whole fleet has leased at most twice `minimum` sends.
+-- This includes the sends of workers that have declined the campaign (`spent`). If a worker dies, its leased sends get
+-- no answer. If no worker reports an answer or returns a send during a whole lease time (ARGV 2), the script leases
+-- these sends again. Answers from before the last resume are not counted, because the cause may have been fixed since.
+-- The script also adds up the answers of all campaigns of an app. The guard uses these sums for campaigns that are too
+-- small to get enough answers of their own. When these sums reach twice `minimum` answers, they are halved.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app
--- ARGV 1 minimum, 2 lease ms, 3 sends wanted, then the changes since the worker's last call: 4 answers, 5 suspect
---      answers, 6 devices gone, 7 returned sends: unused, or with an answer that does not count; 8 number of resumes of
---      the campaign that the worker knows
--- Returns {answers, suspect answers, devices gone, sends leased, sends in flight in the fleet, then the sums of the
--- app: answers, suspect answers, devices gone}, or false if the campaign was resumed since
+-- ARGV 1 minimum: number of answers at which the guard decides
+--      2 lease time in ms
+--      3 number of sends that the worker wants
+--      4 answers since the worker's last call
+--      5 suspect answers since then
+--      6 answers since then which say that the device is gone
+--      7 leased sends that the worker returns: unused, or with an answer that does not count
+--      8 number of resumes of the campaign that the worker knows
+-- Returns false if the campaign was resumed since, or an array:
+--      answers, suspect answers, devices gone: sums of the campaign
+--      number of sends leased by this call
+--      number of leased sends of the fleet without an answer
+--      answers, suspect answers, devices gone: sums of the app
 local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if tonumber(campaign[1] or 0) > tonumber(ARGV[8]) then return false end
 local time = redis.call('TIME')

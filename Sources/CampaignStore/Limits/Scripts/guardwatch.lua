@@ -1,10 +1,15 @@
 #!lua flags=allow-oom
--- guardwatch: adds up the answers that the whole fleet has got for a campaign whose guard is open.
--- Invariant: the sums cover the latest answers, at most about twice `minimum`. Older sums are halved until the new
--- answers fit. Answers from before the last resume are not counted, because the cause may have been fixed since.
+-- guardwatch: adds up the answers that the whole fleet has got for a campaign whose guard is open. A guard is open
+-- after it has decided that the campaign may continue. A suspect answer refuses the token or the message.
+-- Invariant: the sums cover the latest answers, at most about twice `minimum` (ARGV 1). Older sums are halved until the
+-- new answers fit. Answers from before the last resume are not counted, because the cause may have been fixed since.
 -- KEYS 1 guard watch, 2 campaign
--- ARGV 1 minimum, then the changes since the worker's last call: 2 answers, 3 suspect answers, 4 devices gone; 5 number
---      of resumes of the campaign that the worker knows, 6 ms until the sums expire without a new answer
+-- ARGV 1 minimum: number of answers at which a guard decides
+--      2 answers since the worker's last call
+--      3 suspect answers since then
+--      4 answers since then which say that the device is gone
+--      5 number of resumes of the campaign that the worker knows
+--      6 ms until the sums expire without a new answer
 -- Returns {answers, suspect answers, devices gone}, or false if the campaign was resumed since or no longer exists
 local campaign = redis.call('HMGET', KEYS[2], 'round', 'state')
 if not campaign[2] or tonumber(campaign[1] or 0) > tonumber(ARGV[5]) then return false end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- rate: grants a worker permits for pushes, from the token bucket of a campaign, of all campaigns of an app, or of all
--- apps that share a quota of a push service.
+-- rate: grants a worker permits, each for one push, from a token bucket: of a campaign, of all campaigns of an app, or
+-- of all apps that share a quota of a push service.
 -- Invariant: in any interval, the script grants at most the permits of 1.02 times the rate, plus one burst (the permits
 -- of 0.175 s, or one permit). From the creation of the bucket to any later time, it grants at most the permits of the
 -- rate, plus the permits of the duration `memory` (ARGV 6). Workers hold permits before they use them. In one moment,
@@ -9,11 +9,10 @@
 -- time. The clock `at` may lag by `memory`, so workers can catch up missed time. The clock `brisk` permits a rate that
 -- is 2 % higher, and may lag only by the burst. A bucket that is new, or that has expired, begins with a single permit.
 -- Workers that ask within the same period (ARGV 4) share the due permits.
--- If the rate follows from a time (a duration or an end), each call computes the rate again. The script divides the
--- remaining targets by the remaining time. It estimates the targets from the slices whose targets are known. If the
--- time is a duration, it becomes longer while no worker asks for permits, for example during a pause. The rate then
--- stays within a factor of 1.25 of the average rate. If the time is an end, it does not move, and the rate rises as far
--- as necessary.
+-- A campaign may have a duration or an end time instead of a rate. Each call then computes the rate again: it divides
+-- the remaining targets by the remaining time. It estimates the number of targets from the slices whose targets are
+-- known. A duration becomes longer while no worker asks for permits, for example during a pause. The rate then stays
+-- within a factor of 1.25 of the average rate. An end time does not move, and the rate rises as far as necessary.
 -- Under a quota, the rate is the configured one, or less:
 -- * Slow start: a new bucket begins with a tenth of the rate. If workers take all permits, this share rises to the full
 --   rate within the duration of the slow start. While no worker takes the permits, the share falls at the same speed.
@@ -23,14 +22,24 @@
 --   slow start.
 -- * One minute after the last reduction, the rate begins to rise, by a tenth of the configured rate each minute. A
 --   limit that the service named counts for an hour.
--- KEYS 1 bucket, and if the rate follows from a time: 2 campaign
--- ARGV 1 pushes a second ('' if the rate follows from a time), 2 permits wanted, 3 earlier permits that were not used,
---      4 period, 5 burst, 6 memory, each in us, 7 ms until an unused bucket expires
---      If the rate follows from a time: 8 duration in us ('' for an end), 9 end in ms since the epoch ('' for a
---      duration), 10 slices that the worker holds and whose targets it knows, 11 number of these targets
---      Otherwise: 8 duration of a quota's slow start in us ('' for other buckets), 9 limit that the service named in a
---      report, in pushes a second (0 if it named none, '' without a report)
--- Returns {permits granted, us until the next permit is due, us between two permits at the present rate}
+-- KEYS 1 bucket, 2 campaign, only if it has a duration or an end time
+-- ARGV 1 rate in pushes a second ('' for a duration or an end time)
+--      2 number of permits that the worker wants
+--      3 number of earlier permits that the worker did not use and returns
+--      4 period in us
+--      5 burst in us
+--      6 memory in us
+--      7 ms until an unused bucket expires
+--      For a duration or an end time:
+--      8 duration in us ('' for an end time)
+--      9 end time in ms since the epoch ('' for a duration)
+--      10 number of slices that the worker holds and whose targets it knows
+--      11 number of the targets of these slices
+--      Otherwise:
+--      8 duration of a quota's slow start in us ('' for other buckets)
+--      9 for a report of refused pushes the limit that the service named, in pushes a second (0 if it named none), else
+--        ''
+-- Returns {number of granted permits, us until the next permit is due, us between two permits at the present rate}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local wanted, returned = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -44,7 +53,7 @@ for i = 1, 7 do
 end
 local sent, fin
 
--- Returns the time in us between two pushes if the rate follows from a time.
+-- Returns the time in us between two pushes, computed from the duration or the end time of the campaign.
 local function scheduled(memory)
   local campaign = redis.call('HMGET', KEYS[2], 'slices', 'finished', 'targets', 'startedAt')
   for i = 1, 4 do campaign[i] = tonumber(campaign[i] or 0) or 0 end
@@ -57,7 +66,7 @@ local function scheduled(memory)
   fin, sent = bucket[7], bucket[6]
   if not sent then
     sent = campaign[3]
-    -- The bucket expired. The script assumes that the campaign has kept its schedule.
+    -- The bucket is new or has expired. The script assumes that the campaign has kept its schedule.
     if spread and now - started > memory then sent = math.max(sent, total * math.min(1, (now - started) / length)) end
   end
   sent = math.max(0, sent - returned)
@@ -65,7 +74,7 @@ local function scheduled(memory)
   local at = math.max(bucket[1] or now - average, now - lag)
   local left = total - sent
   if not spread then
-    -- Some of the time is reserved for the last answers and for retries.
+    -- A fiftieth of the time is reserved for the last answers and for retries.
     fin = ARGV[9] * 1000 - length / 50
     return math.max(1, (fin - now) / math.max(left, total / 100))
   end
@@ -76,13 +85,15 @@ end
 
 local quota
 
--- Moves the slow start forward by a time in us, or back if it is negative.
+-- Moves the slow start forward by a time in us, or back if `by` is negative.
 local function change_share(by)
   local ramp = tonumber(ARGV[8])
   quota.share = ramp > 0 and math.min(1, math.max(0.1, (quota.share or 0.1) + 0.9 / ramp * by)) or 1
 end
 
--- Returns the time in us between two pushes under a quota, and changes the quota's present limit.
+-- Returns the time in us between two pushes under a quota, and changes the quota's present limit. `full` is the
+-- configured rate. `stated` is the limit of a report of refused pushes (0 if the service named none), nil without a
+-- report.
 local function limited(full, stated)
   local minute, hour = 60000000, 3600000000
   quota = {}
@@ -91,7 +102,7 @@ local function limited(full, stated)
     value = value and tonumber(value)
     if value and value > 0 and value < 2 ^ 53 then quota[names[i]] = value end
   end
-  -- A time in the future is from a clock that went back.
+  -- A time in the future was written before Redis' clock went back.
   if quota.statedAt and quota.statedAt > now then quota.statedAt = nil end
   if quota.refused and quota.refused > now then quota.refused = nil end
   if quota.since and quota.since > now + minute then quota.since = nil end
@@ -142,7 +153,8 @@ end
 interval = math.min(interval, 31536000000000)
 local brisk_interval = interval / 1.02
 
--- Returns a clock that lags at most `lag` and is never ahead. Redis' own clock may have gone back.
+-- Returns a clock of the bucket that lags behind the present time by at most `lag` and is never ahead of it. Redis' own
+-- clock may have gone back.
 local function clock(value, length, lag)
   value = (value or now - length) - returned * length
   return math.min(now, math.max(value, now - math.max(lag, length)))
@@ -163,7 +175,8 @@ local askers = math.max(asks, before, 1)
 local granted = math.max(0, math.min(wanted, math.ceil(due / askers)))
 at, brisk = at + granted * interval, brisk + granted * brisk_interval
 local wait = math.max(0, at + interval - now, brisk + brisk_interval - now)
--- If there are fewer due permits than workers that ask, other workers come first the next time.
+-- If there are fewer due permits than workers that ask, this worker waits longer. Other workers then get the next
+-- permits.
 if granted > 0 and due < askers then wait = wait + (askers - due) * interval / 2 end
 if quota then
   -- Permits may become more frequent before the next one is due.

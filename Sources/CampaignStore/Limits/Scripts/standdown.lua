@@ -1,20 +1,29 @@
 #!lua flags=allow-oom
 -- standdown: decides whether a worker with mostly bad answers declines a campaign and leaves it to the other workers.
+-- Bad answers are suspect answers, which refuse the token or the message, and answers which say that the device is
+-- gone.
 -- Invariant: the worker declines the campaign if the other workers have enough answers and their answers are within
 -- bounds. If the other workers do not have enough answers yet, or if the guard is already open, only one worker may
 -- decline in each round. The wrong settings of a single worker therefore do not pause a campaign. A fault of the
--- campaign itself costs at most twice as many pushes as without this rule. If a worker declines before the others have
--- enough answers, its leased sends count as spent. The answers of a worker that has declined are no longer counted.
--- A worker that has leased more than half of a trial, for example because it was alone, does not decline before the
--- others have enough answers. Its sends, and the half that the others need for a decision, would exceed the limit of a
--- trial.
+-- campaign itself costs at most twice as many pushes as without this rule.
+-- A leased send is a send that `guardtrial` has allowed a worker. If a worker declines before the others have enough
+-- answers, its leased sends count as spent. The answers of a worker that has declined are no longer counted.
+-- A worker may have leased more than half of the sends of a guard trial, for example because it was alone. It then does
+-- not decline before the others have enough answers: its sends, and the half that the others need for a decision, would
+-- exceed the limit of the trial.
 -- KEYS 1 guard trial, 2 campaign, 3 answers of the app, 4 declines, 5 workers
--- ARGV 1 round of the campaign (its number of resumes), 2 ms without a heartbeat after which a worker counts as dead, 3
---      minimum, 4 highest share of suspect answers, 5 highest share of devices gone, 6 '1' once the guard is open, 11
---      worker
---      The worker's part of the counters: 7 answers, 8 suspect answers, 9 devices gone, 10 sends leased and not
---      returned
--- Returns 1 if the worker declines, 0 if it does not, false if the campaign does not run in that round
+-- ARGV 1 round that the worker knows: the number of resumes of the campaign
+--      2 ms without a heartbeat after which a worker counts as dead
+--      3 minimum: number of answers at which the guard decides, and half of the sends of a guard trial
+--      4 highest allowed share of suspect answers
+--      5 highest allowed share of answers which say that the device is gone
+--      6 '1' if the guard is open: it has decided that the campaign may continue
+--      7 answers of this worker in the counters of the guard trial
+--      8 suspect answers of this worker
+--      9 answers to this worker which say that the device is gone
+--      10 sends that this worker has leased and not returned
+--      11 worker
+-- Returns 1 if the worker declines, 0 if it does not, false if the campaign is not active or was resumed since
 local campaign = redis.call('HMGET', KEYS[2], 'state', 'round')
 if campaign[1] ~= 'active' or tonumber(campaign[2] or 0) ~= tonumber(ARGV[1]) then return false end
 local time = redis.call('TIME')

@@ -1,17 +1,25 @@
 #!lua flags=allow-oom
 -- repaircampaign: compares the state of a campaign with its totals and with the lists that contain it. Repairs the
--- lists.
+-- lists if ARGV 1 is '1'.
 -- Invariant: every campaign is in the list of all campaigns. A running campaign is in `running`, and a scheduled
 -- campaign is in the schedule. A campaign with open slices that workers may take is on its lane and on no other. An
 -- ended campaign expires. A campaign that no longer exists is in no list except lanes; workers drop it from a lane when
 -- they find it. The totals are the sums over the finished slices. Each finished slice has an outcome for every target.
 -- A part names its campaign. Every script keeps these rules, so a difference is not a change in progress.
--- Outcomes are the fields with numbers from 16 on, so a new outcome needs no change here.
--- KEYS 1 campaign, 2 all campaigns, 3 running, 4 schedule, 5 ended, 6 expiring, 7 open slices, 8 finished slices, 9...
---      lanes
--- ARGV 1 '1' to repair, 2 id, 3 id of its campaign ('' if it is not a part), 4... names of the lanes
--- Returns the findings: names of lists that wrongly contain the campaign or, after a '+', that lack it; 'state' if the
--- campaign has no state; 'of' if a part does not name its campaign; 'outcomes' and 'slices' if the totals are wrong
+-- Each field whose name is a number from 16 on counts an outcome, so a new outcome needs no change here.
+-- KEYS 1 campaign or part, 2 all campaigns, 3 running campaigns, 4 schedule, 5 ended campaigns, 6 expiring campaigns,
+--      7 open slices, 8 finished slices, 9... lanes
+-- ARGV 1 '1' to repair, '0' to check only
+--      2 id of the campaign or part
+--      3 for a part the id of its campaign, else ''
+--      4... names of the lanes
+-- Returns the findings:
+--      the name of a list that wrongly contains the campaign
+--      '+' and the name of a list in which the campaign is missing
+--      'state' if the campaign has no state
+--      'of' if a part does not name its campaign
+--      'outcomes' if the outcomes do not add up to the number of targets
+--      'slices' if the number of finished slices is wrong
 local repairs, id, found = ARGV[1] == '1', ARGV[2], {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -24,8 +32,8 @@ if is_there and not state then return {'state'} end
 
 local function note(what) found[#found + 1] = what end
 
--- Checks a sorted set. `is_meant`: true if the campaign must be in the set, false if it must not, nil if both are
--- right.
+-- Checks whether a sorted set contains the campaign. `is_meant`: true if it must contain the campaign, false if it must
+-- not, nil if both are right.
 local function hold(place, name, is_meant, score)
   local is_in = redis.call('ZSCORE', KEYS[place], id)
   if is_in and is_meant == false then
@@ -97,9 +105,9 @@ for i = 1, #fields, 2 do
   if (tonumber(fields[i]) or 0) >= 16 then sum = sum + (tonumber(fields[i + 1]) or 0) end
 end
 if sum ~= targets then note('outcomes') end
--- The bitmap has the finished slices and the partitions without a slice; the spare bits of its last byte do not count.
--- A campaign that was cancelled before it began has no finished slice. The bitmap of a campaign expires before the
--- campaign.
+-- The bitmap has a bit for each finished slice and for each partition without a slice; the spare bits of its last byte
+-- do not count. Two kinds of ended campaigns have no bits to count: a campaign that was cancelled before it began, and
+-- a campaign whose bitmap has already expired.
 if not campaign[10] and not (has_ended and (not campaign[5] or redis.call('EXISTS', KEYS[8]) == 0)) then
   local count = redis.call('BITCOUNT', KEYS[8])
   local partitions = tonumber(campaign[9] or 0)

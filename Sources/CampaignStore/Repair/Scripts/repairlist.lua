@@ -1,10 +1,11 @@
 #!lua flags=allow-oom
--- repairlist: removes older forms of users' ids from a list of users, after `repairmembers` has added the present
--- forms.
+-- repairlist: removes older forms of users' ids from a segment or suppression list, after `repairmembers` has added the
+-- present forms. Earlier versions of Carillon stored the older form of an id, which the present version does not find.
 -- Invariant: an older form stays in the list while it has devices, because the list must still apply to these devices.
--- KEYS 1 devices, 2 list, 3 its times, and for a suppression list 4 arrivals
--- ARGV users, at most 500
--- Returns for each user 1 if the user is no longer in the list, else 0
+-- KEYS 1 devices, 2 segment or suppression list, 3 times of its statements (`stated`), 4 arrivals, only for a
+--      suppression list
+-- ARGV ids in an older form, at most 500
+-- Returns for each id 1 if the list no longer contains it, else 0
 local gone, answer = {}, {}
 for i = 1, #ARGV do
   local has_devices = redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1

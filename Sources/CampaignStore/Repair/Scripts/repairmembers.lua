@@ -1,13 +1,17 @@
 #!lua flags=allow-oom
--- repairmembers: adds users to a list of users (a segment or a suppression list) under the present form of their ids.
--- An older version added them under another form.
--- Invariant: the latest statement about a user wins, as in `setmembers`. A user stays out of the list only if a newer
--- statement about the present form says so. If two statements have the same time, an opt-out wins, and so does a
--- removal from a segment. A statement from before a user's erasure does not add the user. A second run changes nothing.
--- KEYS 1 list, 2 its times, 3 erased, and for a suppression list 4 departures, 5 arrivals
--- ARGV 1 '1' if membership wins between two statements of the same time, else '0', 2 retention time of the times (ms),
---      then three values for each of at most 500 different users: user, when the older form became a member (ms; '' if
---      the time is not stored any more), '1' for a statement about the user, '0' for one about the whole list
+-- repairmembers: adds users to a segment or suppression list under the present form of their ids, because the list has
+-- them in an older form. Earlier versions of Carillon stored the older form, which the present version does not find.
+-- Invariant: the latest statement about a user wins, as in `setmembers`. A statement says that a user is or is not in
+-- the list. A user stays out of the list only if a newer statement about the present form says so. If two statements
+-- have the same time, an opt-out wins, and so does a removal from a segment. A statement from before a user's erasure
+-- does not add the user. A second run changes nothing.
+-- KEYS 1 segment or suppression list, 2 times of its statements (`stated`), 3 erased; only for a suppression list: 4
+--      departures, 5 arrivals
+-- ARGV 1 '1' if membership wins between two statements of the same time, else '0'
+--      2 ms for which the times of statements are kept
+--      then three values for each of at most 500 different users: user, when the older form became a member (ms since
+--        the epoch; '' if the time is not stored any more), '1' if a statement about this user made it a member, '0' if
+--        a statement about the whole list did
 -- Returns the number of users who have become members
 local names, now, tie_wins = {}, clock(), ARGV[1] == '1'
 for i = 3, #ARGV, 3 do names[#names + 1] = ARGV[i] end
@@ -39,6 +43,6 @@ if KEYS[4] then
   if #arrived > 0 and redis.call('EXISTS', KEYS[5]) == 1 then redis.call('ZADD', KEYS[5], unpack(arrived)) end
 end
 if #statements > 0 then redis.call('ZADD', KEYS[2], 'GT', unpack(statements)) end
--- The times of a removed list have an expiry. The list exists again, so the times stay.
+-- When a list was removed, its times got an expiry. The list exists again, so its times must stay.
 if whole and #members > 0 then redis.call('PERSIST', KEYS[2]) end
 return #joined

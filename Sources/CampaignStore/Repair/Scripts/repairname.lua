@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
--- repairname: removes attributes and counters that a partition has under an older form of users' ids.
--- Data that has changed since it was read stays.
--- Invariant: the caller has first stored the data under the present form. The data of a user with a device stays.
+-- repairname: removes attributes and `pressure` records that a partition has under an older form of users' ids. Earlier
+-- versions of Carillon stored the older form, which the present version does not find.
+-- Invariant: the caller has already stored the data under the present form of the ids. Data that has changed since the
+-- caller read it stays, and so does the data of an id with a device.
 -- KEYS 1 devices, 2 attributes, 3 pressure, 4 retained
--- ARGV three values for each of at most 500 users: user, attributes as read ('' for none), pressure as read ('' for
---      none)
--- Returns for each user 1 if no data remains, else 0
+-- ARGV three values for each of at most 500 ids in an older form: id, attributes as the caller read them ('' for none),
+--      `pressure` record as the caller read it ('' for none)
+-- Returns for each id 1 if it has no data left, else 0
 local answer = {}
 for i = 1, #ARGV, 3 do
   local user = ARGV[i]

@@ -1,10 +1,12 @@
 #!lua flags=allow-oom
--- repairowners: removes entries of the owner index that have not changed since they were read.
--- Invariant: a registration in progress keeps its entry, because its note is written before its device. The script
--- counts each removal in `taken`, so that a registration that has just written its note is checked again.
+-- repairowners: removes entries from the owner index, the hash `owner`, if they have not changed since the caller read
+-- them.
+-- Invariant: if a token has a registration in progress, its entry stays. A registration writes its note in `moving`
+-- before its device, so the script finds the token in a note. The script counts each removed entry in `taken`. A
+-- registration that has just written its note then finds another number in `settle`, and checks its tokens again.
 -- KEYS 1 owner, 2 moving, 3 taken
 -- ARGV 1 number of notes that the caller has checked and that contain none of the tokens, then the names of these
---      notes, then two values for each entry: token, 'at:user' as it was read
+--      notes, then two values for each entry: token, 'registeredAt:user' as the caller read it
 -- Returns for each entry 1 if it was removed, else 0
 local known, notes, removed = {}, {}, {}
 for i = 2, 1 + ARGV[1] do known[ARGV[i]] = true end

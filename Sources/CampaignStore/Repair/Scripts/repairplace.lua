@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- repairplace: removes users from a wrong partition if their devices have not changed since they were read.
--- Invariant: a user is in one partition. The caller has first registered the devices in the right one.
+-- repairplace: removes users from a wrong partition if their devices have not changed since the caller read them.
+-- Invariant: a user is in one partition. The caller has already registered the devices in the right partition.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 pressure
--- ARGV two values for each user: user, devices as read ('' for none)
+-- ARGV two values for each user: user, device records as the caller read them ('' for none)
 -- Returns the number of removed users
 local count = 0
 for i = 1, #ARGV, 2 do

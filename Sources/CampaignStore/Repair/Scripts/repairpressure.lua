@@ -1,17 +1,18 @@
 #!lua flags=allow-oom
--- repairpressure: adds the counters of an older form of users' ids to those of the present form.
--- Invariant: a campaign that is recorded under one form or both counts once against the caps. The app's latest
--- statement about a badge wins; without a statement, the greater badge wins. Counters from before an erasure are not
--- added. A second run changes nothing. The record of a user without a device is retained.
+-- repairpressure: adds the `pressure` record under an older form of a user's id to the record under the present form.
+-- Earlier versions of Carillon stored the older form, which the present version does not find.
+-- Invariant: a campaign that is recorded under both forms counts only once for the caps. The app's latest report of a
+-- badge wins; without a report, the greater badge wins. Data from before the user's erasure is not added. A second run
+-- changes nothing. The record of a user without a device is retained.
 -- KEYS 1 pressure, 2 users, 3 erased, 4 retained
--- ARGV two values for each of at most 500 users: user in the present form, record of the older form
+-- ARGV two values for each of at most 500 users: id in the present form, record of the older form
 -- Returns 1
 local names, waiting = {}, {}
 for i = 1, #ARGV, 2 do names[#names + 1] = ARGV[i] end
 local erasure = erasures(KEYS[3], names)
 local most_campaigns = 255
 
--- Returns the campaigns of both forms, each once, by time; only those after an erasure.
+-- Returns the campaigns of both records, each once, by time; only campaigns after the user's erasure.
 local function united(known, more, erased_at)
   local entries, seen = {}, {}
   for _, campaigns in ipairs({known, more}) do

@@ -1,11 +1,12 @@
 #!lua flags=allow-oom
--- repairquarantine: finds quarantine notes without a device in quarantine, and removes them.
--- Invariant: every note belongs to a device in quarantine. A note that changed since it was read stays, and so does the
--- note of a user whose devices can't be read.
+-- repairquarantine: finds notes in the hash `quarantine` whose devices are not in quarantine, and removes them if
+-- ARGV 1 is '1'.
+-- Invariant: every note belongs to a device in quarantine. A note that changed since the caller read it stays. The note
+-- of a user whose devices can't be read also stays.
 -- KEYS 1 devices, 2 quarantine
--- ARGV 1 '1' to repair, 2... three values for each note: token, user ('' if the note can't be read), note as it was
---      read
--- Returns the places of the found notes, from 0
+-- ARGV 1 '1' to remove the notes, '0' to check only
+--      2... three values for each note: token, user ('' if the note can't be read), note as the caller read it
+-- Returns the places of the found notes in ARGV 2..., from 0
 local found = {}
 for i = 2, #ARGV, 3 do
   local token = ARGV[i]

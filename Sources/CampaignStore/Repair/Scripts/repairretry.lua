@@ -1,11 +1,13 @@
 #!lua flags=allow-oom
--- repairretry: compares targets of a slice with the list of waiting targets, and repairs that list.
+-- repairretry: compares the ledger of a slice with `retry`, the list of targets that wait for a retry. Repairs that
+-- list if ARGV 1 is '1'.
 -- Invariant: exactly the waiting targets are in the list. A waiting target outside the list would never be sent, and an
 -- ended target in the list would be sent again. One script writes record and list, so a difference is not a change in
 -- progress.
 -- KEYS 1 slice, 2 ledger, 3 retry
--- ARGV 1 '1' to repair, 2... indexes of targets
--- Returns two values for each difference: 'waits' | 'ended', index
+-- ARGV 1 '1' to repair, '0' to check only; 2... indexes of targets to compare
+-- Returns two values for each difference: 'waits' if a waiting target is missing in the list, or 'ended' if the list
+-- has another target; then the index
 local found = {}
 if redis.call('HGET', KEYS[1], 'phase') ~= 'sealed' then return found end
 local time = redis.call('TIME')

@@ -1,11 +1,19 @@
 #!lua flags=allow-oom
--- repairusers: compares the users, devices, attributes, counters and quarantine notes of a partition, and repairs them.
--- Invariant: exactly the users with devices are listed. Only a listed or retained user has attributes and counters.
--- Exactly the devices with a note are quarantined. Every script that edits devices keeps these rules, so a difference
--- is not a change in progress.
+-- repairusers: compares the users, devices, attributes, `pressure` records and quarantine notes of a partition. Repairs
+-- them if ARGV 1 is '1'.
+-- Invariant: exactly the users with devices are in `users`. Only a user with devices or a retained user has attributes
+-- and a `pressure` record. Exactly the devices with a note are quarantined. Every script that edits devices keeps these
+-- rules, so a difference is not a change in progress.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 pressure, 6 retained
--- ARGV 1 '1' to repair, 2 code and 3 text of the reason for a device whose note is lost, 4... users
--- Returns three values for each finding: its name, user, token (only with `noNote`)
+-- ARGV 1 '1' to repair, '0' to check only
+--      2 code and 3 text of the reason for a quarantined device whose note is lost
+--      4... users to check
+-- Returns three values for each finding: a name, the user, the token ('' except for `noNote`). The names are:
+--      'noDevices' if a user in `users` has no device
+--      'notListed' if a user with devices is not in `users`
+--      'attributes' or 'pressure' if a user who is neither retained nor has devices has this data
+--      'noNote' if a quarantined device has no note
+--      'unreadable' if the device records of a user can't be read
 local repairs, found = ARGV[1] == '1', {}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -27,7 +35,8 @@ local function note(what, user, token)
   found[#found + 1] = token or ''
 end
 
--- Returns a quarantine note for a device whose note is lost: its service and app, and now as the time.
+-- Returns a new quarantine note for a device whose note is lost. It has the device's service and app, and the present
+-- time.
 local function lost_note(blob, at, token, user)
   local service = at + 19 + #token
   local app = service + 1 + blob:byte(service)

@@ -1,11 +1,16 @@
 #!lua flags=allow-oom
--- takeoutcampaign: puts a damaged campaign on the dead list, with the reason, and isolates its remaining data.
--- Invariant: the reason is on the dead list before the campaign leaves the other lists. Remaining references to the
--- campaign lead nowhere, and workers drop them when they find them.
--- KEYS 1 campaign, 2 its new name, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns, 7 all campaigns,
---      8 dead list (a stream), 9 changes
--- ARGV 1 id, 2 reason, 3 hint, 4 entries kept on the dead list, 5 bytes of the job that are kept, 6 seconds until the
---      renamed campaign expires
+-- takeoutcampaign: puts a damaged campaign on the dead list, with the reason, and isolates its data: renames the
+-- campaign's key and removes the campaign from the lists in KEYS 4 to 7.
+-- Invariant: the reason is on the dead list before the campaign leaves these lists. If the id of the campaign remains
+-- in another list, workers drop it when they find no campaign with this id.
+-- KEYS 1 campaign, 2 new name of the campaign's key, 3 open slices, 4 running campaigns, 5 schedule, 6 ended campaigns,
+--      7 all campaigns, 8 dead list (a stream), 9 changes
+-- ARGV 1 id of the campaign
+--      2 reason
+--      3 hint
+--      4 maximum number of entries on the dead list
+--      5 maximum number of bytes of the job to store
+--      6 seconds until the renamed key expires
 -- Returns 1, or 0 if there is no such campaign
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 local job = redis.pcall('HGET', KEYS[1], 'job')

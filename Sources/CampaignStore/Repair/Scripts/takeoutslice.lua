@@ -3,7 +3,12 @@
 -- `finish` then counts the slice, so its campaign continues and ends without it.
 -- Invariant: the reason is on the dead list before the slice leaves the other lists.
 -- KEYS 1 campaign, 2 finished slices, 3 dead list (a stream)
--- ARGV 1 partition, 2 id, 3 reason, 4 hint, 5 entries kept on the dead list, 6 bytes of the job that are kept
+-- ARGV 1 partition
+--      2 id of the campaign
+--      3 reason
+--      4 hint
+--      5 maximum number of entries on the dead list
+--      6 maximum number of bytes of the job to store
 -- Returns 1, or 0 if the slice is finished or its campaign no longer exists
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('GETBIT', KEYS[2], ARGV[1]) == 1 then return 0 end
 local mark = 'out:' .. ARGV[1]
