@@ -2,7 +2,8 @@
 -- addslice: adds a slice to a campaign that began without a slice in this partition.
 -- Invariant: every sealed slice is counted. Redis may lose the beginning of a campaign and the users of a partition.
 -- The campaign then begins again without a slice in this partition. A worker that replays its slice of the partition
--- calls this script first. If the campaign has ended, it continues until that slice is finished too.
+-- calls this script first. If the campaign has ended, the script makes it active again until that slice is finished
+-- too.
 -- KEYS 1 campaign, 2 finished slices, 3 running campaigns, 4 ended campaigns
 -- ARGV 1 partition, 2 id of the campaign
 -- Returns 1, or 0 if the campaign began with a slice in the partition

@@ -9,7 +9,7 @@
 -- KEYS 1 present list, 2 imported list, with the member '' as a marker, 3 times of the statements about the list
 --      (`stated`), 4 erased; only for a suppression list: 5 departures, 6 arrivals
 -- ARGV 1 time of the imported list (ms since the epoch)
---      2 if the list is being removed the seconds until the times in KEYS 3 expire, else ''
+--      2 seconds until the times in KEYS 3 expire, if the list is being removed; else ''
 --      3 start of the import (ms since the epoch)
 -- Returns 1, or 0 if a newer list is in force
 if redis.call('SREM', KEYS[2], '') == 0 then return 1 end

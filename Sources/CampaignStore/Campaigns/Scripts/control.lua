@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- control: pauses, resumes, approves or cancels a campaign with all of its parts, and records who did it. A pause or
--- resume may concern only the legs of one push service.
+-- control: pauses, resumes, approves or cancels a campaign with all of its parts (the legs and companions of its
+-- stages), and records who did it. A pause or resume may concern only the legs of one push service.
 -- Invariant: a campaign and its parts change in one step. A recurring campaign and its unfinished runs also change in
 -- one step. The new state of each campaign or part depends on its own old state. A paused campaign is on no lane and
 -- not in the schedule. A cancelled campaign is on its lane until workers have closed its slices (see `unpark`).
@@ -8,8 +8,8 @@
 -- paused. If such legs are resumed, a paused campaign continues with them.
 -- If a campaign has not begun, a cancel ends it immediately, because it has no slices to close. `promote` does not
 -- begin such a campaign. A campaign with parts ends with its last part.
--- A call raises the control epoch, unless it is refused or is an outdated request of a worker. Workers report the epoch
--- that they have applied (see `synccontrol`).
+-- The control epoch counts the changes that workers must apply, so each call raises it. A refused call and an outdated
+-- request of a worker do not raise it. Workers report the epoch that they have applied (see `synccontrol`).
 -- Each resume begins a new round; the number of a round is the number of resumes. The round has a new guard trial,
 -- because the problem may have been fixed. With 'unguarded', the guard is off in this round. Each resume also sets the
 -- sums of the answers of all campaigns of the app to 0.

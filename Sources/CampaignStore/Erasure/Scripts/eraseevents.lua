@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- eraseevents: replaces the waiting events of an erased user on a list of events.
 -- Invariant: every event keeps its place, so the list keeps its length. The length must not change, because the
--- maintenance leader counts the events that leave the list, and campaigns wait until this count reaches a number. The
--- script also runs when Redis has no free memory.
+-- maintenance leader counts the events that leave the list, and campaigns wait until this count reaches a number (see
+-- `dequeue`). The script also runs when Redis has no free memory.
 -- KEYS 1 list of events: registrations or receipts
 -- ARGV 1 entry that takes the place of each event, 2... the events to replace
 -- Returns the number of replaced events

@@ -26,7 +26,7 @@
 -- ARGV 1 rate in pushes a second ('' for a duration or an end time)
 --      2 number of permits that the worker wants
 --      3 number of earlier permits that the worker did not use and returns
---      4 period in us
+--      4 period in us (microseconds)
 --      5 burst in us
 --      6 memory in us
 --      7 ms until an unused bucket expires
@@ -37,8 +37,8 @@
 --      11 number of the targets of these slices
 --      Otherwise:
 --      8 duration of a quota's slow start in us ('' for other buckets)
---      9 for a report of refused pushes the limit that the service named, in pushes a second (0 if it named none), else
---        ''
+--      9 limit that the service named in a report of refused pushes, in pushes a second (0 if it named none, '' without
+--        a report)
 -- Returns {number of granted permits, us until the next permit is due, us between two permits at the present rate}
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

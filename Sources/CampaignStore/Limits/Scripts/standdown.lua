@@ -3,9 +3,9 @@
 -- Bad answers are suspect answers, which refuse the token or the message, and answers which say that the device is
 -- gone.
 -- Invariant: the worker declines the campaign if the other workers have enough answers and their answers are within
--- bounds. If the other workers do not have enough answers yet, or if the guard is already open, only one worker may
--- decline in each round. The wrong settings of a single worker therefore do not pause a campaign. A fault of the
--- campaign itself costs at most twice as many pushes as without this rule.
+-- bounds. A quarter of `minimum` (ARGV 3) is enough. If the other workers do not have enough answers yet, or if the
+-- guard is already open, only one worker may decline in each round. The wrong settings of a single worker therefore do
+-- not pause a campaign. A fault of the campaign itself costs at most twice as many pushes as without this rule.
 -- A leased send is a send that `guardtrial` has allowed a worker. If a worker declines before the others have enough
 -- answers, its leased sends count as spent. The answers of a worker that has declined are no longer counted.
 -- A worker may have leased more than half of the sends of a guard trial, for example because it was alone. It then does

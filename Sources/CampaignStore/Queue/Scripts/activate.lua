@@ -1,6 +1,6 @@
 #!lua
--- activate: writes a campaign and all of its parts, opens the slices of its first stage, and removes the job from the
--- worker's intake list. A slice is open if no worker has it.
+-- activate: writes a campaign and all of its parts (the legs and companions of its stages), opens the slices of its
+-- first stage, and removes the job from the worker's intake list. A slice is open if no worker has it.
 -- Invariant: a campaign is activated once, and its job leaves the intake list only with the activation. From then on,
 -- the campaign's id stays reserved for the time in ARGV 2, even if the campaign's record expires earlier. A worker that
 -- was stopped for a long time and then continues can therefore not begin the campaign again.
@@ -17,9 +17,10 @@
 -- in the state paused. If the recurring campaign is cancelled, the run ends as cancelled. A run is valid only if the
 -- recurring campaign stores it as its last run.
 -- KEYS 1 campaign, 2 job, 3 intake list of the worker, 4 lane, 5 all campaigns, 6 running campaigns, 7 schedule,
---      8 ended campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 for a run its recurring campaign, else the
---      campaign itself, 14 attempts to take in jobs (see `beginjob`), 15 campaigns that wait for approval, 16... three
---      keys for the campaign and then for each part: campaign or part, open slices, finished slices
+--      8 ended campaigns, 9 gates, 10 wake channel, 11 store, 12 changes, 13 the recurring campaign of a run, or the
+--      campaign itself if it is not a run, 14 attempts to take in jobs (see `beginjob`), 15 campaigns that wait for
+--      approval, 16... three keys for the campaign and then for each part: campaign or part, open slices, finished
+--      slices
 -- ARGV 1 the job's entry as the worker took it from the list
 --      2 seconds for which the id stays reserved after the start of the campaign
 --      3 start in ms since the epoch (0: now)

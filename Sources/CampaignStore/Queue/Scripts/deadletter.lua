@@ -11,7 +11,7 @@
 --      3 hint
 --      4 maximum number of entries on the dead list
 --      5 maximum number of bytes of the job to store
---      6 canonical form of the job
+--      6 canonical form of the job (see `reserve`)
 --      7 id ('' if it is not readable)
 --      8 user whose device the job names ('' for none)
 --      9 canonical form as earlier versions of Carillon wrote it, with default values ('' if it is the same)

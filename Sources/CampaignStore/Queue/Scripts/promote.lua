@@ -7,7 +7,7 @@
 -- During a repartition of the store, or if its number of partitions differs from ARGV 2, nothing begins. This script
 -- does not begin a recurring campaign (see `repeat`). A campaign with parts begins with its first part.
 -- KEYS 1 campaign or part, 2 lane, 3 schedule, 4 running campaigns, 5 open slices, 6 wake channel, 7 store, 8 changes,
---      9 for a part its campaign, else the campaign itself
+--      9 the campaign of a part, or the campaign itself if ARGV 1 is not a part
 -- ARGV 1 id of the campaign or part, 2 number of partitions of the store as the worker knows it, 3 id of the campaign
 --      in KEYS 9
 -- Returns 1 if this call began the campaign or part, else 0

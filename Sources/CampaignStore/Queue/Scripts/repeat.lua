@@ -20,8 +20,9 @@
 --      7 maximum number of runs that have not ended when this run begins; if there are more, the run is skipped
 --      8 request to take in the last run that began ('' for none)
 --      9... ids of the earlier runs that may not have ended
--- Returns two numbers: 1 if this call began the run, 2 if it skipped the run because too many runs have not ended, else
--- 0; then 1 if this call ended the recurring campaign, else 0
+-- Returns two numbers:
+--      1 if this call began the run, 2 if it skipped the run because too many runs have not ended, else 0
+--      1 if this call ended the recurring campaign, else 0
 local campaign = redis.call('HMGET', KEYS[1], 'state', 'sendAt', 'runs', 'repeat', 'pending', 'finalRun')
 local leaves_out = ARGV[4] == ''
 if not campaign[4] or campaign[1] ~= 'scheduled' and not (leaves_out and campaign[1] == 'paused') then return {0, 0} end

@@ -1,5 +1,6 @@
 #!lua
 -- reserve: reserves an id for a job that a worker is taking in.
+-- The digest of a job is the SHA-1 of its canonical form, which is the same for all jobs with the same content.
 -- Invariant: an id names one job for 90 days. If a worker dies between this step and the activation, the id stays
 -- reserved. Another worker can then activate the same job.
 -- The script tests with `HLEN` whether the campaign exists, because `HLEN` raises an error if the key has another type.

@@ -1,6 +1,7 @@
 #!lua
 -- submit: puts a job on the producers' list, unless another job has its id or the job was already taken in. If the job
 -- is from the dead list, the script removes the job from there.
+-- The digest of a job is the SHA-1 of its canonical form, which is the same for all jobs with the same content.
 -- Invariant: an id names one job for 90 days, and submitting the same job again changes nothing. A job from the dead
 -- list is always on one of the two lists, so the script pushes the job before it writes anything else. A job that was
 -- submitted and not taken in is normally among the next 10,000 jobs of the list. If it is not there, it may be lost,

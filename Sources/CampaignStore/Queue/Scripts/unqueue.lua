@@ -3,8 +3,8 @@
 -- Invariant: if a worker has already taken the job, the script changes nothing. If the job's id is reserved for exactly
 -- this job and the job is not activated, the script releases the id.
 -- KEYS 1 producers' list, 2 job
--- ARGV 1 job as written, 2 canonical form of the job, 3 canonical form as earlier versions of Carillon wrote it, with
---      default values ('' if it is the same)
+-- ARGV 1 job as written, 2 canonical form of the job (see `reserve`), 3 canonical form as earlier versions of Carillon
+--      wrote it, with default values ('' if it is the same)
 -- Returns the number of removed copies of the job
 local count = redis.call('LREM', KEYS[1], 0, ARGV[1])
 local known = count > 0 and redis.call('GET', KEYS[2])

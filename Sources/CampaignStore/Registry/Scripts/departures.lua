@@ -3,7 +3,8 @@
 -- departure may then be invalid. The string `departures` of a partition has the number of departures (u48) and a ring
 -- of the fingerprints (u32) of the last 512 users. Several users may have the same fingerprint. A fingerprint therefore
 -- only selects targets, which `regrant.lua` then checks.
--- The offsets in these commands are texts, because Redis needs ten times as long to format a number as to copy a text.
+-- These functions pass offsets to Redis as texts, because Redis needs ten times as long to format a number as to copy a
+-- text.
 local ring_size, decimal = 512, string.format
 
 -- Returns the number of departures.

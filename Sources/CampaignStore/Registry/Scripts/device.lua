@@ -1,8 +1,14 @@
 -- Functions shared by the scripts that edit device records. The loader puts this file in front of these scripts.
--- A value of the hash `devices` has all devices of a user, one after the other. A device is: u16 length of the rest, u8
--- version (1), u8 flags (1: quarantined), u8 kind of token, u48 registeredAt (ms), u48 lastSeen (ms), u16 token length,
--- token, then seven texts, each u8 length and text (service, app, environment, locale, timezone, appVersion,
--- osVersion), then attributes up to the end, each u8 length and name, u16 length and value.
+-- A value of the hash `devices` has all device records of a user, one after the other. A record is:
+--      u16 length of the rest
+--      u8 version (1)
+--      u8 flags (1: quarantined)
+--      u8 kind of token
+--      u48 registeredAt (ms)
+--      u48 lastSeen (ms)
+--      u16 token length, token
+--      seven texts, each u8 length and text: service, app, environment, locale, timezone, appVersion, osVersion
+--      attributes up to the end, each u8 length and name, u16 length and value
 
 -- Finds the device with a token in a user's device records. Returns the offset of the device, the offset of the next
 -- device, the flags of the found device and its registration time; nil if the user does not have the device.

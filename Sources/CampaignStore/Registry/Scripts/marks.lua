@@ -1,11 +1,11 @@
 -- Functions shared by the scripts that compare the times of events about users and devices. The loader puts this file
 -- in front of these scripts.
--- The sorted sets `removals` and `erased` record what has happened, each with its latest time (ms). A member of
--- `removals` is a letter for its kind and a digest, never an id:
---      d user, token: the time since which the user does not have the device.
---      x user, app: the time at which the user logged in on one device of an app that allows one device for each user.
---      u token: the time since which no user has the device.
---      o token: the time at which the last owner registered the token, before the owner lost it.
+-- The sorted sets `removals` and `erased` have the times of past events (ms). A member of `removals` is a letter and a
+-- digest, never an id. For each letter, this list has the digested values and the meaning of the time:
+--      d (user and token): since this time, the user does not have the device.
+--      x (user and app): at this time, the user logged in on one device of an app that allows one device for each user.
+--      u (token): since this time, no user has the device.
+--      o (token): at this time, the last owner of the token registered it, before the owner lost it.
 -- A member of `erased` is the digest of an erased user.
 
 local function digest(text) return redis.sha1hex(text):sub(1, 24) end

@@ -6,9 +6,9 @@
 -- pushes of these targets.
 -- The number of targets is the number of the user's granted targets, without those that ended unsent. If the number is
 -- 0, the user has reached a cap: the user does not get the campaign, and the campaign does not count.
--- When the first target of a user is granted, the script adds the campaign to the record and raises the badge. If the
--- user has reached a cap, the script adds the campaign with 0 targets. The user's other targets get the same decision
--- and the same badge.
+-- The script that grants the first target of a user adds the campaign to the record and raises the badge. If the user
+-- has reached a cap, it adds the campaign with 0 targets. The user's other targets get the same decision and the same
+-- badge.
 -- Retries and targets in doubt are not counted again. They get the recorded badge. If the app has reported another
 -- badge since then, the badge rises again.
 -- If a target ends with an outcome other than accepted and unknown, `commit` or `close` lowers the number of targets in

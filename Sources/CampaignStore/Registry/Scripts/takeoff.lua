@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- takeoff: removes applied events from a list, and moves events that can't be applied to the dead list.
 -- Invariant: only the maintenance leader reads the list, and it removes events only while it is the leader. It first
--- applies an event and then removes it. It removes each page of events only once: `housekeeping` counts the events that
--- have left the list, and this count shows whether the page is still there. The dead list is bounded, and its oldest
--- entries are removed first.
+-- applies an event and then removes it. The script removes the same events only once: `housekeeping` counts the events
+-- that have left the list, and this count shows whether the events of the call are still on it. The dead list is
+-- bounded, and its oldest entries are removed first.
 -- Campaigns may wait for registrations (`dequeue`). Such a campaign waits until the count of the list `registrations`
 -- reaches a number. The field `awaited` has the highest of these numbers. Until the count reaches it, each call wakes
 -- workers, so that they try to begin the waiting campaigns.

@@ -1,5 +1,5 @@
 #!lua
--- unbind: removes tokens from the owner index, unless a newer registration exists.
+-- unbind: removes tokens from the owner index (the hash `owner`), unless a newer registration exists.
 -- Invariant: a device record changes first and the owner index later. The script records two times in `removals`: when
 -- the last owner of a token had registered it, and since when no user has it. With these times, an older registration
 -- that arrives later changes nothing.

@@ -15,8 +15,9 @@
 -- attributes were set, then the name and time of each attribute that was set later.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 quarantine, 5 removals, 6 erased, 7 retained, 8 departures, 9 moving
 -- ARGV 1 maximum number of devices of a user
---      2 '0' to write the devices; '1' for a login: to write the devices and remove the user's other devices of the app
---        that are not newer; '2' to remove those other devices only
+--      2 '0' to write the devices; '1' for a login in an app that allows one device for each user: to write the
+--        devices, and to remove the user's other devices of the app that are not newer; '2' to remove those other
+--        devices only
 --      3 name of the note of removed devices ('' for none)
 --      then three values for each device: user, device record, attributes as JSON ('' leaves them unchanged)
 -- The owner index still has the tokens of the removed devices. The note of these devices in `moving` stays until a

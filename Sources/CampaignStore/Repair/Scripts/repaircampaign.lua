@@ -11,7 +11,7 @@
 --      7 open slices, 8 finished slices, 9... lanes
 -- ARGV 1 '1' to repair, '0' to check only
 --      2 id of the campaign or part
---      3 for a part the id of its campaign, else ''
+--      3 id of the campaign of a part ('' if ARGV 2 is not a part)
 --      4... names of the lanes
 -- Returns the findings:
 --      the name of a list that wrongly contains the campaign

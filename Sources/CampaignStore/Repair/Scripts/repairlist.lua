@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- repairlist: removes older forms of users' ids from a segment or suppression list, after `repairmembers` has added the
 -- present forms. Earlier versions of Carillon stored the older form of an id, which the present version does not find.
--- Invariant: an older form stays in the list while it has devices, because the list must still apply to these devices.
+-- Invariant: an older form stays in the list while devices are registered under it, because the list must still apply
+-- to these devices.
 -- KEYS 1 devices, 2 segment or suppression list, 3 times of its statements (`stated`), 4 arrivals, only for a
 --      suppression list
 -- ARGV ids in an older form, at most 500

@@ -7,7 +7,7 @@
 -- KEYS 1 slice, 2 ledger, 3 retry
 -- ARGV 1 '1' to repair, '0' to check only; 2... indexes of targets to compare
 -- Returns two values for each difference: 'waits' if a waiting target is missing in the list, or 'ended' if the list
--- has another target; then the index
+-- has a target that does not wait; then the index
 local found = {}
 if redis.call('HGET', KEYS[1], 'phase') ~= 'sealed' then return found end
 local time = redis.call('TIME')

@@ -1,5 +1,6 @@
 #!lua
--- moveowners: removes entries from a partition's owner index after the caller has copied them to their new partition.
+-- moveowners: removes entries from a partition's owner index (the hash `owner`) after the caller has copied them to
+-- their new partition.
 -- Invariant: the script removes an entry only if it has not changed since the caller copied it. The caller's next pass
 -- copies a changed entry again.
 -- KEYS 1 owner

@@ -18,8 +18,8 @@
 -- with `regrant` before it sends these targets. If this script prunes a device, no check is needed: the only target of
 -- this device in the slice has ended.
 -- In a campaign with frequency caps, the script withholds a target if its user has reached a cap: the worker does not
--- send the push. The status of such a record is the code of the target's outcome, and a bit of its history marks it as
--- withheld. The present or the next owner of the slice then records this outcome as terminal.
+-- send the push. The status of the target's record is the code of its outcome, and a bit in the record's history marks
+-- the target as withheld. The present or the next owner of the slice then records this outcome as terminal.
 -- If a target ends without a push, the script removes it from the counters of its user in the same step.
 -- If the user of a target was erased (`blank.lua`), the script counts the outcome and stores nothing else.
 -- The slice has a sequence number, which is the number of its commits, and the number of its replays. The script

@@ -219,7 +219,7 @@ local function counting()
     return decisions
   end
 
-  -- Removes at most 512 targets that ended unsent from their users' counters. After the last target of a user, the
+  -- Removes at most 512 targets that ended unsent from their users' counters. When a user has no target left, the
   -- campaign no longer counts for the user, and the badge is as before the campaign.
   local function give_back(pressure, listed, rules, app, now, names)
     local counted, known = read_counted(pressure, listed, rules, app, now, names)

@@ -33,7 +33,8 @@
 --      -1 if the slice has another claim, or if a list does not have the expected length
 --      -2 if the expansion of another leg has sealed the slice
 
--- Removes the lists, which can't be sealed any more. They contain users and tokens, and no erasure searches them.
+-- Removes the lists, which can't be sealed any more. They contain users and tokens, and the erasure of a user does not
+-- search them.
 local function remove_lists()
   for base = 1, #KEYS, 5 do redis.call('UNLINK', KEYS[base + 1], KEYS[base + 3]) end
 end
