@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- blank: removes the token, the user and the values of erased targets from a page of sealed targets.
 -- Invariant: every other target stays unchanged at its place, and so do all counters. While the slice runs, the script
--- lists the erased targets in the slice's field `blanked`, so that `commit` writes no result line and no notice for
--- them. The first two bytes of a target's values stay, because `close` reads the variant from them. The script removes
--- the index `recipients`, which is built again when it is next needed.
+-- lists the erased targets in the slice's field `blanked`, so that `commit` writes no line in `results` and no notice
+-- in `outbox` for them. The first two bytes of a target's values stay, because `close` reads the variant from them. The
+-- script removes the index `recipients`, which is built again when it is next needed.
 -- If the script erases a target, it writes the present format version into the slice, so a worker of an older version
 -- refuses the slice.
 -- The script also runs when Redis has no free memory, because the page only becomes shorter.
@@ -15,7 +15,7 @@
 --      5 user
 --      6 number of tokens in the list that follows
 --      then these tokens: a target without a user is erased if it has one of them
---      then the texts of tokens whose result lines are removed
+--      then the texts of tokens whose lines in `results` are removed
 -- Returns the number of erased targets
 local slice = redis.call('HMGET', KEYS[1], 'phase', 'seal', 'blanked')
 if not slice[1] or (slice[2] or '') ~= ARGV[1] then return 0 end

@@ -1,6 +1,6 @@
 #!lua
--- quota: records the quotas of a campaign with a limit. A quota is the maximum number of users that a slice may select
--- in its partition.
+-- quota: records the quotas of a campaign with a `limit` of users. A quota is the maximum number of users that a slice
+-- may select in its partition.
 -- Invariant: the quotas are recorded once, whichever worker calls the script, and however often. The first quotas stay,
 -- so all slices use the same quotas. The script then removes the campaign's ranking (see `rank`).
 -- KEYS 1 campaign, 2 ranking

@@ -1,6 +1,6 @@
 #!lua
--- rank: records when the users of a partition were last seen, as a histogram, for a campaign with a limit. When the
--- histograms of all slices are recorded, a worker computes the quotas (see `quota`).
+-- rank: records when the users of a partition were last seen, as a histogram, for a campaign with a `limit` of users.
+-- When the histograms of all slices are recorded, a worker computes the quotas (see `quota`).
 -- Invariant: nothing is recorded after the campaign has its quotas. Until then, the next worker that has the slice of
 -- the same partition may record it again.
 -- KEYS 1 campaign, 2 ranking

@@ -2,7 +2,7 @@
 -- rights: returns which commands the Redis user of the caller may not run.
 -- Invariant: the script only checks the rights and runs none of the commands. Redis supports the check from version 7
 -- on.
--- KEYS 1 any control key
+-- KEYS 1 any key of the form `{ns}:...`, which the script does not read
 -- ARGV 1... commands, each with its words separated by blanks
 -- Returns the commands that the user may not run, or false if Redis does not support the check
 if not redis.acl_check_cmd then return false end

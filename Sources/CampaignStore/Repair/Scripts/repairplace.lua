@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- repairplace: removes users from a wrong partition if their devices have not changed since the caller read them.
+-- repairplace: removes users from a partition that is not theirs, if their devices have not changed since the caller
+-- read them.
 -- Invariant: a user is in one partition. The caller has already registered the devices in the right partition.
 -- KEYS 1 devices, 2 users, 3 attributes, 4 pressure
 -- ARGV two values for each user: user, device records as the caller read them ('' for none)

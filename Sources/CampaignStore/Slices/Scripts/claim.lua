@@ -8,7 +8,8 @@
 -- (ARGV 8) and the keys of its lists. If the slice has another claim than ARGV 8, the script changes nothing and
 -- returns the id of that claim. The caller then calls the script again with this id.
 -- If a claim expires while targets are in doubt, the script counts the death of a worker. The next recorded outcome
--- sets the number of deaths to 0. Repeated deaths show that a target of the slice kills its workers.
+-- sets the number of deaths to 0. Repeated deaths show that a target of the slice kills its workers. The owner then
+-- searches for this poison target (see `bisect`).
 -- The owner of a claim may call the script again with the same claim id.
 -- After a failover of Redis, an expired claim stays valid for a grace period: its owner could not renew it, and must
 -- first replay its commits.

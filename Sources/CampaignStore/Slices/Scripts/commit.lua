@@ -50,7 +50,8 @@
 --      14 number of targets to check
 --      15... three values for each target to check: index, token, user
 --      then the records of each stretch
---      then two values for each result line, in the order of their records: text of the token, line
+--      then two values for each result line (a field of `results`), in the order of their records: text of the token,
+--        line
 -- A stretch is a run of records with consecutive indexes. Stretches are sorted by index. Either all records of a
 -- stretch are terminal, or none. The head of a stretch is:
 --      u32 index of its first record
@@ -520,7 +521,7 @@ if sealed then
   if restored then redis.call('HINCRBY', KEYS[1], 'replays', 1) end
 end
 -- Progress shows that the slice does not kill its workers. Progress during a search for a poison target does not show
--- this.
+-- this (see `bisect`).
 if settled and slice[9] and not redis.call('HGET', KEYS[1], 'bisected') then
   redis.call('HDEL', KEYS[1], 'deaths')
 end
