@@ -1,8 +1,9 @@
 public import PushCore
 
+/// Reading of the answers of APNs, and their meaning for the connection, the credential and the circuit breaker.
 extension APNsService {
   public func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply {
-    // An acceptance has no body, but a proxy may add one, so the body is not read.
+    // APNs accepts a push without a body. A proxy may add a body, so the body is not read.
     if status / 100 == 2 { return PushReply(PushAnswer(kind: .answered, status: status)) }
     let content = ResponseBody(body)
     return PushReply(
@@ -31,8 +32,8 @@ extension APNsService {
     case .expiredProviderToken: return .tokenExpired(generation: generation)
     case .tooManyProviderTokenUpdates: return .tooManyTokens(generation: generation)
     case .none, .other:
-      // APNs sends this GOAWAY for certificates of the other environment. A server that shuts down sends the same
-      // GOAWAY.
+      // APNs ends a connection without a reason and before the first push if the certificate is for the other
+      // environment. A server that shuts down may do the same, so the credential counts such connections.
       guard goAway.hasCertificate, !goAway.isEstablished, goAway.isBeforeAnything else { return nil }
       return .turnedAway(generation: generation)
     default: return nil
@@ -45,8 +46,8 @@ extension APNsService {
     answer.status == 503 && Reason(answer.reason) != .shutdown
   }
 
-  /// Returns whether the token causes the error. A 410 does not count, because APNs does not limit the connection after
-  /// a 410.
+  /// Returns whether the token causes the error, so that APNs may limit the connection. APNs does not limit a
+  /// connection after a 410.
   public func blamesToken(_ answer: PushAnswer) -> Bool {
     guard answer.kind == .answered, answer.status / 100 == 4 else { return false }
     switch Reason(answer.reason) {

@@ -2,6 +2,7 @@ public import PushCore
 internal import PushTransport
 internal import ServiceTools
 
+/// The pushes of a campaign for APNs: options, dates, findings and headers.
 extension APNsService {
   public func problem(ofChannel id: String) -> String? { ChannelID.problem(id) }
 
@@ -14,7 +15,8 @@ extension APNsService {
       expiration: destination.defaultExpiration(of: type))
   }
 
-  /// Replaces the dates in a push for a Live Activity (``ActivityDates``).
+  /// Returns a job for a Live Activity with its dates in the form of APNs (``ActivityDates``); `nil` if nothing
+  /// changes.
   public func dated(_ job: JSONValue, _ bytes: [UInt8], start: Int) throws(JobError) -> [UInt8]? {
     guard case .object(let members) = job.kind,
       (try? Self.pushType(of: JobContent(of: members, for: self).own, nil)) == .liveactivity
@@ -26,7 +28,8 @@ extension APNsService {
 
   public var refreshTypes: [String] { [PushType.widgets, .controls].map(\.rawValue) }
 
-  /// Source: Apple, "Updating widgets with WidgetKit push notifications".
+  /// Returns the payload that refreshes widgets or controls; `nil` for any other push type. Source: Apple, "Updating
+  /// widgets with WidgetKit push notifications".
   public func refreshPayload(of pushType: String) -> [UInt8]? {
     refreshTypes.contains(pushType) ? Array(#"{"aps":{"content-changed":true}}"#.utf8) : nil
   }
@@ -41,7 +44,7 @@ extension APNsService {
 
   /// Returns the headers of a campaign's pushes.
   ///
-  /// - Parameter expiration: `apns-expiration` in UNIX seconds; `nil` sends none.
+  /// - Parameter expiration: `apns-expiration` in UNIX seconds; `nil` sends no such header.
   public func headers(of campaign: Campaign, expiration: Int?) -> PushHeaders {
     let (type, channel) = (campaign.apnsType, campaign.channel)
     // A broadcast's topic is the bundle id itself (Apple, "Sending broadcast push notification requests to APNs").

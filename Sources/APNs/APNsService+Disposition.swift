@@ -1,10 +1,11 @@
 public import PushCore
 
+/// The consequences of a refusal by APNs for the push, its device and the campaign.
 extension APNsService {
-  /// Decides the consequences of a refusal. For a 4xx with a known reason, the reason decides, independent of the exact
+  /// Returns the consequences of a refusal. For a 4xx with a known reason, the reason decides, independent of the exact
   /// status. Otherwise, the status decides. APNs sends only 2xx, 4xx and 5xx. Any other status comes from a server
-  /// between the worker and APNs, which would refuse every push in the same way. Source: Apple, "Handling notification
-  /// responses from APNs".
+  /// between the worker and APNs, and this server would refuse every push in the same way. Source: Apple, "Handling
+  /// notification responses from APNs".
   public func disposition(
     ofRefusal answer: PushAnswer, attempt: Int, policy: RetryPolicy, jitter: Double, isBreakerOpen: Bool
   ) -> Disposition {
@@ -25,7 +26,7 @@ extension APNsService {
     case .badDeviceToken, .deviceTokenNotForTopic:
       "probably the wrong environment for app \(app), or the wrong topic"
     case .unregistered, .expiredToken: "probably the wrong devices or environment for app \(app)"
-    // A worker that decides from the answers of others knows no reason.
+    // A worker that decides from the answers that other workers counted does not know their reason.
     default:
       "probably the wrong environment for app \(app), a wrong topic, or wrong content of the job; run carillon lint"
     }

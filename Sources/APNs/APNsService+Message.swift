@@ -26,8 +26,8 @@ extension APNsService {
     return payload.value("aps") == nil
   }
 
-  /// Returns the priority of a job: `apns.priority`; if missing, the priority of the urgency; if missing, the default
-  /// of the push type.
+  /// Returns the priority of a job: `apns.priority`, or the priority of the job's `urgency`, or the default of the push
+  /// type. The first one that exists counts.
   static func priority(of own: JobFields, _ type: PushType, _ urgency: Urgency?) throws(JobError) -> Int {
     guard let value = own.value("priority") else {
       return switch urgency {

@@ -19,8 +19,8 @@ public struct APNsService: PushService {
   public var title: String { "APNs" }
   public var tokenForm: String { "hex of 1 to \(Self.maximumLength) bytes" }
 
-  /// Parses hex of any case. Ignores white space at both ends, and `<`, `>` and blanks, which old logs put around
-  /// tokens.
+  /// Parses hex digits of any case. Ignores white space at both ends, and `<`, `>` and blanks, which old logs put
+  /// around tokens.
   public func token(_ text: String) -> DeviceToken? {
     let text = Identifier.trimmed(text)
     var bytes: [UInt8] = []

@@ -5,7 +5,7 @@ public enum ChannelID {
   /// The longest accepted id, in characters. The ledger stores the id in place of a device token.
   public static let maximumLength = 200
 
-  /// Returns the reason why a text can't be the id of a channel; `nil` if it can be one.
+  /// Returns the reason why a text can't be the id of a channel; `nil` for a possible id.
   public static func problem(_ text: String) -> String? {
     if text.isEmpty { return "is empty" }
     if text.utf8.count > maximumLength { return "longer than \(maximumLength) characters" }

@@ -1,5 +1,6 @@
 public import PushTransport
 
+/// The content of an answer of APNs to a single request.
 extension HTTPExchange.Response {
   /// Reason of a rejection.
   public var reason: Reason { content.reason }

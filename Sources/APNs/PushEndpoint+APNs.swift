@@ -1,5 +1,6 @@
 public import PushTransport
 
+/// The addresses of APNs.
 extension PushEndpoint {
   /// Apple's servers for apps from the App Store, TestFlight and enterprises. Source: Apple, "Sending notification
   /// requests to APNs".

@@ -15,8 +15,8 @@ public struct PushHeaders: Sendable, Equatable {
   public var expiration: Int?
   /// `apns-collapse-id`; `nil` sends no header.
   public var collapseID: String?
-  /// `apns-channel-id`. If it is set, the push is a broadcast to this channel, and its path contains ``topic``, which
-  /// is the bundle id.
+  /// `apns-channel-id`. If the channel is set, the push is a broadcast to this channel, and the path of the request
+  /// contains ``topic``, which is the bundle id.
   public var channel: String?
 
   /// Creates an instance with these values.
@@ -34,7 +34,7 @@ public struct PushHeaders: Sendable, Equatable {
 }
 
 extension PushHeaders {
-  /// The request of pushes with these headers. Each push has its own `apns-id`.
+  /// The HTTP request of pushes with these headers. The `apns-id` of each push is added later.
   public var request: PushRequest {
     var fields: [PushRequest.Field] = [
       channel.map { .init("apns-channel-id", $0) } ?? .init("apns-topic", topic),

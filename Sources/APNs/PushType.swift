@@ -1,6 +1,6 @@
 public import PushCore
 
-/// `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
+/// Type of a push: the header `apns-push-type`. Source: Apple, "Sending notification requests to APNs".
 public enum PushType: String, CaseIterable, Sendable {
   case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, controls, widgets
 
@@ -36,8 +36,8 @@ public enum PushType: String, CaseIterable, Sendable {
   /// Default of `apns-priority`: APNs' own default, 10, except for background pushes, which must not use 10.
   public var defaultPriority: Int { self == .background ? 5 : 10 }
 
-  /// Default of `apns-expiration`. A call or voice message that arrives late is worse than none: Apple requires 0 for
-  /// push to talk, and 0 or a few seconds for VoIP.
+  /// Default of `apns-expiration`. Apple requires 0 for push to talk, and 0 or a few seconds for VoIP, because a late
+  /// call or voice message is useless.
   public var defaultExpiration: Expiration {
     switch self {
     case .voip, .pushtotalk: .immediate
@@ -45,8 +45,9 @@ public enum PushType: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether Apple describes the type for provider tokens only. Sources: "Creating a location push service extension";
-  /// ActivityKit's and WidgetKit's pages on push notifications.
+  /// Whether the app must authenticate with a provider token, because Apple describes the type only for provider
+  /// tokens. Sources: "Creating a location push service extension"; ActivityKit's and WidgetKit's pages on push
+  /// notifications.
   public var needsToken: Bool {
     switch self {
     case .location, .liveactivity, .controls, .widgets: true

@@ -48,19 +48,20 @@ public enum Reason: UInt8, CaseIterable, Sendable {
   case missingPushType = 39
   case cannotCreateChannelConfig = 40
   case topicMismatch = 41
-  /// A reason outside this table; the store keeps its text next to the record.
+  /// A reason that this version of Carillon does not know. The store keeps its text next to the ledger record.
   case other = 255
 
   /// The code that ledger records contain.
   public var code: ReasonCode { ReasonCode(rawValue: rawValue) }
 
-  /// Creates the reason of a code; ``other`` for a code outside this table.
+  /// Creates the reason of a code; ``other`` for an unknown code.
   public init(_ code: ReasonCode) { self = Reason(rawValue: code.rawValue) ?? .other }
 
-  /// Apple's spelling. Empty for ``none``, and for ``other``, whose text is stored next to the record.
+  /// Apple's spelling. Empty for ``none``, and for ``other``, whose text is stored next to the ledger record.
   public var name: String { Self.names[Int(rawValue)] }
 
-  /// Names by raw value, computed only once, because reading the name of a case takes as much time as a push.
+  /// Names by raw value. They are computed only once, because Swift needs as much time for the name of a case as
+  /// Carillon needs for a push.
   private static let names: [String] = (0...UInt8.max).map { value in
     switch Reason(rawValue: value) {
     case nil, .none?, .other?: ""

@@ -1,7 +1,7 @@
 /// The meaning of an answer from APNs and the next step, for the person who sent a push.
 ///
 /// Source: Apple, "Handling notification responses from APNs" and "Handling error responses from broadcast push
-/// notification requests". The hints are Carillon's.
+/// notification requests". The hints are Carillon's own.
 public struct ReasonGuide: Sendable, Equatable {
   /// The meaning of the answer, as the end of a sentence that begins with "APNs answered".
   public let meaning: String

@@ -1,3 +1,4 @@
+/// Parsing of the names that APNs gives its reasons.
 extension Reason {
   /// Creates the reason with this spelling: ``other`` for an unknown spelling, ``none`` for no bytes.
   ///

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Rules of FCM for its senders: connections, retries and the quota of a project.
+/// Limits that FCM sets for senders: connections, retries and the quota of a project.
 ///
 /// Sources: "Scale FCM requests" (Firebase documentation) for retries, timeouts and the slow start, "Throttling and
 /// quotas" for the quota, the Firebase Admin SDKs for Node.js and Java for the streams, and bloomberg/pushiko for age
@@ -11,7 +11,7 @@ enum FCMPolicies {
   /// Connections to FCM.
   static var connections: ConnectionPolicy {
     var policy = ConnectionPolicy()
-    // FCM has no rule for the first push, and does not limit a connection after a rejection.
+    // FCM allows all streams from the first push on, and does not limit a connection after a rejection.
     policy.start = .fullWindow
     policy.hasUnprovenConnection = false
     policy.growth = .whenBusy

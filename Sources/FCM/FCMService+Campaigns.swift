@@ -2,6 +2,7 @@ public import PushCore
 internal import PushTransport
 internal import ServiceTools
 
+/// The pushes of a campaign for FCM: options, findings and composer.
 extension FCMService {
   public func problem(ofChannel id: String) -> String? {
     "FCM has no broadcast channels; send to a segment"

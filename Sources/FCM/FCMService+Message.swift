@@ -11,8 +11,8 @@ extension FCMService {
 
   public var payloadField: String { "message" }
 
-  /// Returns the place of the badge count, and the place of `uniqueKey` and `campaignKey`: the data that Android
-  /// devices get.
+  /// Returns two places in a payload: the place of the badge count, and the place of the members that `uniqueKey` and
+  /// `campaignKey` add. The latter is the data that Android devices get.
   public func payloadPlaces(in payload: JSONValue) -> PayloadPlaces {
     let badge = ["android", "notification", "notification_count"]
     guard case .object(let message) = payload.kind,
@@ -44,8 +44,8 @@ extension FCMService {
     return !MessageAdditions.showsNotification(payload)
   }
 
-  /// Returns 10 for `HIGH` and 5 for `NORMAL`: the priority of the urgency, or the default of the push type if the job
-  /// has no urgency.
+  /// Returns the priority of a job: 10 for `HIGH`, 5 for `NORMAL`. Without an urgency, the job has the default of its
+  /// push type.
   static func priority(of type: FCMPushType, _ urgency: Urgency?) -> Int {
     switch urgency {
     case .high: 10

@@ -34,8 +34,8 @@ public struct FCMService: PushService {
 
   public func reasonText(of code: ReasonCode) -> [UInt8] { Self.reasons[Int(code.rawValue)] }
 
-  /// Returns a problem for every kind of token except `alert`, and for the sandbox: FCM has only tokens of this kind,
-  /// and no sandbox.
+  /// Returns a problem for every kind of token except `alert`, and for the sandbox: FCM has no other tokens and no
+  /// sandbox.
   public func problem(ofKind kind: TokenKind, _ environment: PushEnvironment?) -> String? {
     if kind != .alert { return "kind: FCM has one token for all messages; omit kind" }
     if environment == .sandbox { return "environment: FCM has no sandbox; omit environment" }

@@ -16,7 +16,7 @@ enum TokenForm: Equatable {
   /// Returns the form of a text; `nil` if FCM can't have issued it.
   ///
   /// A text without a colon that is not an installation ID is refused: FCM would answer it with `UNREGISTERED`, as for
-  /// an uninstalled app, although it may only be a typing error.
+  /// an uninstalled app, although the text may only have a typing error.
   init?(_ text: some Collection<UInt8>) {
     guard !text.isEmpty, text.count <= Self.maximumLength else { return nil }
     var hasColon = false

@@ -5,9 +5,9 @@ public import TLS
 
 /// A push certificate for connections to APNs.
 public final class ClientCertificate: PushCredential {
-  /// Number of consecutive connections that APNs ends before the first push, after which the environment is considered
-  /// wrong. The limit is necessary because libcurl does not return the reason in the GOAWAY. A server that shuts down
-  /// also ends connections, but not three in a row.
+  /// If APNs ends this number of consecutive connections before the first push, the certificate is for the wrong
+  /// environment. Connections are counted because libcurl does not return the reason in the GOAWAY frame. A server that
+  /// shuts down also ends connections, but not three in a row.
   static let turnedAwayLimit = 3
 
   private struct State {
@@ -15,9 +15,9 @@ public final class ClientCertificate: PushCredential {
     var certificate: PushCertificate
     var generation = 1
     var stopped: ReasonCode?
-    /// Text of APNs' refusal if the reason has no name.
+    /// Text of the refusal by APNs, if Carillon does not know its reason.
     var words: String?
-    /// Alert of the last refusal.
+    /// TLS alert with which APNs last refused the certificate; `nil` for none.
     var alert: TLSAlert?
     /// Number of consecutive connections that ended before the first push.
     var turnedAway = 0
@@ -42,8 +42,8 @@ public final class ClientCertificate: PushCredential {
   /// The facts of the certificate: topics, environments, validity.
   public var certificate: PushCertificate { state.withLock { $0.certificate } }
 
-  /// Uses another identity from now on. New connections use it, and old connections complete their pushes in flight. If
-  /// the certificate was stopped, connections try again.
+  /// Replaces the identity. New connections use the new identity, and old connections complete their pushes in flight.
+  /// If the certificate was stopped, connections try again.
   ///
   /// - Throws: ``TLS/TLSError`` if the certificate can't be read; nothing changes in this case.
   public func replace(_ identity: TLSIdentity) throws {
@@ -93,7 +93,7 @@ public final class ClientCertificate: PushCredential {
   public func resume() {
     change { state in
       guard state.stopped != nil else { return }
-      // With a new generation, late answers on old connections can't stop the certificate again.
+      // Late answers on old connections have the old generation, so they can't stop the certificate again.
       state.generation += 1
       state.tryAgain()
     }
@@ -115,7 +115,7 @@ public final class ClientCertificate: PushCredential {
     return "\(words ?? reason.name), \(subject); fix certificate, environment or topic"
   }
 
-  /// Does nothing: the certificate contains its validity, and APNs checks the validity by its own clock.
+  /// Does nothing: a certificate needs no time of this machine. APNs checks its validity by its own clock.
   public func setOffset(_ seconds: Int64) {}
 
   public func observe(_ body: @escaping @Sendable () -> Void) {

@@ -3,13 +3,14 @@ internal import TLS
 
 /// A provider token: the JWT in the `authorization` header of a push.
 public struct ProviderToken: Sendable, Equatable {
-  /// The compact serialisation, without the prefix `bearer`.
+  /// The JWT in its compact serialisation, without the prefix `bearer`.
   public let jwt: String
-  /// `iat`: UNIX seconds.
+  /// Claim `iat`, the time of issue: UNIX seconds.
   public let issuedAt: Int64
-  /// Number of the token within its source. It distinguishes answers about this token from answers about an older one.
+  /// Serial number of the token in its ``ProviderTokenSource``. An answer with a lower number concerns an older token.
   public let generation: Int
-  /// Number of the key within its source. APNs binds a connection to its first key.
+  /// Serial number of the key in its ``ProviderTokenSource``. APNs binds a connection to its first key, so a new key
+  /// needs new connections.
   let keyGeneration: Int
 
   /// The token in the form that connections use.
@@ -22,7 +23,7 @@ public struct ProviderToken: Sendable, Equatable {
     self.keyGeneration = keyGeneration
   }
 
-  /// Signs exactly the claims that Apple requires ("Establishing a token-based connection to APNs").
+  /// Signs a token with exactly the claims that Apple requires ("Establishing a token-based connection to APNs").
   ///
   /// ECDSA signatures are random, so the results of two calls differ in their last part. APNs compares only the claims.
   init(

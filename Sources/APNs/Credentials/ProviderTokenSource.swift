@@ -7,7 +7,7 @@ public import TLS
 /// A source of provider tokens for one signing key. Every half hour, all workers of a fleet sign a token with the same
 /// claims (``ProviderTokenGrid``).
 ///
-/// It can be used from any thread. Pools with the same key share one source.
+/// The source can be used from any thread. Connection pools with the same key share one source.
 public final class ProviderTokenSource: PushCredential {
   /// Measures by how many seconds the fleet's clock (Redis `TIME`) is ahead of this machine's clock; `nil` if that
   /// fails.
@@ -42,14 +42,15 @@ public final class ProviderTokenSource: PushCredential {
 
   private enum Phase: Equatable {
     case onGrid
-    /// The source keeps the current token until this time, independent of the grid.
+    /// The source keeps the current token until this time in UNIX seconds, independent of the grid.
     case kept(until: Int64)
     /// APNs refused a token as expired, and the source measures the clock offset.
     case measuring
-    /// APNs refused the token of the grid as expired. The source signed another token outside the grid and keeps that
-    /// token until this time.
+    /// APNs refused the token of the grid as expired. The source signed another token at a time outside the grid and
+    /// keeps that token until this time.
     case offGrid(until: Int64)
-    /// Stopped, with the text of APNs if the reason has no name.
+    /// The source issues no tokens because APNs refused the credential. `words` is the text of APNs if Carillon does
+    /// not know the reason.
     case stopped(ReasonCode, words: String? = nil)
   }
 
@@ -91,8 +92,8 @@ public final class ProviderTokenSource: PushCredential {
     state.withLock { $0.offset = seconds }
   }
 
-  /// Signs with another key from now on, because the key file was replaced. Tokens of the new key use new connections,
-  /// and a stopped source issues tokens again. If the key is the same, nothing changes.
+  /// Replaces the signing key after a change of the key file. Tokens of the new key use new connections, and a stopped
+  /// source issues tokens again. If the key is the same, nothing changes.
   public func replace(key: ECPrivateKey) {
     guard state.withLock({ $0.key.publicPEM }) != key.publicPEM else { return }
     change { state in
@@ -165,8 +166,8 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Handles a token that APNs refused as expired: measures the clock offset and signs one token outside the grid. A
-  /// second refusal stops the source.
+  /// Handles a token that APNs refused as expired: measures the clock offset and signs one token at a time outside the
+  /// grid. A second refusal stops the source.
   ///
   /// - Parameter generation: generation of the refused token. A refusal of an older token than the current one is
   ///   ignored.

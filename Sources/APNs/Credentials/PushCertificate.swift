@@ -1,6 +1,6 @@
 public import TLS
 
-/// The permissions of a push certificate, as Apple writes them into its certificates.
+/// The permissions that Apple writes into a push certificate: topics, environments and validity.
 ///
 /// Sources: Apple, "Establishing a certificate-based connection to APNs", for the topics in the extension whose id ends
 /// with `.6`; node-apn for the environments in the extensions `.1` and `.2`; NWPusher for the kinds of certificates by

@@ -1,7 +1,7 @@
 internal import PushCore
 internal import ServiceTools
 
-/// A push in its final form, which the rules check.
+/// A push of a job or of a payload file in its final form, as the rules for APNs check it (``APNsInspector``).
 struct APNsDraft: LintDraft {
   /// `apns-push-type`.
   private(set) var pushType: PushType
@@ -16,14 +16,14 @@ struct APNsDraft: LintDraft {
   /// The app; `nil` if it is not known.
   let app: AppTraits?
   let payload: DraftPayload
-  /// Path of the priority in findings.
+  /// Path of the priority in the job, for findings.
   private(set) var priorityPath = "priority"
 
   /// The largest payload of a broadcast in bytes. Source: Apple, "Sending broadcast push notification requests to
   /// APNs".
   static let maximumBroadcast = 5120
 
-  /// Creates the push of a file with a payload.
+  /// Creates the push of a file that contains only a payload.
   init(payload: JSONValue, in bytes: [UInt8], as type: PushType, app: AppTraits?) {
     (pushType, priority) = (type, type.defaultPriority)
     expiration = destination.defaultExpiration(of: type)
@@ -44,8 +44,8 @@ struct APNsDraft: LintDraft {
     priorityPath = isExplicit ? "apns.priority" : "urgency"
   }
 
-  /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if
-  /// the job has no content.
+  /// Returns the pushes of a job: first the job's own content, then one push for each language and variant that changes
+  /// it. Empty if the job has no content.
   static func all(job root: JSONValue, in bytes: [UInt8], app: AppTraits?) -> [APNsDraft] {
     all(job: root, in: bytes, for: APNsService(app)) { fields, content, payload in
       APNsDraft(fields, content, to: CampaignJob.destination(root), app: app, payload)

@@ -59,7 +59,7 @@ extension APNsInspector {
     }
   }
 
-  /// Longest life of an activity in seconds: 8 hours, and 4 more hours on the lock screen.
+  /// Longest life of an activity in seconds: 8 hours active, and 4 more hours on the lock screen.
   private static let longestLife = 12 * 3600
   /// Longest time in seconds for which the system shows an ended activity.
   private static let longestShown = 4 * 3600

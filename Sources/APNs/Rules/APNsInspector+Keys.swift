@@ -181,7 +181,7 @@ extension APNsInspector {
 }
 
 extension APSKey.Shape {
-  /// Required type, for findings.
+  /// Name of the required type, for findings.
   fileprivate var form: String {
     switch self {
     case .string: "a string"

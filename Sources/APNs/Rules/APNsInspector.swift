@@ -1,7 +1,7 @@
 internal import PushCore
 internal import ServiceTools
 
-/// Checks one push against the rules. Pure.
+/// Checks one push against the rules for APNs (``APNsRule``). Pure.
 struct APNsInspector: PushInspector {
   typealias Rule = APNsRule
 
@@ -11,7 +11,7 @@ struct APNsInspector: PushInspector {
 
   init(_ draft: APNsDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
-  /// Returns every rule that one push of a job, or the combination of its pushes, breaks.
+  /// Returns a finding for every rule that is broken by one push of a job, or by the combination of its pushes.
   ///
   /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(ofJob root: JSONValue, in bytes: [UInt8], app: AppTraits?, now: Int?) -> [Finding] {
@@ -67,7 +67,7 @@ struct APNsInspector: PushInspector {
     }
   }
 
-  /// The longest time for which APNs stores a push, in days.
+  /// Longest time in days for which APNs stores a push.
   private static let storedDays = 30
   /// Maximum number of seconds that counts as "a few seconds" for a call.
   private static let callSeconds = 60
@@ -139,12 +139,12 @@ struct APNsInspector: PushInspector {
     let type = draft.pushType
     let owner = PushType.allCases.first { other in
       other != type && !other.topicSuffix.isEmpty && topic.hasSuffix(other.topicSuffix)
-        // The suffix of the push type itself is not reported, even if it ends with the suffix of another type.
+        // The suffix of this push type is correct, even if it ends with the suffix of another type.
         && !(type.topicSuffix.hasSuffix(other.topicSuffix) && topic.hasSuffix(type.topicSuffix))
     }
     guard let owner else { return }
     let message = "the app's topic \(Excerpt.quoted(topic)) has the suffix of push type \(owner.rawValue)"
-    // A bundle id may end with these suffixes, but not with the others.
+    // A bundle id may end with `.voip` or `.complication`, but not with any other suffix.
     if owner == .voip || owner == .complication {
       report(
         .topicLooksSuffixed, typePath, message,

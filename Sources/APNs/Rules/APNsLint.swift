@@ -11,7 +11,8 @@ struct APNsLint {
   ///
   /// - Parameters:
   ///   - bytes: the file.
-  ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
+  ///   - resolved: the job in the file with the content of its templates in place of their names; `nil` if the
+  ///     templates were not read.
   ///   - pushType: the push type of a payload; `nil` to infer it. A job contains its own push type.
   ///   - app: the app of a payload, by its name in `apps`. A job contains its own app.
   ///   - apps: the apps of the configuration.
@@ -53,7 +54,8 @@ struct APNsLint {
       file, drafts, by: APNsInspector.self, for: service, as: pushType, apps: apps, now: now, problems: problems)
   }
 
-  /// Returns the findings for settings of the binary interface; `nil` if the file has no traces of such settings.
+  /// Returns the result for a file with settings of the binary interface; `nil` if the file has no traces of such
+  /// settings.
   private static func legacy(_ bytes: [UInt8]) -> PushLint? {
     let findings = LegacyVocabulary.findings(in: bytes)
     guard !findings.isEmpty else { return nil }
@@ -64,7 +66,7 @@ struct APNsLint {
 
   // MARK: Kind of file
 
-  /// Returns whether the JSON is a whole job. A JSON with `aps` is a payload.
+  /// Returns whether the JSON is a whole job. A JSON object with the member `aps` is a payload.
   static func isJob(_ root: JSONValue) -> Bool {
     guard case .object(let members) = root.kind else { return false }
     return members.value("aps") == nil && APNsService().isJob(root)
@@ -76,8 +78,8 @@ struct APNsLint {
     return members.value("aps") != nil && !isJob(root)
   }
 
-  /// Returns whether the JSON is neither a job nor a payload. In such a file, words of the binary interface are not
-  /// part of a text that a push shows.
+  /// Returns whether the JSON is neither a job nor a payload. In such a file, a word of the binary interface is a
+  /// setting, because no push shows the texts of the file.
   private static func mayBeConfiguration(_ root: JSONValue) -> Bool {
     !isPayload(root) && !isJob(root)
   }

@@ -1,7 +1,7 @@
 internal import PushCore
 public import ServiceTools
 
-/// The rules for pushes to APNs: one table for `submit`, the workers, `send` and `lint`.
+/// The rules for pushes to APNs. The commands `submit`, `send` and `lint` and the workers all use this table.
 ///
 /// A rule has the severity error if Apple documents it, or if a push that breaks it certainly can't work. A rule that
 /// was only observed or inferred has the severity warning.
@@ -67,9 +67,9 @@ public enum APNsRule: String, LintRule {
   case duplicateKey = "duplicate-key"
   case variantSame = "variant-same"
 
-  /// Remains of settings for the binary interface.
+  /// Remains of settings for the binary interface of APNs, which Apple has shut down.
   case legacy = "legacy"
-  /// Fields of a job around the payload.
+  /// Fields of a job outside the payload.
   case job = "job"
 }
 

@@ -1,7 +1,7 @@
 internal import PushCore
 
-/// Keys that Apple defines. Sources: Apple, "Generating a remote notification", ActivityKit's and WidgetKit's pages on
-/// push notifications, and the archived guide for removed keys.
+/// Keys of a payload that Apple defines, with the types of their values. Sources: Apple, "Generating a remote
+/// notification", ActivityKit's and WidgetKit's pages on push notifications, and the archived guide for removed keys.
 enum APSKey {
   /// Required type of a value.
   enum Shape {
@@ -49,7 +49,7 @@ enum APSKey {
     "input-push-token", "input-push-channel",
   ]
 
-  /// Keys of `aps` whose names no app uses for its own data. Outside `aps`, such a key is a mistake.
+  /// Keys of `aps` that apps never use as names for their own data. Outside `aps`, such a key is a mistake.
   static let unmistakable: Set = [
     "thread-id", "content-available", "mutable-content", "target-content-id", "interruption-level", "relevance-score",
     "filter-criteria", "content-state", "dismissal-date", "content-changed",
@@ -57,11 +57,11 @@ enum APSKey {
   /// Keys of `aps` that apps also use for their own data.
   static let ambiguous: Set = ["alert", "badge", "sound"]
 
-  /// Largest number of edits that counts as a typing error: `bagde` has one edit, `mutabel-contant` has two. A word
-  /// that an app uses for its own data differs by more edits.
+  /// Maximum number of edits in a typing error: `bagde` has one edit, `mutabel-contant` has two. A word that an app
+  /// uses for its own data differs by more edits.
   private static let maximumEdits = 2
 
-  /// Returns the known key for a misspelt one such as `content_available`.
+  /// Returns the known key that a misspelt key such as `content_available` means; `nil` for none.
   static func meant(by name: String, among keys: some Collection<String>) -> String? {
     let plain = letters(of: name)
     return keys.first { letters(of: $0) == plain } ?? Nearest.match(name, among: keys, within: maximumEdits)

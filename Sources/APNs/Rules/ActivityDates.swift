@@ -11,7 +11,7 @@ struct ActivityDates {
   /// The keys of `aps` that are dates.
   static let keys = ["stale-date", "dismissal-date", "timestamp"]
 
-  /// Replacements for the dates of the job, in the order of the text.
+  /// Replacements for the dates, in the order in which the dates occur in the text of the job.
   private var edits: [(range: Range<Int>, text: String)] = []
   private let start: Int
   private let isLocal: Bool
@@ -19,7 +19,7 @@ struct ActivityDates {
 
   /// - Parameters:
   ///   - job: a job, or a single template.
-  ///   - start: UNIX seconds.
+  ///   - start: start of the campaign in UNIX seconds.
   /// - Throws: an error if a value is not a date.
   init(_ job: JSONValue, start: Int) throws(JobError) {
     self.start = start
@@ -43,8 +43,8 @@ struct ActivityDates {
     edits.sort { $0.range.lowerBound < $1.range.lowerBound }
   }
 
-  /// Returns `apns.payload.aps` of a job, a variant or a language: its own `aps`, or otherwise the `aps` of its
-  /// template.
+  /// Returns `apns.payload.aps` of a job, a variant or a language: its own `aps`, or the `aps` of its template if it
+  /// has none.
   private static func aps(_ members: [JSONValue.Member]) -> JSONValue? {
     if case .object(let own)? = members.value(APNsService().name)?.kind,
       case .object(let payload)? = own.value("payload")?.kind, let aps = payload.value("aps")

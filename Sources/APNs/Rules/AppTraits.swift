@@ -1,4 +1,4 @@
-/// Facts about a configured app that the rules need.
+/// Facts about a configured app that the rules for APNs need.
 public struct AppTraits: Sendable {
   /// Authentication of the app at APNs.
   public enum Authentication: Sendable {
@@ -6,11 +6,11 @@ public struct AppTraits: Sendable {
     case token
     /// A certificate for these topics; empty if they are not known.
     case certificate(topics: Set<String>)
-    /// A certificate that may be replaced while the program runs.
+    /// A certificate in use, which an operator may replace while the program runs.
     case client(ClientCertificate)
   }
 
-  /// Kind of a topic, as its prefix shows.
+  /// Kind of a topic, recognised by its prefix.
   enum Kind {
     case app
     /// A pass in Wallet: `pass.…`.

@@ -1,10 +1,11 @@
 internal import PushCore
 
-/// A payload that is a complete request of another product, with its tokens, its target and its own names for texts.
+/// A complete request for another push product in place of a payload, with that product's tokens, target and names for
+/// texts.
 ///
 /// APNs accepts such a payload, because keys outside `aps` belong to the app. But the device shows nothing.
 struct ForeignRequest: Equatable {
-  /// Product of the request.
+  /// Name of the product.
   var product: String
   /// Member that identifies the request.
   var member: String
@@ -14,7 +15,7 @@ struct ForeignRequest: Equatable {
   private static let form = #"{"aps": {"alert": {"title": …, "body": …}}}, and your own keys are outside aps"#
 
   /// - Parameter members: members of a payload. A payload with `aps` at its top does not belong to another product.
-  /// - Returns: `nil` for a payload of APNs.
+  /// - Returns: `nil` if the members are a payload for APNs.
   init?(_ members: [JSONValue.Member]) {
     guard members.value("aps") == nil else { return nil }
     let names = Set(members.map(\.name))

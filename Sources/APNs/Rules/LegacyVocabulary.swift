@@ -1,14 +1,14 @@
 internal import PushCore
 internal import ServiceTools
 
-/// Finds remains of settings for APNs' binary interface in any text, and the replacement for each.
+/// Finds remains of settings for the binary interface of APNs in any text, and suggests the replacement for each.
 ///
-/// Apple ended that interface on 31 March 2021. Its terms remain in configurations, scripts and notes.
+/// Apple shut that interface down on 31 March 2021, but many configurations, scripts and notes still contain its terms.
 enum LegacyVocabulary {
   /// A text that only such settings contain.
   private struct Trace {
     var pattern: String
-    /// Words of which the line must contain at least one; empty if the line needs none.
+    /// The line must contain at least one of these words, unless the list is empty.
     var among: [String] = []
     /// A word that gives the line another meaning, so that the line is not reported.
     var unless: String?
@@ -63,7 +63,7 @@ enum LegacyVocabulary {
   /// Words which show that a line is about a size limit.
   private static let limitWords = ["payload", "message size", "maxsize", "max_size", "max-size"]
 
-  /// Returns every trace in the text, in its order.
+  /// Returns a finding for every trace, in the order of the text.
   static func findings(in bytes: [UInt8]) -> [Finding] {
     var findings: [Finding] = []
     // The shortest trace is the number of a port, which has four digits.

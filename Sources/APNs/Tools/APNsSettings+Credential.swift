@@ -2,7 +2,8 @@ public import PushTransport
 public import ServiceTools
 internal import TLS
 
-/// Files of the credential. Every error names the configuration key, the file and the hint.
+/// Reading and checking of the credential's files. Every error names the configuration key and the file, and gives a
+/// hint.
 extension APNsSettings {
   /// Number of days before a certificate expires from which `doctor` reports the expiry.
   private static let soon: Int64 = 30
@@ -19,7 +20,7 @@ extension APNsSettings {
 
   public func makeCredential(reaching endpoint: PushEndpoint) throws -> any PushCredential { try makeCredential() }
 
-  /// Reads the credential from its files. This function needs no server.
+  /// Reads the credential from its files, without a request to a server.
   func makeCredential() throws -> any PushCredential {
     switch credential {
     case .certificate(let certificate): return try ClientCertificate(try identity(certificate))
@@ -89,8 +90,8 @@ extension APNsSettings {
     }
   }
 
-  /// Checks that a certificate is valid for the app. Its validity period is not checked: APNs does this by its own
-  /// clock.
+  /// Checks that a certificate is valid for the app. Its validity period is not checked: APNs checks the period by its
+  /// own clock.
   private func check(_ certificate: PushCertificate) throws(ServiceError) {
     guard certificate.covers(bundle: topic) else {
       throw ServiceError(
@@ -131,7 +132,7 @@ extension APNsSettings {
     return .healthy("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
   }
 
-  /// Returns a finding about the end of a certificate.
+  /// Returns a finding about the expiry of a certificate.
   private static func finding(_ certificate: PushCertificate, now: Int64) -> CredentialFinding {
     let left = certificate.validity.upperBound - now
     let hint = "renew it at developer.apple.com and replace the file: workers read a new file within seconds"

@@ -90,8 +90,8 @@ public struct APNsSettings: PushServiceSettings {
 
   /// Facts about the app that the rules need.
   ///
-  /// A certificate may be unreadable here, for example on the machine of a producer that has none. In that case, only
-  /// the workers check its topics. Workers don't start without the certificate.
+  /// The certificate may be unreadable, for example because this machine belongs to a producer and has no certificate.
+  /// In that case, only the workers check the topics. Workers don't start without the certificate.
   private var traits: AppTraits {
     guard case .certificate(let certificate) = credential else { return AppTraits(topic: topic) }
     let facts = (try? identity(certificate)).flatMap { try? CertificateFacts(pem: $0.certificateChainPEM) }
@@ -154,7 +154,7 @@ public struct APNsSettings: PushServiceSettings {
 }
 
 extension PushEnvironment {
-  /// The other environment, which people often confuse with this one.
+  /// The other environment: sandbox for production, production for sandbox.
   public var other: PushEnvironment { self == .production ? .sandbox : .production }
 }
 

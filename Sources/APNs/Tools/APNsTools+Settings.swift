@@ -1,6 +1,7 @@
 internal import PushCore
 public import ServiceTools
 
+/// Parsing of the APNs settings in the configuration, and questions for a new configuration.
 extension APNsTools {
   public var keys: [String: [String]] {
     [

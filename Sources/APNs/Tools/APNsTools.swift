@@ -2,7 +2,7 @@ public import PushCore
 public import PushTransport
 public import ServiceTools
 
-/// The tools of the command line for APNs.
+/// The functions of the command line that are specific to APNs.
 public struct APNsTools: PushServiceTools {
   /// The tools have no settings.
   public init() {}

@@ -2,9 +2,9 @@ internal import PushCore
 
 /// Content of an error answer of FCM: `{"error":{"code":…,"message":…,"status":…,"details":[…]}}`.
 ///
-/// This reader builds no tree and copies no text, except an unknown reason. If the body is truncated or is not JSON,
-/// the reader keeps the facts that it has read before the error. The order of the details and of their members does not
-/// matter.
+/// The reader builds no JSON tree and copies no text, except an unknown reason. If the body is truncated or is not
+/// JSON, the reader keeps the facts that it has read before the error. The order of the details and of their members
+/// does not matter.
 struct ErrorBody {
   /// The reason; ``FCMReason/none`` if the body has none, ``FCMReason/other`` for a reason that this version does not
   /// know.
@@ -15,7 +15,7 @@ struct ErrorBody {
   /// 0 otherwise.
   private(set) var quotaPerMinute: UInt32 = 0
 
-  /// Facts that were found in the body.
+  /// Facts from the body that decide the reason.
   private struct Facts {
     typealias Text = Slice<UnsafeRawBufferPointer>
     /// `FcmError.errorCode`.
@@ -26,7 +26,7 @@ struct ErrorBody {
     var status: Text?
     /// `ErrorInfo.metadata.quota_limit_value`, if it is a quota per minute.
     var quotaPerMinute: UInt32?
-    /// Whether a `fieldViolations[].field` is the token or the installation ID.
+    /// Whether a `fieldViolations[].field` names the token or the installation ID.
     var isTokenNamed = false
     /// Whether a text says that the exceeded quota belongs to a device or a topic.
     var isTargetNamed = false

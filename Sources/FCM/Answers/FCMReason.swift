@@ -3,9 +3,8 @@ public import PushCore
 /// Reason of a refusal by FCM, as one byte. Ledger records contain the raw values: never renumber them, and only add
 /// new ones.
 ///
-/// If FCM has a word for exactly the case of a reason, this word is the name of the reason. Otherwise, the name is
-/// Carillon's own. For example, FCM uses `INVALID_ARGUMENT` for a wrong token and for a wrong message, and
-/// `RESOURCE_EXHAUSTED` for three quotas.
+/// A reason has FCM's own name, unless FCM uses that name for several causes. For example, FCM uses `INVALID_ARGUMENT`
+/// for a wrong token and for a wrong message, so Carillon has its own name for a wrong token.
 ///
 /// Source: Firebase, "FCM Error Codes" (`google.firebase.fcm.v1.ErrorCode`); Google, `google.rpc.Code` and
 /// `google.api.ErrorReason`.
@@ -20,7 +19,7 @@ public enum FCMReason: UInt8, CaseIterable, Sendable {
   case messageTooLarge = 3
   /// The token belongs to another Firebase project.
   case senderIDMismatch = 4
-  /// The app instance is no longer registered.
+  /// The token does not belong to a registered app instance, for example because the app was uninstalled.
   case unregistered = 5
   /// The project has used its quota of the present minute, or FCM is overloaded.
   case projectQuotaExceeded = 6
@@ -46,16 +45,16 @@ public enum FCMReason: UInt8, CaseIterable, Sendable {
   case keyRefused = 60
   /// FCM refuses even a new access token.
   case tokenRefused = 61
-  /// A reason outside this table; the store keeps its text next to the record.
+  /// A reason that this version of Carillon does not know. The store keeps its text next to the ledger record.
   case other = 255
 
   /// The code that ledger records contain.
   public var code: ReasonCode { ReasonCode(rawValue: rawValue) }
 
-  /// Creates the reason of a code; ``other`` for a code outside this table.
+  /// Creates the reason of a code; ``other`` for an unknown code.
   public init(_ code: ReasonCode) { self = FCMReason(rawValue: code.rawValue) ?? .other }
 
-  /// Name in results and error messages. Empty for ``none``, and for ``other``, whose text is stored next to the
+  /// Name in results and error messages. Empty for ``none``, and for ``other``, whose text is stored next to the ledger
   /// record.
   public var name: String {
     switch self {

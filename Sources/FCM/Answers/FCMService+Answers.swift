@@ -1,8 +1,9 @@
 public import PushCore
 
+/// Reading of the answers of FCM, and their meaning for the connection, the credential and the circuit breaker.
 extension FCMService {
-  /// Reads an answer. With a status of 2xx, FCM has accepted the push. The body, which contains the name of the
-  /// message, is not read.
+  /// Reads an answer. A status of 2xx means that FCM has accepted the push. In this case, the body contains only the
+  /// name of the message and is not read.
   public func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply {
     if status / 100 == 2 { return PushReply(PushAnswer(kind: .answered, status: status)) }
     let content = ErrorBody(status: status, body)

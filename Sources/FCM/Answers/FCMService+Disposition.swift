@@ -1,13 +1,14 @@
 public import PushCore
 
+/// The consequences of a refusal by FCM for the push, its device and the campaign.
 extension FCMService {
   /// Shortest delay in milliseconds after a server error. Source: Firebase, "Best practices when sending FCM messages
-  /// at scale": no retry earlier than 10 s.
+  /// at scale": senders should wait at least 10 s before a retry.
   static let afterServerError = 10_000
   /// Shortest delay in milliseconds after a gateway error. The HTML page of a 502 asks for 30 s.
   static let afterGatewayError = 30_000
 
-  /// Decides the consequences of a refusal. Only a 4xx with a reason that concerns the token has consequences for the
+  /// Returns the consequences of a refusal. Only a 4xx with a reason that concerns the token has consequences for the
   /// token.
   ///
   /// Source: Firebase, "FCM Error Codes", "Manage FCM registration tokens", "Best practices when sending FCM messages
@@ -22,8 +23,8 @@ extension FCMService {
       return Self.retry(least: Self.afterServerError, answer, attempt: attempt, policy, jitter)
     case 502, 504: return Self.retry(least: Self.afterGatewayError, answer, attempt: attempt, policy, jitter)
     case 400..<500: break
-    // FCM sends no other status. Such a status comes from a server between the worker and FCM, which would refuse every
-    // push in the same way.
+    // FCM sends no other status. A server between the worker and FCM sent this status, and would refuse every push in
+    // the same way.
     default: return .refusedHere(policy, answer.reason, jitter)
     }
     return Self.decide(clientError: answer, reason, attempt: attempt, policy: policy, jitter: jitter)

@@ -2,10 +2,11 @@
 enum AccessTokenAnswer: Sendable, Equatable {
   /// A token with its lifetime in ms, counted from the request.
   case token(String, lifetime: Int)
-  /// No token at the moment, for a reason that may pass. The text describes the problem.
+  /// No token because of a temporary problem, which the text describes.
   case later(String)
-  /// The endpoint refused the times in the assertion. The clock from which they come is this number of seconds ahead of
-  /// the endpoint's clock; the number is negative if it is behind. The text describes the problem with a hint.
+  /// The endpoint refused the times in the assertion, the signed request for a token. The clock that gave these times
+  /// is this number of seconds ahead of the endpoint's clock. A negative number means that it is behind. The text
+  /// describes the problem with a hint.
   case wrongTime(ahead: Int64, String)
   /// The endpoint refused the key. The text describes the problem with a hint.
   case refused(String)

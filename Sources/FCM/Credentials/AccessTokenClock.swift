@@ -2,9 +2,9 @@ internal import Glibc
 
 /// Clocks and timer of an ``AccessTokenSource``.
 struct AccessTokenClock: Sendable {
-  /// Monotonic milliseconds, which continue while the machine is suspended.
+  /// Monotonic milliseconds. The clock also runs while the machine is suspended.
   var now: @Sendable () -> Int
-  /// UNIX seconds of this machine.
+  /// Time of this machine in UNIX seconds.
   var wall: @Sendable () -> Int64
   /// Calls a function after a number of milliseconds, on any thread.
   var schedule: @Sendable (Int, @escaping @Sendable () -> Void) -> Void

@@ -3,8 +3,8 @@ internal import PushTransport
 
 /// Decisions about an access token: when it is requested, how long it is used, and when the credential stops.
 ///
-/// Pure: events in, actions out; time and chance are arguments. Times are monotonic milliseconds. Only one request runs
-/// at a time. While it runs, the old token is used until it expires.
+/// Pure: the caller passes events, the time and random numbers, and executes the returned actions. Times are monotonic
+/// milliseconds. Only one request runs at a time. While a request runs, the old token is used until it expires.
 struct AccessTokenPolicy: Sendable {
   /// Differences between the sources of tokens.
   struct Rules: Sendable, Equatable {
@@ -13,10 +13,12 @@ struct AccessTokenPolicy: Sendable {
     /// The next token is requested at most this number of ms before the present token expires; `nil` for no limit.
     var earliestRefresh: Int?
 
-    /// Token endpoint. Google's own library tries three times (google-auth, `google/auth/_exponential_backoff.py`).
+    /// Rules for the token endpoint. Google's own library tries three times (google-auth,
+    /// `google/auth/_exponential_backoff.py`).
     static let serviceAccount = Rules(tries: 3)
-    /// Metadata server. It returns the same token until some minutes before the token expires, so an earlier request is
-    /// useless. Google's library tries five times (google-auth, `google/auth/compute_engine/_metadata.py`).
+    /// Rules for the metadata server. The server returns the same token until some minutes before the token expires, so
+    /// an earlier request is useless. Google's library tries five times (google-auth,
+    /// `google/auth/compute_engine/_metadata.py`).
     static let metadataServer = Rules(tries: 5, earliestRefresh: 240_000)
   }
 
@@ -28,7 +30,7 @@ struct AccessTokenPolicy: Sendable {
     let timeCorrection: Int64
   }
 
-  /// Event for the policy.
+  /// Event that the policy handles.
   enum Event: Sendable {
     /// A connection needs a token.
     case asked
@@ -38,11 +40,11 @@ struct AccessTokenPolicy: Sendable {
     case answered(serial: Int, AccessTokenAnswer)
     /// FCM refused the token of this generation with 401.
     case tokenRefused(generation: Int)
-    /// FCM refused the credential for another reason.
+    /// FCM refused the credential for another reason. The text describes the problem.
     case credentialRefused(ReasonCode, String, generation: Int)
     /// An operator asks to try again.
     case resumed
-    /// The key was replaced.
+    /// The key of the service account was replaced.
     case replaced
   }
 
@@ -52,7 +54,7 @@ struct AccessTokenPolicy: Sendable {
     var request: Request?
     /// Time of the next ``Event/woke``; `nil` if nothing is due.
     var wakeAt: Int?
-    /// Whether the authorization, or the reason for a stop, changed.
+    /// Whether the current token or the reason for a stop has changed.
     var hasChanged: Bool
   }
 
@@ -73,7 +75,7 @@ struct AccessTokenPolicy: Sendable {
     var isRefused = false
   }
 
-  /// Share of a token's lifetime after which the next one is requested, and the jitter of that share. The rest of the
+  /// Share of a token's lifetime after which the next token is requested, and the jitter of that share. The rest of the
   /// lifetime, about a quarter, is for retries. The jitter spreads the requests of a fleet.
   private static let refreshShare = 0.75
   private static let refreshJitter = 0.1
@@ -87,8 +89,8 @@ struct AccessTokenPolicy: Sendable {
   private static let resumePause = 10_000
   /// Minimum time in ms between a token and the next request, for tokens with a lifetime of a few seconds.
   private static let shortestLife = 1000
-  /// Time in ms after the issue of a replacement token. If FCM refuses the token within this time, another token would
-  /// be refused too, and the credential stops.
+  /// Time in ms after the request for a token that replaces a refused token. If FCM refuses the replacement within this
+  /// time, it would refuse another token too, so the credential stops.
   static let youngAge = 60_000
 
   private let rules: Rules
@@ -100,7 +102,7 @@ struct AccessTokenPolicy: Sendable {
   /// Start of the latest request.
   private var requestedAt = Int.min / 2
   private var issued = 0
-  /// Number of failed requests in a row, the last problem, and the time of the next request.
+  /// Number of consecutive failed requests, followed by the last problem and the time of the next request.
   private var failures = 0
   private var problem = ""
   private var retryAt: Int?
@@ -109,7 +111,7 @@ struct AccessTokenPolicy: Sendable {
   private var isRetrying = false
   /// Seconds to add to the clock, as measured by the token endpoint.
   private(set) var timeCorrection: Int64 = 0
-  /// Whether the correction was measured since the last token.
+  /// Whether ``timeCorrection`` has changed since the last token was issued.
   private var hasCorrected = false
   private var published: (generation: Int?, stop: ReasonCode?) = (nil, nil)
 
@@ -161,8 +163,8 @@ struct AccessTokenPolicy: Sendable {
         tryAgain(now)
         break
       }
-      // Each start of a campaign resumes the credential, so the pause bounds the requests. The recorded problem stays
-      // until the answer arrives.
+      // Each start of a campaign resumes the credential, so the pause bounds the requests. The recorded reason for the
+      // stop stays until the answer arrives.
       guard stop != nil, now - requestedAt >= Self.resumePause else { break }
       token?.refreshAt = now
       (isRetrying, hasCorrected, retryAt) = (true, false, nil)
@@ -228,7 +230,7 @@ struct AccessTokenPolicy: Sendable {
     // says nothing about the next token, which is requested anyway.
     guard now < token.end else { return }
     self.token?.isRefused = true
-    // If the key was refused before, the credential stops now, and not only when the token expires.
+    // The key was refused before, so no other token can follow and the credential stops immediately.
     guard stop == nil else { return }
     if token.followsRefusal, now - token.requestedAt < Self.youngAge {
       halt(
@@ -281,7 +283,7 @@ struct AccessTokenPolicy: Sendable {
   }
 
   private func wakeAt(_ now: Int) -> Int? {
-    // The stop takes effect when the token expires.
+    // The token is used until it expires; then the credential stops.
     if stop != nil { return authorization(now) == nil ? nil : token?.end }
     return dueAt(now)
   }

@@ -2,11 +2,12 @@ public import PushCore
 public import PushTransport
 internal import Synchronization
 
-/// A source of access tokens for FCM. It gets them with a service account, or from the metadata server of Google Cloud.
+/// A source of access tokens for FCM. It requests them for a service account, or from the metadata server of Google
+/// Cloud.
 ///
-/// It can be used from any thread. Pools of the same account share one source. The first call of ``authorization()``
-/// requests the first token, and from then on the source renews its tokens before they expire. Requests run on separate
-/// threads, never on the queue of a connection. A released source sends no more requests.
+/// The source can be used from any thread. Connection pools of the same account share one source. The first call of
+/// ``authorization()`` requests the first token, and from then on the source renews its tokens before they expire.
+/// Requests run on separate threads, never on the queue of a connection. A released source sends no more requests.
 public final class AccessTokenSource: PushCredential {
   fileprivate struct State {
     var policy: AccessTokenPolicy
@@ -57,8 +58,8 @@ public final class AccessTokenSource: PushCredential {
   /// Project of the service account in use; `nil` for the metadata server.
   var projectID: String? { state.withLock { $0.account?.projectID } }
 
-  /// Uses another key from now on, because the key file was replaced. The present token is used until the new one
-  /// arrives. If the key is the same, nothing changes.
+  /// Replaces the key after a change of the key file. The present token is used until the new one arrives. If the key
+  /// is the same, nothing changes.
   public func replace(account: ServiceAccount) {
     let isNew = state.withLock { state in
       guard state.account != account else { return false }
@@ -106,7 +107,7 @@ public final class AccessTokenSource: PushCredential {
     }
   }
 
-  /// Returns the problem of a refusal with a hint, for people.
+  /// Returns the description of a refusal with a hint, for people.
   ///
   /// - Parameter words: the text of a reason that this version does not know.
   private static func text(of reason: ReasonCode, _ words: String?) -> String {

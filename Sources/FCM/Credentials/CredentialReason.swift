@@ -1,7 +1,7 @@
 internal import PushCore
 
-/// Reasons that stop a credential, and that FCM never gives in an answer to a push. ``FCMReason`` contains these codes
-/// too; its codes for FCM's answers are different. The codes are never renumbered.
+/// Reasons that stop a credential, although FCM never answers a push with them. ``FCMReason`` contains these codes too,
+/// so no other reason has the same code. The codes are never renumbered.
 enum CredentialReason {
   /// The token endpoint refuses the key of the service account.
   static let keyRefused = ReasonCode(rawValue: 60)

@@ -2,7 +2,8 @@ internal import Glibc
 internal import PushCore
 internal import PushTransport
 
-/// Metadata server of Google Cloud, which issues access tokens for the service account of a machine or a pod.
+/// Client of the metadata server of Google Cloud. The server issues access tokens for the service account of a machine
+/// or a pod.
 ///
 /// Source: Google Cloud, "About VM metadata" and "Authenticate workloads"; google-auth,
 /// `google/auth/compute_engine/_metadata.py`.

@@ -8,8 +8,8 @@ public import TLS
 public struct ServiceAccount: Sendable {
   /// Token endpoint for a key file that names none.
   public static let defaultTokenURI = "https://oauth2.googleapis.com/token"
-  /// Universe (`universe_domain` of the key file) whose endpoints Carillon knows. Other universes are separate clouds
-  /// of Google.
+  /// The only accepted value of `universe_domain` in a key file, because Carillon knows the endpoints of this universe
+  /// only. Other universes are separate clouds of Google.
   static let universe = "googleapis.com"
   /// Maximum nesting of a key file. Real key files are flat objects.
   private static let maximumDepth = 8
@@ -22,7 +22,7 @@ public struct ServiceAccount: Sendable {
   public let tokenURI: String
   /// `private_key_id`: identifies the key among the keys of the account.
   public let keyID: String
-  /// `private_key`.
+  /// `private_key`: the key that signs the assertions.
   let key: RSAPrivateKey
 
   /// Reads a key file.
@@ -71,7 +71,7 @@ public struct ServiceAccount: Sendable {
 
   // MARK: Fields
 
-  /// Returns the bytes of a key file without a second Base64 encoding, which a secret store or a variable may add.
+  /// Returns the JSON of a key file. Decodes the bytes first if they are Base64, which some secret stores add.
   private static func plain(_ bytes: [UInt8]) -> [UInt8] {
     let letters = bytes.filter { !isBlank($0) }
     guard letters.first != UInt8(ascii: "{"), let decoded = Base64.decodeLeniently(letters),
@@ -98,7 +98,8 @@ public struct ServiceAccount: Sendable {
 
   private static func checkType(_ fields: [JSONValue.Member]) throws(ServiceAccountProblem) {
     guard let type = try text("type", in: fields) else {
-      // People confuse two other files with the key file: that of the Android app, and that of an OAuth client.
+      // People confuse two other files with the key file: `google-services.json` of an Android app, and the file of an
+      // OAuth client.
       if fields.value("project_info") != nil { throw .appConfiguration }
       if fields.value("installed") != nil || fields.value("web") != nil { throw .wrongType("OAuth client") }
       throw .missing("type")

@@ -18,17 +18,17 @@ public enum ServiceAccountProblem: CredentialFileProblem {
   case notAnObject(String)
   /// The file is `google-services.json`, which is part of an Android app.
   case appConfiguration
-  /// The credential has another type.
+  /// The field `type` names another type of credential.
   case wrongType(String)
   /// A field is missing or empty.
   case missing(String)
   /// The value of a field is not a string.
   case notText(String, String)
-  /// A field has a value that Google never writes.
+  /// A field has an impossible value.
   case malformed(String, String)
   /// The private key can't be used.
   case key(SigningKeyProblem)
-  /// The account belongs to another cloud.
+  /// The account belongs to another cloud of Google.
   case otherUniverse(String)
 
   public var reason: String {

@@ -4,8 +4,8 @@ internal import TLS
 
 /// Client of the token endpoint: exchanges an assertion of a service account for an access token (RFC 7523).
 struct ServiceAccountMint: AccessTokenMint {
-  /// Timeouts in ms: for lookup, connection and TLS handshake, and for the whole exchange. Google's endpoint answers
-  /// within a second, but a proxy may be slow.
+  /// Timeouts in ms. The first is for lookup, connection and TLS handshake together, the second for the whole exchange.
+  /// Google's endpoint answers within a second, but a proxy may be slow.
   private static let connectTimeout = 5000
   private static let timeout = 20_000
   /// Grant type of RFC 7523, percent-encoded as a value of a form.

@@ -2,7 +2,7 @@
 struct TokenEndpoint: Equatable, Sendable {
   /// `https://host:port`.
   let origin: String
-  /// Path with the query, from the slash on.
+  /// Path and query; begins with a slash.
   let path: String
 
   /// - Parameter url: begins with `https://`. `http://` is accepted only for this machine, because the answer contains
@@ -10,7 +10,7 @@ struct TokenEndpoint: Equatable, Sendable {
   /// - Returns: `nil` for any other text.
   init?(_ url: String) {
     let bytes = Array(url.utf8)
-    // A blank or a control character would end the request line.
+    // A blank or a control character would corrupt the request line.
     guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "@") }) else {
       return nil
     }

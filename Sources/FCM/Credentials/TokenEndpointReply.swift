@@ -15,7 +15,7 @@ struct TokenEndpointReply {
   private static let longestDescription = 200
   /// Maximum nesting of an answer. Real answers have one level.
   private static let maximumDepth = 8
-  /// Errors that may pass (google-auth, `google/oauth2/_client.py`).
+  /// Temporary errors (google-auth, `google/oauth2/_client.py`).
   private static let passing: Set = ["internal_failure", "server_error", "temporarily_unavailable"]
 
   /// Name of the endpoint in error messages.
@@ -25,7 +25,7 @@ struct TokenEndpointReply {
 
   /// Returns the meaning of the endpoint's answer.
   ///
-  /// - Parameter time: UNIX seconds in the assertion.
+  /// - Parameter time: time of the assertion in UNIX seconds.
   func read(_ response: HTTPExchange.Response, time: Int64) -> AccessTokenAnswer {
     let fields = Self.fields(of: response.body)
     if response.status / 100 == 2 { return token(in: fields) }
@@ -35,7 +35,8 @@ struct TokenEndpointReply {
     guard response.status / 100 == 4, ![408, 429].contains(response.status), let error,
       Self.passing.isDisjoint(with: [error, description ?? ""])
     else {
-      // An answer without an OAuth error may come from a proxy or a firewall, so it says nothing about the key.
+      // An answer without an OAuth error may come from a proxy or a firewall, so it does not mean that the key is
+      // wrong.
       return .later("\(endpoint) answered with \(words); check token_uri, the proxy and the network if it continues")
     }
     let problem = "\(endpoint) refuses the key of \(account): \(words)"

@@ -9,7 +9,7 @@ final class FCMComposer: PushComposer {
   private let expiration: Int?
   private let ids: PushID
   private let hasID: Bool
-  /// Seconds until the pushes of the present batch expire.
+  /// Seconds until the pushes of the current batch expire.
   private var lifetime = 0
 
   private static let tokenOpening = Array(#"{"message":{"token":""#.utf8)
@@ -45,7 +45,7 @@ final class FCMComposer: PushComposer {
   }
 
   func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool {
-    // Only a message with `uniqueKey` contains the id.
+    // The id of the push is computed only for a message with `uniqueKey`, the only message that contains it.
     let id = hasID ? token.withUnsafeBytes { ids.id(token: $0) } : (0, 0)
     return batch.append(
       tag: tag, id: id, opening: TokenForm.isInstallation(token) ? Self.installationOpening : Self.tokenOpening,

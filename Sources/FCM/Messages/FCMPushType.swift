@@ -5,7 +5,7 @@ enum FCMPushType: String, CaseIterable {
   /// A message with data only, which the app handles.
   case background
 
-  /// Default of a job's `priority`. Android lowers the priority of an app that gets urgent messages but shows no
-  /// notification. Source: Firebase, "Set and manage Android message priority".
+  /// Default of a job's `priority`. Android lowers the priority of messages to an app that gets `HIGH` messages and
+  /// shows no notification for them. Source: Firebase, "Set and manage Android message priority".
   var defaultPriority: Int { self == .alert ? 10 : 5 }
 }

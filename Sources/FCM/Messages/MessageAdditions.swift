@@ -3,13 +3,13 @@ internal import PushTransport
 
 /// Members that Carillon adds to the message of a campaign. Carillon never changes an existing member of the message.
 struct MessageAdditions {
-  /// Expiration of the pushes.
+  /// Value of `android.ttl`.
   enum Expiration {
     /// FCM's default: 28 days.
     case standard
     /// One attempt at delivery.
     case immediate
-    /// The remaining seconds at the time of sending.
+    /// The seconds that remain until the expiration, computed when the push is sent.
     case lifetime
   }
 
@@ -24,7 +24,7 @@ struct MessageAdditions {
   /// `fcm_options.analytics_label`.
   var analyticsLabel: String
 
-  /// Longest `ttl` in seconds: 28 days. Source: `google.firebase.fcm.v1.AndroidConfig`.
+  /// Longest `android.ttl` in seconds: 28 days. Source: `google.firebase.fcm.v1.AndroidConfig`.
   static let maximumLifetime = 2_419_200
   /// Longest `analytics_label` in characters. Source: `google.firebase.fcm.v1.FcmOptions`.
   static let maximumLabel = 50
@@ -45,7 +45,7 @@ struct MessageAdditions {
       || message.object("android_v2")?.hasField("remote_notification") == true
   }
 
-  /// Returns the message with these members added, as the part of a request after the token.
+  /// Returns the part of a request that follows the token: the message with these members added.
   ///
   /// - Parameter template: the message, an object.
   func rest(of template: PayloadTemplate) -> PayloadTemplate {
@@ -56,7 +56,7 @@ struct MessageAdditions {
     var edits: [PayloadTemplate.Edit] = []
     let added = additions(to: message, &edits)
     let isEmpty = message.isEmpty && added.text.isEmpty && added.textAfterLifetime == nil
-    // The request begins with {"message":{"token":"…". This rest follows, without the brace that begins the message.
+    // The request begins with {"message":{"token":"…". The rest of the message follows without its opening brace.
     let opening = Array((isEmpty ? #"""# : #"","#).utf8)
     edits.append(
       PayloadTemplate.Edit(
@@ -68,7 +68,7 @@ struct MessageAdditions {
     return template.applying(edits, uncounted: size.skeleton.count - counted(message))
   }
 
-  /// Returns the size of a message with these members added, in bytes as FCM counts them.
+  /// Returns the size of the message after the addition, in the bytes that count for FCM's limit (``MessageSize``).
   func counted(_ message: [JSONValue.Member]) -> Int {
     MessageSize.count(message) + (addsTag(to: message) ? tag?.utf8.count ?? 0 : 0)
   }
@@ -80,11 +80,11 @@ struct MessageAdditions {
 
   // MARK: Members
 
-  /// Members that are added to one object, as JSON text.
+  /// JSON text of the members that are added to one object.
   private struct Members {
     var text: [UInt8] = []
-    /// Text after the number of seconds until the push expires, which follows ``text``; `nil` if there is no such
-    /// number.
+    /// Text after the remaining lifetime of the push. The lifetime itself is inserted between ``text`` and this text
+    /// when the push is sent. `nil` if the members contain no lifetime.
     var textAfterLifetime: [UInt8]?
 
     mutating func add(_ json: String) {
@@ -121,7 +121,8 @@ struct MessageAdditions {
     }
   }
 
-  /// Returns the members that are added to the message itself, and adds the edits of the objects in it.
+  /// Returns the members that are added at the top level of the message. Appends the edits of nested objects to
+  /// `edits`.
   private func additions(
     to message: [JSONValue.Member], _ edits: inout [PayloadTemplate.Edit]
   ) -> Members {

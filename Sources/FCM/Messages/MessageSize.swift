@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Size of a message as FCM limits it.
+/// Size of a message, for the size limit of FCM.
 ///
 /// Google documents a limit of 4,096 bytes for keys and values, but not exactly which bytes count. Carillon counts all
 /// keys and values of the data that Android devices get, and all texts of the notification. Source: Firebase, "About

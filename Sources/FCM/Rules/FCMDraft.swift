@@ -1,7 +1,7 @@
 internal import PushCore
 internal import ServiceTools
 
-/// A push in its final form, which the rules check.
+/// A push of a job or of a payload file in its final form, as the rules for FCM check it (``FCMInspector``).
 struct FCMDraft: LintDraft {
   private(set) var pushType: FCMPushType
   /// Priority as in a job: 10 or 5.
@@ -12,12 +12,12 @@ struct FCMDraft: LintDraft {
   private(set) var keys: [(field: String, name: String)] = []
   /// The message without its target.
   private(set) var payload: DraftPayload
-  /// Path of the priority in findings.
+  /// Path of the priority in the job, for findings.
   private(set) var priorityPath = "priority"
   /// Text that contains the payload: the file with the payload, or the job.
   let text: [UInt8]
 
-  /// Creates the push of a file with a payload.
+  /// Creates the push of a file that contains only a payload.
   init(payload: JSONValue, in bytes: [UInt8], as type: FCMPushType) {
     (pushType, priority) = (type, type.defaultPriority)
     self.payload = DraftPayload(payload, at: "", in: bytes)
@@ -39,19 +39,19 @@ struct FCMDraft: LintDraft {
     omitUncounted()
   }
 
-  /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if
-  /// the job has no content.
+  /// Returns the pushes of a job: first the job's own content, then one push for each language and variant that changes
+  /// it. Empty if the job has no content.
   static func all(job root: JSONValue, in bytes: [UInt8], _ service: FCMService) -> [FCMDraft] {
     all(job: root, in: bytes, for: service) { FCMDraft($0, $1, $2, in: bytes) }
   }
 
-  /// Subtracts from all sizes the bytes that FCM does not count. The number of these bytes is the same for all values,
-  /// so it is calculated for the form with all fallbacks.
+  /// Subtracts the bytes that FCM does not count from all sizes of the payload. Values of placeholders do not change
+  /// the number of these bytes, so it is calculated once, with the fallback of each placeholder.
   private mutating func omitUncounted() {
     let skeleton = payload.form?.skeleton
     let root = skeleton.flatMap { try? JSONValue(parsing: $0, maximumDepth: LintFile.maximumNesting) } ?? payload.value
     guard case .object(let members) = root.kind else { return }
-    // FCM counts only one of the members that Carillon adds: the tag. The default tag has 32 digits.
+    // Of the members that Carillon adds, FCM counts only the tag. The default tag has 32 digits.
     let additions = MessageAdditions(
       priority: "", expiration: .standard, collapseKey: nil, tag: collapseID ?? String(repeating: "0", count: 32),
       analyticsLabel: "")

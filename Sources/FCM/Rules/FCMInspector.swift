@@ -1,7 +1,7 @@
 internal import PushCore
 internal import ServiceTools
 
-/// Checks one push against the rules. Pure.
+/// Checks one push against the rules for FCM (``FCMRule``). Pure.
 struct FCMInspector: PushInspector {
   typealias Rule = FCMRule
 
@@ -11,7 +11,7 @@ struct FCMInspector: PushInspector {
 
   init(_ draft: FCMDraft, now: Int?) { (self.draft, self.now) = (draft, now) }
 
-  /// Returns every rule that one push of a job, or the combination of its pushes, breaks.
+  /// Returns a finding for every rule that is broken by one push of a job, or by the combination of its pushes.
   ///
   /// - Parameter now: UNIX seconds; `nil` omits rules that depend on the time.
   static func findings(ofJob root: JSONValue, in bytes: [UInt8], _ service: FCMService, now: Int?) -> [Finding] {
@@ -90,7 +90,7 @@ struct FCMInspector: PushInspector {
     }
   }
 
-  /// Returns whether a member of the message has its own rule.
+  /// Returns whether a separate rule checks a member of the message: the target or the name.
   static func hasOwnRule(_ name: String) -> Bool { targets.contains(name) || name == "name" }
 
   private mutating func checkAndroid(_ message: [JSONValue.Member]) {

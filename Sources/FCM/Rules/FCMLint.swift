@@ -10,7 +10,8 @@ struct FCMLint {
   ///
   /// - Parameters:
   ///   - bytes: the file.
-  ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
+  ///   - resolved: the job in the file with the content of its templates in place of their names; `nil` if the
+  ///     templates were not read.
   ///   - pushType: the push type of a payload; `nil` to infer it. A job contains its own push type.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds.

@@ -1,7 +1,7 @@
 internal import PushCore
 public import ServiceTools
 
-/// The rules for pushes to FCM: one table for `submit`, the workers, `send` and `lint`.
+/// The rules for pushes to FCM. The commands `submit`, `send` and `lint` and the workers all use this table.
 ///
 /// A rule has the severity error if FCM answers a message that breaks it with 400, or if such a message certainly can't
 /// have the effect that the job describes.
@@ -49,7 +49,7 @@ public enum FCMRule: String, LintRule {
   case webLifetime = "web-lifetime"
   case webLink = "web-link"
 
-  /// Fields of a job around the payload.
+  /// Fields of a job outside the payload.
   case job = "job"
 }
 

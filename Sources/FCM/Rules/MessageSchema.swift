@@ -5,7 +5,7 @@ indirect enum FieldType: Sendable {
   case string, bool, int32
   /// Number from 0 to 1.
   case share
-  /// Seconds with the letter s.
+  /// Seconds with the suffix `s`, such as `3.5s`.
   case duration
   /// Duration from 0 to 28 days.
   case lifetime

@@ -1,6 +1,6 @@
 /// The meaning of an answer from FCM and the next step, for the person who sent a push.
 ///
-/// Source: Firebase, "FCM Error Codes". The hints are Carillon's.
+/// Source: Firebase, "FCM Error Codes". The hints are Carillon's own.
 struct AnswerGuide: Sendable, Equatable {
   /// The meaning of the answer, as the end of a sentence that begins with "FCM answered".
   let meaning: String

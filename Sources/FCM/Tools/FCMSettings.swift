@@ -35,8 +35,8 @@ public struct FCMSettings: PushServiceSettings {
 
   // MARK: The service
 
-  /// The service of the app. Without a readable key file, for example on the machine of a producer, the project may be
-  /// unknown. No rule depends on the project.
+  /// The service of the app. The project may be unknown if the key file can't be read, for example on the machine of a
+  /// producer. The rules don't need the project.
   public var service: any PushService { FCMService(project: project ?? (try? account())?.projectID) }
 
   public func service(with credential: any PushCredential) -> any PushService { service }
@@ -56,8 +56,8 @@ public struct FCMSettings: PushServiceSettings {
 
   // MARK: The credential
 
-  /// Identity of the credential: FCM's refusal of a project stops the credential, so each project has a separate
-  /// credential.
+  /// Identity of the credential. It includes the project, because FCM's refusal of one project must not stop the pushes
+  /// to another.
   public var credentialIdentity: AnyHashable { [AnyHashable(credential), AnyHashable(project), AnyHashable(url)] }
 
   public var tokenServer: String? {
@@ -82,8 +82,8 @@ public struct FCMSettings: PushServiceSettings {
 
   public func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws {
     guard let source = credential as? AccessTokenSource, let account = try account() else { return }
-    // Without `project` in the configuration, the workers send to the project of the key file that they read at their
-    // start.
+    // Without `project` in the configuration, the workers send to the project in the key file that they read when they
+    // started.
     if project == nil, let present = source.projectID, present != account.projectID {
       throw ServiceError(
         .configuration,

@@ -2,7 +2,7 @@ public import PushCore
 public import PushTransport
 public import ServiceTools
 
-/// The tools of the command line for FCM.
+/// The functions of the command line that are specific to FCM.
 public struct FCMTools: PushServiceTools {
   /// The tools have no settings.
   public init() {}
@@ -34,9 +34,9 @@ public struct FCMTools: PushServiceTools {
     return service.composer(for: campaign, expiration: expiration, tag: campaign.message.collapseID)
   }
 
-  /// Returns a message to a topic that FCM validates and does not send. FCM accepts it only if the API is enabled, the
-  /// project exists, and the account may send messages in it. Source: the field `validate_only` in the discovery
-  /// document of `fcm:v1`.
+  /// Returns a request that FCM validates but does not send: a message to a topic. FCM accepts it only if the API is
+  /// enabled, the project exists, and the account may send messages in it. Source: the field `validate_only` in the
+  /// discovery document of `fcm:v1`.
   public func credentialCheck(of service: any PushService, with token: BearerToken) -> HTTPExchange.Request? {
     guard let service = service as? FCMService, let project = service.project else { return nil }
     return HTTPExchange.Request(

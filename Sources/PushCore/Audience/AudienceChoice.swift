@@ -2,8 +2,7 @@
 public struct EarlierAudience: Hashable, Sendable {
   /// The campaign's id.
   public let campaign: String
-  /// Outcomes of which a user must have at least one. The list has at least one outcome and no duplicates, in the order
-  /// of the outcomes' codes.
+  /// The user must have at least one of these outcomes. The list is not empty, is sorted by code and has no duplicates.
   public let outcomes: [Outcome]
   /// `true` selects users who opened the push according to the app's receipts, `false` selects all others. `nil`
   /// selects both.

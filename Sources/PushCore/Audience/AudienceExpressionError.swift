@@ -2,7 +2,7 @@
 public struct AudienceExpressionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Column in characters, from 1.
   public var column: Int
-  /// Expected text at this place, and the text that was found.
+  /// Description of the expected text and of the text that was found.
   public var message: String
 
   /// Creates an instance with these values.

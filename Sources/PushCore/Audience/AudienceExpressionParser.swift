@@ -1,4 +1,4 @@
-/// Parser of audience expressions. The grammar of an operand is
+/// Parser of audience expressions. An operand has this grammar:
 ///
 ///     operand = "*" / segment
 ///     segment = 1*64( ALPHA / DIGIT / "." / "_" / "-" )

@@ -1,11 +1,11 @@
-/// A node of an expression with `!`, `&` and `|`.
+/// A node of the tree of an expression with `!`, `&` and `|`.
 protocol BooleanNode {
   static func not(_ node: Self) -> Self
   static func and(_ left: Self, _ right: Self) -> Self
   static func or(_ left: Self, _ right: Self) -> Self
 }
 
-/// Recursive descent parser for the grammar
+/// Recursive descent parser for expressions with this grammar:
 ///
 ///     union        = intersection *( "|" intersection )
 ///     intersection = factor *( "&" factor )

@@ -1,21 +1,22 @@
-/// Device on which a condition is tested. The returned bytes are not copies. They are valid only during the test.
+/// Device on which a condition is tested. The functions return bytes without copying them, so the bytes are valid only
+/// during the test.
 public protocol PredicateSubject {
   /// Returns the bytes of a text; empty if it is unknown.
   func bytes(of field: DevicePredicate.TextField) -> UnsafeRawBufferPointer
   /// Returns the bytes of a version; empty if it is unknown.
   func bytes(of field: DevicePredicate.VersionField) -> UnsafeRawBufferPointer
-  /// Returns milliseconds since the epoch; 0 if the time is unknown.
+  /// Returns a time in milliseconds since the epoch; 0 if it is unknown.
   func time(of field: DevicePredicate.TimeField) -> UInt64
 }
 
-/// Values of the user's attributes that a condition tests, by the position of the attribute's name. An attribute that
-/// is an array has several values.
+/// Values of the user's attributes that a condition tests. The index of an attribute is its position in
+/// ``DevicePredicate/attributes``. An attribute that is an array has several values.
 public struct PredicateAttributes: Sendable {
   private var values: [[[UInt8]]] = []
 
   /// - Parameters:
   ///   - json: the user's attributes as a JSON object. Any other value counts as no attributes.
-  ///   - names: ``DevicePredicate/attributes``.
+  ///   - names: names of the attributes that the condition tests (``DevicePredicate/attributes``).
   public init(_ json: [UInt8], of names: [String]) {
     values = names.map { _ in [] }
     guard !json.isEmpty, let root = try? JSONValue(parsing: json, maximumDepth: CampaignJob.maximumNesting),
@@ -82,7 +83,8 @@ extension DevicePredicate {
   private static func isSame(_ bytes: UnsafeRawBufferPointer, _ literal: Literal) -> Bool {
     guard case .text(let text) = literal else { return false }
     if bytes.elementsEqual(text) { return true }
-    // A device record from an older version of Carillon may contain a zone offset in the notation of the phone.
+    // A device record from an older version of Carillon may contain a zone offset in another notation, as the phone
+    // reported it.
     guard let offset = ZoneOffset.seconds(text) else { return false }
     return ZoneOffset.seconds(bytes) == offset
   }

@@ -22,8 +22,8 @@ public struct DevicePredicate: Sendable, Equatable {
 
   /// Text fields of a device whose values have no order. Raw values are names in a job.
   public enum TextField: String, CaseIterable, Sendable {
-    /// Language range of RFC 4647, section 3.3.1, or a parent locale of CLDR: `en` also matches `en-GB`, and `es-419`
-    /// also matches `es-MX`.
+    /// Locale of the device. A test matches more specific locales too: `en` matches `en-GB` (RFC 4647, section 3.3.1),
+    /// and `es-419` matches `es-MX` (parent locales of CLDR).
     case locale
     case timezone, environment
   }
@@ -125,7 +125,7 @@ extension DevicePredicate {
   /// Version: numbers with dots between them, such as `5.10.1`. Missing numbers at the end count as 0. Text after the
   /// last number (`5.10-beta`) is ignored.
   public struct Version: Sendable, Equatable {
-    /// At most ``most`` numbers.
+    /// The numbers of the version, at most ``most``.
     public let numbers: [Int]
 
     /// Maximum number of parts; real versions have fewer.

@@ -1,4 +1,4 @@
-/// Parser of conditions on devices. The grammar of an operand is
+/// Parser of conditions on devices. An operand has this grammar:
 ///
 ///     operand = field ( "exists" / "prefix" text / "in" "(" value *( "," value ) ")" / comparison value )
 ///     field   = name / DQUOTE 1*64 DQUOTE
@@ -108,8 +108,8 @@ struct DevicePredicateParser: BooleanExpressionParser {
     return nil
   }
 
-  /// Returns the literal for a text in a condition. A locale or a time zone gets the canonical form in which device
-  /// records contain it.
+  /// Returns the literal for a text in a condition. A locale or a time zone is converted to the canonical form that
+  /// device records use.
   private func textValue(
     _ value: String, of field: DevicePredicate.TextField, at start: Int
   ) throws(AudienceExpressionError) -> DevicePredicate.Literal {

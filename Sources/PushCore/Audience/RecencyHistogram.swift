@@ -9,7 +9,7 @@ public struct RecencyHistogram: Sendable, Equatable {
 
   /// Bin of users who were never seen; it is after all other bins.
   public static let never = bin(ofAge: (1 << 48) - 1) + 1
-  /// Number of bins between an age that is a power of two and twice that age. The number is itself a power of two.
+  /// Number of bins between an age of a power of two and twice that age. This number is a power of two too.
   private static let steps = 128
 
   /// Creates an empty histogram.
@@ -77,12 +77,12 @@ public struct RecencyHistogram: Sendable, Equatable {
   }
 }
 
-/// Number of users that each partition selects, so that all partitions together select the most recently seen users up
-/// to the limit.
+/// Calculation of the number of users that each partition selects, so that all partitions together select the most
+/// recently seen users up to a limit.
 ///
 /// Bins are included from the most recent one on, as long as all their users fit in the limit. The next bin is the
-/// *boundary bin*: each partition selects a share of its users in proportion to its count. So if an omitted user was
-/// seen later than a selected one, the difference is at most the width of a bin.
+/// *boundary bin*: each partition selects a share of its users in proportion to its count. So an omitted user may have
+/// been seen later than a selected user, but at most by the width of a bin.
 ///
 /// The caller makes two passes over the partitions and never needs all histograms at the same time: first ``count(_:)``
 /// for each, then ``quota(of:)`` for each in the same order.
@@ -101,12 +101,12 @@ public struct RecencyQuotas: Sendable {
     self.limit = limit
   }
 
-  /// Adds the counts of a partition.
+  /// Adds the counts of a partition, in the first pass.
   public mutating func count(_ histogram: RecencyHistogram) {
     totals.merge(histogram.counts, uniquingKeysWith: +)
   }
 
-  /// Determines the boundary bin, after all partitions were counted.
+  /// Determines the boundary bin. The caller calls this function after the first pass.
   public mutating func settle() {
     var room = limit
     for (bin, count) in totals.sorted(by: { $0.key < $1.key }) {
@@ -118,12 +118,12 @@ public struct RecencyQuotas: Sendable {
     }
   }
 
-  /// Returns the number of users that a partition selects.
+  /// Returns the number of users that a partition selects, in the second pass.
   public mutating func quota(of histogram: RecencyHistogram) -> Int {
     var quota = histogram.counts.reduce(0) { $1.key < boundary ? $0 + $1.value : $0 }
     if let count = histogram.counts[boundary], part.all > 0 {
-      // After each partition, the total of selected users is `part.taken / part.all` of all users of the bin so far,
-      // rounded down. After the last partition, the total is `part.taken`.
+      // After each partition, the total of selected users is the share `part.taken / part.all` of the bin's users in
+      // the partitions so far, rounded down. After the last partition, the total is `part.taken`.
       shared.all += count
       let due = shared.all.multipliedFullWidth(by: part.taken)
       let taken = part.all.dividingFullWidth(due).quotient

@@ -80,10 +80,10 @@ public struct SegmentDefinitions: Sendable, Equatable {
     self.unreadable = unreadable
   }
 
-  /// The rule with this name; `nil` if the segment is not a rule.
+  /// The rule that defines the segment with this name; `nil` if the segment is a list of users or does not exist.
   public subscript(name: String) -> SegmentDefinition? { all[name] }
 
-  /// Whether the list of rules is empty.
+  /// Whether there are no readable rules.
   public var isEmpty: Bool { all.isEmpty }
 
   /// Returns the rules on which expressions depend, directly or through other rules.
@@ -112,7 +112,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
     }
   }
 
-  /// - Parameter path: the rules that led to this expression.
+  /// - Parameter path: names of the rules through which the check reached this expression.
   /// - Returns: the number of segments in the expression, with repetitions.
   private func count(
     _ expression: AudienceExpression, _ path: [String], _ reached: inout [String: SegmentDefinition]
@@ -146,7 +146,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
     return json.take()
   }
 
-  /// Writes an object from name to rule.
+  /// Writes an object with the rules by name.
   public func write(to json: inout JSONWriter) {
     json.beginObject()
     for (name, definition) in all.sorted(by: { $0.key < $1.key }) {

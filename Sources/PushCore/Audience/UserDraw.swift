@@ -1,5 +1,5 @@
-/// Deterministic pseudo-random number of a user. It is the same at any time and on any worker, so users are assigned to
-/// groups without a stored list.
+/// Deterministic pseudo-random numbers of users. The number of a user is the same at any time and on any worker, so
+/// users are assigned to groups without a stored list.
 public struct UserDraw: Sendable, Equatable {
   private let salt: [UInt8]
 
@@ -9,7 +9,7 @@ public struct UserDraw: Sendable, Equatable {
     self.salt = Array(salt.utf8)
   }
 
-  /// Returns 64 bits; each bit is equally random.
+  /// Returns the number of a user: 64 bits, each of them equally random.
   public func bits(_ user: UnsafeRawBufferPointer) -> UInt64 {
     // The hash is FNV-1a with the finalizer of SplitMix64, which makes every bit depend on all input bits.
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -22,7 +22,7 @@ public struct UserDraw: Sendable, Equatable {
     return hash
   }
 
-  /// Returns a random number that is at least 0 and less than 1, with the 53 bits of a Double.
+  /// Returns the number of a user as a fraction, at least 0 and less than 1.
   public func share(_ user: UnsafeRawBufferPointer) -> Double { Double(bits(user) >> 11) * 0x1p-53 }
 }
 

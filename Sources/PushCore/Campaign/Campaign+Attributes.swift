@@ -1,6 +1,7 @@
+/// The user attributes on which a campaign depends, to warn about attributes that no user has.
 extension Campaign {
-  /// User attributes that a job names, each with its path in the job. The list omits a placeholder's attribute if the
-  /// job itself contains values for it.
+  /// User attributes that the job names, each with its path in the job. The list omits the attribute of a placeholder
+  /// if the job itself contains values for this placeholder.
   public var attributesAskedFor: [(path: String, name: String)] {
     var asked: [(path: String, name: String)] = []
     if let predicate = recipients.predicate { asked += predicate.attributes.map { (path: "audience.where", name: $0) } }

@@ -3,7 +3,7 @@ extension Campaign {
   /// Maximum number of days that a campaign may be scheduled ahead. A later date is almost always a wrong year.
   public static let longestSchedule = 366
 
-  /// Returns the error in the times of a job that is submitted now.
+  /// Returns the error in the times of a job that is submitted at `now`.
   ///
   /// A `sendAt` in the past is allowed up to the job's `late` (default one hour).
   ///
@@ -69,8 +69,8 @@ extension Campaign {
     return "\(milliseconds / 60_000)m"
   }
 
-  /// Returns the smallest `late`, in whole hours or days, that permits a time which passed this number of milliseconds
-  /// ago. It is rounded up, to leave some time to submit the job.
+  /// Returns the smallest value of `late` with which a job may begin this number of milliseconds after its `sendAt`, in
+  /// whole hours or days. The value is rounded up, to leave some time to submit the job.
   private static func suggestedLate(_ milliseconds: Int) -> String {
     let hours = milliseconds / 3_600_000 + 1
     return hours < 48 ? "\(hours)h" : "\(hours / 24 + 1)d"

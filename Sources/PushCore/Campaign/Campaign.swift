@@ -10,7 +10,7 @@ public struct Campaign: Sendable, Equatable {
   public var message: CampaignMessage
   /// Time, order and rate at which its pushes are sent.
   public var delivery: CampaignDelivery
-  /// Results that the store also keeps as Redis hashes, in addition to the ledger.
+  /// Results that the store also keeps as Redis hashes, in addition to the ledger (the records of all outcomes).
   public var results: ResultsMode
   /// Seconds for which results and ledger are kept after the end.
   public var timeToLive: Int
@@ -18,8 +18,8 @@ public struct Campaign: Sendable, Equatable {
   public var submittedBy: String?
   /// Part that this value describes; `nil` for a whole campaign.
   public var part: CampaignPart?
-  /// Legs of the whole campaign, also for a part: one for each push service that the job addresses. ``message`` is the
-  /// message of the part's leg, or of the first leg for a whole campaign.
+  /// Legs of the whole campaign, also if this value describes a part. A campaign has one leg for each push service that
+  /// the job addresses. ``message`` is the message for the part's leg, or for the first leg of a whole campaign.
   public var legs: [CampaignLeg] = []
   /// Push service of the leg for which a whole campaign was read; `nil` for the first leg.
   var leg: String?
@@ -81,7 +81,7 @@ public struct Campaign: Sendable, Equatable {
     return [SuppressionList(app: app)] + (recipients.category.map { [SuppressionList(app: app, category: $0)] } ?? [])
   }
 
-  /// Returns the same campaign with the stages of the earlier campaigns on which its audience depends.
+  /// Returns this campaign with the ids of all stages of the earlier campaigns on which its audience depends.
   ///
   /// - Parameter parts: the ids of the stages, by the id of the earlier campaign.
   public func referring(to parts: [String: [String]]) -> Campaign {
@@ -121,7 +121,7 @@ public enum Audience: Sendable, Equatable {
   case channel(String)
 }
 
-/// Choice of a user's devices. Raw values are names in a job.
+/// The devices of a user that get a campaign. Raw values are names in a job.
 public enum DeviceChoice: String, CaseIterable, Sendable {
   case all
   /// The most recently seen of the user's matching devices. A registration also counts as seen.

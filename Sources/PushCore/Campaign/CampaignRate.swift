@@ -30,7 +30,7 @@ public enum CampaignRate: Sendable, Equatable {
 extension JobFields {
   private static var rates: [String] { ["rate", "spread", "finishBy"] }
 
-  /// Returns the rate of the campaign; `nil` if the job has none.
+  /// Returns the rate in a job; `nil` if the job has none.
   ///
   /// - Parameter sendAt: start of the campaign in ms since the epoch; `nil` for immediately.
   func rate(sendAt: Int?) throws(JobError) -> CampaignRate? {
