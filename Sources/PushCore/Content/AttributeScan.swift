@@ -1,8 +1,8 @@
-/// Scanner that finds values in a user's JSON object and skips everything else. It runs for every target of a personal
-/// campaign.
+/// Scanner that finds the values of placeholders in a user's JSON object and skips everything else. It runs for every
+/// target of a personalised campaign.
 ///
-/// The values go into JSON strings of payloads unchanged, so the scanner checks the grammar while it scans. It finds no
-/// value in a text that is not a JSON object. It also ignores a value that is not UTF-8 or has half of a surrogate
+/// The values are copied into JSON strings of payloads without changes, so the scanner also checks the JSON grammar. If
+/// the text is not a JSON object, it finds no values. It ignores a value that is not UTF-8 or has half of a surrogate
 /// pair.
 struct AttributeScan {
   private let json: UnsafeRawBufferPointer
@@ -19,8 +19,8 @@ struct AttributeScan {
   /// - Parameters:
   ///   - names: at most 64 names, escaped as in JSON strings.
   ///   - json: an object; empty for none.
-  ///   - found: the text of the value for each name. An entry that is already set does not change. `null`, arrays and
-  ///     objects count as no value.
+  ///   - found: receives the text of the value for each name. An entry that is already set does not change. `null`,
+  ///     arrays and objects count as no value.
   static func find(
     _ names: [[UInt8]], in json: UnsafeRawBufferPointer, _ found: inout [UnsafeRawBufferPointer?]
   ) {
@@ -62,9 +62,9 @@ struct AttributeScan {
 
   private func rebased(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: json[range]) }
 
-  /// Value that was skipped.
+  /// Value that the scanner has skipped.
   private struct Value {
-    /// Text of the value that can be put into a string; `nil` for none.
+    /// Range of the value's text; `nil` if the text can't be put into a JSON string.
     var text: Range<Int>?
   }
 
@@ -199,7 +199,7 @@ struct AttributeScan {
   private var isAtEnd: Bool { json[at...].allSatisfy(JSONParser.isBlank) }
 }
 
-/// Check whether bytes are UTF-8 (RFC 3629), without making a string.
+/// Check whether bytes are UTF-8 (RFC 3629), without the creation of a string.
 enum UTF8Check {
   static func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var at = 0

@@ -1,11 +1,12 @@
-/// Source of the pushes of a job or of one of its variants for one service: the common message, the service's own
-/// object, and their changes by language.
+/// Content of a job, or of one of its variants, as written for one push service: the common message, the service's own
+/// object (such as `apns`), and the changes of both for each language. ``PayloadReader`` makes the payloads from a
+/// source.
 struct ContentSource {
   /// Changes for one language.
   struct Language {
     /// Language tag as written in the job.
     var tag: String
-    /// JSON merge patches for the message, applied in order: the job's, then its variant's.
+    /// JSON merge patches for the message, applied in this order: the patch of the job, then the patch of the variant.
     var message: [JSONValue]
     /// JSON merge patches for the payload of the service's own object, in the same order.
     var payload: [JSONValue]
@@ -17,7 +18,8 @@ struct ContentSource {
   private(set) var message: JSONValue?
   /// The service's own object; `nil` for none.
   private(set) var own: JSONValue?
-  /// Path of the content in the job: of the message, or otherwise of the payload of the service's own object.
+  /// Path of the content in the job: the path of the message, or of the payload in the service's own object if there is
+  /// no message.
   private(set) var path: String
   /// Path of the service's own object.
   private(set) var ownPath: String
@@ -26,7 +28,7 @@ struct ContentSource {
   let uniqueKey: String?
   /// Name of the member with the campaign's id; `nil` for none.
   let campaignKey: String?
-  /// Path from the job to the text that may be shortened for this service, as a list of names; `nil` for none.
+  /// Path in the job of the text that Carillon may shorten (job field `trim`), as a list of names; `nil` for none.
   let trimmed: [String]?
   /// Whether the job may have content for other services. Then the text that may be shortened can also be in the
   /// payload of another service.
@@ -148,7 +150,7 @@ struct ContentSource {
       hint: #"add "message", or {"\#(service.name)":{"\#(service.payloadField)":…}}"#)
   }
 
-  /// Returns the error for a `trim` text that no language of the source contains; `nil` for no error.
+  /// Returns the error if no language of the source contains the text that `trim` names; `nil` for no error.
   ///
   /// - Parameters:
   ///   - exists: whether the job has the text.
@@ -230,7 +232,8 @@ struct ContentSource {
     return languages
   }
 
-  /// Splits the changes for a language into the changes of the message and the changes of the service's payload.
+  /// Reads the changes for one language. Separates the changes of the message from the changes of the service's
+  /// payload.
   private static func language(
     _ tag: String, _ changes: JSONValue, path: String, _ service: any PushService, _ known: Set<String>?
   ) throws(JobError) -> Language {
@@ -263,7 +266,7 @@ struct ContentSource {
         ?? "known: \(names.sorted().joined(separator: ", ")); \(inPayload)")
   }
 
-  /// Returns the changes of the payload from a service's object in `localized`; `nil` for none.
+  /// Returns the changes of the payload in a service's object in `localized`; `nil` for none.
   private static func payloadPatch(
     _ value: JSONValue, path: String, _ service: any PushService
   ) throws(JobError) -> JSONValue? {
@@ -289,8 +292,8 @@ struct ContentSource {
     return patch
   }
 
-  /// Returns the path of the text that may be shortened, as a list of names; `nil` if there is none, or if it belongs
-  /// to another service.
+  /// Returns the path of the text that may be shortened, as a list of names; `nil` if the job names no such text or
+  /// names a text of another service.
   ///
   /// Only texts that people read may be shortened: a shorter link or value of `data` would be wrong.
   private static func trimmed(
@@ -312,7 +315,7 @@ struct ContentSource {
     "use message.title, message.body, or the path of a text in \(service.name).\(service.payloadField)"
   }
 
-  /// Returns the name of a member that Carillon adds to the payload.
+  /// Returns the value of `uniqueKey` or `campaignKey`: the name of a member that Carillon adds to the payload.
   private static func key(_ name: String, _ fields: JobFields) throws(JobError) -> String? {
     guard let key = try fields.string(name) else { return nil }
     guard PlainName.isValid(key) else {

@@ -1,4 +1,5 @@
-/// Check for placeholders in the syntax of other tools. Carillon would send parts of them as text, so they are errors.
+/// Check for placeholders in the syntax of other template tools. They are errors, because Carillon would send parts of
+/// them as text.
 enum ForeignSyntax {
   /// First characters of a Mustache or Handlebars tag that is not a variable. Source: mustache(5).
   private static let sigils: Set<Character> = ["#", "/", "^", ">", "!", "&"]
@@ -12,8 +13,8 @@ enum ForeignSyntax {
     "split", "slice", "format", "center", "wordwrap",
   ]
 
-  /// Filters whose names are not words of a language. Such a name after the bar is therefore a filter and not a
-  /// fallback.
+  /// Filters whose names are not words of a language. After the bar of a placeholder, such a name is therefore a filter
+  /// and not a fallback.
   private static let filters: Set<String> = [
     "upcase", "downcase", "titlecase", "swapcase", "capfirst", "lstrip", "rstrip", "url_encode", "url_decode",
     "urlencode", "urlize", "strip_html", "striptags", "escape_once", "escapejs", "forceescape", "newline_to_br",
@@ -21,15 +22,15 @@ enum ForeignSyntax {
     "wordcount", "sort_natural", "intcomma", "floatformat",
   ]
 
-  /// Filters whose names are also words. Such a name is a filter if blanks surround it, because other tools write
-  /// filters with blanks. As a fallback, it would be shown with these blanks.
+  /// Filters whose names are also words. With blanks around it, such a name is a filter, because filters are usually
+  /// written with blanks. Without blanks, it is a fallback.
   private static let filterWords: Set<String> = [
     "upper", "lower", "capitalize", "title", "trim", "strip", "escape", "safe", "raw", "first", "last", "length",
     "size",
     "reverse", "sort", "unique", "round", "floor", "ceil", "abs", "int", "float", "string", "date",
   ]
 
-  /// Returns the error for a placeholder of another tool; `nil` for one of Carillon's.
+  /// Returns the error for a placeholder in the syntax of another tool; `nil` for a placeholder in Carillon's syntax.
   ///
   /// - Parameters:
   ///   - name: the text before the bar and the colon.

@@ -1,4 +1,4 @@
-/// Convention for numbers and dates in a language. It writes bytes, without a formatter, and uses no data except
+/// Notation of numbers and dates in a language, with the functions that write them. The only data source is
 /// ``ConventionTable``.
 struct LocaleConvention: Sendable {
   /// Grouping of digits.
@@ -54,8 +54,8 @@ struct LocaleConvention: Sendable {
     self.months = months[fields[10]] ?? []
   }
 
-  /// Convention for a device whose language has no row: digits without groups and a decimal point, `2026-12-01`,
-  /// `09:00`.
+  /// Convention for a device whose language has no row in the table. It has a decimal point and no groups of digits.
+  /// Dates and times look like `2026-12-01` and `09:00`.
   static let neutral = LocaleConvention()
 
   private init() {

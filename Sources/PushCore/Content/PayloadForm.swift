@@ -1,20 +1,20 @@
 /// Payload of a job for one language and variant. Carillon checks it with the rules of the service and displays it.
 public struct PayloadForm: Sendable {
-  /// Language tag as written in the job; `nil` for the content without changes.
+  /// Language tag as written in the job; `nil` for the payload without the changes of any language.
   public let locale: String?
   /// Payload: an object.
   public let value: JSONValue
   let template: PayloadTemplate
-  /// Smallest size in bytes to which the push can be shortened, with all fallbacks. If the job has values for its
-  /// recipients, this is the size of the largest push to any recipient.
+  /// Size in bytes with the fallbacks of all placeholders, after shortening as far as possible. If the job has values
+  /// for its recipients, this is the size of the largest push to any recipient.
   public internal(set) var size: Int
   /// Recipient with the largest size; `nil` if the size does not belong to one recipient.
   public internal(set) var largestFor: String?
-  /// Path of the content in the job: `message`, `apns.payload` or a language.
+  /// Path of the content in the job: `message`, `apns.payload` or the path of a language.
   public let path: String
-  /// Path at which the job can have members of the payload: `apns.payload`, or below a language.
+  /// Path in the job of the service's own payload: `apns.payload`, or the same member of a language.
   public let payloadPath: String
-  /// Job that contains the values; `nil` if the caller needs no paths.
+  /// Job from which the payload was made; `nil` if the caller needs no paths.
   private let job: JSONValue?
 
   init(
@@ -26,17 +26,17 @@ public struct PayloadForm: Sendable {
     size = template.shortestSize
   }
 
-  /// Size in bytes if every value is as long as an attribute can be, without shortening. `nil` if the payload has no
-  /// values, or if a text may be shortened.
+  /// Size in bytes without shortening if the value of every placeholder has the maximum length of an attribute. `nil`
+  /// if the payload has no placeholders, or if a text may be shortened.
   public var longestSize: Int? {
     guard !template.places.isEmpty, !template.canShorten else { return nil }
     return template.size { _ in DeviceRowDraft.maximumAttributeValue }
   }
 
-  /// Size in bytes with all fallbacks and without shortening; `nil` if no text may be shortened.
+  /// Size in bytes with the fallbacks of all placeholders and without shortening; `nil` if no text may be shortened.
   public var fullSize: Int? { template.canShorten ? template.size : nil }
 
-  /// Size in bytes without the values.
+  /// Size in bytes if all placeholders are replaced by nothing.
   public var fixedSize: Int { template.size { _ in 0 } }
 
   /// Returns the path in the job of a place in the payload.
@@ -50,8 +50,8 @@ public struct PayloadForm: Sendable {
     let missing = "\(payloadPath).\(place)"
     guard let origin = job?.path(of: nearest) else { return missing }
     if rest.isEmpty { return origin }
-    // The service may have created the nearest existing object from the message. Its path in the job is then that of
-    // the message, where the job can't add members of the payload.
+    // The nearest object that exists may come from the message. Its path in the job is then a path in `message`, where
+    // the job can't add members of the payload.
     let existing = place.dropLast(rest.count)
     return origin.hasSuffix("." + existing) ? origin + rest : missing
   }

@@ -16,7 +16,7 @@ struct PayloadReader {
   private(set) var values: [PersonalContent.Value] = []
   /// Whether pushes differ from each other because of the content that was read.
   private(set) var isPersonal = false
-  /// Increment of each user's badge; `nil` until a payload contains one.
+  /// Increment of each user's badge; `nil` until a payload with an increment was read.
   private(set) var badgeStep: Int?
   /// Value of `campaignKey`.
   private let campaign: String
@@ -178,7 +178,7 @@ struct PayloadReader {
 
   // MARK: Templates
 
-  /// Returns the path of a value in the job, for an error.
+  /// Returns the path of a value in the job, for error messages.
   private func path(of value: JSONValue) -> String { composer.path(of: value) ?? source?.path ?? "" }
 
   private mutating func template(_ value: JSONValue) throws(JobError) -> PayloadTemplate {
@@ -249,7 +249,8 @@ struct PayloadReader {
         try write(element, to: &template, badge: nil, keys: nil)
       }
       template.add([UInt8(ascii: "]")])
-    // Only the service's place for the badge counts. A member with this name at another place belongs to the app.
+    // The badge count has one place in the payloads of a service. A member with the same name at another place belongs
+    // to the app.
     case .string(let text) where badge?.isEmpty == true && BadgeStep.read(text) != nil:
       let step = BadgeStep.read(text)
       guard badgeStep == nil || badgeStep == step else {
@@ -278,7 +279,7 @@ struct PayloadReader {
     template.add([UInt8(ascii: "\"")])
     let isTrimmed = trimmed == value.range
     if isTrimmed {
-      // A service may use the text twice. Only its first occurrence is shortened.
+      // A service may put the text into the payload twice. Only the first occurrence is shortened.
       trimmed = nil
       isPersonal = true
       template.add(.textBegins)

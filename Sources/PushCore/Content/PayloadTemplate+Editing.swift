@@ -1,12 +1,13 @@
-/// Changes of a template by a push service that sends more than the payload of the job.
+/// Changes of a template by a push service that adds members to the payload of the job.
 extension PayloadTemplate {
   /// A text that replaces a part of the template.
   public struct Edit {
-    /// Range in ``PayloadTemplate/skeleton`` that is replaced. It is empty for an insertion, and contains no slot.
+    /// Range in ``PayloadTemplate/skeleton`` that is replaced: empty for an insertion. The range must not contain a
+    /// slot, which is a part that differs from push to push.
     public var range: Range<Int>
-    /// JSON text.
+    /// JSON text that replaces the range.
     public var text: [UInt8]
-    /// If not `nil`, the number of seconds until the push expires follows ``text``, and this text follows the number.
+    /// If not `nil`, the remaining lifetime of the push in seconds is inserted after ``text``, and this text follows.
     public var textAfterLifetime: [UInt8]?
 
     /// Creates an instance with these values.
@@ -15,7 +16,7 @@ extension PayloadTemplate {
     }
   }
 
-  /// The payload with the fallbacks of all values. The push's own id and its lifetime are empty texts in the skeleton.
+  /// The payload with the fallbacks of all placeholders. The push's own id and its lifetime are empty in the skeleton.
   /// If the template has not been edited, the skeleton is a complete JSON text.
   public var skeleton: [UInt8] {
     var skeleton: [UInt8] = []
@@ -27,9 +28,8 @@ extension PayloadTemplate {
   /// Returns the template with changes.
   ///
   /// - Parameters:
-  ///   - edits: changes in the order of their ranges, which do not overlap. Each range is in the text outside the
-  ///     slots.
-  ///   - uncounted: number of bytes of the result, outside all slots, that do not count against the service's limit.
+  ///   - edits: changes in the order of their ranges, which do not overlap. No range contains a slot.
+  ///   - uncounted: number of bytes outside all slots that the service does not count against its size limit.
   public func applying(_ edits: [Edit], uncounted: Int) -> PayloadTemplate {
     var result = PayloadTemplate()
     result.uncounted = uncounted
@@ -64,6 +64,6 @@ extension PayloadTemplate {
 }
 
 extension PayloadForm {
-  /// The payload with the fallbacks of all values, as JSON.
+  /// The payload with the fallbacks of all placeholders, as JSON.
   public var skeleton: [UInt8] { template.skeleton }
 }

@@ -1,13 +1,13 @@
-/// Payload with slots that differ from push to push. The text around the slots is JSON. A slot gets text that is
-/// escaped as in a JSON string, so a value can't break the JSON.
+/// Payload with *slots*: places whose text differs from push to push. The text around the slots is JSON. Text in a slot
+/// is escaped as in a JSON string, so it can't break the JSON.
 public struct PayloadTemplate: Sendable, Equatable {
-  /// Part of the payload that differs from push to push.
+  /// Kind of a slot.
   enum Slot: Equatable {
-    /// Value, by its position in ``PersonalContent/values``.
+    /// Value of a placeholder, by its position in ``PersonalContent/values``.
     case value(Int)
     /// The push's own id, as a UUID.
     case id
-    /// Badge that the push sets: the target's number, or the fallback if it has none.
+    /// Badge count that the push sets: the badge of the target, or the fallback if the target has no badge.
     case badge
     /// Number of seconds until the push expires.
     case lifetime
@@ -17,16 +17,16 @@ public struct PayloadTemplate: Sendable, Equatable {
     case textEnds
   }
 
-  /// A slot, the literal before it, and its fallback for users without the value.
+  /// A slot with the literal text before it and the fallback for users without a value.
   struct Piece: Equatable {
     var literal: Range<Int>
     var slot: Slot
     var fallback: Range<Int>
   }
 
-  /// Number of bytes, outside all slots, that do not count against the limit of the service.
+  /// Number of bytes outside all slots that the service does not count against its size limit.
   var uncounted = 0
-  /// Literals and fallbacks, as they are sent.
+  /// Literals and fallbacks in the form in which they are sent.
   private(set) var bytes: [UInt8] = []
   private(set) var pieces: [Piece] = []
   /// Literal after the last slot.
@@ -35,7 +35,7 @@ public struct PayloadTemplate: Sendable, Equatable {
 
   // MARK: Building
 
-  /// Appends JSON as it is sent.
+  /// Appends JSON in the form in which it is sent.
   mutating func add(_ json: some Sequence<UInt8>) {
     bytes.append(contentsOf: json)
     rest = literalStart..<bytes.count
@@ -43,7 +43,7 @@ public struct PayloadTemplate: Sendable, Equatable {
 
   /// Appends a slot.
   ///
-  /// - Parameter fallback: the fallback as it is sent.
+  /// - Parameter fallback: the fallback in the form in which it is sent.
   mutating func add(_ slot: Slot, fallback: [UInt8] = []) {
     let literal = literalStart..<bytes.count
     bytes.append(contentsOf: fallback)
@@ -59,10 +59,10 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// Number of digits of the largest badge.
   static let badgeLength = 10
 
-  /// Size in bytes with all fallbacks.
+  /// Size in bytes with the fallbacks of all values.
   public var size: Int { size { _ in nil } }
 
-  /// Smallest size to which ``size`` can be shortened.
+  /// Size in bytes with the fallbacks of all values, after shortening as far as possible.
   var shortestSize: Int { shortestSize { _ in nil } }
 
   /// - Parameter length: returns the length in bytes of the value at a position; `nil` for its fallback.
@@ -73,7 +73,7 @@ public struct PayloadTemplate: Sendable, Equatable {
     rest.count + pieces.reduce(0) { $0 + $1.literal.count + bytes(of: $1, length) }
   }
 
-  /// Returns the smallest size to which the payload can be shortened with values of these lengths.
+  /// Returns the size of the payload with values of these lengths, after shortening as far as possible.
   func shortestSize(_ length: (Int) -> Int?) -> Int { shortestSize { place, fallback in length(place) ?? fallback } }
 
   /// - Parameter length: returns the length in bytes of the value at a position, given the length of its fallback.
@@ -91,7 +91,7 @@ public struct PayloadTemplate: Sendable, Equatable {
     case .value(let place): length(place, piece.fallback.count)
     case .id: Self.idLength
     case .badge: Self.badgeLength
-    // These bytes do not count against the limit, as in `write`.
+    // The lifetime does not count against the limit, as in `write`.
     case .lifetime: 0
     case .textBegins, .textEnds: 0
     }
@@ -113,7 +113,7 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// Writes the payload of one push.
   ///
   /// - Parameters:
-  ///   - values: the target's values, as written by ``PersonalContent``.
+  ///   - values: the values of the target, as ``PersonalContent`` wrote them.
   ///   - id: the id of the push.
   ///   - lifetime: seconds until the push expires.
   ///   - most: maximum size of a payload in bytes. The bytes in ``uncounted`` do not count.
@@ -163,7 +163,7 @@ public struct PayloadTemplate: Sendable, Equatable {
     payload[start...].reverse()
   }
 
-  /// Shortens a text within a JSON string at the boundary of a grapheme.
+  /// Shortens a text within a JSON string, at a boundary between graphemes.
   ///
   /// - Returns: false if shortening is not sufficient.
   private static func shorten(_ json: inout [UInt8], _ place: Range<Int>, by excess: Int) -> Bool {

@@ -1,11 +1,11 @@
-/// Content of a campaign's pushes that differs between targets: the variant, the language and the values.
+/// Content of a campaign whose pushes differ between targets in variant, language or the values of placeholders.
 ///
 /// The worker that expands a slice chooses the variant, language and values of each target once. It stores them in the
 /// sealed list of targets (``TargetValues``). The worker that sends the push renders the payload from them.
 public struct PersonalContent: Sendable, Equatable {
-  /// Payload in one form.
+  /// Form of the payload: the payload for one language and variant.
   struct Form: Sendable, Equatable {
-    /// The language; `nil` for the payload without changes for a language.
+    /// The language; `nil` for the payload without the changes of any language.
     var locale: LanguageTag?
     var template: PayloadTemplate
 
@@ -16,35 +16,35 @@ public struct PersonalContent: Sendable, Equatable {
     }
   }
 
-  /// Value of a placeholder.
+  /// Value that a placeholder names.
   struct Value: Sendable, Hashable {
-    /// Name of an attribute of the user, or of a value that the job has for the recipient.
+    /// Name of an attribute of the user, or of a value that the job contains for the recipient.
     var name: String
     /// Format of the value; `nil` to copy it.
     var format: ValueFormat?
   }
 
-  /// Values of all placeholders, each once. Their order defines their positions.
+  /// Values of all placeholders, each once. Other types name a value by its position in this list.
   let values: [Value]
   /// Names of ``values``, each once.
   public let names: [String]
-  /// The same names, escaped as in JSON strings.
+  /// ``names``, escaped as in JSON strings.
   private let quoted: [[UInt8]]
-  /// Position in ``names`` for each of ``values``.
+  /// For each of ``values``, the position of its name in ``names``.
   private let sources: [Int]
   private let hasFormats: Bool
   private let needsLanguage: Bool
-  /// Forms of the payload. The first form is the payload without changes for a language. The forms of a variant follow
-  /// those of the variant before it.
+  /// Forms of the payload: first all forms of the first variant, then those of the second variant, and so on. The first
+  /// form of a variant is the payload without the changes of any language.
   private(set) var forms: [Form]
   /// Assignment of ``forms`` to variants; `nil` for a campaign without variants.
   private let variants: VariantForms?
   /// Increment of each user's badge; 0 for none.
   public internal(set) var badgeStep: Int
 
-  /// Maximum number of languages of a campaign, without the payload itself.
+  /// Maximum number of languages of a campaign, in addition to the payload without changes.
   static let maximumLocales = 255
-  /// Maximum number of values of a campaign. Each value costs every target some bytes.
+  /// Maximum number of placeholder values of a campaign. Redis stores each value with every target.
   static let maximumValues = 32
 
   /// Creates the content of a campaign without variants.
@@ -77,7 +77,7 @@ public struct PersonalContent: Sendable, Equatable {
 
   // MARK: Templates of a service
 
-  /// Creates a content that is the same for all pushes.
+  /// Creates content that is the same for all pushes.
   ///
   /// - Parameter payload: JSON without insignificant white space.
   public init(payload: [UInt8]) {
@@ -94,13 +94,13 @@ public struct PersonalContent: Sendable, Equatable {
   /// Whether a form contains the push's own id.
   public var containsID: Bool { forms.contains { $0.template.pieces.contains { $0.slot == .id } } }
 
-  /// Size in bytes of the largest form with all fallbacks.
+  /// Size in bytes of the largest form, with the fallbacks of all placeholders.
   public var largestSize: Int { forms.map(\.template.size).max() ?? 0 }
 
   /// Whether the content depends on the target.
   public var needsTarget: Bool { forms.count > 1 || !values.isEmpty || variants != nil }
 
-  /// Returns the position of the variant that is sealed with a target, in ``CampaignVariants/places``. `nil` if the
+  /// Returns the variant that is sealed with a target, as its position in ``CampaignVariants/places``; `nil` if the
   /// campaign has no variants.
   public func variant(of values: TargetValues) -> Int? {
     guard let variants else { return nil }
@@ -108,7 +108,8 @@ public struct PersonalContent: Sendable, Equatable {
     return CampaignVariants.places.contains(place) ? place : 0
   }
 
-  /// Number of languages of all variants together; `nil` without variants. The number of a target's form depends on it.
+  /// Number of languages of all variants together; `nil` without variants. It is needed to read the variant from the
+  /// form number of a target (``VariantForms``).
   public var variantLanguages: Int? { variants?.languages.count }
 
   /// Writes the payload of one push.
@@ -116,14 +117,14 @@ public struct PersonalContent: Sendable, Equatable {
   /// - Parameters:
   ///   - values: the values that are sealed with the target.
   ///   - id: the id of the push.
-  ///   - lifetime: seconds until the push expires, for a template that contains them.
+  ///   - lifetime: seconds until the push expires; used only if the template contains the lifetime.
   ///   - most: maximum size of a payload in bytes.
   ///   - payload: the buffer to which the payload is appended.
   /// - Returns: whether the payload fits in `most`. If not, nothing is appended.
   public func write(
     _ values: TargetValues, id: (high: UInt64, low: UInt64), lifetime: Int = 0, most: Int, to payload: inout [UInt8]
   ) -> Bool {
-    // A number outside the range, which no worker writes, selects the first form.
+    // Workers never write a number outside the range. Such a number selects the first form.
     let number = variants?.form(values) ?? values.form
     return forms[forms.indices.contains(number) ? number : 0].template
       .write(values, id: id, lifetime: lifetime, most: most, to: &payload)
@@ -131,7 +132,7 @@ public struct PersonalContent: Sendable, Equatable {
 
   // MARK: Expansion
 
-  /// Values that were found for a user; they are looked up once for all of the user's devices.
+  /// Values that were found for a user. They are looked up once for all devices of the user.
   public struct User {
     fileprivate var found: [UnsafeRawBufferPointer?]
     /// Cache: the language of the last device, and the language's position in ``LocaleConvention/table``. The next
@@ -147,7 +148,7 @@ public struct PersonalContent: Sendable, Equatable {
   /// - Parameters:
   ///   - user: receives the values. It refers to the bytes of `values` and `attributes`, and is valid only while these
   ///     bytes are valid.
-  ///   - values: the job's values for the user, a JSON object; empty for none. They take precedence.
+  ///   - values: the job's values for the user, a JSON object; empty for none. They take precedence over attributes.
   ///   - attributes: the user's attributes, a JSON object; empty for none.
   public func find(_ user: inout User, values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer) {
     guard !names.isEmpty else { return }
@@ -159,7 +160,7 @@ public struct PersonalContent: Sendable, Equatable {
   /// Appends the values of a target in the form that ``TargetValues`` reads.
   ///
   /// - Parameters:
-  ///   - user: the user with the values that were found.
+  ///   - user: the values that were found for the user.
   ///   - locale: the device's language tag; empty if it is unknown.
   ///   - variant: the position of the user's variant.
   public func writeValues(

@@ -1,15 +1,17 @@
-/// Sizes of a job's forms with the values that the job contains for its recipients.
+/// Calculation of the payload sizes of a job whose recipients have their own values in the job.
 ///
-/// The languages of the recipients are unknown here, so the size of a form is the largest that it has for any
-/// recipient. The exact calculation checks every form for every recipient. If the number of these pairs is too large, a
-/// bound is calculated instead, as if each value were as long as the longest value of any recipient. The bound is never
-/// too small, and the time to calculate it depends only on the length of the job.
+/// The job has one payload form for each language (``PayloadForm``). The languages of the recipients are unknown here,
+/// so the size of a form is its largest size for any recipient. The exact calculation checks every form for every
+/// recipient. If there are too many pairs of form and recipient, an upper bound is calculated instead. For this bound,
+/// each value is as long as the longest value of any recipient. The bound is never too small, and the time to calculate
+/// it depends only on the length of the job.
 struct RecipientSizes {
-  /// Maximum number of lengths to add for exact sizes; the additions take about 20 ms.
+  /// Maximum number of additions for exact sizes; they take about 20 ms.
   var maximumSteps = 2_000_000
-  /// Maximum number of values to format; this takes about 100 ms.
+  /// Maximum number of values to format for exact sizes; it takes about 100 ms.
   var maximumFormatted = 200_000
-  /// Number of bytes by which a value formatted in one language may exceed twice its length in another language.
+  /// Allowance in bytes for formatted values. The length of a value in one language is at most twice its length in
+  /// another language plus this number.
   private static let formatSlack = 48
 
   private let content: PersonalContent
@@ -26,7 +28,7 @@ struct RecipientSizes {
     self.recipients = recipients.compactMap { recipient in recipient.values.map { (recipient.user, $0) } }
   }
 
-  /// Raises the sizes of forms to the sizes with the recipients' values.
+  /// Sets the sizes of forms to the largest size with the values of any recipient.
   func measure(_ forms: inout [PayloadForm]) {
     guard !recipients.isEmpty else { return }
     let conventions = Conventions(forms, usesFormats: content.values.contains { $0.format != nil })
@@ -40,7 +42,7 @@ struct RecipientSizes {
     }
   }
 
-  /// Languages of the forms, one for each different convention for numbers and dates.
+  /// Languages of the forms, one for each convention for numbers and dates, so that no convention is measured twice.
   private struct Conventions {
     /// One language for each convention.
     private(set) var locales: [[UInt8]] = []

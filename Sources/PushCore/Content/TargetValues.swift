@@ -1,13 +1,15 @@
-/// Form and values of one target, as stored in the target's slice. They are sealed with the target, so a push that is
-/// sent again has the same content.
+/// The personal part of one target's push, as stored in the target's slice: the payload form (its language and variant)
+/// and the values of the placeholders. They are sealed with the target, so a push that is sent again has the same
+/// content.
 ///
-/// The format is a u16 (big-endian) for the form. For each value of ``PersonalContent``, a u16 length and the text as
-/// in a JSON string follow. The length 0xFFFF means that the user has no such value. No bytes at all mean the first
-/// form without values. Without variants, the number of the form is its position in ``PersonalContent``. With variants,
-/// it is the number that ``VariantForms`` calculates from variant and language.
+/// The bytes begin with the number of the form, a big-endian u16. Then each value of ``PersonalContent`` follows: its
+/// length, a big-endian u16, and its text, escaped as in a JSON string. The length 0xFFFF means that the user has no
+/// such value. If there are no bytes, the target has the first form and no values. Without variants, the number of the
+/// form is its position in ``PersonalContent``. With variants, it is the number that ``VariantForms`` calculates from
+/// variant and language.
 public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>
-  /// Badge of the push, decided when the target was granted; `nil` for none.
+  /// Badge count of the push, determined by the grant of the target; `nil` for none.
   public var badge: Int?
 
   static let missing = 0xffff

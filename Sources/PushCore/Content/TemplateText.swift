@@ -8,7 +8,7 @@
 /// The parser reads UTF-8 bytes. Swift joins a combining character to the brace before it, so a search by `Character`
 /// would miss `}}` before such a character.
 struct TemplateText: Equatable {
-  /// Piece of the text.
+  /// Part of the text: literal text or a placeholder.
   enum Part: Equatable {
     case text(String)
     case value(name: String, format: ValueFormat?, fallback: String)
@@ -20,7 +20,7 @@ struct TemplateText: Equatable {
     var hint: String
   }
 
-  /// Pieces in their order.
+  /// Parts in the order of the text.
   private(set) var parts: [Part] = []
 
   /// - Parameter text: the text in the payload.
@@ -28,7 +28,8 @@ struct TemplateText: Equatable {
   init(_ text: String) throws(Problem) {
     let bytes = Array(text.utf8)
     var (start, at) = (0, 0)
-    // The end of the last tag is searched only once, so that a text with many unclosed tags takes linear time.
+    // The end of the last tag of another template tool is searched only once, so that a text with many unclosed tags
+    // takes linear time.
     lazy var lastTagEnd = Self.lastIndex(of: [UInt8(ascii: "%"), UInt8(ascii: "}")], in: bytes)
     while at + 1 < bytes.count {
       switch (bytes[at], bytes[at + 1]) {
@@ -47,8 +48,8 @@ struct TemplateText: Equatable {
     add(bytes[start...])
   }
 
-  /// Returns a payload without placeholders and tags, which is sent unchanged. Each pair of characters that would begin
-  /// a placeholder or a tag is written as a literal. In JSON, such a pair occurs only within a string.
+  /// Returns a payload that Carillon sends as given, although it contains `{{` or `{%`. Each such pair of characters is
+  /// quoted, so that it does not begin a placeholder or a tag. In JSON, such a pair occurs only within a string.
   static func quoted(_ payload: [UInt8]) -> [UInt8] {
     var quoted: [UInt8] = []
     var rest = payload[...]
@@ -143,7 +144,7 @@ struct TemplateText: Equatable {
       || properties.generalCategory == .control || properties.generalCategory == .format
   }
 
-  /// Returns the first character if it combines with the brace before it; `nil` otherwise.
+  /// Returns the first character of a name if it combines with the brace before the name; `nil` otherwise.
   private static func leadingMark(of name: String) -> Unicode.Scalar? {
     guard let first = name.unicodeScalars.first, first.properties.canonicalCombiningClass != .notReordered else {
       return nil
@@ -169,7 +170,7 @@ struct TemplateText: Equatable {
     bytes.indices.dropLast().last { bytes[$0] == pair[0] && bytes[$0 + 1] == pair[1] }
   }
 
-  /// Returns whether a tag begins here, as in `{% if x %}` and `{%- endif -%}`.
+  /// Returns whether the text begins with a tag of another template tool, as in `{% if x %}` and `{%- endif -%}`.
   private static func isTag(_ text: ArraySlice<UInt8>) -> Bool {
     var text = text
     if text.first == UInt8(ascii: "-") { text.removeFirst() }

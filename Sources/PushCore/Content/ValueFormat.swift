@@ -3,7 +3,7 @@
 /// A value that is not a number or a time is copied unchanged.
 struct ValueFormat: Hashable, Sendable {
   enum Style: Hashable, Sendable {
-    /// Digits in groups. The number of decimals is fixed, or `nil` to keep the decimals of the value.
+    /// Digits in groups, with this number of decimals; `nil` keeps the decimals of the value.
     case number(decimals: Int?)
     case date, longDate, time
   }
@@ -53,8 +53,9 @@ struct DecimalText {
   /// Maximum number of digits. A longer number is copied unchanged.
   private static let maximumDigits = 30
 
-  /// - Parameter decimals: the number of decimals, with the last one rounded half away from zero; `nil` to keep them.
-  /// - Returns: `nil` unless the text is digits, or digits with a point and digits, optionally with a minus sign.
+  /// - Parameter decimals: the number of decimals; the last one is rounded half away from zero. `nil` keeps all
+  ///   decimals.
+  /// - Returns: `nil` if the text is not a decimal number such as `12`, `-12` or `12.50`.
   init?(_ text: UnsafeRawBufferPointer, decimals: Int?) {
     guard text.count <= Self.maximumDigits + 2 else { return nil }
     var rest = Array(text)[...]

@@ -1,9 +1,10 @@
-/// Assignment of a payload form to each variant and language of a campaign. Pure.
+/// Table that assigns a payload form to each variant and language of a campaign. A form is the payload for one language
+/// and variant. Pure.
 ///
 /// A target is sealed with one number for variant and language: the position of the variant, multiplied by the number
 /// of languages of all variants, plus the position of the language.
 struct VariantForms: Sendable, Equatable {
-  /// Languages of all variants together. The first is `nil`, for devices without a matching language.
+  /// Languages of all variants together. The first is `nil` and stands for devices without a matching language.
   let languages: [LanguageTag?]
   /// Position of the form, by variant and language.
   private let forms: [Int]
@@ -12,9 +13,8 @@ struct VariantForms: Sendable, Equatable {
   init(_ locales: [[LanguageTag?]]) {
     var languages: [LanguageTag?] = [nil]
     for locale in locales.joined() where !languages.contains(locale) { languages.append(locale) }
-    // One variant may have `zh` and another one `zh-Hans`, which mean the same locale, or one variant may have both. A
-    // device with a script in its tag may then need another form than a device without one, so both notations of a
-    // language get a position.
+    // `zh` and `zh-Hans` mean the same locale, but variants may use both notations. A device may need another form if
+    // its own tag contains the script, so both notations of a language get a position.
     for case let language? in languages {
       let other = language.writtenOtherwise
       let isAmbiguous = languages.contains { known in
@@ -27,7 +27,7 @@ struct VariantForms: Sendable, Equatable {
     var first = 0
     for own in locales {
       for language in languages {
-        // The form for `language` is that of the nearest language of this variant. A device whose nearest language is
+        // For `language`, the form of the nearest language of this variant is used. A device whose nearest language is
         // `language` has the same nearest language in this variant, because `languages` includes the languages of this
         // variant.
         forms.append(first + (language?.nearest(in: own, \.self) ?? 0))
@@ -46,7 +46,7 @@ struct VariantForms: Sendable, Equatable {
     variant * languages.count + (locale?.nearest(in: languages, \.self) ?? 0)
   }
 
-  /// Returns the form of a target's payload.
+  /// Returns the position of the form for a target.
   func form(_ values: TargetValues) -> Int {
     forms.indices.contains(values.form) ? forms[values.form] : 0
   }

@@ -13,7 +13,7 @@ struct CSVFields: Sendable {
     var wasQuote = false
     for byte in bytes[ranges[index]] {
       wasQuote = byte == UInt8(ascii: "\"") && !wasQuote
-      // If two quotes follow each other, only the second is part of the text.
+      // Of two quotes in a row, only the second is part of the text.
       if !wasQuote { plain.append(byte) }
     }
     return String(validating: plain, as: UTF8.self)
@@ -22,8 +22,8 @@ struct CSVFields: Sendable {
   /// Returns whether a field has quotes.
   func isQuoted(_ index: Int, in bytes: [UInt8]) -> Bool {
     let start = ranges[index].lowerBound
-    // The range of a quoted field begins after its opening quote. The byte before any other field is a comma or a line
-    // break, or the field is at the start of the file.
+    // The range of a quoted field begins after its opening quote. Any other field follows a comma or a line break, or
+    // is at the start of the file.
     return start > 0 && bytes[start - 1] == UInt8(ascii: "\"")
   }
 
@@ -61,7 +61,7 @@ struct CSVFields: Sendable {
       case UInt8(ascii: ","): position += 1
       case UInt8(ascii: "\n"): return .record(content: start..<position, next: position + 1, lines: lines + 1)
       default:
-        // The byte is a carriage return. The next chunk may begin with its line feed.
+        // The byte is a carriage return. Its line feed may be the first byte of the next chunk.
         guard position + 1 < bytes.count || isFinal else { return .needsMore }
         let isPair = position + 1 < bytes.count && bytes[position + 1] == UInt8(ascii: "\n")
         return .record(content: start..<position, next: position + (isPair ? 2 : 1), lines: lines + 1)
@@ -69,7 +69,7 @@ struct CSVFields: Sendable {
     }
   }
 
-  /// Scans a quoted field; returns `nil` if it ends at a position where a field may end.
+  /// Scans a quoted field. Returns `nil` if a comma, a line break or the end of the file follows the field.
   private mutating func scanQuoted(
     _ bytes: UnsafeBufferPointer<UInt8>, at position: inout Int, lines: inout Int, isFinal: Bool
   ) -> RecordStep? {

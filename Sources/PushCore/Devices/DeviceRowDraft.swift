@@ -1,5 +1,5 @@
-/// Device row under construction. It takes the text of each column, from a file or from the command line, and checks
-/// it.
+/// Device row under construction. The draft gets the text of each column from a file or from the command line, and
+/// checks the text.
 public struct DeviceRowDraft: Sendable {
   /// Error in a column or a row.
   public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
@@ -16,11 +16,11 @@ public struct DeviceRowDraft: Sendable {
   public static let maximumAttributes = 64
   /// Maximum length of an attribute's name in bytes.
   public static let maximumAttributeName = 64
-  /// Maximum length of an attribute's value in bytes: a quarter of the largest payload that could contain it.
+  /// Maximum length of an attribute's value in bytes: a quarter of the maximum payload of APNs and FCM.
   public static let maximumAttributeValue = 1024
 
-  /// Maximum length of a detail in bytes. Versions have about a dozen bytes. A longer text suggests that columns were
-  /// mixed up.
+  /// Maximum length in bytes of a detail, such as a version. Versions have about a dozen bytes. A longer text suggests
+  /// that columns were mixed up.
   private static let maximumDetail = 64
 
   private let vocabulary: DeviceVocabulary

@@ -16,8 +16,8 @@ public struct DeviceRowReader: Sendable {
     public var line: Int
     /// Description of the error.
     public var message: String
-    /// Whether the device is stored nevertheless, because only a detail of the row was refused. The row comes before
-    /// this error in the list.
+    /// Whether the device is stored in spite of the error, because only a detail of the row was refused. In the result
+    /// of ``read(_:)``, the row comes before this error.
     public var isKept = false
   }
 
@@ -29,8 +29,8 @@ public struct DeviceRowReader: Sendable {
     public var hint: String
   }
 
-  /// Maximum length of a record in bytes: twice the size of a typical large row. The limit must be small, because after
-  /// a quote that is never closed, the reader reads these bytes again.
+  /// Maximum length of a record in bytes: twice the size of a typical large row. The limit is small because the reader
+  /// reads up to this number of bytes twice after a quote that is never closed.
   public static let maximumRecord = 16384
 
   /// Maximum length of a record in another system's export, which may contain all data of a user.
@@ -38,7 +38,7 @@ public struct DeviceRowReader: Sendable {
 
   /// Position between two rows of a file.
   public struct Position: Equatable, Sendable {
-    /// Number of bytes before it in the file.
+    /// Number of bytes of the file before this position.
     public var offset: Int
     /// Number of the line of this position, from 1.
     public var line: Int
@@ -54,7 +54,7 @@ public struct DeviceRowReader: Sendable {
   private let system: ForeignSystem?
   private let maximumRecord: Int
   private let vocabulary: DeviceVocabulary
-  /// Cache of attribute names: all rows of a file have the same names.
+  /// Cache from the column names in the file to attribute names: all rows of a file have the same names.
   private var attributes: [String: String] = [:]
   private var header: [Column]?
   /// Columns of another system's export that were read so far.
@@ -202,8 +202,8 @@ public struct DeviceRowReader: Sendable {
     return members
   }
 
-  /// Returns, by column name, why a field in a record of another system can't be an id. As in Carillon's own files, a
-  /// text in quotes is always an id.
+  /// Returns the fields of another system's record that can't be ids: the name of each column with the reason. As in
+  /// Carillon's own files, a text in quotes is always an id.
   private func foreignIDProblems() -> [String: String] {
     var problems: [String: String] = [:]
     for (index, column) in (header ?? []).enumerated() where index < fields.count {
@@ -226,7 +226,7 @@ public struct DeviceRowReader: Sendable {
   private mutating func skipLine(isFinal: Bool) -> Bool {
     while position < pending.count {
       let isReturn = pending[position] == UInt8(ascii: "\r") && format == .csv
-      // A line feed that belongs to the carriage return may be in the next chunk.
+      // The line feed after the carriage return may be in the next chunk.
       if isReturn, position + 1 == pending.count, !isFinal { return false }
       let isPair = isReturn && position + 1 < pending.count && pending[position + 1] == UInt8(ascii: "\n")
       let isEnd = isReturn || pending[position] == UInt8(ascii: "\n")

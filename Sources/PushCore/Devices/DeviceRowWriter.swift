@@ -39,7 +39,7 @@ public struct DeviceRowWriter: Sendable {
   private mutating func appendCSV(_ row: DeviceRow) {
     for column in DeviceColumn.allCases {
       let text = row.text(of: column, services)
-      // ``DeviceRowReader`` accepts an id that looks like a number with a decimal point only in quotes.
+      // If an id looks like a number with a decimal point, ``DeviceRowReader`` accepts it only in quotes.
       csv?.cell(text, isQuoted: column == .user && ForeignRow.problem(ofNumber: row.user) != nil)
     }
     for name in attributes { csv?.cell(row.attributes[name]) }

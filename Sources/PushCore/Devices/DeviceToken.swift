@@ -1,6 +1,6 @@
 /// Device token: 1 to 2,048 bytes that only its push service can interpret (``PushService``).
 public struct DeviceToken: Hashable, Sendable {
-  /// Maximum length of a token in bytes. The longest known tokens, which consist of an address and keys, are shorter.
+  /// Maximum length of a token in bytes. All known tokens are shorter.
   public static let maximumLength = 2048
 
   /// Bytes as stored in Redis.

@@ -49,7 +49,7 @@ public struct DeviceVocabulary: Sendable {
       let wanted = letters(of: column.rawValue)
       // In a short name, a single typing error makes another word, so none is allowed.
       let slips = wanted.count < 4 ? 0 : wanted.count < 8 ? 1 : 2
-      // Names whose lengths differ by more than one letter are different words.
+      // Words whose lengths differ by more than one letter are not misspellings of each other.
       return abs(plain.count - wanted.count) <= 1 && Nearest.distance(plain, wanted) <= slips
     }
   }

@@ -1,4 +1,5 @@
-/// Members of an event. A caller takes them one by one; members that remain at the end are unknown.
+/// Members of a registration event or receipt. A parser takes the known members one by one, and reports the members
+/// that remain as unknown.
 struct EventFields {
   private var members: [JSONValue.Member]
 
@@ -77,7 +78,7 @@ struct EventFields {
     return flag
   }
 
-  /// Maximum badge in an event.
+  /// Maximum badge count in an event.
   static let maximumOnIcon = 999_999_999
 
   mutating func badge() throws(DeviceRowDraft.Problem) -> Int {
@@ -110,7 +111,8 @@ struct EventFields {
     _ vocabulary: DeviceVocabulary
   ) throws(DeviceRowDraft.Problem) -> (token: DeviceToken, service: String) {
     var draft = DeviceRowDraft(vocabulary)
-    // A row needs a user. Only its token and service are used here, so any user is sufficient.
+    // ``DeviceRowDraft`` requires a user. Only the token and the service of the row are used here, so any user is
+    // sufficient.
     try draft.set(.user, to: "-")
     for column in [DeviceColumn.token, .service, .app] {
       if let text = try take(column.rawValue) { try draft.set(column, to: text) }
@@ -119,7 +121,7 @@ struct EventFields {
     return (row.token, row.service)
   }
 
-  /// Removes all remaining members and returns them as a row of a device file.
+  /// Removes all remaining members and returns them as one device, with the rules of a device file.
   mutating func row(_ vocabulary: DeviceVocabulary) throws(DeviceRowDraft.Problem) -> DeviceRow {
     var draft = DeviceRowDraft(vocabulary)
     try draft.set(.user, to: try user())
@@ -133,7 +135,7 @@ struct EventFields {
   }
 
   /// Removes all remaining members and returns them as attributes; a member that is `null` or empty becomes an
-  /// attribute with the value `nil`.
+  /// attribute with the value `nil`, which removes the attribute.
   mutating func attributes(
     _ vocabulary: DeviceVocabulary, mayBeNone: Bool = false
   ) throws(DeviceRowDraft.Problem) -> [String: String?] {

@@ -1,7 +1,7 @@
 /// Line of a device file in NDJSON.
 enum NDJSONLine {
-  /// Maximum nesting of the JSON in a line. A device is a flat object. For a nested value within this limit,
-  /// ``row(_:_:_:)`` reports a clearer error than the JSON parser does beyond it.
+  /// Maximum nesting of the JSON in a line. A device is a flat object, so every nested value is an error. The limit is
+  /// higher than needed, because ``row(_:_:_:)`` reports a clearer error for a nested value than the JSON parser.
   private static let maximumNesting = 8
 
   static func scan(_ bytes: [UInt8], in range: Range<Int>, isFinal: Bool) -> RecordStep {
@@ -32,7 +32,7 @@ enum NDJSONLine {
     return members
   }
 
-  /// - Parameter attributes: cache from the members' names in earlier lines to the names of the attributes.
+  /// - Parameter attributes: cache of attribute names, by the names of the members in earlier lines.
   static func row(
     _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout [String: String]
   ) throws(DeviceRowDraft.Problem) -> DeviceRow {

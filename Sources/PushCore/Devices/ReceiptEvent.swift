@@ -1,12 +1,13 @@
-/// Receipt: the app's report that a push was delivered, opened or dismissed. It is an entry of the receipts list.
+/// Receipt: the app's report that a push was delivered, opened or dismissed. Receipts are the entries of the receipts
+/// list in Redis.
 public struct ReceiptEvent: Sendable, Equatable, Hashable {
   /// Kind of the receipt. Raw values are names in events, jobs and Redis.
   public enum Kind: String, CaseIterable, Sendable {
     /// The device got the push.
     case delivered
-    /// The user opened it.
+    /// The user opened the push.
     case opened
-    /// The user dismissed it.
+    /// The user dismissed the push.
     case dismissed
   }
 

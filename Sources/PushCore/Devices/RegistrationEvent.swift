@@ -1,15 +1,15 @@
-/// Registration event: a change of one user or device that an app or its backend reports. It is an entry of the
-/// registrations list.
+/// Registration event: a change of one user or device that an app or its backend reports. Such events are the entries
+/// of the registrations list in Redis.
 public struct RegistrationEvent: Sendable, Equatable {
   /// Change of a user or device.
   public enum Change: Sendable, Equatable {
-    /// The user has the device, with all these details.
+    /// The device belongs to the user and has exactly these details.
     case register(DeviceRow)
-    /// The device now belongs to the user; its details do not change.
+    /// The device belongs to the user from this event on; its details do not change.
     case login(DeviceRow)
-    /// No user has the device any longer.
+    /// The device is removed.
     case unregister(DeviceToken, service: String)
-    /// The user no longer has the device.
+    /// The device is removed from this user.
     case logout(user: String, DeviceToken, service: String)
     /// The user is added to segments or removed from them.
     case tag(user: String, segments: [String], isMember: Bool)
@@ -17,7 +17,7 @@ public struct RegistrationEvent: Sendable, Equatable {
     case attributes(user: String, [String: String?])
     /// The user opts out of the app or category of a suppression list, or opts in again.
     case preference(user: String, SuppressionList, isAllowed: Bool)
-    /// The badge of the app has this value on all devices of the user, because the user opened the app.
+    /// The user opened the app, so the badge count of the app gets this value on all devices of the user.
     case badge(user: String, app: String, value: Int)
   }
 
@@ -89,12 +89,12 @@ public struct RegistrationEvent: Sendable, Equatable {
 /// Assignment of times to events that contain no time: the time at which Carillon read them, with small offsets that
 /// keep the order of the list.
 extension RegistrationEvent {
-  /// Returns, for each event without a time, the number of ms to subtract from the time of reading. The offsets are
+  /// Returns the number of ms to subtract from the time of reading, for each event without a time. The offsets are
   /// chosen so that no two events about the same user or token have the same time.
   ///
   /// - Parameters:
   ///   - events: the events in the order of their list.
-  ///   - time: the time of reading, in ms since the epoch. Events without a time have this time so far.
+  ///   - time: the time of reading, in ms since the epoch. Events without a time have this time before the call.
   /// - Returns: one number for each event; 0 for events with their own time.
   public static func offsets(of events: [RegistrationEvent], without time: Int) -> [Int] {
     var offsets = Array(repeating: 0, count: events.count)

@@ -1,5 +1,5 @@
-/// Line of a segment's file: a CSV record (RFC 4180) with one column, the id of a user. White space at both ends of the
-/// id is removed.
+/// Line of a file with the users of a segment: a CSV record (RFC 4180) with one column, the id of a user. White space
+/// at both ends of the id is removed.
 public enum SegmentLine: Sendable, Equatable {
   case user(String)
   /// The line is empty.
@@ -12,7 +12,7 @@ public enum SegmentLine: Sendable, Equatable {
   /// Name of the column.
   public static let column = "user"
 
-  /// Names of this column in other systems. Such a name is almost never an id, so it is an error in line 1, except in
+  /// Names of this column in other systems. Such a name is almost never an id, so it is an error in line 1 if it has no
   /// quotes.
   private static let lookAlikes: Set = ["users", "userid", "user_id", "user id", "user-id", "uid", "id"]
 

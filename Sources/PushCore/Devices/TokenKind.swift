@@ -7,7 +7,7 @@ public enum TokenKind: String, CaseIterable, Sendable {
   /// Token that updates and ends one Live Activity.
   case liveActivity = "liveactivity"
 
-  /// Code in device records: never renumber.
+  /// Code of the kind in device records. The codes are never renumbered.
   public var code: UInt8 {
     switch self {
     case .alert: 0

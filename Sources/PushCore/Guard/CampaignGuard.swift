@@ -1,7 +1,7 @@
 /// State machine that protects the registered devices and the audience of a campaign from a wrong setting, such as the
 /// wrong environment of an app, and from a wrong message. It counts the push service's answers to a campaign. If too
-/// many answers are bad, the campaign pauses before devices are pruned and before its targets fail. The type does no
-/// I/O.
+/// many answers are bad, the guard *trips*: the campaign pauses before the answers remove devices or end targets. The
+/// type does no I/O.
 ///
 ///   undecided ─ enough answers, shares in bounds ──► open ── a share passes its bound ──► tripped
 ///        └────── enough answers, a share out of bounds ────────────────────────────────────┘
@@ -12,23 +12,23 @@
 /// stays tripped. A resume of the campaign starts a new guard. With `--unguarded`, that guard is off.
 ///
 /// An undecided guard decides when all workers together have received ``GuardPolicy/minimum`` answers. An open guard
-/// uses the worker's own answers and the fleet's latest answers (``watch(_:)``). After it has counted twice
-/// ``GuardPolicy/minimum`` answers, it halves all counts. The counts therefore cover the latest `minimum` to `2 ×
-/// minimum` answers, and older answers have less weight. If a worker has fewer answers than `minimum` because it joined
-/// late, the guard counts the missing answers as good. The guard trips as soon as the bad answers exceed the bound in
-/// spite of the added good answers.
+/// uses the answers to this worker and the latest answers to all workers (``watch(_:)``). After an open guard has
+/// counted twice ``GuardPolicy/minimum`` answers, it halves all counts. The counts therefore cover the latest `minimum`
+/// to `2 × minimum` answers, and older answers have less weight. If a worker has fewer answers than `minimum` because
+/// it joined late, the guard counts the missing answers as good. It trips if the bad answers exceed the bound in spite
+/// of these added good answers.
 ///
 /// The settings of a single worker may be wrong. A worker with mostly bad answers therefore first asks the other
-/// workers for their answers. Until it has the reply, its guard is *suspended*: the worker holds back bad answers, and
-/// its own answers don't trip the guard.
+/// workers for their answers. Until they reply, the guard of this worker is *suspended*: the worker holds back bad
+/// answers, and its own answers don't trip the guard.
 public struct CampaignGuard: Sendable {
   /// Decision about bad answers.
   public enum State: Sendable, Equatable {
-    /// Hold them back: there are too few answers to decide.
+    /// Hold back bad answers: there are too few answers to decide.
     case undecided
-    /// Record them.
+    /// Record bad answers.
     case open
-    /// Drop them, and pause the campaign or leave it to other workers.
+    /// Drop bad answers, and pause the campaign or leave it to other workers.
     case tripped(reason: String)
   }
 
@@ -52,16 +52,16 @@ public struct CampaignGuard: Sendable {
 
   /// - Parameters:
   ///   - policy: the bounds for the shares of bad answers.
-  ///   - app: the app's name, for the reason.
-  ///   - service: the push service that answers. It names the probable cause.
+  ///   - app: the app's name, for the text of the reason.
+  ///   - service: the push service that answers. It explains the probable cause in the text of the reason.
   ///   - isOff: whether the guard is off.
   public init(_ policy: GuardPolicy, app: String, service: any PushService, isOff: Bool = false) {
     self.policy = policy
     self.app = app
     self.service = service
     self.isOff = isOff
-    // Fewer than 5 bad answers may be chance. The number is smaller if the guard trips at fewer bad answers, so that
-    // the worker asks before the guard trips.
+    // Fewer than 5 bad answers may be chance. If the guard can trip at a smaller number of bad answers, this number is
+    // used, so that the worker asks before the guard trips.
     let trips = Double(policy.minimum) * min(policy.threshold, policy.pruneShare)
     badAnswersBeforeAsking = max(1, min(5, Int(trips)))
     if isOff { state = .open }
@@ -109,7 +109,7 @@ public struct CampaignGuard: Sendable {
     return evaluateOwn()
   }
 
-  /// Makes this worker decline the campaign, because only its own answers are bad.
+  /// Makes this worker decline the campaign, because only the answers to this worker are bad.
   ///
   /// - Returns: the problem, for people.
   public mutating func decline() -> String {
@@ -138,8 +138,9 @@ public struct CampaignGuard: Sendable {
     return decide(on: fleet)
   }
 
-  /// Trips an undecided guard if its campaign's answers and the answers of the app's latest campaigns are both out of
-  /// bounds. This detects wrong settings when many campaigns are each too small for a decision.
+  /// Trips an undecided guard if two shares of bad answers are out of bounds: the share in the answers to this
+  /// campaign, and the share in the answers to the app's latest campaigns. This check detects wrong settings if each
+  /// campaign of an app is too small for a decision.
   ///
   /// - Parameters:
   ///   - own: the answers to the campaign's pushes; there may be few.
@@ -154,8 +155,8 @@ public struct CampaignGuard: Sendable {
     return true
   }
 
-  /// Trips an open guard if the fleet's latest answers are out of bounds. If there are fewer answers than the minimum,
-  /// the missing ones count as good.
+  /// Trips an open guard if the latest answers to all workers are out of bounds. If there are fewer answers than the
+  /// minimum, the missing answers count as good.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func watch(_ fleet: GuardCounts) -> Bool {
@@ -165,8 +166,8 @@ public struct CampaignGuard: Sendable {
     return decide(on: fleet)
   }
 
-  /// Decides from these answers, even if there are fewer than the minimum. A worker calls this function when it can't
-  /// hold back more bad answers.
+  /// Decides from these answers, even if there are fewer answers than the minimum. A worker calls this function when it
+  /// can't hold back more bad answers.
   ///
   /// - Returns: whether ``state`` changed.
   public mutating func decide(on counts: GuardCounts) -> Bool {

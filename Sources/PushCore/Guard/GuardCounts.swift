@@ -1,6 +1,7 @@
 /// Counts of the push service's answers to a campaign.
 public struct GuardCounts: Sendable, Equatable {
-  /// Number of answers in which the push service accepts a push, or refuses its token or its message.
+  /// Number of all counted answers: answers in which the push service accepts a push, or refuses its token or its
+  /// message.
   public var answers: Int
   /// Number of ``answers`` which refuse the message, or say that the token is bad or belongs to another app.
   public var suspects: Int

@@ -20,12 +20,13 @@ public struct GuardPolicy: Sendable, Equatable {
   private static func holdingLimit(window: Int) -> Int { max(1, window / 2) }
 
   /// Returns the campaign whose guard must decide from its present answers, so that held answers never use up the
-  /// window. It is the campaign that holds back the most answers, because these are the best basis for a decision.
+  /// worker's window. The result is the campaign that holds back the most answers, because it has the best basis for a
+  /// decision.
   ///
   /// - Parameters:
   ///   - held: number of answers that each campaign holds back.
   ///   - window: the worker's window.
-  /// - Returns: a position in `held`; `nil` if there is still room.
+  /// - Returns: the position of the campaign in `held`; `nil` if the worker can hold back more answers.
   public static func mustDecide(held: [Int], window: Int) -> Int? {
     guard held.reduce(0, +) >= holdingLimit(window: window) else { return nil }
     return held.indices.max { held[$0] < held[$1] }

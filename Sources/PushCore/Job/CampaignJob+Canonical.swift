@@ -1,6 +1,7 @@
+/// The canonical text of a job, from which digests are calculated.
 extension CampaignJob {
-  /// Returns the canonical text of a job. Manifests contain the digest of this text. The store also compares this
-  /// digest with those of jobs that an earlier version of Carillon stored.
+  /// Returns the canonical text of a job. Manifests contain the digest of this text. The store also compares the digest
+  /// with digests of jobs that an earlier version of Carillon stored.
   ///
   /// The submitter is not part of the text. A member with the value `null` counts as missing in the job, its audience
   /// and exclusions, its message, its times, its variants and its stages. In the payload of a service, `null` is
@@ -29,8 +30,8 @@ extension CampaignJob {
 }
 
 extension [JSONValue.Member] {
-  /// Returns the members that are not `null`. `paths` names members whose objects, or whose arrays of objects, also
-  /// lose their `null` members.
+  /// Returns the members that are not `null`. `paths` names members whose value is an object or an array of objects;
+  /// the `null` members of these objects are removed too.
   fileprivate func given(alsoIn paths: [ArraySlice<String>]) -> [JSONValue.Member] {
     compactMap { member in
       if case .null = member.value.kind { return nil }

@@ -1,17 +1,18 @@
+/// The checks of a new job.
 extension CampaignJob {
   /// Result of the checks of a new job.
   public struct CheckedJob: Sendable {
     /// Campaign with all defaults filled in.
     public var campaign: Campaign
-    /// Violated rules with the severity warning.
+    /// Broken push rules with the severity warning.
     public var warnings: [Finding]
     /// Error that depends only on the present time, such as a `sendAt` that has passed; `nil` for none. The caller can
     /// ignore the error for a job that is already known, because its times were checked when the job was new.
     public var untimely: JobError?
   }
 
-  /// Checks a job with every rule that can be checked without the store. The commands, the API and the workers call it
-  /// for new jobs.
+  /// Checks a job with every rule that needs no data from the store. The commands, the API and the workers call this
+  /// function for new jobs.
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.

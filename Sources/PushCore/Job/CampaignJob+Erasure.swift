@@ -6,8 +6,8 @@ public struct ErasedJob: Sendable {
   public var concernsNoOtherUser: Bool
 }
 
-/// The error for a job whose recipients can't be found: it is not valid JSON, or its audience has no known form. Such a
-/// job may name a user anywhere.
+/// The error for a job whose recipients can't be found, because the job is not valid JSON or its audience has an
+/// unknown form. Such a job may name a user anywhere.
 public struct UnreadableRecipients: Error {}
 
 /// Erasure of a user from the text of a job.

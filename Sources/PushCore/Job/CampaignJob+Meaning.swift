@@ -1,3 +1,4 @@
+/// Comparison of two jobs by their meaning, to recognise a job that is submitted again.
 extension CampaignJob {
   /// Returns the meaning of a job in a canonical form: ``canonical(_:)`` without the fields that have their default
   /// values, and with one spelling for each time and duration. Two jobs are the same if their meanings are equal.
@@ -27,7 +28,7 @@ extension CampaignJob {
 private struct JobDefaults {
   /// Fields of the job itself that have their default values.
   private var names: Set<String> = []
-  /// Fields of each service's own object that have their default values.
+  /// Fields with their default values in the own object of each service, by the name of the service.
   private var own: [String: Set<String>] = [:]
 
   /// Field of an object within the job, with a check for its default value.
@@ -40,7 +41,7 @@ private struct JobDefaults {
     }
   }
 
-  /// Fields by the path of their object.
+  /// Fields with a default value, by the path of the object that contains them.
   private static let nested: [String: [Field]] = [
     "": [
       Field("lane", isText(Lane.normal.rawValue)), Field("results", isText(ResultsMode.failures.rawValue)),
@@ -103,7 +104,7 @@ private struct JobDefaults {
     return common
   }
 
-  /// Returns whether the options also depend on a variant, or on a template, whose content is not known here.
+  /// Returns whether the options also depend on a variant, or on a template, whose content is unknown here.
   private static func hasOptionsElsewhere(_ job: JobFields, _ service: any PushService) -> Bool {
     guard job.value("template") == nil else { return true }
     guard case .array(let variants)? = job.value("variants")?.kind else { return false }
@@ -174,9 +175,9 @@ private struct JobDefaults {
 
 /// Times and durations of a job that can be written in several ways.
 private enum JobTimeSpelling {
-  /// The fields of a job that may have such a value.
+  /// The fields of a job whose value may be a time or a duration.
   private static let fields = Set(JobField.all.filter(\.mayBeTime).map(\.name))
-  /// The members with such a value in the objects of other fields.
+  /// The names of members with a time or a duration, by the field whose objects contain them.
   private static let members: [String: Set<String>] = ["stages": ["wait"], "repeat": ["end"]]
 
   /// Writes instants in UTC, such as `2026-12-01T09:00:00Z`, and durations with the largest unit that is exact.
@@ -202,7 +203,7 @@ private enum JobTimeSpelling {
     text(of: value).map { JSONValue(kind: .string($0), range: value.range) } ?? value
   }
 
-  /// Returns the spelling of a time or duration; `nil` for another value.
+  /// Returns a time or duration in this one spelling; `nil` for another value.
   private static func text(of value: JSONValue) -> String? {
     guard case .string(let text) = value.kind else { return nil }
     if let seconds = DurationText.seconds(text) { return DurationText.format(milliseconds: seconds * 1000) }

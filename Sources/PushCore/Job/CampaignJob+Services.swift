@@ -1,6 +1,6 @@
 /// Push services of a job.
 extension CampaignJob {
-  /// Fields that belonged to the job itself in earlier versions, and now belong to the object of a service.
+  /// Fields that belong to the object of a service, but belonged to the job itself in earlier versions.
   private static let moved = ["payload", "pushType", "priority"]
 
   /// Returns an error for each field of a job or template that has moved into the object of a service. Each error
@@ -29,7 +29,8 @@ extension CampaignJob {
     throw error
   }
 
-  /// Maximum number of other moved fields that an error names: enough for those of the job itself and of one variant.
+  /// Maximum number of other moved fields that an error names: enough for the fields of the job itself and of one
+  /// variant.
   private static let maximumMoved = 5
 
   private static func movedFields(
@@ -51,10 +52,11 @@ extension CampaignJob {
   public static func isServiceObject(_ name: String) -> Bool { !fields.contains(name) }
 }
 
-/// Content of a job for one service, read as far as it is valid. The rules of a service use it, because they also check
-/// jobs with errors in other fields.
+/// Content of a job for one service, read as far as it is valid. The rules of a service use this type because they also
+/// check jobs with errors in other fields.
 public struct JobContent {
-  /// The service's own object, merged over that of the template; without fields if there is none.
+  /// The service's own object of the job, merged over the service's own object of the template. It has no fields if
+  /// neither exists.
   public let own: JobFields
   /// Payload of the service's own object; `nil` for none.
   public let payload: JSONValue?
@@ -65,7 +67,8 @@ public struct JobContent {
   /// Common urgency; `nil` for none.
   public let urgency: Urgency?
 
-  /// - Parameter job: the members of a job, or of a template. With variants, the content is that of the first one.
+  /// - Parameter job: the members of a job, or of a template. With variants, the content is the content of the first
+  ///   variant.
   public init(of job: [JSONValue.Member], for service: any PushService) {
     let fields = JobFields(job)
     let variants = (try? JobVariants.members(of: fields, services: nil)) ?? []

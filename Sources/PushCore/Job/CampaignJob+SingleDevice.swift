@@ -1,5 +1,6 @@
+/// Jobs that are derived from another job: for a single device, and for a run of a recurring job.
 extension CampaignJob {
-  /// Returns the same job for one device token, with an id of its own. The job starts immediately and has no rate.
+  /// Returns a copy of the job for one device token, with an id of its own. The job starts immediately and has no rate.
   ///
   /// - Parameters:
   ///   - job: a valid job.
@@ -7,8 +8,8 @@ extension CampaignJob {
   ///   - user: the user of the token; empty for a token that the job lists without a user. The new campaign sends the
   ///     push only if the device still belongs to this user and the user has not opted out.
   ///   - suffix: text that is appended to the id; at most 32 characters that are valid in an id.
-  ///   - payload: the payload without placeholders, if the job has personal content. The values of a target are not
-  ///     available to another campaign.
+  ///   - payload: the payload with the values of the device in place of placeholders, if the job has personal content.
+  ///     The new campaign can't read the values of the other campaign's target.
   ///   - service: the service of the token.
   /// - Throws: an error if the job is not valid JSON.
   public static func forSingleDevice(
@@ -55,7 +56,7 @@ extension CampaignJob {
         json.name(field.name)
         json.raw(job[field.value.range])
       }
-      // The service's own object of the job is merged over that of its template.
+      // The service's own object of the job is merged over the service's own object of the template.
       let composer = JSONComposer(job: job)
       let known = Set((members + template).map(\.name)).filter(isServiceObject).subtracting(["name", "version"])
       for name in known.sorted() {
@@ -71,7 +72,7 @@ extension CampaignJob {
     return json.take()
   }
 
-  /// Writes the service's own object with a payload in which all placeholders are replaced.
+  /// Writes the service's own object with a payload in which values replace all placeholders.
   private static func writeOwn(
     _ own: JobFields, _ service: any PushService, payload: [UInt8], of job: [UInt8], to json: inout JSONWriter
   ) {

@@ -1,3 +1,4 @@
+/// The submitter of a job.
 extension CampaignJob {
   /// Returns the job with `submittedBy` set. A text that is not a job is returned unchanged.
   ///

@@ -1,5 +1,6 @@
+/// Jobs that find uninstalled apps.
 extension CampaignJob {
-  /// Returns a job that finds devices on which an app is no longer installed. The job sends silent pushes to all users,
+  /// Returns a job that finds devices from which users have removed the app. The job sends silent pushes to all users,
   /// including those on suppression lists, because users do not see such pushes.
   ///
   /// - Parameters:

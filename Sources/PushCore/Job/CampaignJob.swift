@@ -1,5 +1,5 @@
-/// Parser of jobs: the JSON that producers write. It checks every rule that it can check without the store. Commands
-/// and workers use the same parser.
+/// Parser of jobs: the JSON that producers write. It checks every rule that needs no data from the store. Commands and
+/// workers use the same parser.
 public enum CampaignJob {
   /// Maximum size of a job in bytes. A job of this size has room for 15,000 tokens, and a worker parses it in a few
   /// milliseconds. A larger audience belongs in a segment.
@@ -17,8 +17,8 @@ public enum CampaignJob {
   ///   - job: one JSON object in UTF-8.
   ///   - apps: the allowed apps.
   ///   - id: id of the campaign, if it is a run of a recurring job; `nil` for the id in the job.
-  ///   - now: present time in UNIX seconds. `nil` skips the checks that depend on it: use `nil` for a job that may have
-  ///     waited, and for a campaign that has begun.
+  ///   - now: present time in UNIX seconds. `nil` skips the checks that depend on the time: use `nil` for a job that
+  ///     may have waited, and for a campaign that has begun.
   /// - Throws: the first error. A broken rule with the severity warning (``PushRule/Severity/warning``) is not an
   ///   error.
   public static func parse(
@@ -29,7 +29,7 @@ public enum CampaignJob {
     return campaign
   }
 
-  /// Returns the campaign that a job describes, and the push rules that it breaks.
+  /// Returns the campaign that a job describes, and a finding for each push rule that the job breaks.
   ///
   /// - Parameters:
   ///   - job: one JSON object in UTF-8.
@@ -63,8 +63,8 @@ public enum CampaignJob {
     return (whole.campaign, Finding.joined(findings))
   }
 
-  /// Returns the push rules that the companions of a campaign break, such as a certificate that does not allow the push
-  /// type.
+  /// Returns a finding for each push rule that the companions of a campaign break. For example, the certificate of the
+  /// app may not allow the push type of a companion.
   public static func companionFindings(of campaign: Campaign, _ service: any PushService) -> [Finding] {
     campaign.companions(of: service).flatMap { type in
       service.findings(ofRefresh: type).map { Finding($0.rule, "also", $0.message, hint: $0.hint) }
@@ -80,8 +80,8 @@ public enum CampaignJob {
       hint: "put the audience into a segment: carillon segment import NAME FILE")
   }
 
-  /// Checks the times of a campaign, and its stages and companions in the form in which they are sent. For example, a
-  /// stage must not begin after the campaign has expired.
+  /// Checks the times of a campaign, and each of its stages and companions with its own start. For example, a stage
+  /// must not begin after the campaign has expired.
   ///
   /// - Parameter now: present time in UNIX seconds; `nil` skips the checks that depend on the present time.
   public static func checkParts(
@@ -106,7 +106,7 @@ public enum CampaignJob {
     for type in campaign.companions(of: service) { _ = try companion(of: campaign, type, job, apps, service) }
   }
 
-  /// Returns the push rules that a job breaks if it begins at a time, in UNIX seconds.
+  /// Returns a finding for each push rule that a job breaks if it begins at a time, in UNIX seconds.
   private static func findings(
     in job: [UInt8], _ apps: JobApps, _ service: any PushService, at time: Int
   ) throws(JobError) -> [Finding] {
@@ -116,7 +116,7 @@ public enum CampaignJob {
     return service.findings(in: try parsed(dated), dated, now: time)
   }
 
-  /// Returns the companion of a campaign for a type of push.
+  /// Returns the companion of a campaign with a push type.
   private static func companion(
     of campaign: Campaign, _ type: String, _ job: [UInt8], _ apps: JobApps, _ service: any PushService
   ) throws(JobError) -> Campaign {
@@ -210,9 +210,10 @@ public enum CampaignJob {
   /// Start of a campaign for checks without the present time. Any value is suitable.
   private static let exampleStart = 1_800_000_000
 
-  /// Returns a job in which absolute times replace push times relative to the campaign's start; `nil` if it has no such
-  /// time. The function assumes that the campaign starts at `sendAt`, or now if the job has no `sendAt`. A stored job
-  /// keeps its relative times, because the start may change until its campaign begins.
+  /// Returns a job in which absolute times replace the times in its pushes that are relative to the campaign's start;
+  /// `nil` if the job has no such time. The function assumes that the campaign starts at `sendAt`, or at `now` if the
+  /// job has no `sendAt`. A stored job keeps its relative times, because the start may change until its campaign
+  /// begins.
   ///
   /// - Parameter now: UNIX seconds; `nil` uses an arbitrary time.
   /// - Throws: an error if one of these times is invalid on its own.
@@ -228,8 +229,8 @@ public enum CampaignJob {
     return try dated(root, bytes, apps, startingAt: start)
   }
 
-  /// Returns a job in which absolute times replace push times relative to the campaign's start; `nil` if the job has no
-  /// such time, or does not address valid services.
+  /// Returns a job in which absolute times replace the times in its pushes that are relative to the campaign's start;
+  /// `nil` if the job has no such time, or does not address valid services.
   ///
   /// - Parameter start: start of the campaign in UNIX seconds.
   private static func dated(
@@ -244,8 +245,8 @@ public enum CampaignJob {
     return nil
   }
 
-  /// Returns the campaign of a job with the message of one leg, and the push service of this leg. It checks the job
-  /// format but not the service's push rules.
+  /// Returns the campaign of a job with the message of one leg, and the push service of this leg. The function checks
+  /// the format of the job but not the push rules of the service.
   ///
   /// - Parameter leg: the push service of the leg; `nil` for the first one.
   public static func read(
@@ -284,8 +285,8 @@ public enum CampaignJob {
           "message.badge", "differs between \(service.title) and \(other.title)",
           hint: "use the same step for all services: a user has one badge count")
       }
-      // A user has one badge count for all services, so the badge also increases for a user who gets only the push of
-      // this leg.
+      // A user has one badge count for all services. If the pushes of one leg increase it, all legs increase it, also
+      // for a user who has no device of that service.
       content = content ?? PersonalContent(payload: payload.payload)
       content?.badgeStep = step
     }

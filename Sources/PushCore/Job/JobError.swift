@@ -1,4 +1,4 @@
-/// Error that prevents a job from becoming a campaign: the problem, the place and the hint.
+/// Error that prevents a job from becoming a campaign, with the problem, its place in the job and a hint.
 public struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
   /// Field, such as `audience.tokens[3]`; empty for the job as a whole.
   public var field: String
@@ -14,9 +14,9 @@ public struct JobError: Error, Equatable, Sendable, CustomStringConvertible {
     self.hint = hint
   }
 
-  /// `field: message`.
+  /// Place and problem on one line: `field: message`.
   public var reason: String { (field.isEmpty ? "" : field + ": ") + message }
 
-  /// `field: message (hint)`, on one line.
+  /// Place, problem and hint on one line: `field: message (hint)`.
   public var description: String { reason + (hint.map { " (" + $0 + ")" } ?? "") }
 }

@@ -1,7 +1,7 @@
-/// Field of a job. The reader, the JSON Schema and every copy of a job use this one list (``all``). A job also has an
-/// object for each push service (``PushService/jobFields``).
+/// Field of a job. The parser, the JSON Schema and all functions that derive a job from another job use the same list
+/// of fields (``all``). A job also has an object for each push service (``PushService/jobFields``).
 public struct JobField: Sendable {
-  /// Documents that contain the field, in addition to the job.
+  /// Documents that contain the field, in addition to the job that a producer writes.
   struct Documents: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -31,7 +31,7 @@ public struct JobField: Sendable {
     self.schema = schema
   }
 
-  /// All fields without the objects of the services, in the order of the documentation.
+  /// All fields, except the objects of the services, in the order of the documentation.
   static let all: [JobField] = [
     JobField("id", [.companion, .single, .run], JobSchema.name),
     JobField("app", [.companion, .single, .run], JobSchema.text),

@@ -1,5 +1,5 @@
-/// Members of one JSON object of a job, by name. `null` counts as missing, because many encoders write it for a missing
-/// value.
+/// Members of one JSON object of a job, by name. `null` counts as missing, because many encoders write `null` for a
+/// missing value.
 public struct JobFields {
   /// Path of the object with a dot at the end; empty for the job itself.
   private let prefix: String
@@ -44,21 +44,21 @@ public struct JobFields {
       .filter { if case .null = $1.kind { false } else { true } }
   }
 
-  /// Returns the fields without some of them.
+  /// Returns the fields without the named ones.
   func without(_ names: Set<String>) -> JobFields {
     var fields = self
     fields.values = values.filter { !names.contains($0.key) }
     return fields
   }
 
-  /// Returns the fields with another value for one of them.
+  /// Returns the fields with another value for one field.
   func replacing(_ name: String, by value: JSONValue) -> JobFields {
     var fields = self
     fields.values[name] = value
     return fields
   }
 
-  /// Returns the error for a field that this version does not support yet.
+  /// Returns the error for a planned field, which this version does not support.
   static func notYet(field: String, _ what: String = "this field") -> JobError {
     JobError(field: field, message: "\(what) is not supported yet", hint: "omit it, or wait for a later version")
   }
@@ -129,13 +129,14 @@ public struct JobFields {
     return try choice(name, default: first)
   }
 
-  /// Returns whether a list has an entry that replaces an erased user or token. Such a list needs no other entry.
+  /// Returns whether a list has an entry that replaces an erased user or token. A list with such an entry may have no
+  /// other entry.
   func hasErasedEntries(_ name: String) -> Bool {
     guard case .array(let elements)? = values[name]?.kind else { return false }
     return elements.contains(where: \.isErasedEntry)
   }
 
-  /// Returns the strings of an array.
+  /// Returns the strings of an array; `nil` if the field is missing.
   ///
   /// - Parameter skipsErased: whether entries that replace erased users or tokens are skipped.
   public func strings(_ name: String, skipsErased: Bool = false) throws(JobError) -> [String]? {
@@ -158,7 +159,7 @@ public struct JobFields {
     do throws(IdentifierError) { return try UserID.read(value) } catch { throw self.error(name, error.description) }
   }
 
-  /// Returns the ids in an array of users; `nil` for none.
+  /// Returns the ids in an array of users; `nil` if the field is missing.
   func users(_ name: String) throws(JobError) -> [String]? {
     guard let value = values[name] else { return nil }
     guard case .array(let elements) = value.kind else { throw error(name, "must be an array, not \(value.kindName)") }
@@ -172,7 +173,7 @@ public struct JobFields {
 
   /// Returns the expiration of the push; `nil` if the job has none.
   ///
-  /// - Parameter sendAt: start of the campaign in ms since the epoch; `nil` skips the checks that depend on it.
+  /// - Parameter sendAt: start of the campaign in ms since the epoch; `nil` skips the checks that depend on the start.
   public func expiration(sendAt: Int?) throws(JobError) -> Expiration? {
     guard let value = value("expiration") else { return nil }
     switch value.kind {

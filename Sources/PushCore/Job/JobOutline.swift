@@ -1,4 +1,4 @@
-/// Basic facts about a job, which may be invalid in other fields.
+/// Basic facts about a job. All other fields of the job may be invalid.
 public struct JobOutline: Sendable, Equatable {
   /// Id of the job.
   public var id: String

@@ -1,5 +1,5 @@
-/// JSON Schema of a job. It does not contain the rules of the app's push service, and it does not parse expressions,
-/// conditions and schedules. It accepts every valid job, but also some invalid ones.
+/// JSON Schema of a job. The schema accepts every valid job, but also some invalid jobs: it does not contain the rules
+/// of the app's push service, and it does not parse expressions, conditions and schedules.
 public enum JobSchema {
   /// Returns the schema as a complete document.
   ///
@@ -10,8 +10,7 @@ public enum JobSchema {
       maxReplacements: 1)
   }
 
-  /// Returns the schema of a job. It has no references to other documents or to positions within itself, so it can be
-  /// embedded in another document.
+  /// Returns the schema of a job. The schema contains no references, so it can be embedded in another document.
   static func schema(_ services: [any PushService]) -> String {
     let content = ["message", "template", "variants"] + services.map(\.name)
     let contentRule = "{\"anyOf\":[\(content.map(given).joined(separator: ","))]}"
@@ -76,7 +75,7 @@ public enum JobSchema {
 
   static func orNull(_ schema: String) -> String { any(schema, null) }
 
-  /// - Parameter more: further keywords.
+  /// - Parameter more: further keywords of the schema, as JSON text.
   static func object(
     _ members: KeyValuePairs<String, String>, _ more: String = "", required: [String] = []
   ) -> String {
@@ -95,14 +94,14 @@ public enum JobSchema {
 
   private static let recipient = any(user, object(["user": user, "vars": values], required: ["user"]))
 
-  /// The only user of a list. With `token`, only this device of the user gets the push.
+  /// Entry for the only user of a list, with the token of one device. Only this device of the user gets the push.
   private static let deviceOfUser = object(
     ["user": user, "vars": values, "token": someText], required: ["user"])
 
   /// Entry that replaces an erased user or token.
   private static let erased = object(["erased": #"{"const":true}"#], required: ["erased"])
 
-  /// Rule: the selection of users by outcome needs a campaign.
+  /// Rule: `outcome` and `opened` select users of an earlier campaign, so they require `campaign`.
   private static let ofCampaign = when(any(given("outcome"), given("opened")), given("campaign"))
 
   private static let excludeMembers: KeyValuePairs = [
@@ -207,13 +206,13 @@ public enum JobSchema {
 
   private static func member(_ name: String, _ schema: String) -> String { "{\"properties\":{\"\(name)\":\(schema)}}" }
 
-  /// Condition: the job uses each device's local time.
+  /// Condition: the job uses the local time of each device.
   private static let isLocal =
     #"{"required":["localTime"],"properties":{"localTime":{"anyOf":[{"const":true},{"type":"object"}]}}}"#
 
   private static let namesNoUsers = any(given("tokens"), given("channel"))
 
-  /// Returns the rule for the form of a job's times.
+  /// Returns the rule for `sendAt` and the end of `repeat`.
   private static func times(_ time: String) -> String {
     "{\"properties\":{\"sendAt\":\(orNull(time)),\"repeat\":\(member("end", orNull(time)))}}"
   }

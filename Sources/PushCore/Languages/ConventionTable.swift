@@ -1,9 +1,9 @@
-/// Conventions for numbers and dates in the usual languages, and in regions with other conventions. The data is that
-/// of Unicode CLDR 46 in the toolchain's Foundation. `.ci/generate-conventions.swift` writes this file: change the
+/// Notations of numbers and dates in common languages, and in regions that differ from their language. The data comes
+/// from Unicode CLDR 46 in the toolchain's Foundation. `.ci/generate-conventions.swift` writes this file: change the
 /// script, not the file.
 enum ConventionTable {
   /// A row for each locale: tag, separator of groups, decimal separator, grouping, minus sign, short date, long date,
-  /// time, the halves of the day, and the locale of the names of its months.
+  /// time, the names of the two halves of the day, and the locale whose month names it uses.
   static let rows = """
     ar;,;.;thousands;\u{200e}-;d\u{200f}/M\u{200f}/y;d MMMM، y;h:mm\u{a0}a;ص;م;ar
     ar-DZ;.;,;thousands;\u{200e}-;d\u{200f}/M\u{200f}/y;d MMMM، y;h:mm\u{a0}a;ص;م;ar-DZ

@@ -1,6 +1,7 @@
-/// Tables of ``LanguageTable``, sorted so that a search allocates no memory.
+/// Lookup of languages, scripts and regions in the tables of ``LanguageTable``. The tables are sorted, so that a search
+/// allocates no memory.
 struct LanguageIndex: Sendable {
-  /// A value for each key, in the order of the keys.
+  /// Sorted table with a value for each key.
   private struct Sorted<Value: Sendable>: Sendable {
     private let keys: [UInt64]
     private let values: [Value]

@@ -1,5 +1,5 @@
-/// Subtags of a language tag as written in the text. Each subtag is packed into an integer with eight bits for each
-/// letter.
+/// Subtags of a language tag, as written in a text: language, script, region and variant. Each subtag is packed into an
+/// integer, with eight bits for each letter.
 struct LanguageSubtags {
   private(set) var language: UInt32 = 0
   private(set) var script: UInt32 = 0
@@ -13,7 +13,7 @@ struct LanguageSubtags {
     guard text.count <= LanguageTag.maximumBytes else { return nil }
     var subtag = Subtag()
     var isOver = false
-    // Whether the last subtag was empty and no `#` has followed yet.
+    // Whether the last subtag was empty. Only a `#` may follow it.
     var hasGap = false
     for byte in text {
       switch byte {
@@ -48,7 +48,7 @@ struct LanguageSubtags {
     case 0: return region == 0 && script == 0
     case 1: return true
     case 3 where subtag.isOfLetters:
-      // This is an extended language (RFC 5646, section 4.5), such as `yue` in `zh-yue`. Its preferred value is this
+      // This is an extended language (RFC 5646, section 4.5), such as `yue` in `zh-yue`. The preferred tag is this
       // subtag without the language before it.
       guard script == 0, region == 0, variant == 0 else { return false }
       language = UInt32(subtag.small)

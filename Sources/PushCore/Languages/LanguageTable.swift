@@ -1,6 +1,7 @@
-/// Languages of Unicode CLDR 46, written by `.ci/generate-languages`. Do not edit it: change the script.
+/// Data about languages from Unicode CLDR 46. The script `.ci/generate-languages` writes this file: change the script,
+/// not the file.
 enum LanguageTable {
-  /// The known languages (ISO 639), without those in ``languageAliases``.
+  /// The known languages (ISO 639), without the former codes in ``languageAliases``.
   static let languages = """
     aa ab ace ach ada ady ae aeb af afh agq ain ak akk akz ale aln alt am an ang ann anp apw ar arc arn aro arp arq \
     ars arw ary arz as asa ase ast atj av avk awa ay az ba bal ban bar bas bax bbc bbj be bej bem ber bew bez bfd \
@@ -26,7 +27,7 @@ enum LanguageTable {
     zea zen zgh zh zu zun zza
     """
 
-  /// The languages that are not written in Latin script, each with its likely script (`likelySubtags`).
+  /// The languages whose likely script is not Latin, with this script (`likelySubtags`).
   static let scripts = """
     ab=Cyrl ady=Cyrl ae=Avst aeb=Arab ain=Kana akk=Xsux alt=Cyrl am=Ethi anp=Deva ar=Arab arc=Armi arq=Arab ars=Arab \
     ary=Arab arz=Arab as=Beng ase=Sgnw av=Cyrl awa=Deva ba=Cyrl bal=Arab bax=Bamu be=Cyrl bej=Arab bfq=Taml bg=Cyrl \
@@ -55,7 +56,7 @@ enum LanguageTable {
     zh-US=Hant zh-VN=Hant
     """
 
-  /// The likely region of each language, also in scripts other than its likely one (`likelySubtags`).
+  /// The likely region of each language, and of a language in another script than its likely script (`likelySubtags`).
   static let regions = """
     aa=ET ab=GE ace=ID ach=UG ada=GH ady=RU ae=IR aeb=TN af=ZA afh=GH agq=CM ain=JP ak=GH akk=IQ akz=US ale=US \
     aln=XK alt=RU am=ET an=ES ang=GB ann=NG anp=IN apw=US ar=EG arc-Hatr=IQ arc-Nbat=JO arc-Palm=SY arc=IR arn=CL \
@@ -125,13 +126,14 @@ enum LanguageTable {
     yid=yi yor=yo zai=zap zha=za zho=zh zsm=ms zul=zu zyb=za
     """
 
-  /// Former codes of regions that have one successor (`territoryAlias`).
+  /// Former codes of regions with exactly one successor, and the code of the successor (`territoryAlias`).
   static let regionAliases = """
     BU=MM CT=KI DD=DE DY=BJ FX=FR HV=BF JT=UM MI=UM NH=VU NQ=AQ PU=UM PZ=PA QU=EU RH=ZW TP=TL UK=GB VD=VN WK=UM \
     YD=YE ZR=CD
     """
 
-  /// Locales whose parent is not the tag without its last subtag (`parentLocales`), with their scripts.
+  /// Locales whose parent is another tag than their own tag without its last subtag (`parentLocales`). All tags contain
+  /// the script.
   static let parents = """
     en-Latn-150=en-Latn-001 en-Latn-AG=en-Latn-001 en-Latn-AI=en-Latn-001 en-Latn-AT=en-Latn-150 \
     en-Latn-AU=en-Latn-001 en-Latn-BB=en-Latn-001 en-Latn-BE=en-Latn-150 en-Latn-BM=en-Latn-001 \

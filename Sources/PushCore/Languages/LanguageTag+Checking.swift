@@ -1,6 +1,6 @@
 /// Checks for tags that people write in files, events, jobs and conditions.
 extension LanguageTag {
-  /// Reason why a text names no language. An error message contains the text and then `message`.
+  /// Reason why a text names no language. In an error message, `message` follows the text.
   struct Problem: Error, Equatable {
     var message: String
     var hint: String
@@ -35,7 +35,7 @@ extension LanguageTag {
         if let tag = LanguageTag(name.utf8.prefix(length)), tag.isKnown { return tag.description }
       }
     }
-    // For two letters, every code is equally near.
+    // Every code of two letters is equally near to another one, so a suggestion would be useless.
     guard name.utf8.count > 2 else { return nil }
     return Nearest.match(name, among: LanguageIndex.shared.codes.filter { $0.first == name.first })
   }

@@ -6,7 +6,7 @@
 public struct LanguageTag: Hashable, Sendable {
   /// Two or three small letters, packed.
   private(set) var language: UInt32
-  /// Four letters, packed. CLDR's likely script if the text names none.
+  /// Four letters, packed. If the text names no script, this is the likely script of CLDR.
   private(set) var script: UInt32
   /// Whether the text names the script.
   private(set) var isScriptGiven = false
@@ -15,7 +15,8 @@ public struct LanguageTag: Hashable, Sendable {
   /// The first variant in small letters, packed; 0 for none. Further variants are dropped.
   private(set) var variant: UInt64 = 0
 
-  /// Maximum length of a text in bytes. The longest identifier of ICU's list has 11 bytes, and a calendar adds 20.
+  /// Maximum length of a text in bytes. The longest locale identifier in ICU's list has 11 bytes, and a calendar adds
+  /// 20 bytes.
   static let maximumBytes = 64
 
   /// - Parameter text: a tag as a phone writes it, in UTF-8.
@@ -60,7 +61,7 @@ public struct LanguageTag: Hashable, Sendable {
     return tag
   }
 
-  /// Next locale of a search: CLDR's parent locale. `nil` after the last one.
+  /// Parent locale of CLDR, the next locale in a search; `nil` for the last one.
   ///
   /// `es-MX` has the parent `es-419`, and `zh-TW` has `zh-Hant`. A language in a script other than its likely one has
   /// no parent: readers of `zh-Hant` may not read `zh-Hans`.
@@ -81,9 +82,9 @@ public struct LanguageTag: Hashable, Sendable {
 
   /// Returns the position of the nearest tag: this tag itself, or its first parent that the list contains.
   ///
-  /// If two tags in the list mean the same locale, such as `zh` and `zh-Hans`, this function prefers the one in the
-  /// notation of this tag. A tag with its likely region also represents the tag without a region: `zh-HK` finds `zh-TW`
-  /// if there is no `zh-Hant`.
+  /// If two tags in the list mean the same locale, such as `zh` and `zh-Hans`, the function prefers the tag in the
+  /// notation of this tag. If the list lacks a tag without a region, the tag with the likely region replaces it:
+  /// `zh-HK` finds `zh-TW` if there is no `zh-Hant`.
   ///
   /// - Parameters:
   ///   - tags: the tags to choose from.
@@ -118,8 +119,8 @@ public struct LanguageTag: Hashable, Sendable {
     return tag
   }
 
-  /// Returns whether this tag is in a language range (RFC 4647, section 3.3.1) or has the range as a parent locale. For
-  /// example, `zh-TW` is in `zh` and `zh-Hant`, and `es-MX` is in `es-419`.
+  /// Returns whether this tag belongs to a language range (RFC 4647, section 3.3.1), or the range is a parent locale of
+  /// this tag. For example, `zh-TW` is in `zh` and `zh-Hant`, and `es-MX` is in `es-419`.
   func isIn(_ range: LanguageTag) -> Bool {
     guard language == range.language else { return false }
     if (script == range.script || !range.isScriptGiven && range.region == 0 && range.variant == 0)

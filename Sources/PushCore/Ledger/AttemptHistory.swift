@@ -1,7 +1,7 @@
-/// Facts about the earlier attempts of a target: one byte of its ledger record.
+/// Facts about the attempts to send a target, as one byte of its ledger record.
 ///
 /// Bits 0 to 5 are the number of attempts that count against the limit. Bit 7 means that an earlier attempt was
-/// ambiguous: sent, but not answered. Bit 6 means that the present attempt is withheld.
+/// ambiguous: sent, but not answered. Bit 6 means that the present attempt is withheld: the worker must not send it.
 public struct AttemptHistory: RawRepresentable, Equatable, Sendable {
   /// Byte as stored in Redis.
   public var rawValue: UInt8

@@ -1,16 +1,18 @@
-/// Ledger record of one target. It has twelve bytes, big-endian: state, attempt, status, reason, history, time. The
-/// highest four bits of the time contain the variant; the time itself does not need them before the year 2527.
+/// Ledger record of one target: the state of its delivery in Redis. It has twelve bytes, big-endian: state, attempt,
+/// status, reason, history, time. The highest four bits of the time contain the variant, because the time does not need
+/// these bits before the year 2527.
 ///
-/// A record changes only in one direction: granted, waiting, then granted and waiting for the next attempt, and finally
-/// a terminal outcome. A record that was never written reads as twelve zero bytes, which mean the first attempt. The
-/// target of such a record is granted if its index is lower than the slice's number of granted targets.
+/// A record changes only in one direction: granted, waiting, then again granted and waiting for each further attempt,
+/// and finally a terminal outcome. A record that was never written reads as twelve zero bytes, which mean the first
+/// attempt. Its target is granted if the index of the target is lower than the slice's number of granted targets.
 public struct LedgerRecord: Equatable, Sendable {
   /// Length of one record in bytes.
   public static let size = 12
 
   /// State of a target in its delivery.
   public enum State: Equatable, Sendable {
-    /// The worker may send the target, and may have sent it. The target is in doubt until a commit records an answer.
+    /// The worker may send the target, and may have sent it. The target is in doubt until the worker records an answer
+    /// in Redis.
     case granted
     /// The target has an answer and waits for a retry. It is not in doubt.
     case waiting
@@ -43,15 +45,15 @@ public struct LedgerRecord: Equatable, Sendable {
   public var attempt: UInt8
   /// Facts about the attempts before this one.
   public var history: AttemptHistory
-  /// The last HTTP status; 0 for none.
+  /// HTTP status of the last answer; 0 for none.
   public var status: UInt16
-  /// The last reason, in the codes of the campaign's push service.
+  /// Reason in the last answer, as a code of the campaign's push service.
   public var reason: ReasonCode
   /// Variant of the user: the variant's position (``CampaignVariants``) plus one. 0 if there is none, and before the
-  /// target is finished. The counters of each variant change in the same step as the record.
+  /// target is finished. The same script call that finishes a target counts it for its variant.
   public var variant: UInt8
-  /// Time when the state was reached, in ms since the epoch. In a commit, a waiting record has the delay in ms here
-  /// instead.
+  /// Time when the state was reached, in ms since the epoch. When a worker commits a waiting record to Redis, this
+  /// field contains the delay until the retry, in ms.
   public var at: UInt64
 
   /// Creates an instance with these values.
@@ -84,7 +86,7 @@ public struct LedgerRecord: Equatable, Sendable {
     return false
   }
 
-  /// Outcome of a granted target that must not be sent; `nil` if the target is not withheld.
+  /// Outcome of a withheld target: a granted target that must not be sent. `nil` if the target is not withheld.
   public var withheld: Outcome? {
     guard state == .granted, history.isWithheld else { return nil }
     return Outcome(rawValue: UInt8(truncatingIfNeeded: status))
@@ -92,8 +94,8 @@ public struct LedgerRecord: Equatable, Sendable {
 
   /// Returns the outcome of the target in its slice; `nil` while it has none.
   ///
-  /// Every reader uses this function, or its counterpart in `outcome.lua`. A cancel writes no records. In a cancelled
-  /// slice, the outcome of an unfinished target therefore depends on the slice's phase.
+  /// Every reader uses this function, or its counterpart in `outcome.lua`. The cancellation of a campaign writes no
+  /// records. The outcome of an unfinished target therefore depends on the phase of its slice.
   ///
   /// - Parameters:
   ///   - phase: the slice's phase.

@@ -1,6 +1,6 @@
-/// Final outcome of one target. The raw values are stored in ledger records: never renumber.
+/// Final outcome of one target. The raw values are stored in ledger records: never renumber them.
 ///
-/// Zero and one are not outcomes: they are the ledger's `granted` and `waiting` (see ``LedgerRecord``).
+/// The values 0 and 1 are not outcomes. In ledger records, they mean the states granted and waiting (``LedgerRecord``).
 public enum Outcome: UInt8, CaseIterable, Sendable {
   /// The service accepted the push.
   case accepted = 16
@@ -14,7 +14,7 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   case wrongTopic = 20
   /// Any other refusal that a retry can't change.
   case rejected = 21
-  /// All retries were used up.
+  /// All attempts have failed, and no retry is left.
   case failed = 22
   /// The campaign expired before the target was finished.
   case expired = 23
@@ -30,7 +30,7 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   /// After the expansion, the user lost the device, so the push was not sent.
   case deviceGone = 28
 
-  /// Whether the service got the push and did not accept it, for a reason other than a device that is gone.
+  /// Whether the service refused the push for another reason than a device that is gone.
   public var isRefusal: Bool {
     switch self {
     case .badToken, .wrongTopic, .rejected, .failed: true
@@ -38,8 +38,8 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
     }
   }
 
-  /// Whether the outcome means that the push was not delivered for another reason than a final refusal by the push
-  /// service. A target with an ambiguous attempt never ends with such an outcome: see ``LedgerRecord/finish(_:at:)``.
+  /// Whether the outcome means that the push was not delivered, although the push service did not finally refuse it. A
+  /// target with an ambiguous attempt never ends with such an outcome: see ``LedgerRecord/finish(_:at:)``.
   /// `outcome.lua` has the same list.
   public var saysUndelivered: Bool {
     switch self {

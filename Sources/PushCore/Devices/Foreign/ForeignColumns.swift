@@ -5,9 +5,9 @@ public struct ForeignColumns: Sendable {
   public struct Column: Sendable, Equatable {
     /// Name of the column, or its path in JSON.
     public var name: String
-    /// Meaning of the column, for people; `nil` for an unknown column, which is left out.
+    /// Meaning of the column, for people; `nil` for an unknown column, which is not imported.
     public var meaning: String?
-    /// Number of values that can't be used and are left out.
+    /// Number of values that can't be used and are not imported.
     public var unusable = 0
     /// First of the unusable values.
     public var example: String?

@@ -2,7 +2,7 @@
 struct ForeignMapping: Sendable {
   private let meanings: [String: ForeignMeaning]
   private let prefixes: [String]
-  /// Whether the system has devices but no users. In that case, the token is also the user's id.
+  /// Whether the system has devices but no users. In that case, Carillon uses the token as the user's id.
   let lacksUsers: Bool
 
   init(_ meanings: [String: ForeignMeaning], nothing: String = "", lacksUsers: Bool = false) {
@@ -38,11 +38,11 @@ struct ForeignMapping: Sendable {
   func hasMembers(of path: String) -> Bool { meanings.keys.contains { $0.hasPrefix(path + ".") } }
 }
 
-// The tables use the names of the systems' documentation. A column that a system adds later is unknown: it is reported
-// and left out.
+// The tables use the names in the documentation of the systems. A column that is not in its table is reported as
+// unknown and is not imported.
 
 extension ForeignMapping {
-  /// CSV of `players/csv_export`, with any of its extra fields.
+  /// CSV file of `players/csv_export`, with any of its optional fields.
   static let onesignal = ForeignMapping(
     [
       "external_user_id": .column(.user),

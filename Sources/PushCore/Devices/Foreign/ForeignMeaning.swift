@@ -5,12 +5,12 @@ enum ForeignMeaning: Sendable {
   case column(DeviceColumn, ForeignText = .plain)
   /// A column of Carillon, if no other column contains it.
   case fallback(DeviceColumn, ForeignText = .plain)
-  /// An attribute of the user, with this name.
+  /// The attribute of the user with this name.
   case attribute(String)
-  /// An object whose members are attributes; in CSV, its JSON text.
+  /// An object whose members are attributes of the user. In CSV, the field contains the JSON text of the object.
   case attributes
-  /// A value that tells properties of the device. The keys are the known values in lower case. Any other value means
-  /// `otherwise`; without `otherwise`, it is an error.
+  /// A value that implies properties of the device. The keys are the known values in lower case. All other values imply
+  /// `otherwise`; if `otherwise` is `nil`, they are errors.
   case device([String: ForeignDevice], otherwise: ForeignDevice? = nil)
   /// A token of APNs, or of FCM for an Android device. A device with any other token in this column is left out, with
   /// the text `otherwise` as the reason.
@@ -47,8 +47,8 @@ struct ForeignDevice: Sendable {
   /// Reason why the device is left out; `nil` if it is imported.
   var reason: String?
 
-  /// Push services of the devices in foreign exports. For devices whose app does not use the service, the summary shows
-  /// the name of the vendor.
+  /// Push services of the devices in foreign exports. If the app of a device does not use the service, the summary
+  /// shows the name of the service's vendor.
   enum Service: String {
     case apns, fcm
 

@@ -1,7 +1,8 @@
 /// Record of a foreign export, converted to Carillon's rows.
 ///
-/// A record may have several devices in a list (``ForeignMeaning/each(_:)``), or no device of a push service that the
-/// app uses. If a detail is invalid, such as an unknown time zone, the detail is dropped and the device is kept.
+/// A record may have several devices in a list (``ForeignMeaning/each(_:)``). It may also have no device of a push
+/// service that the app uses. If a detail is invalid, such as an unknown time zone, the detail is dropped and the
+/// device is kept.
 struct ForeignRecord {
   /// Facts about a device. A device in a list begins with the facts of the whole record and adds its own.
   private struct Facts {
@@ -23,7 +24,7 @@ struct ForeignRecord {
 
   private static let noToken = "no token"
 
-  /// Maximum nesting. No system writes such deep records.
+  /// Maximum nesting of the JSON in a record. Records of all systems are flatter.
   static let maximumNesting = 32
 
   private init(_ system: ForeignSystem, _ vocabulary: DeviceVocabulary, _ idProblems: [String: String] = [:]) {
@@ -37,7 +38,7 @@ struct ForeignRecord {
   /// - Parameters:
   ///   - members: the members of the record's object, or the fields of a CSV record as texts with their names.
   ///   - idProblems: the reasons why values can't be ids, by the names of the members.
-  ///   - seen: collects all columns, and counts the devices that are left out.
+  ///   - seen: the summary of the export, to which the columns and the devices that are not imported are added.
   /// - Returns: a row or its error for each device that is imported.
   static func rows(
     _ members: [(name: String, value: JSONValue)], idProblems: [String: String], of system: ForeignSystem,
@@ -101,7 +102,7 @@ struct ForeignRecord {
 
   /// - Parameters:
   ///   - path: the path of the value in the mapping.
-  ///   - shown: the path of the value in the record.
+  ///   - shown: the path of the value in the record, for messages.
   private mutating func read(
     _ value: JSONValue, of mapping: ForeignMapping, path: String, shown: String, into facts: inout Facts,
     _ seen: inout ForeignColumns
@@ -222,7 +223,7 @@ struct ForeignRecord {
     }
   }
 
-  /// Returns the members of an object, or of the JSON text in a CSV field.
+  /// Returns the members of an object. In CSV, the object is the JSON text of a field.
   private static func object(_ value: JSONValue, _ name: String) throws(DeviceRowDraft.Problem) -> [JSONValue.Member] {
     switch value.kind {
     case .object(let members): return members
@@ -254,7 +255,7 @@ struct ForeignRecord {
 }
 
 extension DeviceColumn {
-  /// Whether a device is also imported without this column, if the column's value is invalid.
+  /// Whether the device is imported without this column if the column has an invalid value.
   fileprivate var isDetail: Bool {
     switch self {
     case .locale, .timezone, .appVersion, .osVersion, .registeredAt, .lastSeen: true

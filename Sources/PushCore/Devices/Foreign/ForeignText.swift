@@ -6,7 +6,7 @@ enum ForeignText: Sendable {
   case instant
   /// Seconds ahead of UTC, in whole minutes.
   case offset
-  /// An id. This prefix, which names the system, is added to it.
+  /// An id. The prefix names the system and is added in front of the id.
   case prefixed(String)
 
   /// Explanation for people, shown after the column's name.
@@ -36,8 +36,8 @@ enum ForeignText: Sendable {
     }
   }
 
-  /// Returns milliseconds for a number of seconds or milliseconds. A number counts as milliseconds if the result is a
-  /// time after 2001.
+  /// Returns a time in milliseconds since 1970 for a number of seconds or milliseconds. A number counts as milliseconds
+  /// if it is then a time after 2001.
   private static func milliseconds(_ text: String) -> String? {
     guard let number = Double(text), number >= 0, number < 1e15 else { return nil }
     return String(Int(number < 1e12 ? number * 1000 : number))

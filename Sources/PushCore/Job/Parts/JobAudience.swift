@@ -1,4 +1,4 @@
-/// Reader and rules for the `audience` of a job.
+/// Parser of the `audience` of a job, with its rules.
 struct JobAudience {
   /// Users, tokens or channel of the audience.
   var audience: Audience
@@ -176,7 +176,7 @@ struct JobAudience {
   }
 
   /// Returns whether the users and tokens of an audience are at the places that the format defines. The audience may be
-  /// invalid.
+  /// invalid in other ways.
   static func hasKnownForm(_ audience: JSONValue?) -> Bool {
     guard case .object(let members)? = audience?.kind else { return false }
     return members.contains { fields.contains($0.name) }
@@ -202,14 +202,14 @@ struct JobAudience {
     }
   }
 
-  /// Returns the users, each once, in their order.
+  /// Returns the users, each once, in the order of the list.
   private static func readUsers(_ users: [String], _ fields: JobFields) throws(JobError) -> [String] {
     guard !users.isEmpty || fields.hasErasedEntries("users") else { throw fields.error("users", "is empty") }
     return unique(users)
   }
 
-  /// Returns the only device that gets the push, if a recipient names a token. Error messages do not contain the token,
-  /// because they are logged.
+  /// Returns the only device that gets the push, if a recipient names a token. Error messages are logged, so they do
+  /// not contain the token.
   private static func readToken(
     of recipients: [JobRecipient], _ service: any PushService, _ fields: JobFields
   ) throws(JobError) -> DeviceToken? {
@@ -227,8 +227,8 @@ struct JobAudience {
     return token
   }
 
-  /// Returns the tokens, each once, in their order. Error messages contain the index instead of the token, because they
-  /// are logged.
+  /// Returns the tokens, each once, in the order of the list. Error messages are logged, so they contain the index and
+  /// not the token.
   private static func readTokens(
     _ texts: [String], of service: any PushService, _ fields: JobFields
   ) throws(JobError) -> [DeviceToken] {

@@ -1,7 +1,7 @@
-/// Content of a job's pushes. The rules of the push service check the payload; this type does not check it.
+/// Content of a job's pushes for one push service. The payload is not checked here, but by the rules of the service.
 struct JobPayload {
-  /// Payload without insignificant white space. Texts are as the producer wrote them. If only variants have content, it
-  /// is the payload of the first variant.
+  /// Payload without insignificant white space. Texts are as the producer wrote them. If only variants have content,
+  /// this is the payload of the first variant.
   let payload: [UInt8]
   /// Content that differs from push to push; `nil` if all pushes have the same payload.
   let content: PersonalContent?
@@ -16,7 +16,7 @@ struct JobPayload {
   ///   - variants: the variants of the job.
   ///   - bytes: the text that contains the fields.
   ///   - audience: the audience of the job.
-  ///   - value: the audience as JSON in the job.
+  ///   - value: the JSON value of the audience in the job.
   ///   - id: the id of the campaign.
   ///   - service: the service that gets the pushes.
   ///   - services: names of the services whose objects are allowed; `nil` allows all names.
@@ -67,8 +67,8 @@ extension Audience {
 }
 
 extension PayloadForm {
-  /// Returns the payload of a job in all its languages, with the content without changes first. With variants, the
-  /// forms of each variant follow those of the variant before it.
+  /// Returns the payload of a job in all its languages. The first form is the payload without the changes of any
+  /// language. With variants, the result has these forms for each variant, in the order of the variants.
   ///
   /// - Parameters:
   ///   - bytes: the text that contains the job.
@@ -81,7 +81,7 @@ extension PayloadForm {
     try byVariant(of: job, in: bytes, service, measures: true).flatMap(\.forms)
   }
 
-  /// Returns the variants of a job that have the same content as an earlier variant, each as its path and the name of
+  /// Returns the variants of a job that have the same content as an earlier variant: the path of each, with the name of
   /// the earlier variant.
   public static func repeated(
     in job: [JSONValue.Member], _ bytes: [UInt8], for service: any PushService
@@ -102,7 +102,7 @@ extension PayloadForm {
   ) throws(JobError) -> [(name: String, forms: [PayloadForm])] {
     let fields = JobFields(job)
     var id = (try? fields.string("id")) ?? ""
-    // The id of a run is longer than the id of the job by this length.
+    // The id of a run has this number of characters more than the id of the job.
     if fields.value("repeat") != nil { id += String(repeating: "0", count: Repetition.suffixLength) }
     var reader = PayloadReader(
       in: bytes, audience: job.value("audience"), campaign: id, urgency: try? fields.optionalChoice("urgency"),

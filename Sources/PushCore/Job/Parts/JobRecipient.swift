@@ -1,9 +1,9 @@
-/// User in the list of a job: an id, or `{"user":"ada","vars":{"price":12.5}}` with values for this user. With `token`,
-/// only this device of the user gets the push.
+/// User in `audience.users` of a job: an id, or `{"user":"ada","vars":{"price":12.5}}` with values for this user. With
+/// `token`, only this device of the user gets the push.
 public struct JobRecipient: Sendable {
   /// Id of the user.
   public let user: String
-  /// Object with the values; `nil` for none.
+  /// Object with the values of placeholders for this user; `nil` for none.
   let values: JSONValue?
   /// Text of the token of the only device; `nil` for all devices.
   let token: String?
@@ -33,7 +33,7 @@ public struct JobRecipient: Sendable {
   }
 
   /// Returns whether an element of `users` has a user id at the place that the format defines, or replaces an erased
-  /// user. The element may otherwise be invalid.
+  /// user. The element may be invalid in other ways.
   static func hasUser(_ element: JSONValue) -> Bool {
     guard case .object(let members) = element.kind else { return (try? UserID.read(element)) != nil }
     return element.isErasedEntry || members.value("user").map { (try? UserID.read($0)) != nil } ?? false
@@ -75,7 +75,7 @@ public struct JobRecipient: Sendable {
     }
   }
 
-  /// Maximum length in bytes of a line for one recipient.
+  /// Maximum length in bytes of a line for one recipient in a file.
   public static let maximumLineBytes = maximumBytes + 4 * UserID.maximumLength
 
   /// Parses a line of a file: `{"user":"ada","vars":{"price":12.5}}`.
@@ -97,8 +97,8 @@ public struct JobRecipient: Sendable {
     return (recipient.user, json(values, in: bytes))
   }
 
-  /// Returns the values as an object without white space. Its names have the canonical form that templates use, see
-  /// ``AttributeName``.
+  /// Returns the values as an object without white space. Their names are converted to the canonical form that
+  /// templates use (``AttributeName``).
   private static func json(_ values: JSONValue, in bytes: [UInt8]) -> [UInt8] {
     guard case .object(let members) = values.kind else { return [] }
     var json = JSONWriter()

@@ -1,4 +1,4 @@
-/// The push services that a job addresses.
+/// Selection and checks of the push services that a job addresses.
 enum JobServices {
   /// Returns the services of the job's app that the job addresses: the services in `services` of the job, or all
   /// services of the app if the field is missing.
@@ -28,8 +28,7 @@ enum JobServices {
     return (app, all.filter { names.contains($0.name) })
   }
 
-  /// Checks that a job has no object of a service that it does not address: in the job itself, in a variant or in a
-  /// language.
+  /// Checks that a job has no object of a service that it does not address. The check includes variants and languages.
   ///
   /// - Parameters:
   ///   - services: the push services that the job addresses.
@@ -70,8 +69,8 @@ enum JobServices {
   /// Checks that a job addresses only one service if its audience does not consist of users. A text can be a valid
   /// token of several services, and a channel or an activity belongs to one service.
   ///
-  /// - Parameter value: the audience as JSON. Each service reads tokens and channels in its own form, so this check
-  ///   runs before the audience is read.
+  /// - Parameter value: the audience as JSON. This check runs before the audience is parsed, because the service
+  ///   determines how tokens and channels are parsed.
   static func check(_ services: [any PushService], for value: JSONValue, _ fields: JobFields) throws(JobError) {
     guard services.count > 1, case .object(let members) = value.kind else { return }
     let audience = JobFields(members, path: fields.path("audience"))
@@ -95,7 +94,7 @@ enum JobServices {
       name, "belongs to one push service, and the job addresses \(services.count)", hint: "add \(names)")
   }
 
-  /// Returns the services to which all tokens of an audience can belong.
+  /// Returns the services that accept all tokens of an audience.
   ///
   /// - Throws: an error for a text that no service accepts as a token, and if no single service accepts all tokens.
   private static func owners(

@@ -1,4 +1,4 @@
-/// Reader and rules for `stages` of a job.
+/// Parser of the `stages` of a job, with their rules.
 enum JobStages {
   private static let known = [
     "users", "share", "wait", "approval", "maxFailures", "minOpened", "winner",

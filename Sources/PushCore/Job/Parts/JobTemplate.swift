@@ -1,5 +1,5 @@
-/// Reference to a template in the store, which a job may have instead of its content: `NAME` for the newest version or
-/// `NAME@3`.
+/// Reference of a job to a template in the store that contains the job's content: `NAME` for the newest version,
+/// `NAME@3` for version 3.
 public struct TemplateReference: Hashable, Sendable, CustomStringConvertible {
   /// Name, a valid `PlainName`.
   public let name: String
@@ -109,7 +109,7 @@ extension CampaignJob {
     return found
   }
 
-  /// Returns a job in which the names of templates are replaced by their content.
+  /// Returns a job in which the content of templates replaces the references to them.
   ///
   /// - Parameter templates: the templates by their references in the job.
   /// - Throws: an error if the result is too large.
@@ -178,9 +178,9 @@ extension CampaignJob {
     json.endObject()
   }
 
-  /// Returns the fields with the content of a job or variant: its own fields, or the fields of the template that
-  /// replaced its reference. The service's own object of the job is merged over that of the template (JSON merge patch,
-  /// RFC 7396).
+  /// Returns the fields with the content of a job or variant: its own fields, or the fields of the template that it
+  /// names. With a template, the service's own object of the job is merged over the service's own object of the
+  /// template (JSON merge patch, RFC 7396).
   static func content(of fields: JobFields, for service: any PushService) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
     for name in JobTemplate.fields where fields.value(name) != nil {
@@ -191,7 +191,8 @@ extension CampaignJob {
         "template", "was not checked: templates are kept in the store",
         hint: "lint, preview and submit check it if they have a configuration and can reach Redis")
     }
-    // The fields were checked when the template was stored. It may have objects of services that the app does not use.
+    // The fields were checked when the template was stored. A template may have objects of services that the app does
+    // not use.
     let content = JobFields(members, path: fields.path("template"))
     guard let own = fields.value(service.name) else { return content }
     return content.replacing(service.name, by: MergePatch.apply(own, to: content.value(service.name)))

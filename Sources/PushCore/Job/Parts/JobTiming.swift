@@ -1,4 +1,4 @@
-/// Reader and rules for the times of a job's pushes.
+/// Parser of the times in a job, with their rules.
 struct JobTiming {
   /// Timing of the campaign.
   var timing = CampaignTiming()
@@ -40,7 +40,7 @@ struct JobTiming {
 
   // MARK: Local time
 
-  /// - Returns: whether the job uses each device's local time. `readWall` reads the local time.
+  /// - Returns: whether the job uses the local time of each device. `readWall` reads the time itself.
   private mutating func readLocalTime(_ fields: JobFields) throws(JobError) -> Bool {
     guard let value = fields.value("localTime") else { return false }
     switch value.kind {
@@ -118,7 +118,8 @@ struct JobTiming {
 
   // MARK: Instants and durations
 
-  /// Reads a time with a zone. The store checks by Redis' clock that the time is not too far ahead.
+  /// Reads `sendAt` as a time with a zone. The store checks later, by the clock of Redis, that the time is not too far
+  /// ahead.
   private static func readInstant(_ fields: JobFields) throws(JobError) -> Int? {
     guard let text = try fields.string("sendAt") else { return nil }
     guard let instant = Timestamp.milliseconds(text) else {

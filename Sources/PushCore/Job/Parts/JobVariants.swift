@@ -1,6 +1,6 @@
-/// Reader and rules for `variants` of a job.
+/// Parser of the `variants` of a job, with their rules.
 struct JobVariants {
-  /// Variant as in the job.
+  /// Variant with its content, as in the job.
   struct Member {
     var variant: CampaignVariants.Variant
     /// Content of the variant: `message`, the objects of services, `localized`, `template`.
