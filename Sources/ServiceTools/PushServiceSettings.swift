@@ -5,14 +5,14 @@ public import PushTransport
 public protocol PushServiceSettings: Sendable, Equatable {
   // MARK: The service
 
-  /// The service as configured for the app, for checks. If a file of the credential can't be read, rules that depend on
-  /// the credential are not checked.
+  /// The service as configured for the app, for checks. If a credential file can't be read, rules that depend on the
+  /// credential are not checked.
   var service: any PushService { get }
 
   /// Returns the service with a credential, for workers.
   func service(with credential: any PushCredential) -> any PushService
 
-  /// Returns the service for a push by hand with this topic.
+  /// Returns the service with this topic, for a push by hand (`carillon send`).
   ///
   /// - Throws: ``ServiceError`` for a service without topics.
   func service(byHand topic: String) throws(ServiceError) -> any PushService
@@ -50,14 +50,14 @@ public protocol PushServiceSettings: Sendable, Equatable {
   /// Checks that a credential fits the app.
   func check(_ credential: any PushCredential) throws(ServiceError)
 
-  /// Reads the files again, and puts their content into a credential that ``makeCredential(reaching:)`` made.
+  /// Reads the files again, and replaces the content of a credential that ``makeCredential(reaching:)`` made.
   ///
   /// - Parameters:
-  ///   - credential: the credential. It keeps its content if this function throws an error.
+  ///   - credential: the credential, which does not change if this function throws an error.
   ///   - apps: the settings of all apps that share the credential.
   func reload(_ credential: any PushCredential, sharedBy apps: [any PushServiceSettings]) throws
 
-  /// Returns the name and the end of a credential; `nil` for a credential that never expires.
+  /// Returns the name and the expiry of a credential; `nil` for a credential that never expires.
   func expiry(of credential: any PushCredential) -> CredentialExpiry?
 
   /// Reads the files as a worker would, and returns findings about them.
@@ -104,7 +104,7 @@ public struct CredentialExpiry: Sendable, Equatable {
   public init(name: String, end: Int64) { (self.name, self.end) = (name, end) }
 }
 
-/// Finding about a credential, for `doctor`.
+/// Finding about a credential, for the command `doctor`.
 public enum CredentialFinding: Sendable, Equatable {
   /// The credential has no problem.
   case healthy(String)

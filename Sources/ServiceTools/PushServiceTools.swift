@@ -1,20 +1,20 @@
 public import PushCore
 public import PushTransport
 
-/// Interface between the command line and a push service: settings, lint, pushes by hand, and explanations of answers.
-/// ``PushCore/PushService`` is the interface for the worker.
+/// Functions of a push service for the command line: settings, lint, pushes by hand, and explanations of answers.
+/// ``PushCore/PushService`` has the functions for the worker.
 ///
 /// `CommandSupport/KnownServices` lists the tools of all services of the program.
 public protocol PushServiceTools: Sendable {
-  /// The service without an app. It can parse tokens and name reasons.
+  /// The service without the settings of an app. It can parse tokens and name reasons.
   var service: any PushService { get }
   /// Ports of the service's own servers, for texts that people read: "443 or 2197".
   var ports: String { get }
 
   // MARK: Settings
 
-  /// Keys of an app's settings, by section. The name "" means the section of the settings itself. "token", for example,
-  /// is a section in it.
+  /// Allowed keys of an app's settings, by section. The name "" means the settings themselves. Any other name, such as
+  /// "token", means a section inside them.
   var keys: [String: [String]] { get }
 
   /// Reads the settings of an app.
@@ -50,7 +50,8 @@ public protocol PushServiceTools: Sendable {
   ///
   /// - Parameters:
   ///   - bytes: the file.
-  ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
+  ///   - resolved: the job in the file with the content of its templates in place of their names; `nil` if the
+  ///     templates were not read.
   ///   - pushType: the push type of a payload, one of ``pushTypes``; `nil` to infer it. A job contains its own push
   ///     type.
   ///   - app: the app of a payload, by its name in `apps`. A job contains its own app.
@@ -63,7 +64,7 @@ public protocol PushServiceTools: Sendable {
 
   // MARK: A push by hand
 
-  /// Returns a composer for a push that a person sends by hand. The push replaces no other push on the device, unless
+  /// Returns a composer for a push that a person sends by hand. On the device, the push replaces another push only if
   /// the campaign has a collapse id.
   ///
   /// - Parameter expiration: UNIX seconds; 0 for one attempt at delivery, `nil` for no limit.
@@ -96,7 +97,7 @@ extension PushServiceTools {
   public func resultID(ofCampaign campaign: String) -> ResultID? { nil }
 }
 
-/// Field of results with the service's id of a push. Only one thread may use it.
+/// Field of results with the service's id of a push. Only one thread at a time may use an instance.
 public struct ResultID {
   /// Name of the field: `apnsId`.
   public let name: String

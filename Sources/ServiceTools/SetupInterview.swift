@@ -1,4 +1,5 @@
-/// Source of the values for a new configuration: options first, then answers of a person at a terminal.
+/// Source of the values for a new configuration: the options of the command, and a person's answers for options that
+/// are missing.
 public struct SetupInterview {
   /// Values of the given options, by the option's name without its dashes.
   public let options: [String: String]
@@ -44,7 +45,7 @@ public struct SetupInterview {
 public struct SetupDraft: Sendable, Equatable {
   /// Lines of YAML, without the indentation of the app.
   public var lines: [String] = []
-  /// Files that the options name. They must exist before the configuration is written.
+  /// Files that the options name. The command writes the configuration only if these files exist.
   public var files: [String] = []
 
   /// Creates an instance with these values.

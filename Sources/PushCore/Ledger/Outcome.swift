@@ -30,7 +30,8 @@ public enum Outcome: UInt8, CaseIterable, Sendable {
   /// After the expansion, the user lost the device, so the push was not sent.
   case deviceGone = 28
 
-  /// Whether the service refused the push for another reason than a device that is gone.
+  /// Whether the push failed for another reason than a device that is gone: the service refused the push, or all
+  /// attempts failed.
   public var isRefusal: Bool {
     switch self {
     case .badToken, .wrongTopic, .rejected, .failed: true

@@ -1,19 +1,18 @@
-/// Delays between the attempts of a push, and the number of attempts: the configured values, and the bounds of the push
-/// service.
+/// Delays between the attempts of a push, and the number of attempts. The policy combines the configured values with
+/// the bounds of the push service (``RetryBounds``).
 public struct RetryPolicy: Sendable, Equatable {
-  /// Delay in milliseconds after the first 5xx of a push. A 5xx often comes from a single server. The first retry
-  /// therefore comes after this short delay, before Apple's delay applies. The delay is never longer than
-  /// ``serverError``.
+  /// Delay in milliseconds after the first 5xx answer to a push. Often only a single server gives this answer, so the
+  /// first retry follows after this short delay. The delay is never longer than ``serverError``.
   public var firstServerError: Int
-  /// Delay in milliseconds after any further 5xx. Apple recommends 15 minutes ("Handling notification responses from
-  /// APNs").
+  /// Delay in milliseconds after any further 5xx answer. Apple recommends 15 minutes ("Handling notification responses
+  /// from APNs").
   public var serverError: Int
-  /// Delay in milliseconds after the first 429 of a device token. The delay doubles with every further attempt.
+  /// Delay in milliseconds after the first 429 answer to a push. The delay doubles with every further attempt.
   public var tooManyRequests: Int
   /// Number of attempts of a push, including the first; at least 1. It has no effect if the service limits the time of
   /// retries (``RetryBounds/maximumTime``).
   public var attempts: Int
-  /// Maximum delay in milliseconds, regardless of doubling and a peer's `Retry-After`.
+  /// Maximum delay in milliseconds. It also limits doubled delays and the delay of a `Retry-After` header.
   public var longest: Int
   /// Largest share, 0 to 1, by which jitter lengthens a delay. Without jitter, all workers would retry at the same
   /// moment.
@@ -39,7 +38,8 @@ public struct RetryPolicy: Sendable, Equatable {
   public func bounded(by bounds: RetryBounds) -> RetryPolicy {
     var policy = self
     policy.bounds = bounds
-    // With shorter delays, a push could have more attempts within the maximum time than its ledger record can count.
+    // With shorter delays, the number of attempts within the maximum time could exceed the number that a ledger record
+    // can count.
     policy.serverError = max(serverError, policy.timePerAttempt)
     policy.longest = max(longest, policy.timePerAttempt)
     return policy
@@ -56,19 +56,19 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// Returns the milliseconds to wait after the second or a further server error of a push.
   ///
-  /// - Parameter attempt: the number of the attempt, from 1; used if the service's delays grow
+  /// - Parameter attempt: the number of the attempt, from 1. It has an effect only if the service's delays grow
   ///   (``RetryBounds/serverErrorFactor``).
   /// - Parameters:
   ///   - asked: the delay of the peer's `Retry-After`; the wait is never shorter.
-  ///   - least: the service's minimum delay after this answer. It takes precedence over ``longest``.
+  ///   - least: the service's minimum delay after this answer. The minimum takes precedence over ``longest``.
   ///   - chance: random, 0 to 1.
   public func afterServerError(attempt: Int = 2, asked: Int = 0, least: Int = 0, chance: Double) -> Int {
     let planned = bounds.serverErrorFactor == nil ? serverError : plannedAfterServerError(attempt: attempt)
     return wait(planned, asked, chance, least: max(bounds.minimumDelay, least))
   }
 
-  /// Returns the milliseconds to wait after an answer which says that the device got too many pushes (429). The delay
-  /// doubles with each attempt.
+  /// Returns the milliseconds to wait after an answer with status 429, which means that the device got too many pushes.
+  /// The delay doubles with each attempt.
   ///
   /// - Parameters:
   ///   - attempt: the number of the attempt, from 1.
@@ -100,8 +100,9 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// Returns the delay before the next attempt; `nil` to give up.
   ///
-  /// The number of attempts decides, or the time if the service limits it (``RetryBounds/maximumTime``). The last delay
-  /// before the end of the time is shortened, unless it would be shorter than the service allows.
+  /// A push has a maximum number of attempts. If the service limits the time of retries (``RetryBounds/maximumTime``),
+  /// the time counts instead. A delay that would end after this time is shortened, unless it would be shorter than the
+  /// service allows.
   ///
   /// - Parameters:
   ///   - delay: the delay according to the answer.
@@ -114,10 +115,11 @@ public struct RetryPolicy: Sendable, Equatable {
     return left >= max(1, asked, bounds.minimumDelay, bounds.minimumAfterTooManyRequests) ? left : nil
   }
 
-  /// Returns the number that an attempt adds to the counted attempts of its target when a retry follows.
+  /// Returns the number that an attempt adds to the counted attempts of its target if a retry follows.
   ///
   /// The ledger does not contain the time of the first attempt. If the service limits the time, the number of counted
-  /// attempts measures the time since then: one counted attempt is a sixtieth of the limit. The number is at least 1.
+  /// attempts therefore measures the time since the first attempt: one counted attempt is a sixtieth of the limit. The
+  /// result is at least 1.
   ///
   /// - Parameter delay: the delay before the retry.
   func counted(after delay: Int) -> Int {
@@ -138,16 +140,17 @@ public struct RetryPolicy: Sendable, Equatable {
     return max(min(delay, serverError), bounds.minimumDelay)
   }
 
-  /// Doubles a delay repeatedly, at most 20 times. The result then exceeds `longest`. It can't overflow, because the
-  /// delay is at most a day.
+  /// Doubles a delay repeatedly, at most 20 times. After 20 times, the result always exceeds `longest`. The result
+  /// can't overflow, because the delay is at most a day.
   private static func doubled(_ delay: Int, times: Int) -> Int { delay << max(0, min(times, 20)) }
 
   /// - Parameters:
   ///   - asked: delay of a `Retry-After`; 0 without one.
-  ///   - least: the service's minimum. It takes precedence over `longest`.
+  ///   - least: the service's minimum delay. The minimum takes precedence over `longest`.
   private func wait(_ planned: Int, _ asked: Int, _ chance: Double, least: Int) -> Int {
     let longest = max(least, min(longest, bounds.maximumDelay ?? .max))
-    // If `longest` caps the delay, jitter shortens it instead, so that a fleet does not retry at the same moment.
+    // Jitter lengthens the delay. If `longest` limits the delay, jitter shortens it instead, so that the workers do not
+    // retry at the same moment.
     let latest = min(Double(max(planned, asked, least)) * (1 + jitter), Double(longest))
     let earliest = latest / (1 + jitter)
     return max(Int((earliest + chance * (latest - earliest)).rounded()), min(asked, longest), least)

@@ -14,7 +14,7 @@ public struct FrequencyCap: Sendable, Equatable {
     self.seconds = seconds
   }
 
-  /// Maximum sum of the values ``most`` of all caps of an app. The stored counters of a user have no room for more
+  /// Maximum sum of the values ``most`` of all caps of an app. The counters of a user in Redis have no room for more
   /// campaigns.
   public static let maximumSum = 255
   /// Maximum number of caps of an app.

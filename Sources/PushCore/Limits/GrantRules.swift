@@ -1,4 +1,5 @@
-/// Rules for granting a target of a campaign: whether its user gets the push, and what is counted for the user.
+/// Rules for the grant of a target, which permits a worker to send the push. The rules say whether the user gets the
+/// push, and what Redis counts for the user.
 public struct GrantRules: Sendable, Equatable {
   /// The campaign's app. The user must still have the device of this app.
   public var app: String
@@ -6,7 +7,7 @@ public struct GrantRules: Sendable, Equatable {
   public var suppression: [SuppressionList]
   /// The campaign's category.
   public var category: String?
-  /// Caps that apply to the campaign. Each granted target counts for them. Empty if no cap applies.
+  /// Frequency caps that apply to the campaign, and for which its targets count. Empty if no cap applies.
   public var caps: [FrequencyCap]
   /// Seconds for which Redis keeps the frequency cap counters of a user. This is the longest period of the app's caps,
   /// but at least the longest duration of a campaign that uses each device's local time.
@@ -41,13 +42,14 @@ public struct GrantRules: Sendable, Equatable {
 
   private static let minimumMemory = 3 * 86_400
 
-  /// Whether anything is counted for the users of granted targets.
+  /// Whether Redis counts anything for the users of granted targets.
   public var countsUsers: Bool { !caps.isEmpty || badgeStep > 0 }
 }
 
 extension Campaign {
-  /// Whether the frequency caps of the app apply to the campaign, and the campaign counts for them. They do not apply
-  /// to urgent and transactional campaigns, campaigns without users, and companions, which show nothing on their own.
+  /// Whether the frequency caps of the app apply to the campaign. Only such a campaign counts for them. The caps do not
+  /// apply to urgent and transactional campaigns, campaigns without users, and companions, which show nothing on their
+  /// own.
   public var keepsToCaps: Bool {
     guard part?.companion == nil else { return false }
     return switch recipients.audience {

@@ -3,8 +3,8 @@ enum AddressText {
   /// Returns whether a text is an absolute URL: a scheme, a colon and at least one more character, without blanks and
   /// control characters. Source: RFC 3986, 3 and 3.1.
   ///
-  /// Placeholders may be anywhere. A text that begins with a placeholder counts as a URL, because the value may contain
-  /// the scheme.
+  /// Placeholders may be anywhere in the text. A text that begins with a placeholder counts as a URL, because the value
+  /// may contain the scheme.
   static func isAddress(_ text: String) -> Bool {
     guard !text.hasPrefix("{{") else { return true }
     var rest = Substring(text)
@@ -26,7 +26,7 @@ enum AddressText {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
-  /// Returns whether a byte that is not a letter may follow the first letter of a scheme.
+  /// Returns whether a byte is a digit, `+`, `-` or `.`, which may follow the first letter of a scheme.
   private static func isOther(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || [0x2B, 0x2D, 0x2E].contains(byte)
   }

@@ -1,5 +1,5 @@
-/// Content that all push services have in common: `message` of a job, in one variant and language. Each service renders
-/// it (``PushService/payload(rendering:with:in:)``).
+/// Content of a push that is the same for all push services: `message` of a job, in one variant and language. Each
+/// service renders the message (``PushService/payload(rendering:with:in:)``).
 ///
 /// A text may contain placeholders, which are replaced after the rendering. A service therefore copies texts unchanged.
 public struct CommonMessage: Sendable {
@@ -18,7 +18,7 @@ public struct CommonMessage: Sendable {
   /// Data for the app. All values are strings.
   public let data: [JSONValue.Member]
 
-  /// Largest number on an icon: APNs and FCM read 32 bits with a sign.
+  /// Largest number on an icon: APNs and FCM read a signed integer of 32 bits.
   public static let largestBadge = Int(Int32.max)
 
   /// Names of the fields.
@@ -33,7 +33,7 @@ public struct CommonMessage: Sendable {
   /// Reads a message.
   ///
   /// - Parameters:
-  ///   - value: an object of ``fields``, without members that are `null`.
+  ///   - value: an object with ``fields`` as members, none of them `null`.
   ///   - path: returns the path of a field in the job.
   /// - Throws: an error for the first invalid field.
   init(_ value: JSONValue, path: (JSONValue, String) -> String) throws(JobError) {

@@ -1,13 +1,13 @@
 /// Composer of JSON values from parts of a job and from new names and values.
 ///
-/// A ``JSONValue`` refers to ranges of a text. The ranges of new parts begin after the text of the job, so the parts of
-/// the job keep their ranges.
+/// A ``JSONValue`` refers to ranges of a text. The text of new parts follows the text of the job, so the parts of the
+/// job keep their ranges.
 public struct JSONComposer {
   /// Text of the job.
   let job: [UInt8]
   /// Text of the new parts.
   private var added: [UInt8] = []
-  /// Range of new objects: the range of the value from which they are made.
+  /// Range that new objects get: the range of the value from which they are made.
   private var place: Range<Int>
 
   /// - Parameter job: the text of the job.

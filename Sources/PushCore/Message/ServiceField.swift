@@ -9,7 +9,7 @@ public struct ServiceField: Sendable {
   public init(_ name: String, schema: String) { (self.name, self.schema) = (name, schema) }
 }
 
-/// Places in a service's payload where Carillon writes values of each push.
+/// Places in a service's payload where Carillon writes values that differ from push to push.
 public struct PayloadPlaces: Sendable {
   /// Names on the path to the badge count; `nil` if the service has none. A text such as `"+1"` at this place
   /// increments the badge.

@@ -1,4 +1,4 @@
-/// Urgency of a push: `urgency` of a job. Each service maps it to its own priority.
+/// Urgency of a push: `urgency` of a job. Each service maps the urgency to its own priority.
 public enum Urgency: String, CaseIterable, Sendable {
   /// Deliver immediately, and wake the device.
   case high

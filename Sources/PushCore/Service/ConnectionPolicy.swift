@@ -1,12 +1,12 @@
-/// Rules of a push service for the connections to it: start, streams, age, PINGs and number. Durations are in
+/// Limits of a push service for its connections: pushes in flight, age, PINGs and growth of the pool. Durations are in
 /// nanoseconds.
 ///
 /// The defaults are the most careful values, and APNs uses them.
 public struct ConnectionPolicy: Sendable, Equatable {
   /// Number of pushes that a new connection may have in flight at first.
   public enum Start: Sendable, Equatable {
-    /// One push, until the service accepts it. APNs requires this of a connection with a provider token (Apple,
-    /// "Establishing a token-based connection to APNs").
+    /// One push, until the service has accepted this push. APNs requires this of a connection with a provider token
+    /// (Apple, "Establishing a token-based connection to APNs").
     case onePush
     /// As many pushes as the window, the service's SETTINGS and ``ConnectionPolicy/maximumStreams`` allow.
     case fullWindow
@@ -14,10 +14,10 @@ public struct ConnectionPolicy: Sendable, Equatable {
 
   /// When a pool opens its second and further connections.
   public enum Growth: Sendable, Equatable {
-    /// As soon as there are pushes to send.
+    /// The pool opens connections as soon as there are pushes to send.
     case immediate
-    /// When all streams of the open connections are busy, and latency is flat. While latency rises, another connection
-    /// would only make the service's queue longer.
+    /// The pool opens a connection when all streams of the open connections are busy and latency does not rise. While
+    /// latency rises, another connection would only lengthen the service's queue.
     case whenBusy
   }
 
@@ -28,8 +28,8 @@ public struct ConnectionPolicy: Sendable, Equatable {
   /// Maximum number of streams on a connection, even if the service's SETTINGS allow more; at least 1. APNs allows 1000
   /// on a connection that it trusts (measured from 2021 on).
   public var maximumStreams = 1000
-  /// Whether pushes that will probably be rejected use a connection of their own (``PushBatch/isUnproven``). This is
-  /// useful if the service limits a connection after a rejection.
+  /// Whether pushes that will probably be rejected use a separate connection (``PushBatch/isUnproven``). This is useful
+  /// if the service limits a connection after a rejection.
   public var hasUnprovenConnection = true
   /// Age at which a connection takes no more pushes and another one replaces it; `nil` for no limit. Its pushes in
   /// flight are not affected.
@@ -42,7 +42,7 @@ public struct ConnectionPolicy: Sendable, Equatable {
   /// Maximum number of PINGs since the last request on a connection; `nil` for no limit.
   public var maximumPings: Int?
   /// Minimum time for which the worker waits for an answer, even if the worker's configuration sets a shorter time.
-  /// With a shorter wait, the worker would send pushes again that the service is still processing.
+  /// After a shorter wait, the worker would repeat pushes that the service is still processing.
   public var minimumAnswerTimeout: UInt64 = 0
 
   /// Creates the policy with all defaults.
@@ -58,8 +58,8 @@ public struct ConnectionPolicy: Sendable, Equatable {
     return openedAt + UInt64(Double(maximumAge) * (1 - ageSpread * chance))
   }
 
-  /// Shorter of ``maximumAge`` and ``idleClose``; `nil` if neither is set. Connections are checked at shorter intervals
-  /// than this time.
+  /// Shorter time of ``maximumAge`` and ``idleClose``; `nil` if neither is set. It bounds the interval at which the
+  /// worker checks connections.
   public var shortestLimit: UInt64? {
     [maximumAge, idleClose].compactMap { $0 }.min()
   }

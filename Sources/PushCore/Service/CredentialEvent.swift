@@ -1,21 +1,21 @@
-/// Statement of a push service about a credential. A generation is the number of a bearer token or certificate, counted
-/// from the first one that the worker used for the credential.
+/// Event that shows whether a push service accepts a credential. A *generation* is the serial number of a bearer token
+/// or certificate among those that the worker has used for the credential.
 public enum CredentialEvent: Sendable, Equatable {
   /// A push was accepted on a new connection.
   case accepted
-  /// The service refused the bearer token of this generation as too old.
+  /// The service refused the bearer token of this generation because it is too old.
   case tokenExpired(generation: Int)
-  /// The service got more bearer tokens than it allows. The last one was the token of this generation.
+  /// The service got more bearer tokens than it allows. The last bearer token was the token of this generation.
   case tooManyTokens(generation: Int)
   /// The service refused the certificate of this generation in the TLS handshake, or immediately after the handshake,
   /// as TLS 1.3 allows.
   case certificateRefused(TLSAlert, generation: Int)
   /// The service refused the credential of this generation and gave a reason, in an answer or in the GOAWAY frame that
-  /// ended a connection. A refusal of an earlier generation does not concern the present one. `words` is the text of a
-  /// reason that has no name.
+  /// ended a connection. A refusal of an earlier generation does not concern the present generation. `words` is the
+  /// text of the reason if Carillon does not know it.
   case refused(ReasonCode, words: String? = nil, generation: Int)
-  /// The service ended a connection with the certificate of this generation before it processed the first push. A
-  /// service may do this if the certificate is not valid for the service, but also when one of its servers shuts down.
+  /// The service ended a connection with the certificate of this generation before it processed the first push. The
+  /// cause may be that the certificate is not valid for the service, or that a server of the service shuts down.
   case turnedAway(generation: Int)
 }
 
@@ -43,10 +43,10 @@ public struct GoAwayFacts: Sendable, Equatable {
 }
 
 extension PushService {
-  /// Returns the event for the credential if the service's disposition of this answer is to stop the credential; `nil`
-  /// otherwise.
+  /// Returns the event for the credential if this answer stops the credential
+  /// (``Disposition/Effect/stopCredential(_:)``); `nil` otherwise.
   ///
-  /// - Parameter unknownReason: the text of a reason without a code.
+  /// - Parameter unknownReason: the text of the reason if it has no code; `nil` otherwise.
   public func refusal(of answer: PushAnswer, unknownReason: String?, generation: Int) -> CredentialEvent? {
     let disposition = disposition(
       ofRefusal: answer, attempt: 1, policy: RetryPolicy(), jitter: 0, isBreakerOpen: false)
@@ -55,8 +55,8 @@ extension PushService {
     return .refused(reason, words: words, generation: generation)
   }
 
-  /// Returns the name of a refusal's reason, for texts that people read. For a reason without a name, returns the
-  /// status and the text of the answer.
+  /// Returns the name of a refusal's reason, for texts that people read. For an unknown reason, the result has the HTTP
+  /// status and the text of the reason.
   public func words(of answer: PushAnswer, unknownReason: String?) -> String {
     let name = reasonName(of: answer.reason)
     return name.isEmpty ? "status \(answer.status)" + (unknownReason.map { " “\($0)”" } ?? "") : name

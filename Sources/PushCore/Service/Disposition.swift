@@ -5,7 +5,7 @@ public struct Disposition: Sendable, Equatable {
   public enum Target: Sendable, Equatable {
     /// The target is finished.
     case finish(Outcome)
-    /// The target waits. Then the worker sends it again as the next attempt.
+    /// The worker sends the target again after this time, as the next attempt.
     case retry(afterMilliseconds: Int)
     /// The worker sends the target again immediately, if possible on another connection.
     case resendNow
@@ -40,8 +40,9 @@ public struct Disposition: Sendable, Equatable {
   public var target: Target
   public var token: TokenAction
   public var effect: Effect
-  /// Number of attempts for which this attempt counts. 0 if the service has certainly not processed the push, or if the
-  /// push is not the cause of the failure. More than 1 after a long delay, see ``RetryPolicy/counted(after:)``.
+  /// Number of attempts for which this attempt counts against the limit. 0 if the service has certainly not processed
+  /// the push, or if the push is not the cause of the failure. More than 1 if a long delay follows, see
+  /// ``RetryPolicy/counted(after:)``.
   public private(set) var countedAttempts: Int
 
   /// Whether the worker may record the answer only if the campaign's guard permits it: `true` if the answer changes a
@@ -68,7 +69,7 @@ public struct Disposition: Sendable, Equatable {
   ///   - attempt: the number of the attempt, from 1.
   ///   - service: the service that answered.
   ///   - policy: the configured delays and number of attempts; the service's bounds are applied to them.
-  ///   - ambiguity: the campaign's choice if it is unknown whether the service accepted the push.
+  ///   - ambiguity: the campaign's choice for a push in doubt: send it again, or finish the target.
   ///   - jitter: random, 0 to 1; spreads retries.
   ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with server
   ///     errors. A quick retry would then fail.
@@ -84,7 +85,7 @@ public struct Disposition: Sendable, Equatable {
         ofRefusal: answer, attempt: attempt, policy: policy, jitter: jitter, isBreakerOpen: isBreakerOpen)
       return decided.limited(answer, attempt: attempt, policy: policy, exhausted: .failed)
     case .notSent:
-      // The service refused the connection for its certificate. It would refuse another connection too.
+      // The service refused the connection because of the certificate, and would refuse another connection too.
       if answer.reason != .none { return .held(policy, answer.reason, jitter) }
       return Disposition(.resendNow, countsAttempt: false)
     case .ambiguous:
@@ -128,15 +129,15 @@ public struct Disposition: Sendable, Equatable {
     held(policy, jitter, .stopCredential(reason))
   }
 
-  /// Holds a target for the time that a pause of the campaign needs to reach all workers. After a resume, the target
-  /// can be sent immediately.
+  /// Holds a target for a short time. In this time, a pause of the campaign reaches all workers. When the campaign is
+  /// resumed, the target can be sent immediately.
   private static func held(_ policy: RetryPolicy, _ jitter: Double, _ effect: Effect) -> Disposition {
     Disposition(
       .retry(afterMilliseconds: policy.whileHeld(chance: jitter)), effect: effect, countsAttempt: false)
   }
 
-  /// Returns this disposition. If it asks for another attempt and none is left, returns a disposition that finishes the
-  /// target with the outcome `exhausted`.
+  /// Returns this disposition. If it requires another attempt and no attempt is left, the result finishes the target
+  /// with the outcome `exhausted`.
   private func limited(
     _ answer: PushAnswer, attempt: Int, policy: RetryPolicy, exhausted: Outcome
   ) -> Disposition {
@@ -157,10 +158,10 @@ public struct Disposition: Sendable, Equatable {
 }
 
 extension PushAnswer {
-  /// Delay that the answer's `Retry-After` asks for, in milliseconds; 0 without one.
+  /// Delay of the answer's `Retry-After` header in milliseconds; 0 without this header.
   public var asked: Int { Int(retryAfter) * 1000 }
 
-  /// Effect of an answer which says that the push exceeded the quota.
+  /// Effect of an answer that reports an exceeded quota.
   public var exceededQuota: Disposition.Effect {
     .slowQuota(perMinute: quotaPerMinute > 0 ? Int(quotaPerMinute) : nil)
   }

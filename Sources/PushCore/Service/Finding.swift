@@ -1,7 +1,7 @@
-/// Rule of a push service about the pushes that it gets.
+/// Rule for the pushes to a service, such as the maximum size of a payload.
 ///
-/// Carillon refuses a push that breaks a rule of severity error. A broken rule of severity warning may be intended, or
-/// is a problem only for some users.
+/// Carillon refuses a push that breaks a rule of severity error. A push that breaks a rule of severity warning is sent:
+/// the violation may be intended, or concern only some users.
 public struct PushRule: Sendable, Equatable {
   /// Severity of a rule.
   public enum Severity: String, Sendable {
@@ -26,7 +26,7 @@ public struct PushRule: Sendable, Equatable {
   }
 }
 
-/// Violation of a rule by a push: the place, the problem and the hint.
+/// Violation of a rule by a push, with its place, the problem and a hint.
 public struct Finding: Sendable, Equatable {
   /// Rule that the push breaks.
   public var rule: PushRule
@@ -34,7 +34,7 @@ public struct Finding: Sendable, Equatable {
   public var path: String
   /// Problem at this place.
   public var message: String
-  /// The next step for the reader of the finding.
+  /// The next step for the reader of the finding; `nil` if the message contains it.
   public var hint: String?
   /// Position in the text, if the finding comes from a text.
   public var position: TextPosition?
@@ -52,7 +52,7 @@ public struct Finding: Sendable, Equatable {
 }
 
 extension Finding {
-  /// Id of the rule which says that the variants of a job must differ. Every service gives this id to its rule.
+  /// Id of the rule that the variants of a job must differ. Every service has a rule with this id.
   private static let comparison = "variant-same"
 
   /// Returns the findings of several services about one job, each finding once. If variants are the same for only some
@@ -77,7 +77,7 @@ extension Finding {
 }
 
 extension JobError {
-  /// Creates the error that prevents a push with this finding from being sent.
+  /// Creates the error for a job whose push has this finding.
   init(_ finding: Finding) {
     let source = "rule \(finding.rule.id): \(finding.rule.source)"
     self.init(

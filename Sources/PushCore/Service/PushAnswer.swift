@@ -2,11 +2,11 @@
 public struct PushAnswer: Sendable, Equatable {
   /// Certainty of the result.
   public enum Kind: UInt8, Sendable {
-    /// The service answered; status and reason have the result.
+    /// The service answered. The status and the reason are the result.
     case answered
-    /// The push was provably not processed. It may be sent again without risk.
+    /// The service has certainly not processed the push. The push can be sent again without the risk of a duplicate.
     case notSent
-    /// The push may or may not have been processed.
+    /// It is unknown whether the service has processed the push.
     case ambiguous
   }
 
@@ -14,10 +14,10 @@ public struct PushAnswer: Sendable, Equatable {
   public var kind: Kind
   /// HTTP status; 0 without an answer.
   public var status: UInt16
-  /// Reason of a refusal. If the service refused the whole credential and therefore sent no answer, this is the reason
-  /// for refusing the credential.
+  /// Reason of a refusal. If the service refused the credential itself, and therefore sent no answer to the push, this
+  /// is the reason of that refusal.
   public var reason: ReasonCode
-  /// Seconds of a `Retry-After` header (RFC 9110 section 10.2.3); 0 without one.
+  /// Seconds of the `Retry-After` header (RFC 9110 section 10.2.3); 0 without this header.
   public var retryAfter: UInt16
   /// Quota in pushes per minute, if the answer says that the push exceeded the quota and contains this number; 0
   /// otherwise.
@@ -34,7 +34,7 @@ public struct PushAnswer: Sendable, Equatable {
     self.quotaPerMinute = quotaPerMinute
   }
 
-  /// An acceptance.
+  /// Answer of a service that accepts a push.
   public static let accepted = PushAnswer(kind: .answered, status: 200)
 
   /// Whether the service accepted the push.
@@ -47,8 +47,8 @@ public struct PushReply: Sendable {
   public var answer: PushAnswer
   /// Time when the service found that the token is no longer valid, in ms since the epoch; 0 if the answer has none.
   public var timestamp: UInt64
-  /// Text of a reason without a code, at most 64 bytes of printable ASCII. Such a reason is rare, so a string is
-  /// affordable.
+  /// Text of the reason if it has no code, at most 64 bytes of printable ASCII. Such a reason is rare, so the memory
+  /// for a string does not matter.
   public var unknownReason: String?
 
   /// Creates an instance with these values.

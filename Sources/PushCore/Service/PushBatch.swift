@@ -6,14 +6,14 @@ public struct PushBatch: Sendable {
   /// They use a separate connection. After a rejection, a service such as APNs may allow only one stream at a time on a
   /// connection. Other pushes must not wait on such a connection.
   public var isUnproven: Bool
-  /// Flow of these pushes, such as a campaign. Batches of one flow are sent one after the other. The flows of a lane
-  /// take turns.
+  /// Number of the *flow* of these pushes, for example of their campaign. The batches of one flow are sent one after
+  /// the other. The flows of a lane take turns.
   public var flow = 0
-  /// Raw tokens and payloads. The ranges of ``Push`` refer to these bytes.
+  /// Raw tokens and payloads of all pushes. The ranges in ``Push`` refer to these bytes.
   public var bytes: [UInt8]
   /// The pushes.
   public var pushes: [Push]
-  /// Range of the common payload for pushes that are added one by one.
+  /// Range of the common payload in ``bytes``; empty if every push has its own payload.
   private var payload: Range<Int32> = 0..<0
 
   /// Creates an empty batch.
@@ -105,10 +105,10 @@ public struct PushBatch: Sendable {
 
 /// One push of a batch.
 public struct Push: Sendable {
-  /// Number that the caller chooses; the completion returns it.
+  /// Number by which the caller identifies the push. The result of the push contains this number.
   public var tag: UInt64
-  /// UUID of the push, 16 bytes in network order, in two halves. A service uses it to recognise a push that is sent
-  /// twice.
+  /// UUID of the push, as the two halves of 16 bytes in network order. A service uses it to recognise a push that is
+  /// sent twice.
   public var id: (high: UInt64, low: UInt64)
   /// Range of the raw token in ``PushBatch/bytes``.
   public var token: Range<Int32>

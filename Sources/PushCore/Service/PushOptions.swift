@@ -1,4 +1,4 @@
-/// Options of a campaign's pushes that depend on the service.
+/// Options of a campaign's pushes in the terms of one push service.
 public struct PushOptions: Sendable, Equatable {
   /// The service's name for the type of push: `pushType`.
   public var pushType: String

@@ -1,7 +1,7 @@
 /// HTTP request (a POST over HTTP/2) that pushes share, and the parts in which the pushes differ.
 ///
-/// It is a class, so that a connection recognises a prepared request by its identity. One request is made for each
-/// campaign, not for each batch.
+/// All batches of a campaign share one instance. The type is a class, so that a connection recognises by its identity a
+/// request that it has already prepared.
 public final class PushRequest: Sendable {
   /// A header field.
   public struct Field: Sendable, Equatable {
@@ -17,7 +17,7 @@ public final class PushRequest: Sendable {
     }
   }
 
-  /// Path of the URL, from the slash on.
+  /// Path of the URL; begins with a slash.
   public let path: String
   /// Maximum length in bytes of a token that is appended to ``path`` in lower-case hex; `nil` if the path is complete.
   public let tokenInPath: Int?
@@ -35,7 +35,7 @@ public final class PushRequest: Sendable {
   }
 }
 
-/// Composer that makes the pushes of one campaign. Only one thread at a time may use it.
+/// Composer that makes the pushes of one campaign for one service. Only one thread at a time may use a composer.
 public protocol PushComposer: AnyObject {
   /// Whether pushes with an expiration contain their remaining lifetime instead of the time of the expiration. The
   /// worker composes such a push again if it waits long for a connection. Default: `false`.
@@ -50,10 +50,11 @@ public protocol PushComposer: AnyObject {
   ///     to all pushes that are added until the next batch.
   func batch(isUnproven: Bool, capacity: Int, now: Int) -> PushBatch
 
-  /// Adds the push for a token, with its payload and id. The same push always has the same id, regardless of the sender
-  /// and the time.
+  /// Adds the push for a token, with its payload and id. The push of a campaign to a token always has the same id,
+  /// regardless of the worker and the time.
   ///
-  /// The worker calls this function for every push, so it allocates no memory beyond the batch's capacity.
+  /// The worker calls this function for every push, so the function must not allocate memory beyond the capacity of the
+  /// batch.
   ///
   /// - Parameter values: the target's values for the campaign's content; `nil` if all pushes have the same content.
   /// - Returns: whether the push was added. It is not added if its payload would be larger than the service allows.
@@ -65,7 +66,7 @@ extension PushComposer {
 }
 
 extension PushBatch {
-  /// Adds the push for a token, made by its campaign's composer.
+  /// Adds the push for a token that the composer of the campaign makes.
   @inlinable
   public mutating func append(
     _ token: ArraySlice<UInt8>, _ values: TargetValues? = nil, tag: UInt64, by composer: any PushComposer

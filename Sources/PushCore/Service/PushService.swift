@@ -1,8 +1,9 @@
-/// Push service with the settings of an app: everything that is specific to one service. It does no I/O.
+/// Push service, with the settings of an app. An implementation contains everything that is specific to one service,
+/// and does no I/O.
 ///
-/// The store uses it to read and write tokens and reasons, and the job parser uses its rules for pushes. The worker
-/// uses it to compose pushes and to decide the consequences of an answer for the target. A connection uses it to decide
-/// the consequences of an answer for the connection.
+/// The store uses the service to read and write tokens and reasons, and the job parser uses the service's rules for
+/// pushes. The worker uses it to compose pushes, and to decide what an answer means for the target and for the
+/// connection.
 public protocol PushService: Sendable {
   // MARK: Tokens and reasons
 
@@ -10,7 +11,7 @@ public protocol PushService: Sendable {
   var name: String { get }
   /// Name in texts for people: "APNs".
   var title: String { get }
-  /// Description of a token's text, for error messages: "hex of 1 to 200 bytes".
+  /// Description of a valid token, for error messages: "hex of 1 to 200 bytes".
   var tokenForm: String { get }
 
   /// Returns the token that a text contains, in any of its notations; `nil` if the text is not a token.
@@ -20,7 +21,7 @@ public protocol PushService: Sendable {
   /// partition of the token.
   ///
   /// Carillon calls this function for every push of a campaign that stores all results, so it must not allocate memory.
-  /// It must accept any bytes, because the target of a campaign to a channel is not a token.
+  /// The function must accept any bytes, because the target of a campaign to a channel is not a token.
   ///
   /// - Parameters:
   ///   - token: 1 to ``DeviceToken/maximumLength`` bytes.
@@ -31,29 +32,29 @@ public protocol PushService: Sendable {
   /// Returns the service's name of a reason, in UTF-8 without blanks. The name is empty for `none`, `other`,
   /// `payloadTooLarge` and unknown codes.
   ///
-  /// Called for every push that was refused, so the text must come from a table.
+  /// Carillon calls this function for every push that was refused, so the text must come from a table.
   func reasonText(of code: ReasonCode) -> [UInt8]
 
   /// Returns the kind of token to which a campaign sends.
   func tokenKind(for campaign: Campaign) -> TokenKind
 
   /// Returns the reason why no campaign can reach a device with this kind of token and this environment; `nil` if a
-  /// campaign can.
+  /// campaign can reach it.
   ///
   /// - Parameter environment: `nil` for the app's environment.
   func problem(ofKind kind: TokenKind, _ environment: PushEnvironment?) -> String?
 
   // MARK: Jobs
 
-  /// Returns the reason why a text can't be the id of a broadcast channel; `nil` if it can.
+  /// Returns the reason why a text can't be the id of a broadcast channel; `nil` for a possible id.
   func problem(ofChannel id: String) -> String?
 
   /// Fields of the service's own object in a job. The object has the name of the service (``name``).
   var jobFields: [ServiceField] { get }
-  /// Name of the field of that object that contains the payload: `payload`. All other fields are options, which are the
-  /// same for all pushes of a campaign.
+  /// Name of the field that contains the payload in the service's own object: `payload`. All other fields are options,
+  /// which are the same for all pushes of a campaign.
   var payloadField: String { get }
-  /// Returns the places in a payload where Carillon writes values of each push.
+  /// Returns the places in a payload where Carillon writes values that differ from push to push.
   func payloadPlaces(in payload: JSONValue) -> PayloadPlaces
 
   /// Returns the options of a job's push, with all defaults filled in.
@@ -81,8 +82,8 @@ public protocol PushService: Sendable {
     rendering message: CommonMessage, with options: PushOptions, in json: inout JSONComposer
   ) throws(JobError) -> JSONValue
 
-  /// Returns a job in which push times relative to the campaign's start are replaced by absolute times; `nil` if it has
-  /// no such time.
+  /// Returns a job in which absolute times replace the times in its pushes that are relative to the campaign's start;
+  /// `nil` if the job has no such time.
   ///
   /// - Parameters:
   ///   - job: the job with the content of its template, if it names one.
@@ -91,16 +92,17 @@ public protocol PushService: Sendable {
   /// - Throws: an error if one of these times is invalid on its own.
   func dated(_ job: JSONValue, _ bytes: [UInt8], start: Int) throws(JobError) -> [UInt8]?
 
-  /// Returns the service's rules that the push of a job breaks. A push that breaks an error rule is not sent.
+  /// Returns a finding for each rule of the service that the push of a job breaks. Carillon does not send a push that
+  /// breaks a rule with the severity error.
   ///
   /// - Parameters:
-  ///   - job: a JSON object. This function does not check its fields on their own.
+  ///   - job: a JSON object. The function does not report fields that are invalid on their own.
   ///   - bytes: the text that contains the job.
   ///   - now: UNIX seconds; `nil` skips the rules that depend on the time.
   func findings(in job: JSONValue, _ bytes: [UInt8], now: Int?) -> [Finding]
 
   /// JSON of the service's own object for a push that has no effect on the device. Carillon sends this push to find
-  /// devices on which the app is no longer installed.
+  /// devices from which the user has removed the app.
   var silentPush: [UInt8] { get }
 
   /// Types of push that show nothing and only notify the app of new content.
@@ -122,21 +124,21 @@ public protocol PushService: Sendable {
   /// Rules of the service for connections. Default: ``ConnectionPolicy/init()``.
   var connectionPolicy: ConnectionPolicy { get }
 
-  /// Bounds for retries. Default: none.
+  /// Bounds of the service for retries. Default: no bounds.
   var retryBounds: RetryBounds { get }
 
-  /// Quota for the pushes of all workers together, which several apps may share. `nil`, the default, for none.
+  /// Quota for the pushes of all workers together. Several apps may share a quota. Default: `nil`, for no quota.
   var quota: ServiceQuota? { get }
 
   // MARK: Answers
 
-  /// Parses an answer. It is not called for an empty answer with status 200, which every service uses for an accepted
-  /// push.
+  /// Parses an answer. Carillon does not call this function for an empty answer with status 200, because such an answer
+  /// always means that the service accepted the push.
   ///
   /// - Parameters:
   ///   - status: 200 to 599.
-  ///   - body: as received; may be empty, truncated, or arbitrary bytes.
-  ///   - retryAfter: seconds of a `Retry-After` header; 0 without one.
+  ///   - body: the received body. It may be empty, truncated or any other bytes.
+  ///   - retryAfter: seconds of the `Retry-After` header; 0 without this header.
   func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply
 
   /// Returns the consequences of a refusal for the connection of the push and for the credential.
@@ -147,15 +149,15 @@ public protocol PushService: Sendable {
   /// Returns the event for the credential that follows from the end of a connection; `nil` for none.
   func event(of goAway: GoAwayFacts) -> CredentialEvent?
 
-  /// Returns whether a server error (5xx) means that the whole service accepts no more pushes, and not only that one
-  /// server stops or that the push caused the error.
+  /// Returns whether a server error (5xx) means that the whole service accepts no pushes. The result is `false` if only
+  /// one server stops, or if the push may be the cause of the error.
   func isUnavailable(_ answer: PushAnswer) -> Bool
 
   /// Returns the consequences of an answer that refuses a push.
   ///
   /// - Parameters:
   ///   - answer: an answer of the service that is not an acceptance.
-  ///   - attempt: the number of the attempt, from 1. This function does not check whether another attempt is left.
+  ///   - attempt: the number of the attempt, from 1. The caller checks whether another attempt is left.
   ///   - policy: the delays between attempts.
   ///   - jitter: a random number from 0 to 1, which spreads retries.
   ///   - isBreakerOpen: whether the circuit breaker is open, because the service answers almost every push with server
@@ -189,7 +191,8 @@ extension PushService {
     "probably a wrong setting of app \(app), or a wrong message"
   }
 
-  /// Returns the broken rules of a push that only notifies the app of new content.
+  /// Returns a finding for each rule that a refresh push breaks. Such a push shows nothing and only notifies the app of
+  /// new content.
   func findings(ofRefresh pushType: String) -> [Finding] {
     guard let payload = refreshPayload(of: pushType) else { return [] }
     var json = JSONWriter()
@@ -219,8 +222,8 @@ extension PushService {
     }
   }
 
-  /// Returns an excerpt of a token's text for logs and terminals. It distinguishes tokens, but can't be used to send a
-  /// push.
+  /// Returns an excerpt of a token's text for logs and terminals. The excerpt distinguishes tokens, but can't be used
+  /// to send a push.
   public func shortText(of token: DeviceToken) -> String {
     let text = text(of: token)
     return text.count > 16 ? "\(text.prefix(8))…\(text.suffix(4))" : text
@@ -228,8 +231,8 @@ extension PushService {
 
   /// Returns the name of a reason in results, in UTF-8 without blanks.
   ///
-  /// A worker of a newer version may have recorded a code that this version does not know. Its name is `Reason`
-  /// followed by the number.
+  /// A worker of a newer version may have recorded a code that this version does not know. For such a code, the result
+  /// is `Reason` followed by the number.
   public func resultText(of code: ReasonCode) -> [UInt8] {
     switch code {
     case .none, .other: return []

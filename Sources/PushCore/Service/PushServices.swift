@@ -8,7 +8,7 @@ public struct PushServices: Sendable {
   /// - Parameters:
   ///   - standard: service of the apps whose configuration names no service.
   ///   - others: the other services, each with a unique name.
-  ///   - apps: services of all apps that do not use exactly the default service.
+  ///   - apps: services by app, for all apps that do not use exactly the `standard` service.
   public init(standard: any PushService, others: [any PushService] = [], apps: [String: [any PushService]] = [:]) {
     self.standard = standard
     byName = Dictionary(uniqueKeysWithValues: ([standard] + others).map { ($0.name, $0) })

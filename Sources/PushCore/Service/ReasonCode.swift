@@ -1,8 +1,8 @@
 /// Reason that a push service gives with an answer, as one byte. ``PushService/reasonText(of:)`` returns the name of a
 /// code.
 ///
-/// Ledger records contain codes. A service only adds codes; it never changes or reuses a number. So a new code needs no
-/// new version of the slice format, and workers of two versions can share a campaign.
+/// Ledger records in Redis contain codes, so new versions only add codes and never change or reuse a number. So workers
+/// of two versions can share a campaign.
 public struct ReasonCode: RawRepresentable, Hashable, Sendable {
   /// Code as stored in Redis.
   public let rawValue: UInt8
@@ -14,9 +14,9 @@ public struct ReasonCode: RawRepresentable, Hashable, Sendable {
 
   /// No reason: an acceptance, an empty answer, or no answer.
   public static let none = ReasonCode(rawValue: 0)
-  /// A reason without a code in the service. Its text is stored next to the record.
+  /// A reason for which this version has no code. Its text is stored next to the ledger record.
   public static let other = ReasonCode(rawValue: 255)
-  /// A reason of Carillon, not of a service: with this target's values the payload is larger than the service allows,
-  /// so nothing was sent. No service has a code with this number.
+  /// A reason of Carillon and not of a service: with the values of this target, the payload is larger than the service
+  /// allows, so nothing was sent. No service has a code with this number.
   public static let payloadTooLarge = ReasonCode(rawValue: 254)
 }

@@ -1,8 +1,7 @@
 /// The text of a reason that this version does not know. Logs, CSV files and terminals show it, so it contains only
 /// printable ASCII and is short.
 public enum UnknownReason {
-  /// Maximum number of bytes. The longest known reason of Apple has 27 bytes. The longest known reason of Google has
-  /// about 40 bytes.
+  /// Maximum length in bytes. The longest known reasons have 27 bytes (Apple) and about 40 bytes (Google).
   public static let longest = 64
 
   /// Returns the beginning of the reason that a push service sent, with `?` in place of every byte that is not

@@ -5,7 +5,7 @@ public struct CampaignStages: Sendable, Equatable {
   public enum Members: Sendable, Equatable {
     /// These users, if they are in the audience. A sample or a control group does not exclude them.
     case users([String])
-    /// Share of the users: above 0, below 1.
+    /// Share of the audience: above 0, below 1.
     case share(Double)
   }
 
@@ -13,7 +13,7 @@ public struct CampaignStages: Sendable, Equatable {
   public struct Winner: Sendable, Equatable {
     /// Measure for the comparison of variants.
     public var measure: CampaignVariants.Measure
-    /// Minimum number of measured events of all variants together. With fewer events, the choice would be chance.
+    /// Minimum number of events (such as opens) of all variants together. With fewer events, chance would decide.
     public var minimum: Int
     /// Position of the variant that wins if there are fewer events than ``minimum``; `nil` to ask an operator.
     public var otherwise: Int?
@@ -29,7 +29,7 @@ public struct CampaignStages: Sendable, Equatable {
     }
   }
 
-  /// Stage with the conditions of its gate.
+  /// Stage with the conditions of the gate that follows it.
   public struct Stage: Sendable, Equatable {
     /// Users of the stage.
     public var members: Members
@@ -37,9 +37,10 @@ public struct CampaignStages: Sendable, Equatable {
     public var wait: Int
     /// Whether the next stage needs approval.
     public var approval: Bool
-    /// Share of failed pushes, 0 to 1, above which the campaign pauses; `nil` for no check.
+    /// Maximum share of failed pushes, 0 to 1. Above this share, the campaign pauses. `nil` for no check.
     public var maximumFailures: Double?
-    /// Share of the stage's users, 0 to 1, who must have opened the push; `nil` for no check.
+    /// Minimum share of the stage's users, 0 to 1, who have opened the push. Below this share, the campaign pauses.
+    /// `nil` for no check.
     public var minimumOpened: Double?
     /// Rules for the choice of the variant that all later stages get; `nil` if no winner is chosen.
     public var winner: Winner?
@@ -58,7 +59,7 @@ public struct CampaignStages: Sendable, Equatable {
     }
   }
 
-  /// Stages in their order; at least one.
+  /// Stages in the order of the job; at least one.
   public let all: [Stage]
   /// Assignment of users to stages.
   public let draw: StageDraw
@@ -102,8 +103,8 @@ public struct CampaignStages: Sendable, Equatable {
 
   /// Returns the rate of a stage.
   ///
-  /// With `spread`, each stage gets its share of the time. With `finishBy`, each stage gets its share of the remaining
-  /// time without the waits. In both cases, the rate of a stage that lists its users has no limit.
+  /// With `spread`, each stage gets its share of the time. With `finishBy`, each stage gets its share of the time that
+  /// remains after subtraction of the waits. In both cases, the rate of a stage that lists its users has no limit.
   ///
   /// - Parameters:
   ///   - rate: the rate of the job.

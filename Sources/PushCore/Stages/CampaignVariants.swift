@@ -1,7 +1,7 @@
 /// Variants of a campaign: different messages for different users, with separate counts.
 ///
 /// The variant of a user depends only on the campaign's id and the user. So all devices of a user get the same variant,
-/// and no list is stored. If the winner is chosen after a stage, all later stages get that variant.
+/// without a stored assignment. If a winner is chosen after a stage, all later stages get the winning variant.
 public struct CampaignVariants: Sendable, Equatable {
   /// One variant.
   public struct Variant: Sendable, Equatable {
@@ -38,13 +38,14 @@ public struct CampaignVariants: Sendable, Equatable {
 
   /// Variants; at least two.
   public let all: [Variant]
-  /// Upper bounds of the variants' ranges of random numbers (``UserDraw``), without the bound of the last variant.
+  /// A user has a random number from 0 to 1 (``UserDraw``), and each variant has a range of these numbers. These are
+  /// the upper bounds of the ranges, without the bound of the last variant.
   private let bounds: [Double]
   private let draw: UserDraw
 
   /// Maximum number of variants of a campaign.
   public static let maximum = 8
-  /// All possible positions.
+  /// All possible positions of a variant.
   public static let places = 0..<maximum
 
   /// - Parameters:
@@ -75,7 +76,7 @@ public struct CampaignVariants: Sendable, Equatable {
 
   // MARK: Choosing the winner
 
-  /// Decision about the variant for the later stages.
+  /// Result of the choice of the winner.
   public enum Verdict: Sendable, Equatable {
     /// The variant at this position wins.
     case winner(Int)
@@ -83,12 +84,12 @@ public struct CampaignVariants: Sendable, Equatable {
     case unclear(String)
   }
 
-  /// Chooses the variant for the later stages: the one with the largest measured share. If shares are equal, the first
-  /// in the job wins.
+  /// Chooses the winner: the variant with the largest measured share. If shares are equal, the first variant in the job
+  /// wins.
   ///
   /// - Parameters:
   ///   - winner: the rules for the choice.
-  ///   - counted: the measured events of each variant.
+  ///   - counted: the number of measured events of each variant, for example of opens.
   ///   - reached: the number of pushes of each variant. The share of a variant is its events divided by its pushes.
   ///   - isOverridden: whether an operator wants the best variant so far, regardless of the minimum.
   func verdict(
@@ -106,7 +107,7 @@ public struct CampaignVariants: Sendable, Equatable {
         best = place
         continue
       }
-      // The comparison multiplies whole numbers, so that no rounding makes equal shares differ.
+      // The comparison multiplies whole numbers and does not divide, so that rounding can't make equal shares differ.
       if counted[place] * reached[known] > counted[known] * reached[place] { best = place }
     }
     return .winner(best ?? winner.otherwise ?? 0)

@@ -1,10 +1,11 @@
-/// Companion: an additional push of another type that shows nothing on its own and notifies the app of new content. It
-/// goes to tokens of that type that belong to the same users.
+/// Companion of a campaign: an additional push of another push type to the same users. A companion shows nothing on its
+/// own and tells the app to refresh its content, such as a widget. It goes to the tokens of its push type.
 ///
-/// It is a part of its campaign (``CampaignPart``) with the same users, stages and times, but without the campaign's
-/// content, rate and caps.
+/// A companion is a part of its campaign (``CampaignPart``). It has the same users, stages and times, but not the
+/// campaign's content, rate and frequency caps.
 enum Companion {
-  /// Returns the job of a companion: the fields of the main job that also apply to it.
+  /// Returns the job of a companion: the fields of the main job that also apply to the companion, and the push type and
+  /// payload of the companion.
   ///
   /// - Parameters:
   ///   - job: a valid job.
@@ -33,7 +34,7 @@ enum Companion {
 
   // MARK: Reading
 
-  /// Returns the legs of a job, with the push types in its `also`.
+  /// Returns the legs of a job, each with its companions from the field `also`.
   ///
   /// - Parameters:
   ///   - pushType: the push type of the job itself for `service`.

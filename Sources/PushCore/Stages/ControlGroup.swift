@@ -5,8 +5,8 @@ public struct ControlGroup: Sendable, Equatable {
 
   /// - Parameters:
   ///   - campaign: the campaign, with or without its own control group.
-  ///   - share: share of the app's users who get none of its campaigns except transactional ones: more than 0, less
-  ///     than 1; `nil` for none. The group of an app has the same users in all campaigns.
+  ///   - share: share of the app's users in the app's own control group: more than 0, less than 1; `nil` for none.
+  ///     These users get only transactional campaigns of the app. The app's group has the same users in all campaigns.
   public init(of campaign: Campaign, app share: Double? = nil) {
     let ofApp = share.map { UserSample(share: $0, salt: "control of app " + campaign.app) }
     samples = [campaign.recipients.control, campaign.hasUsers && !campaign.recipients.isTransactional ? ofApp : nil]
@@ -27,8 +27,8 @@ public struct ControlGroup: Sendable, Equatable {
 }
 
 extension Campaign {
-  /// Whether the campaign can have a control group. The users of tokens and channels are unknown, and the users of a
-  /// Live Activity have asked for its pushes.
+  /// Whether the campaign can have a control group. Campaigns to tokens and channels can't, because their users are
+  /// unknown. Campaigns to a Live Activity can't, because its users have asked for the pushes.
   public var hasUsers: Bool {
     switch recipients.audience {
     case .segment, .users, .campaign: true

@@ -1,18 +1,18 @@
-/// Assignment of users to the stages of a campaign. It depends only on the campaign's id and the user, so a user is in
-/// exactly one stage, at any time and on any worker.
+/// Assignment of users to the stages of a campaign. The stage of a user depends only on the campaign's id and the user,
+/// so it is the same at any time and on any worker.
 ///
 /// A user in the lists of several stages is in the first of these stages. Each user in no list gets a random number.
-/// Each stage with a share has a range of numbers. A user outside all ranges gets the campaign after all stages.
+/// Each stage with a share has a range of these numbers. A user outside all ranges gets the campaign after all stages.
 public struct StageDraw: Sendable, Equatable {
-  /// Listed users with the positions of their stages, by the length of the user's id. For most users, the length of the
-  /// id is sufficient to find that they are not listed.
+  /// Users in the lists of stages, each with the position of the stage. The key is the length of the user's id: for
+  /// most users, the length is sufficient to show that they are not listed.
   private let listed: [Int: [(name: [UInt8], place: Int)]]
   /// End of each stage's range of numbers. The range of a stage that lists its users is empty.
   private let ends: [Double]
   private let draw: UserDraw
 
   /// - Parameters:
-  ///   - members: the users of the stages, in their order.
+  ///   - members: the users of each stage, in the order of the stages.
   ///   - id: the id of the campaign.
   init(_ members: [CampaignStages.Members], campaign id: String) {
     var listed: [Int: [(name: [UInt8], place: Int)]] = [:]

@@ -1,6 +1,6 @@
 /// Gate after a stage: decides whether the next stage begins. Pure: the caller supplies the counts and the time.
 public struct StageGate: Sendable {
-  /// Results of the stage.
+  /// Results of the stage before the gate.
   public struct Finding: Sendable, Equatable {
     /// Time when all targets of the stage had an outcome, in ms since the epoch; `nil` before that time.
     public var finishedAt: Int?
@@ -10,7 +10,7 @@ public struct StageGate: Sendable {
     public var users: Int?
     /// Number of users who opened the push.
     public var opened: Int
-    /// Number of measured events and number of pushes of each variant, in all stages so far.
+    /// For each variant, the number of measured events and the number of pushes, in all stages so far.
     public var variants: (counted: [Int], of: [Int])
     /// Position of the variant that an operator chose; `nil` for none.
     public var winner: Int?
@@ -48,7 +48,7 @@ public struct StageGate: Sendable {
     ///
     /// - Parameter winner: the position of the variant that all later stages get; `nil` if the gate chooses none.
     case open(winner: Int?)
-    /// The campaign pauses, and an operator decides.
+    /// The campaign pauses for the given reason, and an operator decides.
     case pause(String, needsApproval: Bool)
   }
 
@@ -60,7 +60,7 @@ public struct StageGate: Sendable {
   /// - Parameters:
   ///   - place: position of the stage before the gate, from 0.
   ///   - campaign: a campaign with stages.
-  /// - Returns: `nil` if no gate follows that stage.
+  /// - Returns: `nil` if no gate follows the stage.
   public init?(behind place: Int, of campaign: Campaign) {
     guard let stages = campaign.delivery.stages, stages.all.indices.contains(place) else { return nil }
     stage = stages.all[place]
@@ -91,8 +91,7 @@ public struct StageGate: Sendable {
     return .open(winner: winner.place)
   }
 
-  /// Returns the number of accepted pushes and the number of failed ones. The third number is the sum of both and of
-  /// the pushes to devices that are gone.
+  /// Returns three numbers of pushes: accepted, failed, and the sum of both and of the pushes to devices that are gone.
   private static func answers(_ outcomes: [Outcome: Int]) -> (reached: Int, failed: Int, all: Int) {
     let failed = outcomes.reduce(0) { $0 + ($1.key.isRefusal ? $1.value : 0) }
     let reached = outcomes[.accepted] ?? 0
@@ -104,7 +103,7 @@ public struct StageGate: Sendable {
     guard let most = stage.maximumFailures else { return nil }
     let legs = finding.legs.map { (name: $0.name, answers: Self.answers($0.outcomes)) }.filter { $0.answers.all > 0 }
     guard !legs.isEmpty else { return "no push of the stage was answered, so the share of failures is unknown" }
-    // Each leg is checked separately. In the sum of all legs, the failures of a small leg would hardly matter.
+    // Each leg is checked separately, because the failures of a small leg would hardly change the sum of all legs.
     let bad = legs.filter { Double($0.answers.failed) > most * Double($0.answers.all) }
     guard !bad.isEmpty else { return nil }
     let counts = bad.map { leg in
@@ -117,7 +116,7 @@ public struct StageGate: Sendable {
   private func opens(_ finding: Finding) -> String? {
     guard let least = stage.minimumOpened else { return nil }
     let accepted = finding.legs.reduce(0) { $0 + Self.answers($1.outcomes).reached }
-    // A user with several devices gets several pushes, and counts once.
+    // A user with several devices gets several pushes but counts once.
     let reached = min(accepted, finding.users ?? accepted)
     guard reached > 0 else { return "no push of the stage was accepted, so no user can have opened it" }
     guard Double(finding.opened) < least * Double(reached) else { return nil }

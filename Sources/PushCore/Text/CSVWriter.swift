@@ -2,9 +2,9 @@
 public struct CSVWriter: Sendable {
   /// Bytes that were written since the last ``take()``.
   public private(set) var bytes: [UInt8] = []
-  /// Whether the text is safe for spreadsheets. A cell that a spreadsheet would run as a formula gets an apostrophe in
-  /// front. Characters that make a cell look like another text are replaced, see ``Excerpt/harmless(_:)``. Line breaks
-  /// and tabs are kept.
+  /// Whether the text is made safe for spreadsheets. A cell that a spreadsheet would run as a formula gets an
+  /// apostrophe in front. Characters that make a cell look like another text are replaced, see
+  /// ``Excerpt/harmless(_:)``. Line breaks and tabs are kept.
   public let spreadsheetSafe: Bool
   private var needsComma = false
 

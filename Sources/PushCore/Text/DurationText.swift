@@ -1,6 +1,6 @@
 /// Durations in the notation for people: a whole number and one unit, such as `90s`, `30m`, `4h` or `2d`.
 public enum DurationText {
-  /// Maximum duration: ten years. It is longer than any useful duration, and its seconds fit into 32 bits.
+  /// Maximum duration in seconds: ten years. No useful duration is longer, and the number fits into 32 bits.
   public static let maximumSeconds = 3650 * 86400
 
   /// Description of a valid duration, for error messages.
@@ -9,13 +9,13 @@ public enum DurationText {
   /// Description of a valid duration that may have the unit `ms`, for error messages.
   public static let formWithMilliseconds = "a whole number with ms, s, m, h or d, such as 500ms, 90s, 30m or 4h"
 
-  /// Returns the seconds, 0 to ``maximumSeconds``; `nil` for any other text.
+  /// Returns the seconds of a duration, 0 to ``maximumSeconds``; `nil` for any other text.
   public static func seconds(_ text: some StringProtocol) -> Int? {
     guard let milliseconds = milliseconds(text), !text.hasSuffix("ms") else { return nil }
     return milliseconds / 1000
   }
 
-  /// Returns the milliseconds, with `ms` as an additional unit; `nil` for any other text.
+  /// Returns the milliseconds of a duration, which may also have the unit `ms`; `nil` for any other text.
   public static func milliseconds(_ text: some StringProtocol) -> Int? {
     let digits = text.utf8.prefix { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
     guard !digits.isEmpty, let unit = unitMilliseconds(text.utf8.dropFirst(digits.count)) else { return nil }

@@ -27,7 +27,7 @@ public enum Excerpt {
     return result
   }
 
-  /// Returns the same as ``quoted(_:)`` without the quotes, for a producer's name in a path.
+  /// Returns the result of ``quoted(_:)`` without the quotes, for names from a producer within a path.
   public static func bare(_ text: some StringProtocol) -> String { String(quoted(text).dropFirst().dropLast()) }
 
   /// Returns whether a character can make a person read something other than the text. A control character can control

@@ -1,4 +1,4 @@
-/// Reader of the characters of an expression, one after the other.
+/// Reader of the characters of an audience expression or a condition.
 struct ExpressionScanner {
   let characters: [Unicode.Scalar]
   /// The index of the next character.
@@ -21,7 +21,8 @@ struct ExpressionScanner {
     return true
   }
 
-  /// Returns the letters, digits and marks of a plain name, and moves past them; empty if there are none.
+  /// Returns the next word and moves past it; empty if there is none. A word consists of the letters, digits and marks
+  /// of a ``PlainName``.
   ///
   /// - Parameter orSign: whether the word may begin with `+`.
   mutating func takeWord(orSign: Bool = false) -> String {
@@ -43,7 +44,7 @@ struct ExpressionScanner {
 
   /// Returns an error at a position.
   ///
-  /// - Parameter place: the index of the character; the next one if omitted.
+  /// - Parameter place: the index of the character; `nil` for the next character.
   func error(_ message: String, at place: Int? = nil) -> AudienceExpressionError {
     AudienceExpressionError(column: (place ?? position) + 1, message: message)
   }

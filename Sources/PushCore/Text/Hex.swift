@@ -15,8 +15,8 @@ public enum Hex {
     }
   }
 
-  /// Writes two lower-case digits for every byte to the beginning of a buffer, which must have room. It processes four
-  /// bytes at a time, because it runs for every push.
+  /// Writes two lower-case digits for every byte to the beginning of a buffer, which must be large enough. The function
+  /// runs for every push, so it processes four bytes at a time.
   public static func encode(_ bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) {
     precondition(buffer.count >= bytes.count * 2)
     var place = 0
@@ -31,8 +31,8 @@ public enum Hex {
     }
   }
 
-  /// Returns the eight digits of a number, with the first in the highest byte. It computes all digits together, because
-  /// a push needs 25 such calls.
+  /// Returns the eight digits of a number as ASCII; the first digit is in the highest byte. A push needs 25 calls, so
+  /// the function computes all digits together.
   static func digits(of number: UInt32) -> UInt64 {
     var nibbles = UInt64(number)
     nibbles = (nibbles & 0xffff_0000) << 16 | nibbles & 0xffff

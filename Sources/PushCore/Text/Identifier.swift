@@ -13,7 +13,7 @@ public struct IdentifierError: Error, Equatable, Sendable, CustomStringConvertib
 public enum Identifier {
   /// Returns the form of an identifier that Carillon stores: without white space at both ends, and in NFC.
   ///
-  /// A plain ASCII identifier is returned unchanged. It is the usual case in an import of millions of rows.
+  /// An identifier of plain ASCII is returned unchanged. In large imports, most identifiers are of this kind.
   ///
   /// - Parameters:
   ///   - text: the input.

@@ -1,9 +1,9 @@
 /// Times in files, commands, requests and events: milliseconds since 1970, or RFC 3339.
 public enum InstantText {
-  /// First plausible time in ms since 1970: 2001-09-09. A smaller number is in seconds.
+  /// Earliest accepted time in ms since 1970: 2001-09-09. A smaller number is probably in seconds.
   public static let earliest = 1_000_000_000_000
   /// Maximum time ahead of the clock in ms: a day, to allow for a phone with a wrong time zone. A time in the future
-  /// would override all changes until that time, or would prevent a device from being pruned.
+  /// would do harm: Carillon would ignore all changes until that time, or would not prune the device.
   public static let maximumAhead = 86_400_000
   /// First number that counts as microseconds or nanoseconds. As milliseconds, it would be a time in the year 5138.
   private static let microseconds = 100_000_000_000_000

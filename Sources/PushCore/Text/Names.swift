@@ -4,12 +4,12 @@ public enum UserID {
   /// length take 2.6 GB.
   public static let maximumLength = 256
 
-  /// Returns the user id that a text contains, in canonical form, see ``Identifier``. Every reader of ids uses this
-  /// function.
+  /// Returns the user id that a text contains, in canonical form, see ``Identifier``. All code that reads user ids uses
+  /// this function.
   ///
   /// - Throws: an error for an id that is empty, longer than ``maximumLength``, or has invisible characters.
   public static func read(_ text: String) throws(IdentifierError) -> String {
-    // Ids are lines of files and arguments of redis-cli. A line feed in an id would break both.
+    // Ids are lines of files and arguments of redis-cli, which must not contain a line feed.
     try Identifier.read(text, as: "a user id", maximumLength: maximumLength)
   }
 
@@ -41,7 +41,7 @@ public enum AttributeName {
   }
 }
 
-/// Names with a meaning in Carillon itself: campaign ids and segments.
+/// Names that Carillon uses in keys, expressions and URLs, such as campaign ids and names of segments.
 public enum PlainName {
   /// Maximum length of a name in bytes.
   public static let maximumLength = 64
@@ -63,7 +63,7 @@ public enum PlainName {
     (1...maximumLength).contains(name.utf8.count) && name.utf8.allSatisfy(isLetter)
   }
 
-  /// Returns whether an ASCII character is allowed in such a name.
+  /// Returns whether an ASCII character is allowed in a plain name.
   public static func isLetter(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
@@ -74,7 +74,7 @@ public enum PlainName {
   }
 }
 
-/// Name of a person who submits or approves campaigns, as people write it.
+/// Name of a person who submits or approves campaigns.
 public enum PersonName {
   /// Maximum length of a name in bytes of UTF-8.
   public static let maximumLength = 256

@@ -1,7 +1,7 @@
-/// Search for the name that a person probably meant when an unknown name was written.
+/// Search for the known name that a person probably meant by an unknown name.
 public enum Nearest {
-  /// Maximum length of a name that gets a suggestion. None of Carillon's names is longer, and the time to calculate a
-  /// distance grows with the square of the length.
+  /// Maximum length in bytes of a name for which the search runs. All names in Carillon are at most as long, and the
+  /// time of the search grows with the square of the length.
   static let longestName = 64
 
   /// Returns the known name nearest to `name`; `nil` if none is near enough. If several are equally near, returns the

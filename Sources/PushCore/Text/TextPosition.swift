@@ -19,8 +19,7 @@ public struct TextPosition: Sendable, Equatable, CustomStringConvertible {
   public var description: String { "line \(line), column \(column)" }
 }
 
-/// Offsets at which the lines of a text begin. They make it possible to find many positions with one pass over the
-/// text.
+/// Offsets at which the lines of a text begin. With them, many positions can be found after one pass over the text.
 public struct TextLines: Sendable {
   private let starts: [Int]
 

@@ -4,12 +4,13 @@ public enum Timestamp {
   /// Description of a valid time, for error messages.
   public static let form = "RFC 3339, such as 2026-12-01T09:00:00Z"
 
-  /// Range that ``format(milliseconds:)`` can write: the years 0000 to 9999.
+  /// Times that ``format(milliseconds:)`` can write: the years 0000 to 9999, in ms since 1970.
   public static let range = -62_167_219_200_000...253_402_300_799_999
 
   /// Returns milliseconds since 1970 of an RFC 3339 date-time; `nil` for any other text.
   ///
-  /// Fractions of a millisecond are cut off. A leap second counts as the second after it, because UNIX time has none.
+  /// Fractions of a millisecond are cut off. A leap second counts as the second after it, because UNIX time has no leap
+  /// seconds.
   public static func milliseconds(_ text: some StringProtocol) -> Int? {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.number(digits: 4), scanner.take("-"),

@@ -1,9 +1,9 @@
 /// UUID as text: 8-4-4-4-12 lower-case hex digits (RFC 9562 section 4).
 public enum UUIDText {
-  /// Number of characters.
+  /// Number of characters of a UUID.
   public static let count = 36
 
-  /// - Parameter id: 16 bytes in network order, in two halves.
+  /// - Parameter id: the UUID, as the two halves of 16 bytes in network order.
   public static func text(_ id: (high: UInt64, low: UInt64)) -> String {
     String(unsafeUninitializedCapacity: count) { buffer in
       write(id, to: UnsafeMutableRawBufferPointer(buffer))
@@ -11,7 +11,7 @@ public enum UUIDText {
     }
   }
 
-  /// Appends the characters.
+  /// Appends the text of a UUID.
   public static func append(_ id: (high: UInt64, low: UInt64), to bytes: inout [UInt8]) {
     withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) {
       write(id, to: $0)
@@ -19,7 +19,7 @@ public enum UUIDText {
     }
   }
 
-  /// Writes the characters to the beginning of `buffer`.
+  /// Writes the text of a UUID to the beginning of `buffer`.
   public static func write(_ id: (high: UInt64, low: UInt64), to buffer: UnsafeMutableRawBufferPointer) {
     precondition(buffer.count >= count)
     let middle = Hex.digits(of: UInt32(truncatingIfNeeded: id.high))

@@ -1,19 +1,19 @@
 import Foundation
 
-/// A text that should be JSON and can't be read as JSON, because it is cut or malformed. The type tells whether the
-/// text may contain an identifier, which may be cut at the end of the text. The answer may be "yes" for a text without
-/// the identifier, and is never "no" for a text with it.
+/// A text that should be JSON but is truncated or malformed. Its functions tell whether the text may contain an
+/// identifier, for example of a user who must be erased. They may return `true` for a text without the identifier, but
+/// never return `false` for a text with it. An identifier at the end of the text may be truncated.
 public struct UnreadableText {
-  /// The text without escapes, in Normalization Form D: the beginning of a cut identifier is then the beginning of the
-  /// whole identifier.
+  /// The text without escapes, in Normalization Form D. In this form, the bytes of a truncated identifier are always a
+  /// prefix of the bytes of the whole identifier.
   private let text: [UInt8]
-  /// ``text`` in lower case without blanks and angle brackets, which readers of tokens ignore.
+  /// ``text`` in lower case without blanks and angle brackets, which Carillon ignores in tokens.
   private let dense: [UInt8]
 
-  /// Shortest beginning of a token that identifies a device: 32 bits of a token in hex.
+  /// Minimum number of characters of a truncated token that identify a device: 32 bits in hex.
   private static let shortestToken = 8
 
-  /// Creates a text from bytes, which may end inside a character or an escape.
+  /// Creates an instance from bytes, which may end inside a character or an escape.
   public init(_ bytes: [UInt8]) {
     text = Self.decomposed(Self.unescaped(bytes))
     dense = Self.dense(text)
@@ -22,19 +22,19 @@ public struct UnreadableText {
   /// Returns whether the text may contain an identifier as a word. Words consist of ASCII letters, digits, `-`, `_` and
   /// `@`, so `ada` is neither in `nevada` nor in `ada-2`.
   ///
-  /// - Parameter identifier: in the form of ``Identifier``.
+  /// - Parameter identifier: the canonical form of the identifier (``Identifier``).
   public func mayContain(_ identifier: String) -> Bool {
     Self.hasWord(Self.decomposed(Array(identifier.utf8)), in: text, shortest: 1, isBounded: true)
   }
 
-  /// Returns whether the text may contain a token, in any case and with any blanks.
+  /// Returns whether the text may contain a token, in upper or lower case and with blanks anywhere.
   ///
   /// - Parameter token: the text of the token.
   public func mayContain(token: String) -> Bool {
     Self.hasWord(Self.dense(Array(token.utf8)), in: dense, shortest: Self.shortestToken, isBounded: false)
   }
 
-  /// Returns whether the text has the word, or ends with a beginning of the word.
+  /// Returns whether the text contains the word, or ends with a prefix of the word.
   private static func hasWord(_ word: [UInt8], in text: [UInt8], shortest: Int, isBounded: Bool) -> Bool {
     guard let first = word.first else { return false }
     for start in text.indices where text[start] == first {
@@ -59,7 +59,7 @@ public struct UnreadableText {
   private static func decomposed(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.contains(where: { $0 >= 0x80 }) else { return bytes }
     var text = String(decoding: bytes, as: UTF8.self)
-    // If a character is cut at the end of the text, its first bytes are decoded as U+FFFD.
+    // If the text ends inside a character, the first bytes of this character are decoded as U+FFFD.
     while text.unicodeScalars.last == "\u{FFFD}" { text.unicodeScalars.removeLast() }
     return Array(text.decomposedStringWithCanonicalMapping.utf8)
   }
@@ -74,14 +74,14 @@ public struct UnreadableText {
     }
   }
 
-  /// Returns the text with the characters that its escapes name (RFC 8259, section 7). An escape that is cut at the end
-  /// is removed. Any other invalid escape stays.
+  /// Returns the text with the characters that its escapes represent (RFC 8259, section 7). A truncated escape at the
+  /// end is removed. Any other invalid escape is kept.
   private static func unescaped(_ bytes: [UInt8]) -> [UInt8] {
     guard bytes.contains(UInt8(ascii: "\\")) else { return bytes }
     var (text, units): ([UInt8], [UInt16]) = ([], [])
     text.reserveCapacity(bytes.count)
     var place = 0
-    /// Adds the characters of consecutive `\u` escapes, of which two may form one character.
+    /// Adds the characters of consecutive `\u` escapes. Two escapes may form one character.
     func flush() {
       text += String(decoding: units, as: UTF16.self).utf8
       units.removeAll()
@@ -119,7 +119,7 @@ public struct UnreadableText {
     return unit
   }
 
-  /// Returns the character that a letter after a backslash names.
+  /// Returns the character that a letter after a backslash represents.
   private static func character(ofEscape letter: UInt8) -> UInt8 {
     switch letter {
     case UInt8(ascii: "b"): 8

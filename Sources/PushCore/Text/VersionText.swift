@@ -1,9 +1,10 @@
-/// Versions in the notation of apps and systems: `5.2`, `v5.2`, `iOS 17.1`, `Version 17.1 (Build 21B74)`.
+/// Versions of apps and operating systems, as devices report them: `5.2`, `v5.2`, `iOS 17.1`, `Version 17.1 (Build
+/// 21B74)`.
 enum VersionText {
-  /// Returns the version from its first digit on, which is the form that conditions compare.
+  /// Returns the version without the text before its first digit. Conditions compare versions in this form.
   ///
   /// - Parameter text: a version, optionally after a `v` or the name of a system, and before a build in parentheses.
-  /// - Returns: `nil` for any other text, because conditions could not compare it.
+  /// - Returns: `nil` for a text that conditions can't compare.
   static func read(_ text: String) -> String? {
     var rest = Identifier.trimmed(text)[...]
     if let build = rest.firstIndex(of: "("), rest.last == ")", build > rest.startIndex {

@@ -3,7 +3,7 @@ enum WholeNumber {
   /// Largest number up to which a floating-point column can represent every whole number: 2^53 (IEEE 754, binary64).
   private static let largestExact = 1 << 53
 
-  /// Returns the digits of a whole number. A fraction of zeros only, such as `.0`, is removed.
+  /// Returns the digits of a whole number. A fraction that has only zeros, such as `.0`, is removed.
   ///
   /// - Parameter number: a number in the notation of JSON.
   /// - Returns: `nil` for a fraction, for an exponent, and for a number with a decimal point that is too large to be

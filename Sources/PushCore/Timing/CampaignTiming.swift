@@ -4,14 +4,14 @@ public struct CampaignTiming: Sendable, Equatable {
   public var localTime: LocalTime?
   /// Time zone for devices whose time zone is unknown.
   public var defaultZone = CampaignTiming.utc
-  /// Maximum lateness in seconds. Without local time: a job is accepted if `sendAt` is at most this number of seconds
-  /// ago. With local time: a device still gets the push if its local time was at most this number of seconds before the
+  /// Maximum lateness in seconds. Without local time, a job is accepted if `sendAt` is at most this number of seconds
+  /// ago. With local time, a device gets the push immediately if its time was at most this number of seconds before the
   /// start of the campaign.
   public var late = CampaignTiming.defaultLate
   /// Quiet hours, in which devices get no pushes.
   public var quietHours: QuietHours?
-  /// Seconds after which nothing more is sent. They count from the start of the campaign; with local time, from the
-  /// time at which the push to each device is due.
+  /// Seconds after which no push is sent; `nil` for no limit. The seconds count from the start of the campaign. With
+  /// local time, they count for each device from the time at which its push is due.
   public var maxDuration: Int?
   /// Schedule of a recurring campaign; `nil` for a campaign that runs once.
   public var repetition: Repetition?
@@ -27,7 +27,7 @@ public struct CampaignTiming: Sendable, Equatable {
   /// Whether the time of a push depends on the device's clock.
   public var isPerDevice: Bool { localTime != nil || quietHours != nil }
 
-  /// Attribute of users on which the time depends.
+  /// User attribute on which the time of a push depends; `nil` for none.
   public var attribute: String? { localTime?.attribute }
 
   /// Returns the time, in UNIX seconds, after which nothing is sent to a device; `nil` for no limit.
@@ -42,9 +42,11 @@ public struct CampaignTiming: Sendable, Equatable {
 
 /// Local time: a time on each device's own clock.
 public struct LocalTime: Sendable, Equatable {
-  /// Wall time, in the unit of ``ZoneRules``.
+  /// Wall time: the time that a clock shows. The number is the seconds since 1970 at which UTC shows this time
+  /// (``ZoneRules``).
   public var wall: Int
-  /// Name of the user attribute that contains the user's own time of day. Users without it get the push at ``wall``.
+  /// Name of the user attribute that contains the user's own time of day. Users without this attribute get the push at
+  /// ``wall``.
   public var attribute: String?
 
   /// Creates an instance with these values.
@@ -53,24 +55,24 @@ public struct LocalTime: Sendable, Equatable {
     self.attribute = attribute
   }
 
-  /// Largest offset ahead of UTC in seconds: that of Kiritimati, where clocks show a time first.
+  /// Largest offset ahead of UTC in seconds: the offset of Kiritimati, where clocks show a time first.
   static let furthestAhead = 14 * 3600
 
-  /// Largest offset behind UTC in seconds: that of Baker Island, where clocks show a time last.
+  /// Largest offset behind UTC in seconds: the offset of Baker Island, where clocks show a time last.
   static let furthestBehind = 12 * 3600
 
   /// Midnight at the beginning of the day of ``wall``, as a wall time.
   private var midnight: Int { wall.floorDivided(by: 86400).quotient * 86400 }
 
-  /// Earliest time at which a push can be due, in UNIX seconds: the clocks furthest ahead of UTC show ``wall``. With an
-  /// attribute, they show the midnight before it, because a user's own time can be any time of that day.
+  /// Earliest time at which a push can be due, in UNIX seconds. At this time, the clocks furthest ahead of UTC show
+  /// ``wall``, or with an attribute the midnight before ``wall``. A user's own time can be any time of that day.
   public var beginning: Int { (attribute == nil ? wall : midnight) - Self.furthestAhead }
 
-  /// Latest time at which a push can be due, in UNIX seconds: the clocks furthest behind UTC show ``wall``. With an
-  /// attribute, they show the midnight after it.
+  /// Latest time at which a push can be due, in UNIX seconds. At this time, the clocks furthest behind UTC show
+  /// ``wall``, or with an attribute the midnight after ``wall``.
   var ending: Int { (attribute == nil ? wall : midnight + 86400) + Self.furthestBehind }
 
-  /// Returns the same time of day on the first day whose ``beginning`` is not before an instant.
+  /// Returns this local time on the first day on which ``beginning`` is not before an instant.
   ///
   /// - Parameter instant: UNIX seconds.
   func onFirstDay(notBefore instant: Int) -> LocalTime {
@@ -95,14 +97,14 @@ public struct LocalTime: Sendable, Equatable {
   }
 }
 
-/// Decision about the time at which a device gets a push. The worker decides when it expands the slice, and again when
-/// it sends the push. The type does no I/O.
+/// Calculation of the time at which a device gets a push. The worker calculates this time when it expands the slice,
+/// and checks the quiet hours again when it sends the push. The type does no I/O.
 public struct TargetTiming: Sendable, Equatable {
   /// Time at which the push to a device is due.
   public struct Slot: Sendable, Hashable {
     /// Due time in ms since the epoch; 0 for immediately.
     public var due: Int
-    /// Whether the device gets nothing, because its time has passed or is in the quiet hours.
+    /// Whether the device gets no push, because its time has passed or is in the quiet hours.
     public var isDropped: Bool
 
     /// Creates an instance with these values.
@@ -111,7 +113,7 @@ public struct TargetTiming: Sendable, Equatable {
       self.isDropped = isDropped
     }
 
-    /// Slot of a device that gets nothing.
+    /// Slot of a device that gets no push.
     public static let dropped = Slot(due: 0, isDropped: true)
   }
 
@@ -128,7 +130,7 @@ public struct TargetTiming: Sendable, Equatable {
     self.start = start
   }
 
-  /// Returns the slot of a device.
+  /// Returns the time slot of a device.
   ///
   /// - Parameters:
   ///   - zone: the time zone of the device.
@@ -145,14 +147,14 @@ public struct TargetTiming: Sendable, Equatable {
     guard let end = quiet.end(at: earliest, in: zone) else { return slot }
     guard quiet.handling == .hold else { return .dropped }
     slot.due = end * 1000
-    // A push that would be held beyond its deadline is dropped immediately.
+    // If the quiet hours end after the deadline of the push, the push is dropped immediately.
     if let deadline = timing.deadline(start: start / 1000, due: end), deadline <= end { return .dropped }
     return slot
   }
 
-  /// Returns the end of the present quiet hours in a zone; `nil` if there are none now.
+  /// Returns the end of the present quiet hours in a zone; `nil` if the time is outside the quiet hours.
   ///
-  /// - Parameter now: ms since the epoch, like the result.
+  /// - Parameter now: present time in ms since the epoch, the unit of the result.
   public func quietEnd(in zone: ZoneRules, now: Int) -> Int? {
     timing.quietHours?.end(at: now.floorDivided(by: 1000).quotient, in: zone).map { $0 * 1000 }
   }

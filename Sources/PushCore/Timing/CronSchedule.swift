@@ -1,7 +1,8 @@
 /// Recurring schedule: five fields as in crontab(5): minute, hour, day of the month, month, weekday.
 ///
-/// The fields are wall times. If clocks skip a time, the run begins at the moment of the skip. If clocks show a time
-/// twice, the run begins at the first occurrence. So a change of the clocks neither skips a run nor repeats one.
+/// The fields are wall times: times as clocks show them. If clocks skip the time of a run, the run begins at the moment
+/// of the skip. If clocks show the time twice, the run begins at the first occurrence. So a change of the clocks
+/// neither skips a run nor repeats one.
 public struct CronSchedule: Sendable, Equatable {
   /// Bits of the allowed values of each field.
   private let minutes: UInt64
@@ -18,7 +19,7 @@ public struct CronSchedule: Sendable, Equatable {
     "minute, hour, day, month and weekday, such as '0 9 * * mon-fri': each *, a number, a range, or a list of these, "
     + "with /n for every n-th"
 
-  /// Maximum number of characters of a schedule. A list of all sixty minutes has fewer.
+  /// Maximum number of characters of a schedule. A list of all sixty minutes is shorter.
   public static let longest = 512
 
   /// Number of days within which every valid schedule has a time. The longest interval is eight years, between two
@@ -55,8 +56,8 @@ public struct CronSchedule: Sendable, Equatable {
   ///   - instant: UNIX seconds.
   ///   - zone: the zone of the wall times.
   public func next(after instant: Int, in zone: ZoneRules) -> Int? {
-    // A later wall time never has an earlier instant, so the search can skip all wall times that clocks have already
-    // shown.
+    // Later wall times never belong to earlier instants. The search therefore skips all wall times before the present
+    // one.
     var wall = zone.wall(at: instant).floorDivided(by: 60).quotient * 60
     while let match = nextWall(after: wall) {
       let found = zone.instant(ofWall: match)
@@ -68,8 +69,8 @@ public struct CronSchedule: Sendable, Equatable {
 
   /// Returns the last time of the schedule that is after one instant and not after another.
   public func last(until instant: Int, after start: Int, in zone: ZoneRules) -> Int? {
-    // The search tries short periods before the end first, because a schedule for every minute has too many times in a
-    // long period.
+    // The search begins with short periods before `instant`, because a schedule for every minute has too many times in
+    // a long period.
     for stretch in [3600, 86400, 32 * 86400, Int.max] {
       let from = stretch == .max ? start : max(start, instant - stretch)
       var found: Int?
@@ -79,7 +80,7 @@ public struct CronSchedule: Sendable, Equatable {
     return nil
   }
 
-  /// Returns the first allowed wall time after another one.
+  /// Returns the first allowed wall time after the given wall time.
   private func nextWall(after wall: Int) -> Int? {
     let (day, time) = (wall + 60).floorDivided(by: 86400)
     if allows(day: day), let found = nextTime(from: time) { return day * 86400 + found }
@@ -111,11 +112,11 @@ public struct CronSchedule: Sendable, Equatable {
     return needsBoth ? isDay && isWeekday : isDay || isWeekday
   }
 
-  /// One of the five fields.
+  /// One of the five fields of a schedule.
   private struct Field {
     let name: String
     let range: ClosedRange<Int>
-    /// Names of the numbers, from the lower bound of ``range``.
+    /// Names of the numbers, such as `mon`; the first one is the name of the lower bound of ``range``.
     var names: [String] = []
 
     static let minute = Field(name: "minute", range: 0...59)
@@ -140,7 +141,7 @@ public struct CronSchedule: Sendable, Equatable {
         }
         let allowed: ClosedRange<Int>
         if pieces[0] == "*" {
-          // `*` includes Sunday as 0 only, not also as 7.
+          // `*` means the weekdays 0 to 6. Without this rule, it would include Sunday twice, as 0 and as 7.
           allowed = range.lowerBound...(range.upperBound == 7 ? 6 : range.upperBound)
         } else {
           let ends = pieces[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,4 +1,4 @@
-/// Quiet hours: hours of the day, by the clock of each device, in which the device gets nothing.
+/// Quiet hours: hours of the day, by the clock of each device, in which the device gets no push.
 public struct QuietHours: Sendable, Equatable {
   /// Handling of a push in the quiet hours. Raw values are names in a job.
   public enum Handling: String, CaseIterable, Sendable {
@@ -25,13 +25,14 @@ public struct QuietHours: Sendable, Equatable {
     self.handling = handling
   }
 
-  /// Returns the end of the quiet hours that contain an instant, both in UNIX seconds; `nil` if none contain it.
+  /// Returns the end of the quiet hours that contain an instant, both in UNIX seconds; `nil` if the instant is outside
+  /// the quiet hours.
   ///
   /// If clocks skip the begin or the end, the instant of the skip counts. If clocks show the begin or the end twice,
   /// the first occurrence counts.
   public func end(at instant: Int, in zone: ZoneRules) -> Int? {
     let today = zone.wall(at: instant).floorDivided(by: 86400).quotient
-    // Quiet hours that began on the day before may not have ended.
+    // The quiet hours of the day before may not have ended.
     for day in today - 1...today + 1 {
       let start = zone.instant(ofWall: day * 86400 + from)
       let end = zone.instant(ofWall: (from < to ? day : day + 1) * 86400 + to)

@@ -1,14 +1,14 @@
-/// Schedule of the campaigns of a recurring job.
+/// Schedule of a recurring job. Each *run* is a separate campaign.
 public struct Repetition: Sendable, Equatable {
   /// Times of the runs.
   public var schedule: CronSchedule
   /// Text of the schedule as in the job.
   public var text: String
-  /// Time zone of the schedule. If the campaigns use each device's local time, the time zones of the devices apply
+  /// Time zone of the schedule. If the campaigns use the local time of each device, the time zones of the devices apply
   /// instead.
   public var zone: String
-  /// Time of the last possible run: a wall time if devices' local time is used, otherwise UNIX seconds. `nil` for no
-  /// end.
+  /// Time of the last possible run: a wall time if the campaigns use the local time of each device, otherwise UNIX
+  /// seconds. `nil` for no end.
   public var end: Int?
   /// Time of the first possible run, in the unit of ``end``; `nil` for no limit.
   public var start: Int?
@@ -31,10 +31,10 @@ public struct Repetition: Sendable, Equatable {
     self.skipsIfRunning = skipsIfRunning
   }
 
-  /// The problem of a schedule that has no further run.
+  /// Text of the error for a schedule without a further run.
   public var problemWithoutRun: String { "no time of \(Excerpt.quoted(text)) remains before its end" }
 
-  /// Run: one campaign of the job.
+  /// Run of a recurring job: one campaign.
   public struct Run: Sendable, Equatable {
     /// Start of the campaign in UNIX seconds.
     public var begins: Int
@@ -48,18 +48,18 @@ public struct Repetition: Sendable, Equatable {
     }
   }
 
-  /// Returns the last run that is due. It replaces all earlier runs that workers missed.
+  /// Returns the last run that is due. Workers start only this run, and none of the runs that they missed before it.
   ///
   /// - Parameters:
   ///   - instant: UNIX seconds.
-  ///   - missed: time at which the first missed run should have begun; not later than `instant`.
+  ///   - missed: time at which the first missed run was due, in UNIX seconds; not later than `instant`.
   ///   - local: the local time of the devices; `nil` if the times are in the schedule's zone.
   ///   - zone: the rules of ``zone``.
   public func last(until instant: Int, from missed: Int, _ local: LocalTime?, in zone: ZoneRules) -> Run? {
     var run: Run?
     if local != nil {
-      // A search over the last three days is sufficient, because a campaign begins at most a day and 14 hours before
-      // its wall time.
+      // With local time, a campaign begins at most a day and 14 hours before its wall time, so a search over the last
+      // three days is sufficient.
       var next = self.next(after: max(missed - 1, instant - 3 * 86400), local, in: zone)
       while let found = next, found.begins <= instant {
         run = found

@@ -6,7 +6,7 @@ public enum WallTime {
   /// Returns the seconds since 1970 at which UTC shows a wall time: `2026-12-01T09:00:00`. `nil` for any other text,
   /// including a time with a zone.
   public static func seconds(_ text: String) -> Int? {
-    // If the text is a valid timestamp, it has a zone.
+    // A text that is a valid timestamp has a zone.
     guard Timestamp.milliseconds(text) == nil, let milliseconds = Timestamp.milliseconds(text + "Z"),
       milliseconds % 1000 == 0
     else { return nil }

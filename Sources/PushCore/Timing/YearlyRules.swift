@@ -1,5 +1,5 @@
-/// Yearly rules for the clocks of a zone: a POSIX `TZ` string with the extension of RFC 8536, 3.3.1 (hours from -167 to
-/// 167).
+/// Rules of a time zone for the changes to and from summer time in every year. They are read from a POSIX `TZ` string
+/// with the extension of RFC 8536, 3.3.1 (hours from -167 to 167).
 struct YearlyRules: Sendable, Equatable {
   /// Day of the year.
   enum Day: Sendable, Equatable {
@@ -14,13 +14,13 @@ struct YearlyRules: Sendable, Equatable {
   /// Time of a change, as the clock shows it before the change.
   struct Rule: Sendable, Equatable {
     var day: Day
-    /// Seconds after midnight; may be on another day.
+    /// Seconds after midnight of ``day``. The time may be on an earlier or later day.
     var time: Int
   }
 
-  /// Seconds ahead of UTC.
+  /// Offset of standard time: seconds ahead of UTC.
   let standard: Int
-  /// Summer time: seconds ahead of UTC, with beginning and end. `nil` if clocks do not change.
+  /// Offset of summer time, with its beginning and end. `nil` if clocks do not change.
   let summer: Summer?
 
   struct Summer: Sendable, Equatable {
@@ -50,7 +50,7 @@ struct YearlyRules: Sendable, Equatable {
     return found
   }
 
-  /// Returns the changes of some years in their order, at most one for each instant.
+  /// Returns the changes from the year `first` to the year `last` in their order, at most one for each instant.
   private func candidates(from first: Int, to last: Int) -> [ZoneRules.Change] {
     guard let summer else { return [] }
     var changes: [ZoneRules.Change] = []
@@ -108,7 +108,8 @@ extension YearlyRules {
       guard let west = Self.takeTime(&rest, hours: 24) else { return nil }
       offset = -west
     }
-    // POSIX does not define when summer time begins if no rule follows. No file of the database omits the rule.
+    // POSIX does not define when summer time begins if no rule follows. All files of the time zone database contain a
+    // rule.
     guard let start = Self.takeRule(&rest), let end = Self.takeRule(&rest), rest.isEmpty else { return nil }
     summer = Summer(offset: offset, start: start, end: end)
   }
@@ -151,7 +152,7 @@ extension YearlyRules {
     return Rule(day: day, time: time)
   }
 
-  /// Removes `[+-]hh[:mm[:ss]]` and returns its seconds.
+  /// Removes a time of the form `[+-]hh[:mm[:ss]]` from the beginning and returns its seconds.
   private static func takeTime(_ rest: inout ArraySlice<UInt8>, hours most: Int) -> Int? {
     var sign = 1
     if let first = rest.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
@@ -168,7 +169,7 @@ extension YearlyRules {
     return sign * seconds
   }
 
-  /// Removes a number of at most three digits and returns it. No number in a rule has more digits.
+  /// Removes a number from the beginning and returns it. Numbers in rules have at most three digits.
   private static func takeNumber(_ rest: inout ArraySlice<UInt8>) -> Int? {
     let digits = rest.prefix(while: isDigit)
     guard 1...3 ~= digits.count else { return nil }

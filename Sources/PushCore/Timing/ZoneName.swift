@@ -6,13 +6,13 @@ public struct ZoneName: Equatable, Sendable {
   /// Canonical text of the name.
   public let text: String
 
-  /// Reason why a text names no time zone. An error message contains the text and then `message`.
+  /// Reason why a text names no time zone. In an error message, `message` follows the text.
   struct Problem: Error, Equatable {
     var message: String
     var hint: String
   }
 
-  /// Names of the database without a slash. Each means one zone. Abbreviations such as `EST` are not included.
+  /// Names of the database without a slash, without abbreviations such as `EST`. Each name means exactly one zone.
   private static let plain: Set = [
     "CET", "CST6CDT", "Cuba", "EET", "EST5EDT", "Egypt", "Eire", "GB", "GB-Eire", "Hongkong", "Iceland", "Iran",
     "Israel",
@@ -21,7 +21,7 @@ public struct ZoneName: Equatable, Sendable {
   ]
   /// Other names of UTC.
   private static let utc: Set = ["GMT0", "Greenwich", "UCT", "Universal", "Zulu"]
-  /// Prefixes of zones that Foundation accepts, although they are not in the database.
+  /// Prefixes of names that Foundation accepts, although they are not in the database.
   private static let foreign = ["SystemV/"]
 
   /// - Parameter text: a name as a phone or a person writes it.
@@ -58,8 +58,8 @@ public struct ZoneName: Equatable, Sendable {
       && TimeZone(identifier: text)?.identifier == text
   }
 
-  /// Number of letters of an abbreviation: the database has `EST` and `ChST`, people also write `ET`, and five allows a
-  /// margin.
+  /// Number of letters of an abbreviation. The database has `EST` and `ChST`, people also write `ET`, and the upper
+  /// limit has a margin of one letter.
   private static let abbreviationLetters = 2...5
 
   /// Returns whether a text has the form of an abbreviation, such as `PST` or `IST`.

@@ -1,6 +1,6 @@
 /// Time zones with a fixed offset from UTC, in the notations of phones: `GMT+0530`, `UTC-3`, `+02:00`.
 public enum ZoneOffset {
-  /// Range of the offsets of clocks on Earth in seconds, from Baker Island to Kiritimati.
+  /// Range of all offsets in use on Earth, in seconds: from Baker Island to Kiritimati.
   private static let range = -12 * 3600...14 * 3600
   private static let minus: [UInt8] = Array("\u{2212}".utf8)
 
@@ -39,7 +39,7 @@ public enum ZoneOffset {
     return (seconds < 0 ? "-" : "+") + twoDigits(minutes / 60) + ":" + twoDigits(minutes % 60)
   }
 
-  /// Removes `UTC`, `GMT` or `Z` from the beginning.
+  /// Removes `UTC`, `GMT` or `Z` from the beginning. Returns whether one of them was there.
   private static func takeName<Rest: Collection<UInt8>>(_ rest: inout Rest) -> Bool where Rest.SubSequence == Rest {
     if rest.count == 1, rest.first.map({ $0 | 0x20 }) == UInt8(ascii: "z") {
       rest = rest.dropFirst()

@@ -3,14 +3,14 @@ extension ZoneRules {
   /// Maximum size of a file in bytes. Files of the database have at most 4 kB.
   public static let largestFile = 1 << 20
 
-  /// Reads a file of any version. Leap seconds are skipped; the standard files of the database have none.
+  /// Reads a TZif file of any version. Leap seconds are ignored; the standard files of the database contain none.
   ///
   /// - Returns: `nil` for bytes that are not a TZif file.
   public init?(tzif bytes: [UInt8]) {
     guard bytes.count <= Self.largestFile, var header = Header(bytes, at: 0) else { return nil }
     var (start, isWide) = (Header.size, false)
     if header.version >= 2 {
-      // The first block is for programs that can read only 32-bit times (RFC 8536, 3.2).
+      // The first block is skipped: it is for programs that can read only 32-bit times (RFC 8536, 3.2).
       let second = Header.size + header.length(timeSize: 4)
       guard let next = Header(bytes, at: second), next.version >= 2 else { return nil }
       (header, start, isWide) = (next, second + Header.size, true)
@@ -34,7 +34,7 @@ extension ZoneRules {
       let type = Int(bytes[indexes + number])
       guard at > last, type < offsets.count else { return nil }
       last = at
-      // An entry may change only the name, or only the flag for summer time.
+      // An entry may keep the offset, and change only the name of the time or the flag for summer time.
       if offsets[type] != previous { changes.append(Change(at: at, offset: offsets[type])) }
       previous = offsets[type]
     }

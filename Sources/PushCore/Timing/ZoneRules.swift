@@ -1,6 +1,7 @@
 /// Rules of a time zone: its offsets from UTC and the instants at which they change.
 ///
-/// A *wall time* is the time that a clock shows. Its number is the seconds since 1970 at which UTC shows the same time.
+/// A *wall time* is the time that a clock shows. A wall time is stored as the number of seconds since 1970 at which UTC
+/// shows the same time.
 public struct ZoneRules: Sendable, Equatable {
   /// Change of the offset: from the instant `at`, in UNIX seconds, clocks are ahead of UTC by `offset` seconds.
   public struct Change: Sendable, Hashable {
@@ -14,7 +15,8 @@ public struct ZoneRules: Sendable, Equatable {
     }
   }
 
-  /// Behaviour of a zone's clocks in a period. Two zones with equal behaviour show the same times in the period.
+  /// Behaviour of a zone's clocks in a period. Clocks of two zones with equal behaviour show the same times in the
+  /// period.
   public struct Behaviour: Sendable, Hashable {
     /// Offset at the beginning of the period.
     public var offset: Int
@@ -22,7 +24,7 @@ public struct ZoneRules: Sendable, Equatable {
     public var changes: [Change]
   }
 
-  /// Offset before the first change.
+  /// Offset before the first change, in seconds.
   let first: Int
   /// Changes in their order; neighbours differ in their offsets.
   let changes: [Change]
@@ -76,7 +78,7 @@ public struct ZoneRules: Sendable, Equatable {
   /// Returns the first instant at which clocks have reached a wall time. If clocks show the wall time twice, returns
   /// the first occurrence. If clocks skip it, returns the instant of the skip.
   public func instant(ofWall wall: Int) -> Int {
-    // Every clock differs from UTC by less than 27 hours: TZif allows at most 26 hours.
+    // The offset of every zone is less than 27 hours: TZif allows at most 26 hours.
     let window = 27 * 3600
     var offset = offset(at: wall - window)
     for change in changes(in: wall - window + 1..<wall + window) {

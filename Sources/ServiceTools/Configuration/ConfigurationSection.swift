@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// One section of the configuration, whose values are read by key.
+/// Section of the configuration with its values by key. The functions parse and check the values.
 public struct ConfigurationSection: Sendable {
   /// Path of the section: `apps.news`.
   public let path: String
@@ -38,7 +38,7 @@ public struct ConfigurationSection: Sendable {
   /// Keys of the section, in alphabetical order.
   public var keys: [String] { children.keys.sorted() }
 
-  /// Returns a section in this one; an empty section if the key is missing.
+  /// Returns a section inside this section; an empty section if the key is missing.
   ///
   /// - Parameter known: the allowed keys; `nil` allows any key.
   public func section(_ key: String, keys known: [String]?) throws(ConfigurationError) -> ConfigurationSection {
@@ -114,7 +114,7 @@ public struct ConfigurationSection: Sendable {
 
   /// Returns a share: a number above 0 and at most 1.
   ///
-  /// - Parameter orNone: whether the number may be 0.
+  /// - Parameter orNone: whether the number may also be 0.
   public func share(_ key: String, orNone: Bool = false, default value: Double) throws(ConfigurationError) -> Double {
     guard let text = try string(key) else { return value }
     guard let number = Double(text), number > 0 || orNone && number == 0, number <= 1 else {
@@ -145,7 +145,7 @@ public struct ConfigurationSection: Sendable {
     return .milliseconds(milliseconds)
   }
 
-  /// Returns one of the values of a type.
+  /// Returns the case of an enum whose raw value is the value of the key.
   ///
   /// - Parameter value: the value for a missing key.
   public func choice<Choice: RawRepresentable<String> & CaseIterable>(
@@ -155,7 +155,7 @@ public struct ConfigurationSection: Sendable {
     return Choice(rawValue: text) ?? value
   }
 
-  /// Returns one of these values.
+  /// Returns the value of a key that must be one of `known`.
   ///
   /// - Parameter value: the value for a missing key.
   public func choice(

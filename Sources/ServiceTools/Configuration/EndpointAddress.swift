@@ -28,6 +28,6 @@ public struct EndpointAddress: Sendable, Hashable {
     self.init(host: String(rest), port: port)
   }
 
-  /// `https://host:port`.
+  /// URL of the server: `https://host:port`.
   public var url: String { "https://\(host.contains(":") ? "[\(host)]" : host):\(port)" }
 }

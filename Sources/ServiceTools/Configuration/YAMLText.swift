@@ -2,7 +2,8 @@ internal import PushCore
 
 /// Writer for values in YAML.
 public enum YAMLText {
-  /// Returns a value in a form that YAML reads as the same text: plain, or in single quotes.
+  /// Returns the YAML notation of a text: the text itself if YAML reads it unchanged, otherwise the text in single
+  /// quotes.
   public static func quoted(_ text: String) -> String {
     let isPlain = text.utf8.allSatisfy {
       PlainName.isLetter($0) || [UInt8(ascii: "/"), UInt8(ascii: ":")].contains($0)

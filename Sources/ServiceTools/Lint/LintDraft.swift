@@ -1,11 +1,11 @@
 public import PushCore
 
-/// A push in its final form, which the rules of a service check.
+/// A push of a job or of a payload file in its final form, as the rules of a service check it.
 public protocol LintDraft: Sendable {
   /// Push types of the service.
   associatedtype PushType: RawRepresentable<String>
 
-  /// Push type.
+  /// Push type of the push.
   var pushType: PushType { get }
   /// The payload, its place and its size.
   var payload: DraftPayload { get }
@@ -17,7 +17,8 @@ public protocol LintDraft: Sendable {
   /// Changes the push type, and sets the defaults of the new type.
   mutating func setPushType(_ type: PushType)
 
-  /// Returns the size for the push type and, if `all` is set, for every other kind of push.
+  /// Returns the size and the limit of the payload for the push type. With `all`, also returns them for every other
+  /// kind of push.
   func sizes(all: Bool) -> [PushLint.Size]
 
   /// Returns the push type that fits a payload.
@@ -25,17 +26,17 @@ public protocol LintDraft: Sendable {
 }
 
 extension LintDraft {
-  /// Path of the payload in findings.
+  /// Path of the payload, for findings.
   public var path: String { payload.path }
 
-  /// Size in bytes of the payload as it is sent. If a text must be shortened, the payload is as large as the limit
-  /// allows.
+  /// Size in bytes of the payload as it is sent. If a text must be shortened to fit, this size is the limit.
   var sentSize: Int { payload.fullSize.map { max(payload.size, min($0, maximumSize)) } ?? payload.size }
 
-  /// Returns the pushes of a job: one for each language and variant, the content without changes first. Returns none if
-  /// the job has no content.
+  /// Returns the pushes of a job: first the job's own content, then one push for each language and variant that changes
+  /// it. Empty if the job has no content.
   ///
-  /// An invalid field counts as missing here, because ``PushCore/CampaignJob/read(_:in:_:as:leg:)`` reports it.
+  /// An invalid field counts as missing here, because ``PushCore/CampaignJob/read(_:in:_:as:leg:)`` reports such a
+  /// field.
   ///
   /// - Parameter make: creates a draft from the fields of the job, its content for the service, and the payload.
   public static func all(
@@ -45,8 +46,8 @@ extension LintDraft {
     guard case .object(let members) = root.kind else { return [] }
     let content = JobContent(of: members, for: service)
     let forms = (try? PayloadForm.all(of: members, in: bytes, for: service)) ?? []
-    // If the job has a message, its payload is only a part of the push. If the forms can't be made, the reader of jobs
-    // reports the error.
+    // If the job has a message, its payload is only a part of the push. If the payload forms can't be made, the job
+    // parser reports the error.
     guard let payload = forms.first?.value ?? (content.hasMessage ? nil : content.payload), case .object = payload.kind
     else { return [] }
     let own = "\(service.name).\(service.payloadField)"
@@ -60,18 +61,18 @@ extension LintDraft {
 public struct DraftPayload: Sendable {
   /// The payload.
   public let value: JSONValue
-  /// Path of the payload in findings: `apns.payload` in a job, empty if the text is the payload.
+  /// Path of the payload in findings: for example `apns.payload` in a job; empty if the text is only a payload.
   public let path: String
-  /// Payload form from which the push is made; `nil` if the text is the payload.
+  /// Payload form of the job from which the push is made; `nil` if the text is only a payload.
   public let form: PayloadForm?
-  /// Size in bytes as the service counts it. If pushes differ, the largest known size.
+  /// Size in bytes as the service counts it. If the pushes to different users differ, this is the largest known size.
   public private(set) var size: Int
   /// User with the largest push; `nil` if all pushes are equal.
   public let largestFor: String?
-  /// Size in bytes if all values have their greatest length; `nil` if the payload has no values, or if a text may be
-  /// shortened.
+  /// Size in bytes if the values of all placeholders have the maximum length; `nil` if the payload has no placeholders,
+  /// or if a text may be shortened.
   public private(set) var longestSize: Int?
-  /// Bytes outside the values.
+  /// Number of bytes outside the values of placeholders.
   public private(set) var fixedSize: Int
   /// Size in bytes without shortening; `nil` if no text may be shortened.
   public private(set) var fullSize: Int?
@@ -97,7 +98,7 @@ public struct DraftPayload: Sendable {
     fullSize = fullSize.map { $0 - bytes }
   }
 
-  /// Returns a path in the payload as the path in the job from which the value comes. Other paths are unchanged.
+  /// Returns the path in the job for a path in the payload. A path outside the payload is returned unchanged.
   func place(_ path: String) -> String {
     guard let form, path.hasPrefix(self.path) else { return path }
     let rest = path.dropFirst(self.path.count)

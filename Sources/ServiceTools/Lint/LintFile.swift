@@ -8,20 +8,21 @@ public struct LintFile: Sendable {
   public let bytes: [UInt8]
   /// Kind of the file.
   public let kind: PushLint.Kind
-  /// The text with the content of the templates that a job names.
+  /// The text of the file. In a job, the content of templates replaces the references to them.
   public let resolved: [UInt8]
   /// Job or template whose pushes are checked.
   public private(set) var content: JSONValue
   /// The text of ``content``.
   public private(set) var contentBytes: [UInt8]
 
-  /// Deepest allowed nesting.
+  /// Maximum nesting of the file.
   public static let maximumNesting = CampaignJob.maximumNesting
 
   /// - Parameters:
   ///   - root: the file as JSON.
   ///   - bytes: the text of the file.
-  ///   - resolved: a job with the content of the templates that it names; `nil` if the templates were not read.
+  ///   - resolved: the job in the file with the content of its templates in place of their names; `nil` if the
+  ///     templates were not read.
   ///   - service: the service whose rules are checked.
   ///   - isJob: whether the file is a job.
   ///   - apps: the apps of the configuration.
@@ -32,7 +33,7 @@ public struct LintFile: Sendable {
     let isTemplate = service.isTemplate(root, services: apps.allServices.map(\.name))
     kind = isJob ? .job : isTemplate ? .template : .payload
     contentBytes = self.resolved
-    // Duplicate members are not possible here: the text was generated from a parsed job.
+    // The text was generated from a parsed job, so it has no duplicate members.
     content =
       try resolved.map { text throws(JSONSyntaxError) in
         try JSONValue(parsing: text, maximumDepth: Self.maximumNesting)
@@ -57,7 +58,7 @@ extension PushLint {
   ///   - pushType: the push type of a payload; `nil` to infer it. A job contains its own push type.
   ///   - apps: the apps of the configuration.
   ///   - now: UNIX seconds; `nil` omits rules that depend on the time.
-  ///   - problems: more findings.
+  ///   - problems: further findings, which are added to the result.
   public init<Inspector: PushInspector>(
     _ file: LintFile, _ drafts: [Inspector.Draft], by inspector: Inspector.Type, for service: any PushService,
     as pushType: Inspector.Draft.PushType?, apps: JobApps, now: Int?, problems: [Finding] = []
@@ -81,7 +82,7 @@ extension PushLint {
       self.pushType = draft.pushType.rawValue
       isInferred = kind != .job && pushType == nil && !namesType
       sizes = draft.sizes(all: isInferred)
-      // The size is that of the largest language or variant. If it fits, all fit.
+      // The size of the largest language or variant is reported: if this one fits, all fit.
       if let most = drafts.map(\.sentSize).max() {
         for index in sizes.indices { sizes[index].bytes = most }
       }
@@ -89,7 +90,7 @@ extension PushLint {
     setPositions(in: file.root, file.bytes)
   }
 
-  /// Checks the fields of a job around its payload.
+  /// Checks the fields of a job outside its payload.
   private mutating func checkJob<Inspector: PushInspector>(
     _ file: LintFile, by inspector: Inspector.Type, for service: any PushService, _ apps: JobApps, now: Int?
   ) throws(JobError) {

@@ -1,9 +1,11 @@
 public import PushCore
 
-/// Table of the rules of a push service. The raw value is the rule's id in findings and in JSON: never rename one.
+/// Rule of a push service; the cases of the conforming type are the table of the service's rules. The raw value is the
+/// rule's id in findings and in JSON, so it never changes.
 ///
-/// A push that breaks an error rule is refused. A push that breaks a warning rule is sent, because the violation may be
-/// intended, or may matter only for some apps. `lint`, `campaign submit` and the API report warnings.
+/// Carillon refuses a push that breaks a rule with the severity error. Carillon sends a push that breaks a rule with
+/// the severity warning, because the violation may be intended, or may matter only for some apps. `lint`, `campaign
+/// submit` and the API report warnings.
 public protocol LintRule: RawRepresentable<String>, CaseIterable, Sendable {
   /// Severity of a violation, the rule in one sentence, and the source of the rule.
   typealias Entry = (severity: PushRule.Severity, summary: String, source: String)
@@ -33,12 +35,12 @@ extension LintRule {
   /// Source of the rule.
   public var source: String { entry.source }
 
-  /// Returns the entry of a rule for the files of every service.
+  /// Returns the table entry of a rule that all services share.
   public static func entry(_ rule: PushRule) -> Entry { (rule.severity, rule.summary, rule.source) }
 }
 
 extension PushRule {
-  /// Creates the form of the rule that other modules use.
+  /// Creates the value for this rule that other modules use.
   public init(_ rule: some LintRule) {
     self.init(id: rule.rawValue, severity: rule.severity, summary: rule.summary, source: rule.source)
   }

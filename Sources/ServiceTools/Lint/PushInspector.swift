@@ -9,12 +9,12 @@ public protocol PushInspector {
   var draft: Draft { get }
   /// Current time in seconds since 1970; `nil` omits rules that depend on the time.
   var now: Int? { get }
-  /// Violations found so far.
+  /// Findings so far.
   var violations: Violations { get set }
 
   init(_ draft: Draft, now: Int?)
 
-  /// Checks everything that all pushes of a job have in common: the fields of the job.
+  /// Checks the fields of the job, which are the same for all its pushes.
   mutating func checkFields()
   /// Checks the payload.
   mutating func checkPayload()
@@ -56,7 +56,7 @@ extension PushInspector {
   /// - Parameters:
   ///   - content: words that follow the number of bytes in a message and say what counts, such as " of keys and
   ///     values"; empty if the whole payload counts.
-  ///   - owner: words at the end of the message that say who sets the limit: "FCM allows".
+  ///   - owner: words at the end of the message that say who sets the limit, such as "FCM allows".
   ///   - hint: how to make the push smaller.
   public mutating func checkSize(of content: String = "", allowedBy owner: String, hint: String) {
     let (payload, limit) = (draft.payload, draft.maximumSize)
@@ -106,8 +106,8 @@ extension PushInspector {
 
   // MARK: Findings
 
-  /// Returns every rule that a job's push breaks in any of its languages and variants. If the payload without changes
-  /// also has a finding, the finding is returned only once.
+  /// Returns a finding for every rule that a push of a job breaks in any language or variant. If a finding also applies
+  /// to the payload without the changes of any language, it is returned only once.
   public static func findings(in drafts: [Draft], now: Int?) -> [Finding] {
     guard let first = drafts.first else { return [] }
     var inspector = Self(first, now: now)

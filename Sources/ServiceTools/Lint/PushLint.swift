@@ -1,13 +1,13 @@
 public import PushCore
 
-/// Result of the lint of a file: a payload, a job, a template, or settings for an interface that no longer exists.
+/// Result of the lint of a file: its kind, the sizes of its payload, and the findings.
 public struct PushLint: Sendable {
   /// Kind of a file.
   public enum Kind: String, Sendable {
     case payload, job
     /// Content that many jobs share, for `template put`.
     case template
-    /// A file of no other kind, with traces of an interface that the service no longer offers.
+    /// Settings or source text for an interface that the push service has shut down.
     case legacy
   }
 
@@ -15,7 +15,7 @@ public struct PushLint: Sendable {
   public struct Size: Sendable, Equatable {
     /// Push type, or the name of another kind of push that has its own limit.
     public var name: String
-    /// Size of the payload as sent, in bytes: that of the largest push.
+    /// Size of the largest push in bytes, in the form in which it is sent.
     public var bytes: Int
     /// Maximum number of bytes that the service accepts.
     public var limit: Int
@@ -30,7 +30,7 @@ public struct PushLint: Sendable {
   public let title: String
   /// Push type for which the file was checked; `nil` for ``Kind/legacy``, and for a service without push types.
   public var pushType: String?
-  /// Whether the push type was inferred from the keys.
+  /// Whether the push type was inferred from the keys of the payload.
   public var isInferred = false
   /// Size for the push type and, if the push type was inferred, for every other kind of push.
   public var sizes: [Size] = []
@@ -50,7 +50,7 @@ public struct PushLint: Sendable {
     self.title = title ?? kind.rawValue
   }
 
-  /// Returns at most ``maximumFindings`` findings in their order. If there are more, errors take precedence over
+  /// Returns at most ``maximumFindings`` findings, in the given order. If there are more, errors take precedence over
   /// warnings, because errors decide whether a job is accepted.
   public static func bounded(_ findings: [Finding]) -> [Finding] {
     guard findings.count > maximumFindings else { return findings }
@@ -98,9 +98,9 @@ public struct PushLint: Sendable {
     sort()
   }
 
-  /// Returns the lint of a job or template for several services.
+  /// Combines the results for several services into one result for the job or template.
   ///
-  /// - Parameter lints: the lint for each service, at least one.
+  /// - Parameter lints: the result for each service, at least one.
   public static func joined(_ lints: [(service: any PushService, lint: PushLint)]) -> PushLint {
     var all = lints[0].lint
     guard lints.count > 1 else { return all }
@@ -114,8 +114,8 @@ public struct PushLint: Sendable {
     return all
   }
 
-  /// Returns the findings for an error of the reader of jobs or templates. If the file has fields that have moved,
-  /// returns a finding for each of them instead.
+  /// Returns the findings for an error of the job parser. If the file has fields that belong to another object, the
+  /// result has a finding for each of these fields instead.
   public static func findings(for error: JobError, in root: JSONValue, _ apps: JobApps) -> [Finding] {
     let moved = CampaignJob.movedFields(of: root, apps)
     return (moved.isEmpty ? [error] : moved).map { Finding(.job, $0.field, $0.message, hint: $0.hint) }
@@ -158,12 +158,12 @@ public struct PushLint: Sendable {
 }
 
 extension PushRule {
-  /// Rule for the fields of a job around its payload, for the jobs of all services.
+  /// Rule for the fields of a job outside its payload, for all services.
   public static let job = PushRule(
     id: "job", severity: .error, summary: "A job has the documented fields and values.",
     source: "Carillon: deploy/guide/jobs.md")
 
-  /// Rule for the text of any file.
+  /// Rule for the JSON text of every file.
   public static let duplicateKey = PushRule(
     id: "duplicate-key", severity: .error, summary: "A key appears once in an object.", source: "RFC 8259, section 4")
 }

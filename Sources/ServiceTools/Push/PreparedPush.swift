@@ -1,13 +1,13 @@
 public import PushCore
 public import PushTransport
 
-/// A push as an HTTP request, and a form of this request that is safe to show to people.
+/// A push as an HTTP request, and the same request with a shortened token, which is safe to show to people.
 public struct PreparedPush: Sendable {
   /// Path of the request.
   public let path: String
   /// Path with a shortened token.
   public let shownPath: String
-  /// Headers in their order, without `authorization` and `content-length`.
+  /// Headers in the order in which they are sent, without `authorization` and `content-length`.
   public let headers: [HTTPExchange.Header]
   /// Number of ``headers`` before `authorization`.
   private let leading: Int

@@ -1,6 +1,6 @@
 import TextInput
 
-/// Strict recursive descent parser for JSON bytes. The nesting depth is limited, and with it the size of the stack.
+/// Strict recursive descent parser for JSON bytes. The nesting depth is limited, which also limits the stack.
 struct JSONParser {
   private let bytes: [UInt8]
   private let maximumDepth: Int
@@ -52,7 +52,7 @@ struct JSONParser {
     return JSONValue(kind: kind, range: start..<position)
   }
 
-  /// Moves past an opening bracket. The depth is not reduced after an error, because parsing ends there.
+  /// Moves past an opening bracket. After an error, the depth is not reduced, because the parser stops.
   private mutating func descend() throws(JSONSyntaxError) {
     guard depth < maximumDepth else { throw error("nested more than \(maximumDepth) deep") }
     depth += 1
@@ -234,7 +234,7 @@ struct JSONParser {
 
   private func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
-  /// Text at the position, for error messages.
+  /// Description of the text at the position, for error messages.
   private var found: String {
     guard let byte = peek() else { return "the end" }
     return (0x21...0x7E).contains(byte) ? "'\(Unicode.Scalar(byte))'" : "byte 0x" + String(byte, radix: 16)

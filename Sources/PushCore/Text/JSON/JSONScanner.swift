@@ -1,9 +1,9 @@
-/// Reader of JSON (RFC 8259) that visits members in place, without a tree and without copies. Push services use it for
-/// the bodies of their answers, one for each push. A JSON decoder would cost more than the push.
+/// Reader of JSON (RFC 8259) that visits members in place, without a tree and without copies. Push services use this
+/// reader for the bodies of their answers. Because every push has an answer, a JSON decoder would be too slow.
 ///
-/// It is lenient: it accepts some texts that are not JSON. It never reads outside the bytes, and it stops at the first
-/// byte that it can't interpret. All functions for single tokens are inlinable, because a call costs more than reading
-/// most tokens.
+/// The reader accepts some texts that are not JSON. It never reads outside the bytes, and stops at the first byte that
+/// it can't interpret. All functions that read a single token are inlinable, because a function call takes more time
+/// than most tokens.
 @frozen public struct JSONScanner {
   /// Bytes of a text, with unchanged escapes.
   public typealias Text = Slice<UnsafeRawBufferPointer>
@@ -12,10 +12,10 @@
   @usableFromInline var place = 0
   @usableFromInline var depth = 0
 
-  /// Deepest nesting that is read. Error answers of Google have five levels.
+  /// Maximum nesting that the reader accepts. Error answers of Google have five levels.
   @inlinable static var maximumDepth: Int { 16 }
 
-  /// Creates a reader before the first token. The bytes must outlive it.
+  /// Creates a reader before the first token. The bytes must outlive the reader.
   @inlinable public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
   /// Reads an object.
@@ -73,7 +73,7 @@
     return place > start ? bytes[start..<place] : nil
   }
 
-  /// Reads any value, and ignores it.
+  /// Reads a value of any kind and ignores it.
   ///
   /// - Returns: whether a whole value was read.
   public mutating func skip() -> Bool {

@@ -1,6 +1,7 @@
+/// The canonical text of a JSON value, which is the same for all notations of the value.
 extension JSONValue {
-  /// Writes the value in the canonical form that all texts of the same value share. Members are sorted by the bytes of
-  /// their names. Each number and string has one spelling. The text contains no white space.
+  /// Writes the value in its canonical form. Members are sorted by the bytes of their names. Each number and string has
+  /// one spelling. The text contains no white space.
   func writeCanonical(to json: inout JSONWriter) {
     switch kind {
     case .object(let members): Self.writeCanonical(members, to: &json)
@@ -26,8 +27,8 @@ extension JSONValue {
   }
 }
 
-/// Numbers of JSON as decimal digits. With binary floating-point numbers, different decimal numbers could become the
-/// same value.
+/// Canonical spelling of JSON numbers. The code works on decimal digits, because different decimal numbers can be equal
+/// as binary floating-point numbers.
 enum JSONNumber {
   /// Returns the canonical spelling of a number: digits without zeros at either end, and the power of ten. `10`, `10.0`
   /// and `1e1` become `1e1`; `-0` becomes `0`, as in RFC 8785. A number with an exponent beyond 64 bits is returned

@@ -20,18 +20,19 @@ public struct JSONValue: Sendable {
     public let value: JSONValue
   }
 
-  /// Kind with the contents.
+  /// Kind and content of the value.
   public let kind: Kind
   /// Range of the value in the text.
   public let range: Range<Int>
 
-  /// Parses a whole text: exactly RFC 8259 in UTF-8, except that names may not repeat in an object.
+  /// Parses a whole text in UTF-8. The parser accepts exactly RFC 8259, except that a name must not repeat in an
+  /// object.
   ///
   /// - Parameters:
   ///   - bytes: the text; a byte order mark at its start is skipped, as RFC 8259, section 8.1, allows.
   ///   - maximumDepth: the maximum nesting of objects and arrays.
-  ///   - allowsRepeats: whether a name may repeat in an object, as RFC 8259 allows, for a caller that reports repeated
-  ///     names itself.
+  ///   - allowsRepeats: whether a name may repeat in an object. Use `true` in a caller that reports repeated names
+  ///     itself.
   public init(parsing bytes: [UInt8], maximumDepth: Int, allowsRepeats: Bool = false) throws(JSONSyntaxError) {
     var parser = JSONParser(bytes: bytes, maximumDepth: maximumDepth, allowsRepeats: allowsRepeats)
     self = try parser.parseDocument()

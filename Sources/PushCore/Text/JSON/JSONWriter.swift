@@ -53,9 +53,9 @@ public struct JSONWriter: Sendable {
     literal("\(number)")
   }
 
-  /// Writes a number; an infinite number or NaN becomes `null`, because JSON has neither.
+  /// Writes a number; an infinite number or NaN becomes `null`, because JSON has no such numbers.
   public mutating func value(_ number: Double) {
-    // Swift writes the fewest digits that are read as the same number, in a form of RFC 8259, section 6.
+    // Swift's notation of a number is valid JSON (RFC 8259, section 6), with as few digits as possible.
     number.isFinite ? literal("\(number)") : null()
   }
 
