@@ -33,7 +33,7 @@ extension APNsService {
     case .tooManyProviderTokenUpdates: return .tooManyTokens(generation: generation)
     case .none, .other:
       // APNs ends a connection without a reason and before the first push if the certificate is for the other
-      // environment. A server that shuts down may do the same, so the credential counts such connections.
+      // environment. A server that shuts down may do the same, so ``ClientCertificate`` counts such connections.
       guard goAway.hasCertificate, !goAway.isEstablished, goAway.isBeforeAnything else { return nil }
       return .turnedAway(generation: generation)
     default: return nil

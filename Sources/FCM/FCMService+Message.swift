@@ -12,7 +12,7 @@ extension FCMService {
   public var payloadField: String { "message" }
 
   /// Returns two places in a payload: the place of the badge count, and the place of the members that `uniqueKey` and
-  /// `campaignKey` add. The latter is the data that Android devices get.
+  /// `campaignKey` add. The second place is the data that Android devices get.
   public func payloadPlaces(in payload: JSONValue) -> PayloadPlaces {
     let badge = ["android", "notification", "notification_count"]
     guard case .object(let message) = payload.kind,

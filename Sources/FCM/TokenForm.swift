@@ -1,7 +1,7 @@
 /// Form of an address of a device: a registration token or a Firebase installation ID.
 ///
-/// Both use the same alphabet, so the store keeps them in the same column, and this type distinguishes them. Source:
-/// FCM's discovery document (`fcm:v1`, fields `token` and `fid`) and the Firebase Installations SDK.
+/// Both forms use the same alphabet and have the same column in the store, so this type distinguishes them by their
+/// text. Source: FCM's discovery document (`fcm:v1`, fields `token` and `fid`) and the Firebase Installations SDK.
 enum TokenForm: Equatable {
   /// Registration token, sent as `message.token`. It contains a colon.
   case registration
@@ -39,8 +39,8 @@ enum TokenForm: Equatable {
     self = .installation
   }
 
-  /// Returns whether a text is an installation ID. It runs for every push. For almost every registration token, the
-  /// length is sufficient, and the characters are not read.
+  /// Returns whether a text is an installation ID. The function runs for every push. For almost every registration
+  /// token, the length is sufficient for the result.
   static func isInstallation(_ text: ArraySlice<UInt8>) -> Bool {
     text.count == installationLength && TokenForm(text) == .installation
   }

@@ -32,7 +32,7 @@ public struct SetupInterview {
     guard let standard else {
       throw ServiceError(
         .usage, "--\(option) is missing",
-        hint: "add the option, or run carillon init on a terminal, where it asks; see carillon init --help")
+        hint: "add the option, or run carillon init on a terminal and answer its questions; see carillon init --help")
     }
     return standard
   }

@@ -52,7 +52,7 @@ struct BadInputTests {
     ),
     (
       CarillonWorld.job("a").replacing(#""alert":"hi""#, with: #""content-available":1"#),
-      ["payload.aps: has content-available, but no alert", "send it with pushType background and priority 5"]
+      ["payload.aps: has content-available, but no alert", "send the push with pushType background and priority 5"]
     ),
     (
       CarillonWorld.job("a").replacing("hi", with: String(repeating: "x", count: 5000)),

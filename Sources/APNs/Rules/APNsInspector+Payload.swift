@@ -85,7 +85,7 @@ extension APNsInspector {
       report(
         .alertSilent, path("aps"),
         "has content-available, but no alert, badge or sound: APNs does not deliver it with push type alert",
-        hint: "send it with pushType background and priority 5, or add an alert, a badge or a sound")
+        hint: "send the push with pushType background and priority 5, or add an alert, a badge or a sound")
     }
   }
 
@@ -117,7 +117,7 @@ extension APNsInspector {
     for key in Self.visible where aps.value(key) != nil {
       report(
         .backgroundVisible, path("aps.\(key)"), "is not allowed in a background push: APNs may drop it",
-        hint: "send it as pushType alert, or omit \(key)")
+        hint: "send the push as pushType alert, or omit \(key)")
     }
     if !aps.isSet("content-available") {
       report(

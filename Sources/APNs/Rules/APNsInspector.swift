@@ -148,7 +148,7 @@ struct APNsInspector: PushInspector {
     if owner == .voip || owner == .complication {
       report(
         .topicLooksSuffixed, typePath, message,
-        hint: "configure the bundle id: Carillon adds the suffix of the push type; ignore this if it is the bundle id")
+        hint: "configure the bundle id: Carillon adds the suffix; ignore this warning if the topic is the bundle id")
     } else {
       report(
         .topicSuffix, typePath, "\(message), not of \(type.rawValue)",

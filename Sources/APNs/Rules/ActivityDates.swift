@@ -83,7 +83,8 @@ struct ActivityDates {
       case .string(let text):
         edits.append((member.value.range, "\(try seconds(text, of: member.name, path: path))"))
       case .null where member.name == "timestamp" && !isLocal:
-        // `null` counts as missing. This also applies to `localized`, where `null` would remove the job's timestamp.
+        // `null` counts as missing. `null` also counts as missing in `localized`, where it would otherwise remove the
+        // job's timestamp.
         edits.append((member.value.range, "\(start)"))
       default: break
       }

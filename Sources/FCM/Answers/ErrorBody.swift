@@ -45,7 +45,8 @@ struct ErrorBody {
     switch reason {
     case .invalidArgument where status == 400 && facts.errorCode != nil && facts.isTokenNamed: reason = .invalidToken
     case .invalidArgument where facts.isTooLarge: reason = .messageTooLarge
-    // Only an `FcmError` proves that the token is the cause. Any server on the way can send a status or another detail.
+    // Only an `FcmError` proves that the token is the cause. Any server between the worker and FCM can send a status or
+    // another detail.
     case .unregistered where facts.errorCode == nil: reason = .notFound
     case .senderIDMismatch where facts.errorCode == nil: reason = .permissionDenied
     case .projectQuotaExceeded where facts.errorCode != nil && facts.isTargetNamed: reason = .targetQuotaExceeded

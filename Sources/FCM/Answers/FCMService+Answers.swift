@@ -28,11 +28,11 @@ extension FCMService {
     }
   }
 
-  /// Returns `nil`: a GOAWAY of FCM says nothing about the credential.
+  /// Returns `nil`, because the end of a connection to FCM does not concern the credential.
   public func event(of goAway: GoAwayFacts) -> CredentialEvent? { nil }
 
-  /// Returns whether FCM or a server in front of it accepts no pushes. A 502 or 504 comes from Google's front end,
-  /// which can't reach FCM. The push itself may be the cause of a 500.
+  /// Returns whether FCM accepts no pushes, or Google's front end can't reach FCM (502 or 504). A 500 does not count,
+  /// because the push itself may be its cause.
   public func isUnavailable(_ answer: PushAnswer) -> Bool { (502...504).contains(answer.status) }
 
   /// Returns `false`: a refusal has no effect on the connection, so a doubtful token needs no separate connection.

@@ -79,7 +79,8 @@ struct AccessTokenPolicy: Sendable {
   /// lifetime, about a quarter, is for retries. The jitter spreads the requests of a fleet.
   private static let refreshShare = 0.75
   private static let refreshJitter = 0.1
-  /// Spread in ms of the requests to a metadata server, which otherwise all begin four minutes before the expiry.
+  /// Spread in ms of the requests to a metadata server. Without it, the requests of all workers would begin four
+  /// minutes before the expiry.
   private static let spread = 60_000
   /// Pauses in ms after failures: 1, 2, 4 … 60 s, with a jitter of 10 %.
   private static let firstPause = 1000
@@ -227,7 +228,7 @@ struct AccessTokenPolicy: Sendable {
   private mutating func tokenRefused(_ generation: Int, _ now: Int) {
     guard let token, token.bearer.generation == generation, !token.isRefused else { return }
     // FCM can refuse a push that was sent shortly before its token expired, because of the token's age. Such a refusal
-    // says nothing about the next token, which is requested anyway.
+    // has no consequences: the next token is requested anyway.
     guard now < token.end else { return }
     self.token?.isRefused = true
     // The key was refused before, so no other token can follow and the credential stops immediately.

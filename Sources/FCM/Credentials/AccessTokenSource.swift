@@ -2,8 +2,8 @@ public import PushCore
 public import PushTransport
 internal import Synchronization
 
-/// A source of access tokens for FCM. It requests them for a service account, or from the metadata server of Google
-/// Cloud.
+/// A source of access tokens for FCM. The source requests tokens for a service account, or from the metadata server of
+/// Google Cloud.
 ///
 /// The source can be used from any thread. Connection pools of the same account share one source. The first call of
 /// ``authorization()`` requests the first token, and from then on the source renews its tokens before they expire.

@@ -28,7 +28,7 @@ public struct EarlierAudience: Hashable, Sendable {
 public struct AudienceExclusion: Sendable, Equatable {
   /// Expression whose users are excluded; `nil` for none.
   public var segment: AudienceExpression?
-  /// Campaigns whose users are excluded.
+  /// Campaigns whose selected users are excluded (``EarlierAudience``).
   public var campaigns: [EarlierAudience]
   /// Live Activity whose users are excluded; `nil` for none.
   public var activity: String?

@@ -20,7 +20,7 @@ public struct AudienceExpression: Sendable, Equatable {
     self.root = root
   }
 
-  /// Maximum nesting of parentheses and `!`. It limits the stack of recursive functions.
+  /// Maximum nesting of parentheses and `!`, so that recursive functions need a limited stack.
   public static let maximumNesting = 32
 
   /// Maximum number of segments in one expression, with repetitions. Each segment costs a set operation in every

@@ -99,9 +99,9 @@ public struct DevicePredicate: Sendable, Equatable {
   /// Parses `locale = 'en' & (appVersion >= '5.2' | plan in ('gold', 'silver')) & !(city exists)`.
   ///
   /// The fields of devices are the cases of ``TextField``, ``VersionField`` and ``TimeField``. Any other name is an
-  /// attribute of the user. It needs double quotes if it contains other characters than letters, digits, `_`, `.` and
-  /// `-`. Texts and times need single quotes; numbers, `true`, `false` and durations have none. `!` binds tighter than
-  /// `&`, and `&` tighter than `|`.
+  /// attribute of the user. The name of an attribute needs double quotes if it contains other characters than letters,
+  /// digits, `_`, `.` and `-`. Texts and times need single quotes; numbers, `true`, `false` and durations have none.
+  /// `!` binds tighter than `&`, and `&` tighter than `|`.
   ///
   /// - Throws: the first error with its column.
   public init(parsing text: String) throws(AudienceExpressionError) {

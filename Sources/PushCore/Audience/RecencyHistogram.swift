@@ -80,9 +80,9 @@ public struct RecencyHistogram: Sendable, Equatable {
 /// Calculation of the number of users that each partition selects, so that all partitions together select the most
 /// recently seen users up to a limit.
 ///
-/// Bins are included from the most recent one on, as long as all their users fit in the limit. The next bin is the
-/// *boundary bin*: each partition selects a share of its users in proportion to its count. So an omitted user may have
-/// been seen later than a selected user, but at most by the width of a bin.
+/// Beginning with the most recent bin, all users of a bin are selected as long as they fit in the limit. The next bin
+/// is the *boundary bin*: each partition selects a share of the bin's users in proportion to its count. So an omitted
+/// user may have been seen later than a selected user, but at most by the width of a bin.
 ///
 /// The caller makes two passes over the partitions and never needs all histograms at the same time: first ``count(_:)``
 /// for each, then ``quota(of:)`` for each in the same order.

@@ -189,7 +189,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
 public enum SegmentDefinitionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The rule contains itself through these rules.
   case cycle([String])
-  /// The rules are nested too deep.
+  /// The chain of rules that name each other is too long.
   case tooDeep([String])
   /// The rules name too many segments.
   case tooManyTerms

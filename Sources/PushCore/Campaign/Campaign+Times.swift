@@ -56,7 +56,7 @@ extension Campaign {
     if case .until(let milliseconds)? = delivery.rate, milliseconds <= now {
       return JobError(
         field: "finishBy", message: "\(Timestamp.format(milliseconds: milliseconds)) has passed",
-        hint: "check the date, or omit it for no limit")
+        hint: "check the date, or omit finishBy for no limit")
     }
     return nil
   }

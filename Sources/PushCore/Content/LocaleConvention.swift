@@ -54,8 +54,8 @@ struct LocaleConvention: Sendable {
     self.months = months[fields[10]] ?? []
   }
 
-  /// Convention for a device whose language has no row in the table. It has a decimal point and no groups of digits.
-  /// Dates and times look like `2026-12-01` and `09:00`.
+  /// Convention for a device whose language has no row in the table. Numbers have a decimal point and no groups of
+  /// digits. Dates and times look like `2026-12-01` and `09:00`.
   static let neutral = LocaleConvention()
 
   private init() {

@@ -1,4 +1,4 @@
-/// JSON merge patch (RFC 7396). It describes how a payload changes in another language.
+/// JSON merge patch (RFC 7396). In a job, a patch describes how the payload changes in another language.
 enum MergePatch {
   /// Returns the result of a patch. Members of objects are merged, `null` removes a member, and any other value
   /// replaces the target.

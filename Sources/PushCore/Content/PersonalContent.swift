@@ -1,7 +1,8 @@
 /// Content of a campaign whose pushes differ between targets in variant, language or the values of placeholders.
 ///
-/// The worker that expands a slice chooses the variant, language and values of each target once. It stores them in the
-/// sealed list of targets (``TargetValues``). The worker that sends the push renders the payload from them.
+/// The worker that expands a slice chooses the variant, language and values of each target once. It stores this choice
+/// in the sealed list of targets (``TargetValues``). The worker that sends the push renders the payload from the stored
+/// choice.
 public struct PersonalContent: Sendable, Equatable {
   /// Form of the payload: the payload for one language and variant.
   struct Form: Sendable, Equatable {
@@ -108,8 +109,8 @@ public struct PersonalContent: Sendable, Equatable {
     return CampaignVariants.places.contains(place) ? place : 0
   }
 
-  /// Number of languages of all variants together; `nil` without variants. It is needed to read the variant from the
-  /// form number of a target (``VariantForms``).
+  /// Number of languages of all variants together; `nil` without variants. With this number, the variant can be read
+  /// from the form number of a target (``VariantForms``).
   public var variantLanguages: Int? { variants?.languages.count }
 
   /// Writes the payload of one push.
@@ -146,8 +147,8 @@ public struct PersonalContent: Sendable, Equatable {
   /// Looks up the values of a user.
   ///
   /// - Parameters:
-  ///   - user: receives the values. It refers to the bytes of `values` and `attributes`, and is valid only while these
-  ///     bytes are valid.
+  ///   - user: receives the values. The result refers to the bytes of `values` and `attributes`, and is valid only as
+  ///     long as these bytes.
   ///   - values: the job's values for the user, a JSON object; empty for none. They take precedence over attributes.
   ///   - attributes: the user's attributes, a JSON object; empty for none.
   public func find(_ user: inout User, values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer) {

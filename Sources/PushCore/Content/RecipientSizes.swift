@@ -28,7 +28,7 @@ struct RecipientSizes {
     self.recipients = recipients.compactMap { recipient in recipient.values.map { (recipient.user, $0) } }
   }
 
-  /// Sets the sizes of forms to the largest size with the values of any recipient.
+  /// Raises the size of each form to its largest size with the values of any recipient.
   func measure(_ forms: inout [PayloadForm]) {
     guard !recipients.isEmpty else { return }
     let conventions = Conventions(forms, usesFormats: content.values.contains { $0.format != nil })

@@ -16,7 +16,7 @@ public struct DeviceRowDraft: Sendable {
   public static let maximumAttributes = 64
   /// Maximum length of an attribute's name in bytes.
   public static let maximumAttributeName = 64
-  /// Maximum length of an attribute's value in bytes: a quarter of the maximum payload of APNs and FCM.
+  /// Maximum length of an attribute's value in bytes: a quarter of the usual maximum payload (4,096 bytes).
   public static let maximumAttributeValue = 1024
 
   /// Maximum length in bytes of a detail, such as a version. Versions have about a dozen bytes. A longer text suggests

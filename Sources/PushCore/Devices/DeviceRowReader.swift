@@ -1,6 +1,6 @@
 import TextInput
 
-/// Reader of device rows from a file that arrives in chunks. It holds only one chunk and one record in memory.
+/// Reader of device rows from a file that arrives in chunks. The reader holds only one chunk and one record in memory.
 public struct DeviceRowReader: Sendable {
   /// Format of the rows.
   public enum Format: String, CaseIterable, Sendable {
@@ -66,7 +66,7 @@ public struct DeviceRowReader: Sendable {
   private var origin = 0
   private var line = 1
   private var atStart = true
-  /// Whether the reader is inside a record that was too long. It drops everything up to the next line.
+  /// Whether the reader is inside a record that was too long. The reader drops everything up to the next line.
   private var skipping = false
 
   private enum Column: Sendable {

@@ -18,7 +18,7 @@ extension CampaignJob {
     return errors
   }
 
-  /// Throws the error for the first field that has moved. Its message also names the other fields.
+  /// Throws the error for the first field that has moved. The error message also names the other fields.
   static func refuse(moved errors: [JobError]) throws(JobError) {
     guard var error = errors.first else { return }
     // The number of fields is limited, because an error message has one line.
@@ -55,7 +55,7 @@ extension CampaignJob {
 /// Content of a job for one service, read as far as it is valid. The rules of a service use this type because they also
 /// check jobs with errors in other fields.
 public struct JobContent {
-  /// The service's own object of the job, merged over the service's own object of the template. It has no fields if
+  /// The service's own object of the job, merged over the service's own object of the template. Without fields if
   /// neither exists.
   public let own: JobFields
   /// Payload of the service's own object; `nil` for none.

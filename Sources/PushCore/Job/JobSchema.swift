@@ -94,7 +94,7 @@ public enum JobSchema {
 
   private static let recipient = any(user, object(["user": user, "vars": values], required: ["user"]))
 
-  /// Entry for the only user of a list, with the token of one device. Only this device of the user gets the push.
+  /// Entry for the only user of a list. If the entry has a `token`, only this device of the user gets the push.
   private static let deviceOfUser = object(
     ["user": user, "vars": values, "token": someText], required: ["user"])
 

@@ -48,8 +48,8 @@ struct LanguageSubtags {
     case 0: return region == 0 && script == 0
     case 1: return true
     case 3 where subtag.isOfLetters:
-      // This is an extended language (RFC 5646, section 4.5), such as `yue` in `zh-yue`. The preferred tag is this
-      // subtag without the language before it.
+      // The subtag is an extended language (RFC 5646, section 4.5), such as `yue` in `zh-yue`. The preferred form has
+      // only this subtag, without the language before it.
       guard script == 0, region == 0, variant == 0 else { return false }
       language = UInt32(subtag.small)
     case 4 where subtag.isOfLetters:

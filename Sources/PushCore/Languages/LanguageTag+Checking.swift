@@ -35,7 +35,7 @@ extension LanguageTag {
         if let tag = LanguageTag(name.utf8.prefix(length)), tag.isKnown { return tag.description }
       }
     }
-    // Every code of two letters is equally near to another one, so a suggestion would be useless.
+    // A text of two letters is equally near to many codes, so a suggestion would be useless.
     guard name.utf8.count > 2 else { return nil }
     return Nearest.match(name, among: LanguageIndex.shared.codes.filter { $0.first == name.first })
   }

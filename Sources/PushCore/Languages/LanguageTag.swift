@@ -54,7 +54,8 @@ public struct LanguageTag: Hashable, Sendable {
   /// Returns whether two tags have the same language and script.
   func isOfSameScript(as other: LanguageTag) -> Bool { language == other.language && script == other.script }
 
-  /// The same locale in the other notation: with the script if this tag omits it, otherwise without.
+  /// Tag for the same locale in the other notation: with the script if this tag omits the script, and without the
+  /// script if this tag contains it.
   var writtenOtherwise: LanguageTag {
     var tag = self
     tag.isScriptGiven.toggle()

@@ -9,8 +9,8 @@ public struct RetryPolicy: Sendable, Equatable {
   public var serverError: Int
   /// Delay in milliseconds after the first 429 answer to a push. The delay doubles with every further attempt.
   public var tooManyRequests: Int
-  /// Number of attempts of a push, including the first; at least 1. It has no effect if the service limits the time of
-  /// retries (``RetryBounds/maximumTime``).
+  /// Number of attempts of a push, including the first; at least 1. The number has no effect if the service limits the
+  /// time of retries (``RetryBounds/maximumTime``).
   public var attempts: Int
   /// Maximum delay in milliseconds. It also limits doubled delays and the delay of a `Retry-After` header.
   public var longest: Int

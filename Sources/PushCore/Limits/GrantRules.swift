@@ -9,8 +9,8 @@ public struct GrantRules: Sendable, Equatable {
   public var category: String?
   /// Frequency caps that apply to the campaign, and for which its targets count. Empty if no cap applies.
   public var caps: [FrequencyCap]
-  /// Seconds for which Redis keeps the frequency cap counters of a user. This is the longest period of the app's caps,
-  /// but at least the longest duration of a campaign that uses each device's local time.
+  /// Seconds for which Redis keeps the frequency cap counters of a user. The value is the longest period of the app's
+  /// caps, but at least the longest duration of a campaign that uses each device's local time.
   public var memory: Int
   /// Number that is added to the badge of each user; 0 for none.
   public var badgeStep: Int

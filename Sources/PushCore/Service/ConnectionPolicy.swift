@@ -28,11 +28,11 @@ public struct ConnectionPolicy: Sendable, Equatable {
   /// Maximum number of streams on a connection, even if the service's SETTINGS allow more; at least 1. APNs allows 1000
   /// on a connection that it trusts (measured from 2021 on).
   public var maximumStreams = 1000
-  /// Whether pushes that will probably be rejected use a separate connection (``PushBatch/isUnproven``). This is useful
-  /// if the service limits a connection after a rejection.
+  /// Whether pushes that will probably be rejected use a separate connection (``PushBatch/isUnproven``). A separate
+  /// connection is useful if the service limits a connection after a rejection.
   public var hasUnprovenConnection = true
-  /// Age at which a connection takes no more pushes and another one replaces it; `nil` for no limit. Its pushes in
-  /// flight are not affected.
+  /// Age at which a connection takes no more pushes and another one replaces it; `nil` for no limit. The old connection
+  /// completes its pushes in flight.
   public var maximumAge: UInt64?
   /// Largest share, 0 to 1, by which ``maximumAge`` is shortened at random, so that connections are not replaced at the
   /// same time.
@@ -58,8 +58,8 @@ public struct ConnectionPolicy: Sendable, Equatable {
     return openedAt + UInt64(Double(maximumAge) * (1 - ageSpread * chance))
   }
 
-  /// Shorter time of ``maximumAge`` and ``idleClose``; `nil` if neither is set. It bounds the interval at which the
-  /// worker checks connections.
+  /// Shorter time of ``maximumAge`` and ``idleClose``; `nil` if neither is set. The worker checks connections at
+  /// shorter intervals than this time.
   public var shortestLimit: UInt64? {
     [maximumAge, idleClose].compactMap { $0 }.min()
   }

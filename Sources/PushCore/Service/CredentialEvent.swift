@@ -27,7 +27,7 @@ public struct GoAwayFacts: Sendable, Equatable {
   public var isBeforeAnything: Bool
   /// Whether the service accepted a push on the connection.
   public var isEstablished: Bool
-  /// Whether the connection uses a certificate; otherwise it uses a bearer token.
+  /// Whether the connection uses a certificate, and not a bearer token.
   public var hasCertificate: Bool
   /// Generation of the credential.
   public var generation: Int

@@ -3,8 +3,8 @@ public struct PushBatch: Sendable {
   /// Request that all pushes of the batch use.
   public var request: PushRequest
   /// Whether the service is likely to reject these pushes, for example because their campaign is in its guard trial.
-  /// They use a separate connection. After a rejection, a service such as APNs may allow only one stream at a time on a
-  /// connection. Other pushes must not wait on such a connection.
+  /// Such pushes use a separate connection. After a rejection, a service such as APNs may allow only one stream at a
+  /// time on a connection. Other pushes must not wait on such a connection.
   public var isUnproven: Bool
   /// Number of the *flow* of these pushes, for example of their campaign. The batches of one flow are sent one after
   /// the other. The flows of a lane take turns.

@@ -57,7 +57,7 @@ public protocol PushComposer: AnyObject {
   /// batch.
   ///
   /// - Parameter values: the target's values for the campaign's content; `nil` if all pushes have the same content.
-  /// - Returns: whether the push was added. It is not added if its payload would be larger than the service allows.
+  /// - Returns: whether the push was added. A push whose payload would be larger than the service allows is not added.
   func append(_ token: ArraySlice<UInt8>, _ values: TargetValues?, tag: UInt64, to batch: inout PushBatch) -> Bool
 }
 

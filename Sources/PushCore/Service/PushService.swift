@@ -105,7 +105,7 @@ public protocol PushService: Sendable {
   /// devices from which the user has removed the app.
   var silentPush: [UInt8] { get }
 
-  /// Types of push that show nothing and only notify the app of new content.
+  /// Push types that show nothing and only notify the app of new content.
   var refreshTypes: [String] { get }
 
   /// Returns the payload of a push of one of ``refreshTypes``; `nil` for any other type.

@@ -1,8 +1,8 @@
 /// Reason that a push service gives with an answer, as one byte. ``PushService/reasonText(of:)`` returns the name of a
 /// code.
 ///
-/// Ledger records in Redis contain codes, so new versions only add codes and never change or reuse a number. So workers
-/// of two versions can share a campaign.
+/// Ledger records in Redis contain codes, so a new version may add codes, but never changes or reuses a number. Workers
+/// of two versions can therefore share a campaign.
 public struct ReasonCode: RawRepresentable, Hashable, Sendable {
   /// Code as stored in Redis.
   public let rawValue: UInt8

@@ -1,5 +1,5 @@
 /// Companion of a campaign: an additional push of another push type to the same users. A companion shows nothing on its
-/// own and tells the app to refresh its content, such as a widget. It goes to the tokens of its push type.
+/// own and tells the app to refresh its content, such as a widget. A companion goes to the tokens of its own push type.
 ///
 /// A companion is a part of its campaign (``CampaignPart``). It has the same users, stages and times, but not the
 /// campaign's content, rate and frequency caps.

@@ -9,7 +9,7 @@ public struct IdentifierError: Error, Equatable, Sendable, CustomStringConvertib
 /// Canonical form in which Carillon stores and looks up identifiers: ids of users and names of attributes.
 ///
 /// Two texts that a person can't distinguish must be the same identifier in every file, event, job, command and
-/// request. Otherwise, a user who opted out with one text would still get pushes with the other.
+/// request. Otherwise, a user who opted out with one text would still get pushes with the other text.
 public enum Identifier {
   /// Returns the form of an identifier that Carillon stores: without white space at both ends, and in NFC.
   ///

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A text that should be JSON but is truncated or malformed. Its functions tell whether the text may contain an
-/// identifier, for example of a user who must be erased. They may return `true` for a text without the identifier, but
-/// never return `false` for a text with it. An identifier at the end of the text may be truncated.
+/// A text that should be JSON but is truncated or malformed. The functions tell whether the text may contain an
+/// identifier, for example the id of a user who must be erased. The functions may return `true` for a text without the
+/// identifier, but never return `false` for a text with it. An identifier at the end of the text may be truncated.
 public struct UnreadableText {
   /// The text without escapes, in Normalization Form D. In this form, the bytes of a truncated identifier are always a
   /// prefix of the bytes of the whole identifier.

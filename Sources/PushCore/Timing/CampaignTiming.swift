@@ -5,7 +5,7 @@ public struct CampaignTiming: Sendable, Equatable {
   /// Time zone for devices whose time zone is unknown.
   public var defaultZone = CampaignTiming.utc
   /// Maximum lateness in seconds. Without local time, a job is accepted if `sendAt` is at most this number of seconds
-  /// ago. With local time, a device gets the push immediately if its time was at most this number of seconds before the
+  /// ago. With local time, a device still gets the push if its local time was at most this number of seconds before the
   /// start of the campaign.
   public var late = CampaignTiming.defaultLate
   /// Quiet hours, in which devices get no pushes.
@@ -30,7 +30,7 @@ public struct CampaignTiming: Sendable, Equatable {
   /// User attribute on which the time of a push depends; `nil` for none.
   public var attribute: String? { localTime?.attribute }
 
-  /// Returns the time, in UNIX seconds, after which nothing is sent to a device; `nil` for no limit.
+  /// Returns the time, in UNIX seconds, after which no push is sent to a device; `nil` for no limit.
   ///
   /// - Parameters:
   ///   - start: start of the campaign in UNIX seconds.

@@ -118,8 +118,8 @@ extension ForeignMapping {
     nothing: "ApplicationId CohortId RequestId Demographic.Make Demographic.Model Demographic.ModelVersion "
       + "Demographic.Platform Location.Latitude Location.Longitude Location.PostalCode Location.Region")
 
-  /// Documents that an app writes itself, because Firebase has no export of devices. The names are those of Firebase's
-  /// documentation and other names that apps often use.
+  /// Documents that an app writes itself, because Firebase has no export of devices. The table has the names of
+  /// Firebase's documentation, and other names that apps often use.
   static let firebase = ForeignMapping(
     [
       "uid": .column(.user), "userId": .column(.user), "user_id": .column(.user), "user": .column(.user),

@@ -1,7 +1,7 @@
 /// Record of a foreign export, converted to Carillon's rows.
 ///
-/// A record may have several devices in a list (``ForeignMeaning/each(_:)``). It may also have no device of a push
-/// service that the app uses. If a detail is invalid, such as an unknown time zone, the detail is dropped and the
+/// A record may have several devices in a list (``ForeignMeaning/each(_:)``). A record may also have no device of a
+/// push service that the app uses. If a detail is invalid, such as an unknown time zone, the detail is dropped and the
 /// device is kept.
 struct ForeignRecord {
   /// Facts about a device. A device in a list begins with the facts of the whole record and adds its own.

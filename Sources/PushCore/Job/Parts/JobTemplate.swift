@@ -189,7 +189,7 @@ extension CampaignJob {
     guard case .object(let members) = template.kind else {
       throw fields.error(
         "template", "was not checked: templates are kept in the store",
-        hint: "lint, preview and submit check it if they have a configuration and can reach Redis")
+        hint: "lint, preview and submit check the template if they have a configuration and can reach Redis")
     }
     // The fields were checked when the template was stored. A template may have objects of services that the app does
     // not use.
