@@ -75,7 +75,7 @@ extension Reason {
     case .unregistered:
       ReasonGuide(
         "the app was removed from the device, or the token was replaced", "remove the token: it stays invalid")
-    case .expiredToken: ReasonGuide("the token has expired", "remove it; the app gets a new one when it starts")
+    case .expiredToken: ReasonGuide("the token has expired", "remove the token; the app gets a new one when it starts")
     case .tooManyRequests:
       ReasonGuide(
         "this device got too many pushes in a short time", "wait some seconds; other devices are not affected")

@@ -100,7 +100,7 @@ extension APNsInspector {
     guard size > Self.maximumData else { return }
     report(
       .activityData, path("aps.content-state"),
-      "with attributes \(size) bytes, which is \(size - Self.maximumData) over the limit of \(Self.maximumData)",
+      "together with attributes \(size) bytes, which is \(size - Self.maximumData) over \(Self.maximumData)",
       hint: "let the app fetch the rest")
   }
 }

@@ -59,7 +59,7 @@ struct APNsLint {
   private static func legacy(_ bytes: [UInt8]) -> PushLint? {
     let findings = LegacyVocabulary.findings(in: bytes)
     guard !findings.isEmpty else { return nil }
-    var lint = PushLint(kind: .legacy, title: "a set-up for the binary interface")
+    var lint = PushLint(kind: .legacy, title: "settings for the binary interface")
     lint.findings = PushLint.bounded(findings)
     return lint
   }

@@ -86,9 +86,9 @@ extension APNsRule {
     case .collapseSize: (.error, "A collapse id has at most 64 bytes of UTF-8.", Source.sending)
     case .tokenOnly:
       (.error, "Location, Live Activity, control and widget pushes need a provider token.", Source.types)
-    case .certificateTopic: (.error, "A certificate sends to the topics that it lists.", Source.certificate)
+    case .certificateTopic: (.error, "A certificate is valid only for the topics that it lists.", Source.certificate)
     case .topicSuffix:
-      (.error, "The topic's suffix is that of the push type; a broadcast's has none.", Source.sending)
+      (.error, "The topic has the suffix of the push type; the topic of a broadcast has no suffix.", Source.sending)
     case .topicLooksSuffixed:
       (.warning, "The configured topic is the bundle id, without the suffix of a push type.", Source.sending)
     case .topicType: (.error, "Passes and websites accept only alert pushes.", Source.other)

@@ -127,7 +127,7 @@ extension APNsSettings {
       let file = token.keyFile.split(separator: "/").last.map(String.init) ?? token.keyFile
       return .advice(
         "the key's file is \(file), but the configured key id is \(token.keyID)",
-        hint: "unless you renamed it, set \(path).token.keyID to \(id): APNs refuses a key with a wrong id")
+        hint: "unless you renamed the file, set \(path).token.keyID to \(id): APNs refuses a wrong id")
     }
     return .healthy("key \(token.keyID) of team \(token.teamID) can be read, and does not expire")
   }

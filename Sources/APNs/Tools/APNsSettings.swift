@@ -138,8 +138,7 @@ public struct APNsSettings: PushServiceSettings {
     {
       throw ServiceError(
         .configuration, "\(path).certificate: “\(certificate.name)” is for \(environment.rawValue) only",
-        hint: "the \(other.rawValue) can be asked with a signing key, or with a certificate of the kind “Sandbox & "
-          + "Production”")
+        hint: "use a signing key, or a certificate of the kind “Sandbox & Production”")
     }
     guard self.endpoint == nil || endpoint != nil else {
       throw ServiceError(

@@ -36,7 +36,7 @@ public struct MetadataServer: AccessTokenMint, Sendable, Equatable {
         reach: .direct)
       guard response.header("metadata-flavor") == "Google" else {
         return .later(
-          "\(name) does not answer like one of Google Cloud; set serviceAccountFile outside of Google Cloud")
+          "\(name) does not answer like the server of Google Cloud; set serviceAccountFile outside of Google Cloud")
       }
       // A missing account or scope can be added while the machine runs, so an error only delays the credential and
       // never stops it.

@@ -31,7 +31,7 @@ struct AnswerGuide: Sendable, Equatable {
     case 400..<500:
       AnswerGuide(
         "refused, with a reason that this version does not know", "look up the reason in Firebase's documentation")
-    case 500..<600: AnswerGuide("FCM has a problem of its own", "try again in a minute")
+    case 500..<600: AnswerGuide("FCM has an internal problem", "try again in a minute")
     default: AnswerGuide("an answer that FCM does not document", "check for a proxy between this machine and FCM")
     }
   }

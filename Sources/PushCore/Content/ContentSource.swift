@@ -200,7 +200,7 @@ struct ContentSource {
   ) throws(JobError) -> [Language] {
     guard let value = fields.value("localized") else { return [] }
     guard case .object(let patches) = value.kind else {
-      throw fields.error("localized", "must be an object with a language each, not \(value.kindName)")
+      throw fields.error("localized", "must be an object with languages as names, not \(value.kindName)")
     }
     guard patches.count <= PersonalContent.maximumLocales else {
       throw fields.error(

@@ -50,7 +50,7 @@ struct CSVFields: Sendable {
         let field = position
         while position < bytes.count, !isSpecial(bytes[position]) { position += 1 }
         if position < bytes.count, bytes[position] == UInt8(ascii: "\"") {
-          return .malformed("a quote inside a field that doesn't begin with one")
+          return .malformed("a quote inside a field that doesn't begin with a quote")
         }
         append(field..<position, doubled: false)
       }

@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test(arguments: [
-    (TokenServer.Answer.fixed(200, body: "{}"), "does not answer like one of Google Cloud"),
+    (TokenServer.Answer.fixed(200, body: "{}"), "does not answer like the server of Google Cloud"),
     (.fixed(404, headers: "metadata-flavor: Google\r\n", body: "x"), "status 404; attach a service account"),
     (.fixed(200, headers: "metadata-flavor: Google\r\n", body: "{}"), "without a usable access_token"),
     (.silence, "can't be reached"),

@@ -84,7 +84,7 @@ struct DeviceRowReaderTests {
       "a 00", "3: token: not hex of 1 to 200 bytes", "4: user: is missing", "5: 2 fields, but the header has 3",
       "6: 4 fields, but the header has 3",
       "7: registeredAt: 'yesterday' is neither milliseconds since 1970 nor RFC 3339, such as 2026-12-01T09:00:00Z",
-      "8: text after a closing quote", "9: a quote inside a field that doesn't begin with one",
+      "8: text after a closing quote", "9: a quote inside a field that doesn't begin with a quote",
       "10: a user id must not have control characters", "k 02", "13: a quote is not closed", "m 03",
       "15: registeredAt: '-1' is neither milliseconds since 1970 nor RFC 3339, such as 2026-12-01T09:00:00Z",
     ]

@@ -135,7 +135,7 @@ struct CampaignJobTests {
     (["id": "7"], "id", "must be a string, not a number"),
     (
       ["audience": #"{"users":["ben",{"user":"ada","token":"aa01"}]}"#], "audience.users[1].token",
-      "needs a list of one user, this one has 2"
+      "needs a list of one user, but the list has 2"
     ),
     (["audience": #"{"users":[{"user":"ada","token":"x"}]}"#], "audience.users[0].token", "is not a device token"),
     (["audience": #"{"users":[{"user":"ada","token":7}]}"#], "audience.users[0].token", "must be a string"),

@@ -218,7 +218,7 @@ struct JobAudience {
     }
     guard recipients.count == 1 else {
       throw fields.error(
-        "users[\(index)].token", "needs a list of one user, this one has \(recipients.count)",
+        "users[\(index)].token", "needs a list of one user, but the list has \(recipients.count)",
         hint: "submit a job for each device")
     }
     guard let token = service.token(text) else {
