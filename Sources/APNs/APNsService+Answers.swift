@@ -3,7 +3,7 @@ public import PushCore
 /// Reading of the answers of APNs, and their meaning for the connection, the credential and the circuit breaker.
 extension APNsService {
   public func reply(status: UInt16, body: UnsafeRawBufferPointer, retryAfter: UInt16) -> PushReply {
-    // APNs accepts a push without a body. A proxy may add a body, so the body is not read.
+    // If APNs accepts a push, its answer has no body. A proxy may add a body, so the body is not read.
     if status / 100 == 2 { return PushReply(PushAnswer(kind: .answered, status: status)) }
     let content = ResponseBody(body)
     return PushReply(

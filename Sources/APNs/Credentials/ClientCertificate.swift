@@ -43,7 +43,7 @@ public final class ClientCertificate: PushCredential {
   public var certificate: PushCertificate { state.withLock { $0.certificate } }
 
   /// Replaces the identity. New connections use the new identity, and old connections complete their pushes in flight.
-  /// If the certificate was stopped, connections try again.
+  /// If a refusal had stopped the certificate, connections try again.
   ///
   /// - Throws: ``TLS/TLSError`` if the certificate can't be read; nothing changes in this case.
   public func replace(_ identity: TLSIdentity) throws {

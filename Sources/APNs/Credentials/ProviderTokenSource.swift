@@ -46,8 +46,8 @@ public final class ProviderTokenSource: PushCredential {
     case kept(until: Int64)
     /// APNs refused a token as expired, and the source measures the clock offset.
     case measuring
-    /// APNs refused the token of the grid as expired. The source signed another token at a time outside the grid and
-    /// keeps that token until this time.
+    /// APNs refused the token of the grid as expired. The source signed another token, whose time is outside the grid,
+    /// and keeps that token until this time.
     case offGrid(until: Int64)
     /// The source issues no tokens because APNs refused the credential. `words` is the text of APNs if Carillon does
     /// not know the reason.
@@ -166,8 +166,8 @@ public final class ProviderTokenSource: PushCredential {
     }
   }
 
-  /// Handles a token that APNs refused as expired: measures the clock offset and signs one token at a time outside the
-  /// grid. A second refusal stops the source.
+  /// Handles a token that APNs refused as expired: measures the clock offset and signs one token whose time is outside
+  /// the grid. A second refusal stops the source.
   ///
   /// - Parameter generation: generation of the refused token. A refusal of an older token than the current one is
   ///   ignored.

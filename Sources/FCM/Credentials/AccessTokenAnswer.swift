@@ -12,7 +12,7 @@ enum AccessTokenAnswer: Sendable, Equatable {
   case refused(String)
 }
 
-/// Source of access tokens.
+/// Client that requests access tokens: ``ServiceAccountMint`` or ``MetadataServer``.
 protocol AccessTokenMint: Sendable {
   /// Rules for the requests.
   var rules: AccessTokenPolicy.Rules { get }

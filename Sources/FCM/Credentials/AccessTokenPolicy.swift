@@ -6,7 +6,7 @@ internal import PushTransport
 /// Pure: the caller passes events, the time and random numbers, and executes the returned actions. Times are monotonic
 /// milliseconds. Only one request runs at a time. While a request runs, the old token is used until it expires.
 struct AccessTokenPolicy: Sendable {
-  /// Differences between the sources of tokens.
+  /// Rules that differ between the token endpoint and the metadata server.
   struct Rules: Sendable, Equatable {
     /// Number of consecutive failed requests after which a missing token is reported.
     var tries: Int
@@ -88,7 +88,8 @@ struct AccessTokenPolicy: Sendable {
   private static let pauseJitter = 0.1
   /// Minimum time in ms between two requests if an operator resumes campaigns repeatedly while a token is valid.
   private static let resumePause = 10_000
-  /// Minimum time in ms between a token and the next request, for tokens with a lifetime of a few seconds.
+  /// Minimum time in ms between the arrival of a token and the next request, for tokens with a lifetime of a few
+  /// seconds.
   private static let shortestLife = 1000
   /// Time in ms after the request for a token that replaces a refused token. If FCM refuses the replacement within this
   /// time, it would refuse another token too, so the credential stops.

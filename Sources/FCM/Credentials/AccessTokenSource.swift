@@ -7,7 +7,8 @@ internal import Synchronization
 ///
 /// The source can be used from any thread. Connection pools of the same account share one source. The first call of
 /// ``authorization()`` requests the first token, and from then on the source renews its tokens before they expire.
-/// Requests run on separate threads, never on the queue of a connection. A released source sends no more requests.
+/// Requests run on separate threads, never on the queue of a connection. After its deallocation, a source sends no more
+/// requests.
 public final class AccessTokenSource: PushCredential {
   fileprivate struct State {
     var policy: AccessTokenPolicy

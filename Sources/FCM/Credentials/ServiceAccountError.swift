@@ -14,21 +14,21 @@ public enum ServiceAccountProblem: CredentialFileProblem {
   case realLineBreaks
   /// The text is the private key alone, in PEM.
   case onlyPEM
-  /// The JSON value is not an object.
+  /// The JSON is not an object, but a value of this kind.
   case notAnObject(String)
   /// The file is `google-services.json`, which is part of an Android app.
   case appConfiguration
-  /// The field `type` names another type of credential.
+  /// The field `type` has this value, which means another type of credential.
   case wrongType(String)
-  /// A field is missing or empty.
+  /// This field is missing or empty.
   case missing(String)
-  /// The value of a field is not a string.
+  /// The value of this field is not a string, but a value of this kind.
   case notText(String, String)
-  /// A field has an impossible value.
+  /// This field has this impossible value.
   case malformed(String, String)
   /// The private key can't be used.
   case key(SigningKeyProblem)
-  /// The account belongs to another cloud of Google.
+  /// The account belongs to this other cloud of Google.
   case otherUniverse(String)
 
   public var reason: String {

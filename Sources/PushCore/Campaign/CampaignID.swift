@@ -41,9 +41,9 @@ public struct CampaignID: Hashable, Sendable, CustomStringConvertible {
   public static let form = "the id of a campaign, as in its job; of a run of a recurring job, ID~TIME"
 }
 
-/// Part of a campaign.
+/// Part of a campaign: the pushes of one stage to the devices of one push service, or a companion of these pushes.
 public struct CampaignPart: Hashable, Sendable, CustomStringConvertible {
-  /// Step of the delivery.
+  /// Step of the delivery: a stage of the job, or the remaining users.
   public enum Stage: Hashable, Sendable {
     /// Stage of the job, from 1.
     case number(Int)

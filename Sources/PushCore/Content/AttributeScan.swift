@@ -1,5 +1,5 @@
-/// Scanner that finds the values of placeholders in a user's JSON object and skips everything else. It runs for every
-/// target of a personalised campaign.
+/// Scanner that finds the values of placeholders in a user's JSON object and skips everything else. The scanner runs
+/// for every target of a personalised campaign.
 ///
 /// The values are copied into JSON strings of payloads without changes, so the scanner also checks the JSON grammar. If
 /// the text is not a JSON object, it finds no values. It ignores a value that is not UTF-8 or has half of a surrogate

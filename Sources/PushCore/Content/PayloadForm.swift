@@ -1,4 +1,5 @@
-/// Payload of a job for one language and variant. Carillon checks it with the rules of the service and displays it.
+/// Payload of a job for one language and variant. Carillon checks this payload with the rules of the service, and shows
+/// it in previews.
 public struct PayloadForm: Sendable {
   /// Language tag as written in the job; `nil` for the payload without the changes of any language.
   public let locale: String?

@@ -3,7 +3,7 @@
 struct PayloadReader {
   /// Text of the job, followed by the parts that services have added.
   private var composer: JSONComposer
-  /// The job, for the paths of its forms; `nil` if the caller needs no paths.
+  /// The job, in which each form looks up paths (``PayloadForm/path(of:)``); `nil` if the caller needs no paths.
   private let root: JSONValue?
   /// Audience of the job; `nil` for none.
   private let audience: JSONValue?
@@ -18,7 +18,7 @@ struct PayloadReader {
   private(set) var isPersonal = false
   /// Increment of each user's badge; `nil` until a payload with an increment was read.
   private(set) var badgeStep: Int?
-  /// Value of `campaignKey`.
+  /// Id of the campaign: the value of the member that `campaignKey` names.
   private let campaign: String
   /// Source and language of the current form.
   private var source: ContentSource?
@@ -34,7 +34,7 @@ struct PayloadReader {
   ///   - audience: the audience of the job.
   ///   - campaign: the campaign's id.
   ///   - urgency: the urgency of the job.
-  ///   - root: the job, for the paths of its forms.
+  ///   - root: the job, in which each form looks up paths; `nil` if the caller needs no paths.
   init(
     in bytes: [UInt8], audience: JSONValue?, campaign: String = "", urgency: Urgency? = nil, root: JSONValue? = nil
   ) {

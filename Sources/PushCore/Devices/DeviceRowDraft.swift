@@ -159,8 +159,8 @@ public struct DeviceRowDraft: Sendable {
       attributes: attributes, refusal: refusal)
   }
 
-  /// Returns the problem of a device whose app does not use its service; `nil` for none. A device without an app
-  /// belongs to every app, so at least one app must use the service.
+  /// Returns the problem if the app of the device does not use the push service of its token; `nil` for none. A device
+  /// without an app belongs to every app, so at least one app must use the service.
   private func problem(of service: any PushService, _ app: String, _ used: [any PushService]) -> Problem? {
     func uses(_ services: [any PushService]) -> Bool { services.contains { $0.name == service.name } }
     guard app.isEmpty else {

@@ -1,5 +1,5 @@
-/// Check for lines of a file with user ids that are not ids because the file is of another kind. The file may be an
-/// error page, have other separators, or contain numbers in the format of a spreadsheet or a data frame.
+/// Check for lines that can't be user ids. Such a line shows that a file is not a list of ids: it may be an error page,
+/// have other separators, or contain numbers in the format of a spreadsheet or a data frame.
 enum ForeignRow {
   /// Returns the reason why a line is not an id; `nil` if the line may be an id.
   static func problem(of line: String) -> String? {

@@ -8,8 +8,9 @@
 ///
 /// While the guard is undecided, the worker must hold back bad answers (``Disposition/waitsForGuard``), so that they
 /// prune and quarantine no device and fail no target. When the guard is open, the worker records bad answers. When the
-/// guard has tripped, the worker drops them, and pauses the campaign or leaves it to other workers. A tripped guard
-/// stays tripped. A resume of the campaign starts a new guard. With `--unguarded`, that guard is off.
+/// guard has tripped, the worker drops bad answers, and pauses the campaign or leaves it to other workers. A tripped
+/// guard stays tripped. A resume of the campaign starts a new guard. After a resume with `--unguarded`, the new guard
+/// is off.
 ///
 /// An undecided guard decides when all workers together have received ``GuardPolicy/minimum`` answers. An open guard
 /// uses the answers to this worker and the latest answers to all workers (``watch(_:)``). After an open guard has

@@ -203,7 +203,7 @@ private enum JobTimeSpelling {
     text(of: value).map { JSONValue(kind: .string($0), range: value.range) } ?? value
   }
 
-  /// Returns a time or duration in this one spelling; `nil` for another value.
+  /// Returns a time or duration in the spelling of ``normalize(in:)``; `nil` for another value.
   private static func text(of value: JSONValue) -> String? {
     guard case .string(let text) = value.kind else { return nil }
     if let seconds = DurationText.seconds(text) { return DurationText.format(milliseconds: seconds * 1000) }

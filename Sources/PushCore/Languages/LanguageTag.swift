@@ -4,7 +4,7 @@
 /// Former codes become current ones. Extensions and private subtags are dropped. The value contains only numbers, so
 /// that expansion compares tags without allocating memory.
 public struct LanguageTag: Hashable, Sendable {
-  /// Two or three small letters, packed.
+  /// Two or three small letters, packed into an integer with eight bits for each letter.
   private(set) var language: UInt32
   /// Four letters, packed. If the text names no script, this is the likely script of CLDR.
   private(set) var script: UInt32
@@ -65,7 +65,7 @@ public struct LanguageTag: Hashable, Sendable {
   /// Parent locale of CLDR, the next locale in a search; `nil` for the last one.
   ///
   /// `es-MX` has the parent `es-419`, and `zh-TW` has `zh-Hant`. A language in a script other than its likely one has
-  /// no parent: readers of `zh-Hant` may not read `zh-Hans`.
+  /// no parent: readers of `zh-Hant` may be unable to read `zh-Hans`.
   var parent: LanguageTag? {
     var tag = self
     if variant != 0 {

@@ -14,8 +14,8 @@ public enum CredentialEvent: Sendable, Equatable {
   /// ended a connection. A refusal of an earlier generation does not concern the present generation. `words` is the
   /// text of the reason if Carillon does not know it.
   case refused(ReasonCode, words: String? = nil, generation: Int)
-  /// The service ended a connection with the certificate of this generation before it processed the first push. The
-  /// cause may be that the certificate is not valid for the service, or that a server of the service shuts down.
+  /// The service ended a connection that used the certificate of this generation, before it processed the first push.
+  /// The cause may be that the certificate is not valid for the service, or that a server of the service shuts down.
   case turnedAway(generation: Int)
 }
 

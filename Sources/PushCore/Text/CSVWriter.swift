@@ -8,8 +8,8 @@ public struct CSVWriter: Sendable {
   public let spreadsheetSafe: Bool
   private var needsComma = false
 
-  /// - Parameter spreadsheetSafe: prefixes cells that begin with `=`, `+`, `-`, `@`, tab or carriage return; see OWASP,
-  ///   "CSV Injection".
+  /// - Parameter spreadsheetSafe: whether cells that begin with `=`, `+`, `-`, `@`, tab or carriage return get an
+  ///   apostrophe in front; see OWASP, "CSV Injection".
   public init(spreadsheetSafe: Bool = false) {
     self.spreadsheetSafe = spreadsheetSafe
   }

@@ -67,7 +67,8 @@ public struct CronSchedule: Sendable, Equatable {
     return nil
   }
 
-  /// Returns the last time of the schedule that is after one instant and not after another.
+  /// Returns the last time of the schedule that is after `start` and not after `instant`, all in UNIX seconds; `nil` if
+  /// there is none.
   public func last(until instant: Int, after start: Int, in zone: ZoneRules) -> Int? {
     // The search begins with short periods before `instant`, because a schedule for every minute has too many times in
     // a long period.

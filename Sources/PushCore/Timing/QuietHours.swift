@@ -8,8 +8,8 @@ public struct QuietHours: Sendable, Equatable {
     case drop
   }
 
-  /// Begin (`from`) and end (`to`) in seconds after midnight. If `to` is before `from`, the quiet hours end on the next
-  /// day.
+  /// Beginning (`from`) and end (`to`) in seconds after midnight. If `to` is before `from`, the quiet hours end on the
+  /// next day.
   public var from: Int
   public var to: Int
   public var handling: Handling
@@ -28,8 +28,8 @@ public struct QuietHours: Sendable, Equatable {
   /// Returns the end of the quiet hours that contain an instant, both in UNIX seconds; `nil` if the instant is outside
   /// the quiet hours.
   ///
-  /// If clocks skip the begin or the end, the instant of the skip counts. If clocks show the begin or the end twice,
-  /// the first occurrence counts.
+  /// If clocks skip ``from`` or ``to``, the instant of the skip counts. If clocks show ``from`` or ``to`` twice, the
+  /// first occurrence counts.
   public func end(at instant: Int, in zone: ZoneRules) -> Int? {
     let today = zone.wall(at: instant).floorDivided(by: 86400).quotient
     // The quiet hours of the day before may not have ended.

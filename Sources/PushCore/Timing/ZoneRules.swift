@@ -26,7 +26,7 @@ public struct ZoneRules: Sendable, Equatable {
 
   /// Offset before the first change, in seconds.
   let first: Int
-  /// Changes in their order; neighbours differ in their offsets.
+  /// Changes in the order of time. Each of them changes the offset.
   let changes: [Change]
   /// Rules after the last change; `nil` if the offset never changes again.
   let future: YearlyRules?

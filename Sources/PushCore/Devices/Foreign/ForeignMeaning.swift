@@ -3,7 +3,7 @@
 enum ForeignMeaning: Sendable {
   /// A column of Carillon.
   case column(DeviceColumn, ForeignText = .plain)
-  /// A column of Carillon, if no other column contains it.
+  /// A column of Carillon. The value is used only if no other column of the export contains this column.
   case fallback(DeviceColumn, ForeignText = .plain)
   /// The attribute of the user with this name.
   case attribute(String)

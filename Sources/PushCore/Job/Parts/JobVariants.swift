@@ -66,7 +66,7 @@ struct JobVariants {
 }
 
 extension CampaignJob {
-  /// Returns the variants of an activated job; `nil` for none, and for a text that is not a job.
+  /// Returns the variants in the job of a campaign; `nil` for none, and for a text that is not a job.
   ///
   /// - Parameter id: the id of the campaign.
   public static func variants(of job: [UInt8], campaign id: String) -> CampaignVariants? {

@@ -12,7 +12,7 @@ public struct JSONValue: Sendable {
     case null
   }
 
-  /// Member of an object, in the order of the text.
+  /// Member of an object.
   public struct Member: Sendable {
     public let name: String
     /// Range of the name in the text, including the quotes.
