@@ -51,7 +51,7 @@ struct FCMDraft: LintDraft {
     let skeleton = payload.form?.skeleton
     let root = skeleton.flatMap { try? JSONValue(parsing: $0, maximumDepth: LintFile.maximumNesting) } ?? payload.value
     guard case .object(let members) = root.kind else { return }
-    // Of the members that Carillon adds, FCM counts only the tag. The default tag has 32 digits.
+    // FCM counts only one of the members that Carillon adds: the tag. The default tag has 32 digits.
     let additions = MessageAdditions(
       priority: "", expiration: .standard, collapseKey: nil, tag: collapseID ?? String(repeating: "0", count: 32),
       analyticsLabel: "")

@@ -83,7 +83,7 @@ public struct SegmentDefinitions: Sendable, Equatable {
   /// The rule that defines the segment with this name; `nil` if the segment is a list of users or does not exist.
   public subscript(name: String) -> SegmentDefinition? { all[name] }
 
-  /// Whether there are no readable rules.
+  /// Whether the set lacks readable rules.
   public var isEmpty: Bool { all.isEmpty }
 
   /// Returns the rules on which expressions depend, directly or through other rules.

@@ -1,4 +1,4 @@
-/// The user attributes on which a campaign depends, to warn about attributes that no user has.
+/// The user attributes on which a campaign depends, to warn about attributes that are missing for all users.
 extension Campaign {
   /// User attributes that the job names, each with its path in the job. The list omits the attribute of a placeholder
   /// if the job itself contains values for this placeholder.

@@ -18,8 +18,8 @@ struct ContentSource {
   private(set) var message: JSONValue?
   /// The service's own object; `nil` for none.
   private(set) var own: JSONValue?
-  /// Path of the content in the job: the path of the message, or of the payload in the service's own object if there is
-  /// no message.
+  /// Path of the content in the job: the path of the message, or the path of the payload in the service's own object if
+  /// the source has no message.
   private(set) var path: String
   /// Path of the service's own object.
   private(set) var ownPath: String

@@ -4,9 +4,9 @@
 ///
 /// The bytes begin with the number of the form, a big-endian u16. Then each value of ``PersonalContent`` follows: its
 /// length, a big-endian u16, and its text, escaped as in a JSON string. The length 0xFFFF means that the user has no
-/// such value. If there are no bytes, the target has the first form and no values. Without variants, the number of the
-/// form is its position in ``PersonalContent``. With variants, it is the number that ``VariantForms`` calculates from
-/// variant and language.
+/// such value. A target without bytes has the first form and no values. Without variants, the number of the form is its
+/// position in ``PersonalContent``. With variants, it is the number that ``VariantForms`` calculates from variant and
+/// language.
 public struct TargetValues: Sendable {
   private let bytes: ArraySlice<UInt8>
   /// Badge count of the push, determined by the grant of the target; `nil` for none.

@@ -13,7 +13,7 @@ struct CSVFields: Sendable {
     var wasQuote = false
     for byte in bytes[ranges[index]] {
       wasQuote = byte == UInt8(ascii: "\"") && !wasQuote
-      // Of two quotes in a row, only the second is part of the text.
+      // Only the second of two quotes in a row is part of the text.
       if !wasQuote { plain.append(byte) }
     }
     return String(validating: plain, as: UTF8.self)
