@@ -62,6 +62,8 @@ extension APNsInspector {
 
   // MARK: Types
 
+  /// Checks the type of a value, and reports a wrong type.
+  ///
   /// - Returns: whether the value has the required type.
   private mutating func check(_ value: JSONValue, is shape: APSKey.Shape, at place: String) -> Bool {
     switch (shape, value.kind) {

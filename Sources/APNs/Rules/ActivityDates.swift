@@ -75,6 +75,8 @@ struct ActivityDates {
     }
   }
 
+  /// Reads the dates in `aps`.
+  ///
   /// - Parameter fillsTimestamp: whether `aps` is the payload itself, not the differences of a language.
   private mutating func read(_ aps: JSONValue, path: String, fillsTimestamp: Bool) throws(JobError) {
     guard case .object(let members) = aps.kind else { return }

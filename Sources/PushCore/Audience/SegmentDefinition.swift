@@ -112,8 +112,10 @@ public struct SegmentDefinitions: Sendable, Equatable {
     }
   }
 
+  /// Checks the rules on which an expression depends, and collects them in `reached`.
+  ///
   /// - Parameter path: names of the rules through which the check reached this expression.
-  /// - Returns: the number of segments in the expression, with repetitions.
+  /// - Returns: the number of segments in the expression and in the rules on which it depends, with repetitions.
   private func count(
     _ expression: AudienceExpression, _ path: [String], _ reached: inout [String: SegmentDefinition]
   ) throws(SegmentDefinitionError) -> Int {

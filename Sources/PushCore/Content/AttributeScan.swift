@@ -47,6 +47,9 @@ struct AttributeScan {
     return names.firstIndex { $0.count == name.count && $0.elementsEqual(name) }
   }
 
+  /// Scans an object. Calls `body` for each member whose value can be put into a JSON string, with three arguments: the
+  /// name, whether the name has an escape sequence, and the text of the value.
+  ///
   /// - Returns: whether the text is an object.
   private mutating func walk(_ body: (UnsafeRawBufferPointer, Bool, UnsafeRawBufferPointer) -> Void) -> Bool {
     guard take(UInt8(ascii: "{")) else { return false }

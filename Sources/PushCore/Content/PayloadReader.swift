@@ -190,6 +190,8 @@ struct PayloadReader {
     return template
   }
 
+  /// Writes an object to the template.
+  ///
   /// - Parameters:
   ///   - badge: names on the path from this object to the badge count; `nil` if the object does not contain the count.
   ///   - keys: names on the path from this object to the object that gets `uniqueKey` and `campaignKey`; empty if it is

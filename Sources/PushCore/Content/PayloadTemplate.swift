@@ -65,9 +65,13 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// Size in bytes with the fallbacks of all values, after shortening as far as possible.
   var shortestSize: Int { shortestSize { _ in nil } }
 
+  /// Returns the size in bytes with values of the given lengths, without shortening.
+  ///
   /// - Parameter length: returns the length in bytes of the value at a position; `nil` for its fallback.
   func size(_ length: (Int) -> Int?) -> Int { size { place, fallback in length(place) ?? fallback } }
 
+  /// Returns the size in bytes with values of the given lengths, without shortening.
+  ///
   /// - Parameter length: returns the length in bytes of the value at a position, given the length of its fallback.
   private func size(_ length: (Int, Int) -> Int) -> Int {
     rest.count + pieces.reduce(0) { $0 + $1.literal.count + bytes(of: $1, length) }
@@ -76,6 +80,8 @@ public struct PayloadTemplate: Sendable, Equatable {
   /// Returns the size of the payload with values of these lengths, after shortening as far as possible.
   func shortestSize(_ length: (Int) -> Int?) -> Int { shortestSize { place, fallback in length(place) ?? fallback } }
 
+  /// Returns the size in bytes with values of the given lengths, after shortening as far as possible.
+  ///
   /// - Parameter length: returns the length in bytes of the value at a position, given the length of its fallback.
   func shortestSize(_ length: (Int, Int) -> Int) -> Int {
     let size = size(length)

@@ -162,6 +162,8 @@ struct EventFields {
     do throws(IdentifierError) { return try InstantText.read(text, "at", now: now) } catch { throw .init(error) }
   }
 
+  /// Checks that all members were removed.
+  ///
   /// - Throws: an error if an unknown member remains.
   func end() throws(DeviceRowDraft.Problem) {
     guard let first = members.first else { return }

@@ -32,6 +32,8 @@ enum NDJSONLine {
     return members
   }
 
+  /// Returns the device in a line.
+  ///
   /// - Parameter attributes: cache of attribute names, by the names of the members in earlier lines.
   static func row(
     _ bytes: [UInt8], _ vocabulary: DeviceVocabulary, _ attributes: inout [String: String]

@@ -75,6 +75,8 @@ public enum JobSchema {
 
   static func orNull(_ schema: String) -> String { any(schema, null) }
 
+  /// Returns the schema of an object with these members.
+  ///
   /// - Parameter more: further keywords of the schema, as JSON text.
   static func object(
     _ members: KeyValuePairs<String, String>, _ more: String = "", required: [String] = []

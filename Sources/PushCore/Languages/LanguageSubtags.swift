@@ -37,6 +37,8 @@ struct LanguageSubtags {
     guard !hasGap, subtag.count > 0, add(subtag) else { return nil }
   }
 
+  /// Adds a complete subtag.
+  ///
   /// - Returns: whether the subtag is allowed at its position.
   private mutating func add(_ subtag: Subtag) -> Bool {
     if language == 0 {
@@ -91,6 +93,8 @@ private struct Subtag {
   var capital: UInt64 { isOfDigits ? small : small & ~(Self.caseBits & (1 << UInt64(count * 8) - 1)) }
   var title: UInt64 { small & ~(0x20 << UInt64((count - 1) * 8)) }
 
+  /// Adds a character to the subtag.
+  ///
   /// - Returns: whether the byte is allowed in a subtag.
   mutating func add(_ byte: UInt8) -> Bool {
     let isDigit = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte

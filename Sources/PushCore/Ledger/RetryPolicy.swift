@@ -144,6 +144,8 @@ public struct RetryPolicy: Sendable, Equatable {
   /// can't overflow, because the delay is at most a day.
   private static func doubled(_ delay: Int, times: Int) -> Int { delay << max(0, min(times, 20)) }
 
+  /// Returns the milliseconds to wait for a planned delay, with jitter and within all limits.
+  ///
   /// - Parameters:
   ///   - asked: delay of a `Retry-After`; 0 without one.
   ///   - least: the service's minimum delay. The minimum takes precedence over `longest`.

@@ -3,6 +3,8 @@ public enum UUIDText {
   /// Number of characters of a UUID.
   public static let count = 36
 
+  /// Returns the text of a UUID.
+  ///
   /// - Parameter id: the UUID, as the two halves of 16 bytes in network order.
   public static func text(_ id: (high: UInt64, low: UInt64)) -> String {
     String(unsafeUninitializedCapacity: count) { buffer in

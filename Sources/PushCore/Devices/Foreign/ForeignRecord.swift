@@ -100,6 +100,8 @@ struct ForeignRecord {
     }
   }
 
+  /// Reads a value of the record, and adds its meaning to `facts`.
+  ///
   /// - Parameters:
   ///   - path: the path of the value in the mapping.
   ///   - shown: the path of the value in the record, for messages.

@@ -18,6 +18,8 @@ enum ForeignText: Sendable {
     }
   }
 
+  /// Converts a value to the text of a column of Carillon.
+  ///
   /// - Returns: `nil` if the value is empty or invalid.
   func text(_ value: JSONValue) -> String? {
     switch self {

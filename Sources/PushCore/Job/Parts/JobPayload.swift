@@ -95,6 +95,8 @@ extension PayloadForm {
     }
   }
 
+  /// Returns the payload forms of a job, separately for each variant.
+  ///
   /// - Parameter measures: whether the sizes include the values of the job's recipients.
   /// - Returns: the name and the forms of each variant; one entry without a name for a job without variants.
   private static func byVariant(

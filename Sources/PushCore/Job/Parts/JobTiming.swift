@@ -40,6 +40,8 @@ struct JobTiming {
 
   // MARK: Local time
 
+  /// Reads `localTime`.
+  ///
   /// - Returns: whether the job uses the local time of each device. `readWall` reads the time itself.
   private mutating func readLocalTime(_ fields: JobFields) throws(JobError) -> Bool {
     guard let value = fields.value("localTime") else { return false }
