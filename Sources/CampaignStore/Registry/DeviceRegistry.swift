@@ -163,7 +163,7 @@ extension Registry {
       case remove
       /// Removes the device. An earlier registration that arrives later may restore it.
       case prune
-      /// Removes the device of an erased user. The user's other data is not retained.
+      /// Removes the device of an erased user, in the same way as ``prune``.
       case erase
       case quarantine, release
     }
