@@ -63,7 +63,7 @@ public actor PushWorker: WorkerLoopHost {
     try await parts.failover.begin { try await parts.maintenance.registerWebhooks() }
     do {
       try await parts.presence.enter(on: loop)
-      // From here on, a command that pauses a campaign also waits for this worker.
+      // From now on, a pause or cancel command also waits until this worker has applied it.
       try await parts.failover.begin { try await parts.follower.follow() }
     } catch {
       await parts.presence.unsubscribe()

@@ -19,7 +19,8 @@ public struct WorkerConfiguration: Sendable {
   public var engine = PushEngineKind.native
   /// Times and limits of retries.
   public var retry: RetryPolicy
-  /// Limits for bad answers. Above a limit, the guard pauses the campaign and drops its prunes.
+  /// Limits of the guard for bad answers. Above a limit, the guard pauses the campaign, and its answers remove no
+  /// devices.
   public var `guard`: GuardPolicy
   /// Whether the worker exits when no campaign is left.
   public var drains: Bool
@@ -46,7 +47,7 @@ public struct WorkerConfiguration: Sendable {
   /// Faults that a test injects. A release build contains none.
   public var faults = FaultSwitches()
 
-  /// The apps against which jobs are checked.
+  /// The apps that jobs may name, with their push services, for the check of jobs.
   var jobApps: JobApps { .known(apps.mapValues { $0.services.map(\.service) }) }
 
   /// Creates a configuration from its values. The reader of the configuration file checks their ranges.
@@ -121,7 +122,7 @@ public struct ServiceChannel: Sendable {
     self.credential = credential
   }
 
-  /// The channel with the address for broadcasts.
+  /// A copy of the channel whose endpoint is the address for broadcasts.
   var broadcasting: ServiceChannel {
     var other = self
     other.endpoint = broadcastEndpoint ?? endpoint

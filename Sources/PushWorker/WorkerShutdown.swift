@@ -20,9 +20,9 @@ final class WorkerShutdown: WorkerPart {
     self.routes = routes
   }
 
-  /// Time in ns for connections to close when a worker ends; an engine that hangs gets the same time again. When the
-  /// connections begin to close, all pushes of held slices have been answered. Other pushes belong to released slices:
-  /// other workers have these slices, or the targets are in doubt in the ledger.
+  /// Time in ns that connections have to close when a worker ends. An engine that has not closed its connection by then
+  /// gets the same time again. When the connections begin to close, all pushes of held slices have been answered. Other
+  /// pushes belong to released slices: other workers have these slices, or the targets are in doubt in the ledger.
   private static let closingTime: UInt64 = 1_000_000_000
 
   /// Starts the shutdown. Idempotent.

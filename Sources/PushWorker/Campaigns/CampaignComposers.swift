@@ -1,12 +1,13 @@
 import PushCore
 
-/// The composers of a campaign's pushes.
+/// The composers of a campaign. A composer makes the pushes (``PushComposer``). Pushes with different expirations need
+/// different composers.
 struct CampaignComposers {
-  /// Maximum number of composers, enough for one expiration per hour over several days. When the cache is full, it is
-  /// emptied, because composers of past hours are not needed again.
+  /// Maximum number of composers in ``byExpiration``: enough for one expiration per hour over several days. When the
+  /// limit is reached, all are removed, because composers of past hours are not needed again.
   private static let most = 128
 
-  /// The composer for pushes with the campaign's expiration.
+  /// The composer for pushes that expire when the campaign expires.
   let standard: any PushComposer
   /// The composers for pushes with a different expiration, by expiration in UNIX seconds.
   private var byExpiration: [Int: any PushComposer] = [:]

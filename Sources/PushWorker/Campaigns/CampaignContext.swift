@@ -2,7 +2,8 @@ import CampaignStore
 import PushCore
 import PushTransport
 
-/// The state that all slices of a campaign share on one worker. Confined to the worker's loop, like its composers.
+/// The state that all slices of a campaign share on one worker. The context and its composers are confined to the
+/// worker's loop.
 final class CampaignContext {
   private(set) var campaign: Campaign
   let facts: CampaignFacts
@@ -10,9 +11,9 @@ final class CampaignContext {
   private(set) var composers: CampaignComposers
   /// The guard, which evaluates the campaign's answers since the start or the latest resume.
   var `guard`: CampaignGuard
-  /// The sends that this worker has leased while the guard is undecided.
+  /// The sends that this worker has leased from Redis for the guard trial.
   var trial = TrialLease()
-  /// Answers that arrived after the guard opened and that this worker has not reported to the fleet.
+  /// Answers that arrived after the guard had opened, and that this worker has not yet reported to the fleet.
   var reports = GuardReports()
   var progress: CampaignProgress
 
@@ -41,22 +42,25 @@ final class CampaignContext {
   /// Whether users get different variants, which are counted separately.
   var hasVariants: Bool { campaign.message.variants != nil }
 
-  /// Records that the campaign's partitions and the definitions of its segments are fixed.
+  /// Records that Redis has stored the campaign's partitions and the definitions of its segments. They no longer
+  /// change.
   func fixPartitions(_ definitions: SegmentDefinitions) {
     campaign.recipients.definitions = definitions
     progress.isNarrowed = true
   }
 
-  /// Replaces the campaign with a copy that lists the parts of the earlier campaigns to which its audience refers.
+  /// Replaces the campaign with a copy in which the audience also names the parts (legs and stages) of the earlier
+  /// campaigns to which it refers.
   func refer(to campaign: Campaign) { self.campaign = campaign }
 
-  /// Identifies the campaign's pushes in a pool while this context exists.
+  /// Number by which a pool recognizes the campaign's pushes. It is unique while this context exists.
   var flow: Int { Int(bitPattern: ObjectIdentifier(self)) }
 
   /// Returns the send times of a slice's targets.
   func times(_ times: SendTimes) -> SliceTimes { schedule.times(times, of: campaign) }
 
-  /// Returns the unknown time zones among `zones` that no earlier call returned.
+  /// Returns the time zones in `zones` that this machine does not know, without those that an earlier call has
+  /// returned.
   func newUnknownZones(_ zones: [String]) -> [String] { schedule.newUnknownZones(zones) }
 
   /// Returns the composer for pushes with an expiration, in UNIX seconds.
@@ -66,13 +70,15 @@ final class CampaignContext {
 
   // MARK: Permits
 
-  /// Spends sends of the guard trial, and permits of the rates, on credit that a slice requests.
+  /// Reserves sends of the guard trial, and permits of the campaign's rates, for credit that a slice requests from
+  /// Redis.
   func spend(_ count: Int) {
     trial.spend(count)
     for limit in facts.limits where limit.isInForce { limit.lease.spend(count) }
   }
 
-  /// Records how many of these sends and permits were used; the rest is available again.
+  /// Records the result of a request: `sent` of the `count` reserved sends and permits were used. The rest is available
+  /// again.
   func reconcile(spent count: Int, sent: Int) {
     trial.reconcile(spent: count, sent: sent)
     for limit in facts.limits where limit.isInForce { limit.lease.reconcile(spent: count, sent: sent) }

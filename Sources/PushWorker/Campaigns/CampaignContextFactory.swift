@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Factory of the contexts of campaigns.
+/// Makes the contexts of campaigns (``CampaignContext``).
 struct CampaignContextFactory: WorkerPart {
   let environment: WorkerEnvironment
   let routes: PushRouteTable
@@ -9,7 +9,7 @@ struct CampaignContextFactory: WorkerPart {
   let figures: WorkerFigures
   let rates: RateService
 
-  /// Returns a new context.
+  /// Returns a new context for a campaign.
   ///
   /// - Parameter legs: the campaigns of all legs that are expanded together, in their order; empty for one leg.
   /// - Throws: an error if this worker can't send the campaign with its settings.
@@ -28,7 +28,8 @@ struct CampaignContextFactory: WorkerPart {
       tally: figures.tally(of: campaign, channel.service))
   }
 
-  /// Refuses a campaign whose default zone this machine does not know. No other zone may replace the default zone.
+  /// Throws an error if this machine does not know the campaign's default time zone. No other zone may replace the
+  /// default zone.
   private func checkZones(of campaign: Campaign) throws(JobError) {
     guard campaign.delivery.timing.isPerDevice else { return }
     guard store.zones.isThere else {

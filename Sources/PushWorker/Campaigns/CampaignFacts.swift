@@ -8,7 +8,7 @@ struct CampaignFacts {
   let channel: ServiceChannel
   let route: PushRoute
   let filter: DeviceFilter
-  /// The legs that are expanded together.
+  /// The legs of the campaign, which are expanded together.
   let expansion: JointExpansion
   /// The rules by which Redis grants the campaign's targets.
   let rules: GrantRules
@@ -17,7 +17,7 @@ struct CampaignFacts {
   /// The rates that limit the campaign: its own rate, the rate of its app or of a quota that apps share, and the rate
   /// of the app's backend. Usually none.
   let limits: [RateLimit]
-  /// The counters of the campaign's pushes.
+  /// The counters to which the campaign's pushes are added.
   let tally: PushTally
   /// The time at which the campaign was activated, in ms since the epoch.
   let createdAt: Int

@@ -3,8 +3,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Applies changes of the states of the held campaigns, because operators and other workers pause, resume and cancel
-/// campaigns.
+/// Follows the states of the held campaigns, which operators and other workers pause, resume and cancel. When a state
+/// changes, this worker stops sending or continues.
 struct CampaignFollower: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -34,7 +34,8 @@ struct CampaignFollower: WorkerPart {
     }
   }
 
-  /// Reads the states of the held campaigns in one call, applies them, and publishes the epoch.
+  /// Reads the states of the held campaigns in one call, applies them, and publishes the control epoch that this worker
+  /// has applied.
   func follow() async throws {
     while true {
       let ids = Array(slices.campaigns.union(campaigns.contexts.keys).union(declined.declines.campaigns))
@@ -42,7 +43,8 @@ struct CampaignFollower: WorkerPart {
         ids, worker: environment.configuration.name, applied: campaigns.epoch)
       record(view.lock)
       for ((id, state), round) in zip(zip(ids, view.states), view.rounds) { apply(id, state, round: round) }
-      // Slices claimed during the call need another read before this worker publishes the epoch.
+      // If this worker claimed slices of further campaigns during the call, it reads the states again before it
+      // publishes the epoch.
       guard slices.campaigns.isSubset(of: ids) else { continue }
       guard campaigns.sync(view.epoch) else { break }
     }

@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Pauses campaigns by a decision of this worker.
+/// Pauses campaigns when this worker decides that they can't continue.
 struct CampaignPauses: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -16,7 +16,7 @@ struct CampaignPauses: WorkerPart {
   /// A pause of a leg affects only the legs of the same push service.
   ///
   /// - Parameters:
-  ///   - everyLeg: Whether the cause concerns the whole campaign.
+  ///   - everyLeg: Whether the cause concerns the whole campaign, so that all its legs are paused.
   ///   - needsApproval: Whether only an approval resumes the campaign.
   ///   - round: The round in which the cause was found. In a later round the campaign continues, because the cause may
   ///     be fixed.

@@ -1,13 +1,14 @@
 /// The progress of a held campaign on this worker.
 struct CampaignProgress {
-  /// Whether the campaign's partitions and the definitions of its segments are stored in Redis, and therefore final.
+  /// Whether Redis has stored the campaign's partitions and the definitions of its segments. After this they don't
+  /// change.
   var isNarrowed: Bool
   /// Whether this worker has paused the campaign or is about to pause it. If so, this worker sends no more pushes of
   /// the campaign.
   var isPaused = false
   /// Whether the campaign was resumed after its context was made.
   var isOutdated = false
-  /// The estimate of the part that is not expanded yet.
+  /// The estimate of the targets in slices that are not expanded yet.
   var expansion = ExpansionEstimate()
   /// Number of the campaign's pushes that were passed to the pool. Campaigns of one lane and pool take turns by this
   /// count.

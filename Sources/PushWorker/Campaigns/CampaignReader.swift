@@ -3,7 +3,8 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Builds the contexts of campaigns: reads each job once, and finds the facts that all slices of a campaign share.
+/// Builds the contexts of campaigns (``CampaignContext``). It reads each job once, and finds the facts that all slices
+/// of a campaign share.
 final class CampaignReader: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable
@@ -51,8 +52,8 @@ final class CampaignReader: WorkerPart {
   }
 
   /// Returns the context and the state of a slice's campaign; `nil` if the worker can't work on the slice. Before the
-  /// function returns `nil`, it drops the reference or gives it back. Only if the app is unknown, the reference stays
-  /// in the worker's list.
+  /// function returns `nil`, it usually removes the reference from the worker's list in Redis, or gives it back to all
+  /// workers. If the configuration does not contain the app, the reference stays in the list.
   func context(of reference: SliceReference) async throws -> (CampaignContext, CampaignState)? {
     switch try await context(of: reference.campaign) {
     case .found(let context, let state): return (context, state)
@@ -95,7 +96,7 @@ final class CampaignReader: WorkerPart {
       return .found(known, record.state)
     }
     guard let parsed = await read(job, record) else { return .skipped(record.lane) }
-    // Another slice of the campaign may have built the context during the read.
+    // While this function read the campaign, a task of another slice may have built the context.
     if let known = campaigns.context(id, round: record.resumes.round) {
       known.fixPartitions(record.placement.definitions)
       return .found(known, record.state)
@@ -137,10 +138,10 @@ final class CampaignReader: WorkerPart {
     return try await preconditions.canExpand(context) ? context : nil
   }
 
-  /// Reads a campaign's job outside the worker's loop.
+  /// Parses a campaign's job outside the worker's loop.
   ///
-  /// - Returns: `nil` if the job is large and has not been read yet. A read takes a fraction of a second. The claim
-  ///   loop wakes when the job has been read, and the next call returns the result.
+  /// - Returns: `nil` if the job is large and has not been read yet. Parsing it takes a fraction of a second. The claim
+  ///   loop wakes when the job has been parsed, and the next call returns the result.
   private func read(_ job: [UInt8], _ record: CampaignRecord) async -> JobReadings.Reading? {
     let key = JobReadings.Key(record)
     if let result = readings.take(key) { return result }

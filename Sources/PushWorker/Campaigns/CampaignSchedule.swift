@@ -3,7 +3,8 @@ import PushCore
 
 /// The times between which a campaign's targets may be sent.
 struct CampaignSchedule {
-  /// Time after which no target is sent, in UNIX seconds; `nil` for no limit, or if each target has its own deadline.
+  /// Time after which the worker sends no target, in UNIX seconds. `nil` without a limit, or if each target has its own
+  /// deadline.
   let deadline: Int?
   /// Start of the campaign, in ms since the epoch.
   let start: Int
@@ -31,6 +32,7 @@ struct CampaignSchedule {
     SliceTimes(times, of: campaign, start: start, expiration: expiration, zones: zones)
   }
 
-  /// Returns the unknown time zones among `zones` that no earlier call returned.
+  /// Returns the time zones in `zones` that this machine does not know, without those that an earlier call has
+  /// returned.
   mutating func newUnknownZones(_ zones: [String]) -> [String] { zones.filter { unknownZones.insert($0).inserted } }
 }

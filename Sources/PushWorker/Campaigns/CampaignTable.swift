@@ -7,7 +7,7 @@ import PushCore
 /// A pause, a resume and a cancellation raise the control epoch in Redis. A worker publishes the epoch that it has
 /// applied.
 final class CampaignTable {
-  /// The contexts by campaign, for campaigns that were active at the last read.
+  /// The contexts by campaign, for campaigns that were active when this worker last read their states.
   private(set) var contexts: [String: CampaignContext] = [:]
   /// The epoch that this worker has applied; `nil` before the first read.
   private(set) var epoch: Int?
@@ -15,8 +15,8 @@ final class CampaignTable {
   private var pausing: Set<String> = []
   /// The latest known round of each resumed campaign.
   private var rounds: [String: Int] = [:]
-  /// Maximum number of entries in ``rounds``. A fleet hardly has so many resumed campaigns at a time. Beyond this
-  /// number, a resume may be logged twice.
+  /// Maximum number of entries in ``rounds``. A fleet rarely has so many resumed campaigns at a time. When the limit is
+  /// reached, ``rounds`` is emptied, and a resume may be logged twice.
   private static let maximumRounds = 1000
   /// Campaigns that were paused or cancelled in the last seconds, with the time at which this worker read the new
   /// state. Redis may lose these writes.
@@ -39,6 +39,8 @@ final class CampaignTable {
     if contexts[context.campaign.id] === context { contexts[context.campaign.id] = nil }
   }
 
+  /// Records that this worker is pausing a campaign.
+  ///
   /// - Returns: `false` if this worker is pausing the campaign already.
   func beginPause(_ id: String) -> Bool { pausing.insert(id).inserted }
 
@@ -48,7 +50,7 @@ final class CampaignTable {
   /// published epoch, from the list of workers.
   func forgetEpoch() { epoch = nil }
 
-  /// Records the epoch that was applied.
+  /// Records that this worker has applied the changes up to an epoch.
   ///
   /// - Returns: `false` if the epoch is unchanged, so that there was nothing to do.
   func sync(_ epoch: Int) -> Bool {
@@ -82,13 +84,13 @@ final class CampaignTable {
   ///
   /// - Returns: Whether the campaign was resumed after the last call for it.
   func recordRound(_ round: Int, of id: String) -> Bool {
-    // Empties the table, which also removes campaigns that have ended.
+    // Removes all entries, because most of these campaigns have ended.
     if rounds.count >= Self.maximumRounds { rounds.removeAll() }
     guard round > 0 else { return false }
     return rounds.updateValue(round, forKey: id) != round
   }
 
-  /// The pauses and cancellations of the last seconds.
+  /// The pauses and cancellations of the last seconds, to repeat if Redis has lost them.
   var recent: [(id: String, verb: ControlVerb)] {
     recentStops.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
   }

@@ -5,9 +5,9 @@ import CampaignStore
 struct ExpansionEstimate {
   /// The reason why a campaign can't be expanded.
   struct Obstacle {
-    /// For operators.
+    /// Text for operators.
     var reason: String
-    /// By `EventLoop.now`.
+    /// `EventLoop.now` at which the obstacle was found.
     var since: UInt64
     var seenAt: UInt64
   }

@@ -4,7 +4,8 @@ import PushCore
 /// The legs of a campaign that are expanded together. One filter decides about each user once, for all legs.
 struct JointExpansion {
   let filter: DeviceFilter
-  /// Ids of the campaign's parts for the legs of the filter, in their order; empty for one leg.
+  /// Ids of the parts of the campaign, one for each leg, in the order of the filter's legs. Empty if the campaign has
+  /// one leg.
   let parts: [String]
 
   /// The expansion of a campaign with one leg.

@@ -1,7 +1,7 @@
-/// The campaigns that this worker has reported as waiting. The worker withdraws a report when its campaign continues.
-/// Pure.
+/// The campaigns that this worker has reported to Redis as waiting, because they can't be sent now. The worker
+/// withdraws a report when its campaign continues. Pure.
 struct WaitingReports {
-  /// A change to write to the store.
+  /// A change of a report, to write to the store.
   enum Change: Equatable {
     /// The campaign waits, still or from now on.
     case waits(id: String, reason: String, since: UInt64)
@@ -13,6 +13,8 @@ struct WaitingReports {
   /// Whether all reports are withdrawn.
   var isIdle: Bool { reported.isEmpty }
 
+  /// Compares the reports with the campaigns that wait now, and returns the changes.
+  ///
   /// - Parameter stuck: The campaigns that can't be sent now, each with the reason and the start of the wait
   ///   (`EventLoop.now`).
   mutating func update(_ stuck: [(id: String, reason: String, since: UInt64)]) -> [Change] {

@@ -1,4 +1,5 @@
-/// The worker's window, divided by pool and lane: how many targets may be granted without a recorded answer.
+/// The worker's window (the number of targets that may be granted without a recorded answer), divided among pools and
+/// lanes.
 ///
 /// Credit is free again only after the answer is recorded. When a worker dies, the number of its targets in doubt
 /// therefore never exceeds the window.
@@ -19,7 +20,7 @@ struct CreditBudget: Equatable {
 
   /// Maximum number of targets in doubt.
   let window: Int
-  /// Whether other pools may need a part of the window.
+  /// Whether there are several pools, so that other pools may need a part of the window.
   var isShared = false
   /// Allocated credit of all accounts.
   private(set) var assigned = 0
@@ -45,7 +46,7 @@ struct CreditBudget: Equatable {
     own -= returning
     all -= returning
     let more = (Self.share * (window - all) - own) / (1 + Self.share)
-    // An account without credit gets at least one, even if the window is small.
+    // An account without credit gets at least one unit of the free credit, even if the window is small.
     return min(free, max(more, own == 0 ? 1 : 0))
   }
 
@@ -67,7 +68,8 @@ struct CreditBudget: Equatable {
     assert(accounts[account, default: 0] >= 0, "more credit was returned than was assigned")
   }
 
-  /// Returns the credit of the account's pool, and of all pools, in its lane and the higher lanes.
+  /// Returns the credit held in the account's lane and the higher lanes: by the account's pool (`own`), and by all
+  /// pools (`all`).
   private func held(inLanesUpTo account: Account) -> (own: Int, all: Int) {
     var (own, all) = (0, 0)
     for (other, amount) in accounts where other.lane <= account.lane {

@@ -86,7 +86,8 @@ final class CreditDispatcher: WorkerPart {
     if !isOnlyLimited, ahead < environment.configuration.window { wakeClaims() }
   }
 
-  /// Gets permits from Redis, and reports the answers that the guards of the fleet need.
+  /// Gets permits and sends of guard trials from Redis, and reports to Redis the answers on which the guards of all
+  /// workers depend.
   private func refreshPermits(_ now: UInt64) {
     guards.askWhetherToDecline(now)
     guards.refreshTrials(now)
@@ -108,7 +109,8 @@ final class CreditDispatcher: WorkerPart {
     return nextStep(of: session, Scheduler.Demand(entries(now)), now)
   }
 
-  /// Returns the next step of a slice. A caller can use the same demand and time for several slices.
+  /// Returns the next step of a slice. `demand` and `now` are arguments, so that a caller computes them once for
+  /// several slices.
   func nextStep(of session: SliceSession, _ demand: Scheduler.Demand, _ now: UInt64) -> SliceStep {
     situation(of: session, entry(session, now), demand, now).next
   }

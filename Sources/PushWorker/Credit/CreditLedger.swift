@@ -1,7 +1,7 @@
 /// The worker's window, and the credit of pushes whose slices this worker has released. Confined to the worker's loop.
 final class CreditLedger {
   private(set) var budget: CreditBudget
-  /// Pushes in flight whose slices were released. They keep the credit that their slices held.
+  /// Orphans: pushes in flight whose slices were released. They keep the credit that their slices held.
   private var orphans: [SliceTag: (account: CreditBudget.Account, count: Int)] = [:]
 
   init(window: Int) {
@@ -35,7 +35,7 @@ final class CreditLedger {
     orphans.values.reduce(0) { $0 + ($1.account == account ? $1.count : 0) }
   }
 
-  /// Takes back the credit of a push whose slice was released. Ignores other pushes.
+  /// Takes back the credit of an answered push whose slice was released. Does nothing if the push is not an orphan.
   func endOrphan(of tag: UInt64) {
     guard !orphans.isEmpty, let (account, count) = orphans[SliceTag(of: tag)] else { return }
     orphans[SliceTag(of: tag)] = count > 1 ? (account, count - 1) : nil

@@ -14,7 +14,8 @@ enum Scheduler {
     var campaign: String
     var account: CreditBudget.Account
     var condition: Condition
-    /// Number of pushes of its campaign that were passed to the pool, counted from ``start(of:among:)``.
+    /// Number of pushes of its campaign that were passed to the pool, counted from the initial value
+    /// ``start(of:among:)``.
     var served: Int
     var targets: Targets
     /// Whether the slice counts in the number of held slices. A batch of slices counts as one slice.
@@ -37,19 +38,19 @@ enum Scheduler {
 
   /// Numbers of targets of a slice.
   struct Targets {
-    /// Targets that it could send immediately with enough credit.
+    /// Targets that the slice could send immediately if it had enough credit.
     var wants: Int
     /// Targets that were never granted.
     var ungranted: Int
     /// Pushes without an answer.
     var unanswered: Int
-    /// Credit that its next commit returns.
+    /// Credit that the slice's next commit frees.
     var returning: Int
-    /// Number of targets that are enough for the rate limit of the slice's campaign; `nil` without a rate limit.
-    /// ``ahead`` does not count further targets.
+    /// Number of targets that the worker needs to hold for the slice's campaign, because a rate limits the campaign;
+    /// `nil` without a rate limit. ``ahead`` counts no targets beyond this number.
     var enough: Int?
 
-    /// Ungranted targets that keep this worker busy.
+    /// Ungranted targets that count as work for this worker, when it decides whether to take further slices.
     var ahead: Int { enough.map { min($0, ungranted) } ?? ungranted }
   }
 
@@ -66,7 +67,7 @@ enum Scheduler {
       var id: String
       var account: CreditBudget.Account
       var served: Int
-      /// Targets to send; for each slice at most one full grant.
+      /// Targets that the campaign's slices could send. Each slice counts at most one full grant.
       var wants = 0
     }
 
@@ -136,8 +137,8 @@ enum Scheduler {
 
   // MARK: Giving back
 
-  /// Returns the slices whose waiting pushes must be removed from their pool, each with the number of pushes that it
-  /// may keep there.
+  /// Returns the slices whose waiting pushes the worker must take back from their pool. `keeping` is the number of
+  /// pushes that the slice may leave there.
   ///
   /// Pushes that wait for a stuck pool only use up credit. If a slice can't get the credit to which it is entitled, it
   /// has priority over two kinds of waiting pushes: pushes of a lower lane of its pool, and pushes of another pool that

@@ -6,7 +6,7 @@ final class SliceSelection {
   struct Opening: Equatable {
     /// The lanes, highest first; empty for none.
     var lanes: ArraySlice<Lane>
-    /// Campaigns of which the worker holds enough slices.
+    /// Campaigns of which the worker takes no further slice, because it holds enough.
     var excluded: Set<String>
   }
 
@@ -38,15 +38,15 @@ final class SliceSelection {
     return preparable > before
   }
 
-  /// Returns whether another slice may be prepared in addition to those in preparation.
+  /// Returns whether the worker may prepare (claim and expand) another slice, in addition to those in preparation.
   func mayPrepare(_ entries: [Scheduler.Entry], beginning: [String]) -> Bool {
     beginning.count + entries.count { $0.counts && !$0.condition.isReady } < preparable
   }
 
-  /// Returns the lanes from which the worker can take a slice, and the campaigns of which it needs none.
+  /// Returns the lanes from which the worker may take a slice, and the campaigns of which it needs no further slice.
   ///
   /// - Parameters:
-  ///   - beginning: The campaign of each slice that was taken and is not in `entries` yet.
+  ///   - beginning: for each slice that was taken and is not in `entries` yet, its campaign.
   ///   - window: The worker's window.
   func opening(_ entries: [Scheduler.Entry], beginning: [String], window: Int) -> Opening {
     let counted = entries.lazy.filter(\.counts)

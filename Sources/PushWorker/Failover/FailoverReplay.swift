@@ -13,7 +13,7 @@ struct FormerSlice {
   let decisions: GrantDecisions
   /// `EventLoop.now` of the release, or of the last replay.
   var at: UInt64
-  /// Whether its server needs a replay.
+  /// Whether the server of its partition may have lost writes, so that the slice must be replayed.
   var isDue: Bool
   /// Whether it needs no further replay.
   fileprivate(set) var isOver = false
@@ -34,39 +34,40 @@ struct FormerSlice {
 /// The writes that Redis may still lose. A crash, or a failover to a replica that lags behind, undoes acknowledged
 /// writes. The type does no I/O, and time is an argument.
 struct FailoverReplay {
-  /// The result of a check of the servers. A server is identified by its place: its address. In the first check, no
-  /// server counts as the same or as changed.
+  /// The result of a check of the servers. A server's place is its address, at which another server can replace it. In
+  /// the first check, no server counts as the same or as changed.
   struct Finding: Equatable {
     /// Whether no server was known before.
     var isFirst = false
-    /// Servers that are the same as before.
+    /// Places whose server is the same as at the last check.
     var same: Set<String> = []
-    /// Servers that have changed or lost data, and therefore need a replay. The set also contains servers that were
-    /// unknown before, because such a server may have been a replica.
+    /// Places whose server has changed or lost data, and therefore needs a replay. The set also contains places that
+    /// were unknown before, because their servers may have been replicas.
     var changed: Set<String> = []
   }
 
   /// Slices released in the last seconds.
   private(set) var former: [FormerSlice] = []
-  /// The last known server of each place: its run id and its replication id.
+  /// For each place, the run id and the replication id of its last known server.
   private var servers: [String: String] = [:]
-  /// The connections of each place on which its server last answered.
+  /// For each place, the numbers of the connections on which its server last answered.
   private var connections: [String: [UInt64]] = [:]
   /// `EventLoop.now` of the last check of the servers.
   var checkedAt: UInt64 = 0
   /// `EventLoop.now` at which the worker takes slices again, after a possible loss of writes.
   private(set) var claimsResume: UInt64 = 0
-  /// `EventLoop.now` from which this worker again takes over slices with expired leases. Before this time, the owners
-  /// may only have been unable to renew their leases during the outage.
+  /// `EventLoop.now` from which this worker again takes over slices with expired leases. Before this time, a lease may
+  /// have expired only because its owner could not renew it during the outage.
   private var takeoversResume: UInt64 = 0
   /// Last time at which the server of the shared keys was known and accepted writes, in ms since the epoch.
   private(set) var seenDurableAt: UInt64 = 0
-  /// Whether released slices need a replay.
+  /// Whether released slices need a replay that has not begun.
   private(set) var isDue = false
   private var isRunning = false
   /// `EventLoop.now` at which this worker last ran.
   private var lastRunAt: UInt64 = 0
-  /// `EventLoop.now` at which this worker continued after it was stopped; 0 for never.
+  /// `EventLoop.now` at which this process last continued after it had been stopped (SIGSTOP, a suspended machine); 0
+  /// for never.
   private var continuedAt: UInt64 = 0
   /// Number of checks that found a loss of writes.
   private(set) var losses = 0
@@ -87,7 +88,8 @@ struct FailoverReplay {
 
   // MARK: Checking servers
 
-  /// Compares the servers that answered two clients with the servers of the last check, by place, and records them.
+  /// Compares the servers that answered two clients now with the servers of the last check, by place. Then records the
+  /// new servers.
   mutating func compare(_ first: [String: String], _ second: [String: String]) -> Finding {
     var finding = Finding(isFirst: servers.isEmpty)
     for place in Set(first.keys).union(second.keys) {
@@ -114,7 +116,8 @@ struct FailoverReplay {
 
   /// Begins the grace period.
   ///
-  /// - Parameter lease: Time in ns in which owners can renew claims that expired while Redis was away.
+  /// - Parameter lease: the lease of a claim, in ns. Owners have this time to renew claims that expired while Redis was
+  ///   away.
   mutating func beginGrace(_ now: UInt64, lease: UInt64) {
     claimsResume = now + Self.grace
     takeoversResume = now + lease
@@ -123,7 +126,7 @@ struct FailoverReplay {
   /// Returns whether other workers may still be replaying their writes.
   func isInGrace(_ now: UInt64) -> Bool { now < claimsResume }
 
-  /// Returns the time in ms for which expired claims are still valid.
+  /// Returns the time in ms for which claims with an expired lease still count as valid.
   func takeoverGrace(_ now: UInt64) -> Int { Int(takeoversResume - min(takeoversResume, now)) / 1_000_000 }
 
   /// Records that this worker runs. The calls must be more frequent than ``SliceJournal/memory``.
@@ -160,7 +163,7 @@ struct FailoverReplay {
   /// - Parameters:
   ///   - clock: Time by Redis' clock, in ms since the epoch; `nil` if the server of the shared keys is not the same as
   ///     before.
-  ///   - isDurable: Whether the server of a partition is the same as before.
+  ///   - isDurable: returns whether the server of a partition is the same as before.
   /// - Returns: `false` if all writes may still be needed.
   mutating func removeDurable(before now: UInt64, clock: UInt64?, where isDurable: (_ partition: Int) -> Bool) -> Bool {
     guard !isDue, !isRunning else { return false }
@@ -186,7 +189,9 @@ struct FailoverReplay {
   /// Requests another replay, because the last one failed.
   mutating func mustRunAgain() { isDue = true }
 
-  /// - Returns: Whether a replay is due and none is running.
+  /// Begins a replay of released slices.
+  ///
+  /// - Returns: `false` if none is due, or a replay is already running.
   mutating func begin() -> Bool {
     guard isDue, !isRunning else { return false }
     isRunning = true
@@ -204,8 +209,9 @@ struct FailoverReplay {
   /// Records that a slice was replayed.
   ///
   /// - Parameters:
-  ///   - slice: The entry to store from now on; `nil` for none.
-  ///   - losses: ``losses`` at the start of the replay. A later loss needs another replay.
+  ///   - slice: the entry that replaces the replayed one; `nil` if the slice needs no further replay.
+  ///   - losses: the value of ``losses`` at the start of the replay. If ``losses`` has grown since then, the slice
+  ///     needs another replay.
   mutating func recordReplay(_ slice: FormerSlice?, at place: Int, since losses: Int) {
     guard losses == self.losses else { return }
     if let slice { former[place] = slice } else { former[place].isOver = true }

@@ -2,8 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Detects that Redis may have lost writes. It then replays the writes of the last seconds before the worker takes or
-/// sends anything new.
+/// Detects that Redis may have lost writes, for example after a failover. It then replays the writes of the last
+/// seconds before the worker takes or sends anything new.
 final class FailoverService: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
@@ -43,8 +43,8 @@ final class FailoverService: WorkerPart {
   /// Returns whether this worker must replay a slice. Until then this worker must not take the slice.
   func mustReplay(of slice: SliceReference) -> Bool { failover.mustReplay(of: slice) }
 
-  /// Returns whether the servers were checked within the last milliseconds, and both clients are connected to checked
-  /// servers.
+  /// Returns whether the servers were checked within this number of ms before now, and both clients are connected to
+  /// checked servers.
   func knowsServers(since milliseconds: Int) async -> Bool {
     guard EventLoop.now < failover.checkedAt + UInt64(milliseconds) * 1_000_000 else { return false }
     return await isAdmitted()
@@ -61,7 +61,8 @@ final class FailoverService: WorkerPart {
         guard case .list(let key)? = error.damage, try await sharedStore.repair.isGone(key) else { throw error }
         log.report("a list is damaged", error)
       } catch {
-        // Only a change of the server is handled here. Any other error ends the start of the worker.
+        // The function repeats the calls only after a change of the server. Any other error ends the start of the
+        // worker.
         guard await !isAdmitted() else { throw error }
         await checkServer()
         guard await isAdmitted() else { throw error }
@@ -111,7 +112,7 @@ final class FailoverService: WorkerPart {
       } else if isReconnected {
         log.write(.reconnected)
       }
-      // Only primaries count. A replica may still replace its data with the data of its primary.
+      // Only a primary makes writes durable. A replica may still replace its data with the data of its primary.
       removeDurable(second.filter { $0.isPrimary && finding.same.contains($0.place) })
       store.admit(first)
       sharedStore.admit(second)
@@ -143,7 +144,7 @@ final class FailoverService: WorkerPart {
   ) async throws {
     let changed = servers.filter { finding.changed.contains($0.place) }
     let isControl = finding.changed.contains(home.place)
-    // The server may have lost the listing of this worker.
+    // The server may have lost the entry of this worker in the list of workers.
     if isControl { membership.hasJoined = false }
     let isForgotten = { (partition: Int) in isControl || changed.contains { $0.has(partition: partition) } }
     failover.beginGrace(EventLoop.now, lease: lease)
@@ -169,7 +170,9 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  /// - Parameter servers: Servers that are the same as before and accept writes.
+  /// Removes writes that Redis can't lose any more.
+  ///
+  /// - Parameter servers: servers that are the same as before and accept writes.
   private func removeDurable(_ servers: [ServerIdentity]) {
     guard !servers.isEmpty else { return }
     let now = EventLoop.now
@@ -184,8 +187,8 @@ final class FailoverService: WorkerPart {
 
   // MARK: Released slices
 
-  /// Replays lost writes before the worker ends, until the deadline of the stop. Possibly no other worker has these
-  /// writes.
+  /// Replays lost writes before the worker ends, but not after the deadline of the stop. Possibly no other worker has
+  /// these writes.
   func replayBeforeEnd() async {
     while failover.isPending, !life.isAbandoning {
       await checkServer()
@@ -220,7 +223,10 @@ final class FailoverService: WorkerPart {
     }
   }
 
-  /// - Returns: The error of a slice that could not be replayed; `nil` if all were replayed.
+  /// Replays released slices.
+  ///
+  /// - Parameter places: positions in the list of released slices.
+  /// - Returns: the error of a slice that could not be replayed; `nil` if all were replayed.
   private func replay(_ places: [Int], since losses: Int) async -> (any Error)? {
     for place in places {
       let former = failover.former[place]
@@ -237,7 +243,9 @@ final class FailoverService: WorkerPart {
     return nil
   }
 
-  /// - Returns: The entry to store from now on; `nil` for none.
+  /// Replays one released slice.
+  ///
+  /// - Returns: the entry that replaces this one; `nil` if the slice needs no further replay.
   private func replay(_ former: FormerSlice) async throws -> FormerSlice? {
     var slice = former
     slice.isDue = false
@@ -308,7 +316,9 @@ final class FailoverService: WorkerPart {
     return gone
   }
 
-  /// - Returns: whether the slice has the sealed list with this seal id.
+  /// Replays the writes of a slice.
+  ///
+  /// - Returns: whether the slice in Redis has the sealed list with this seal id.
   func replay(
     _ ledger: SliceLedger, seal: [UInt8], granted: Int, _ journal: SliceJournal,
     _ decisions: GrantDecisions

@@ -7,7 +7,7 @@ struct SliceJournal {
   private struct Entry {
     /// `EventLoop.now` of the acknowledgement.
     var at: UInt64
-    /// `nil` for no outcomes.
+    /// The outcomes of the write; `nil` for none.
     var outcomes: RecordedOutcomes?
     var retries: [GrantedTarget]
   }
@@ -35,7 +35,7 @@ struct SliceJournal {
     record(outcomes.isEmpty ? nil : outcomes, answer.retries, at: now)
   }
 
-  /// Records targets that Redis granted although its reply was lost.
+  /// Records targets that Redis granted in a commit whose reply was lost.
   mutating func record(found targets: [GrantedTarget], at now: UInt64) { record(nil, targets, at: now) }
 
   private mutating func record(_ outcomes: RecordedOutcomes?, _ retries: [GrantedTarget], at now: UInt64) {

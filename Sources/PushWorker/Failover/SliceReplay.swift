@@ -9,7 +9,7 @@ struct SliceReplay: WorkerPart {
   let committer: SliceCommitter
   let recorder: TargetRecorder
 
-  /// Error while another worker may still restore the targets.
+  /// Error of a replay while Redis lacks the slice's targets and another worker may still restore them.
   private struct NotRestoredYet: Error, CustomStringConvertible {
     var description: String { "Redis lost the targets of the slice; waiting for the worker that sealed them" }
   }

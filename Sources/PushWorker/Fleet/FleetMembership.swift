@@ -10,7 +10,7 @@ final class FleetMembership {
   var isListening = false
   /// Whether other workers know that this worker listens.
   var hasJoined = false
-  /// Time from which a missing subscription again means that another worker is dead.
+  /// Time from which a worker without a subscription counts as dead again.
   private var othersBackAt: UInt64 = 0
   /// Time of the last heartbeat that Redis accepted.
   private var heartbeatAt: UInt64?
@@ -21,11 +21,11 @@ final class FleetMembership {
     self.instance = instance
   }
 
-  /// Ignores missing subscriptions until this time. After an outage or a restart of Redis, all workers must subscribe
-  /// again, which takes time.
+  /// Ignores missing subscriptions of other workers until this time. After an outage or a restart of Redis, all workers
+  /// must subscribe again, which takes time.
   func expectOthers(by moment: UInt64) { othersBackAt = moment }
 
-  /// Returns whether a missing subscription means that a worker is dead.
+  /// Returns whether a worker without a subscription counts as dead now.
   func canDetectDeadWorkers(_ now: UInt64) -> Bool { isListening && now >= othersBackAt }
 
   func recordHeartbeat(at now: UInt64) {

@@ -1,7 +1,8 @@
 import CampaignStore
 import EventLoop
 
-/// Sends the worker's heartbeat, and passes the answer to other parts: missed events, and the size of the fleet.
+/// Sends the worker's heartbeat to Redis. Passes the information in the answer to other parts: missed messages, and the
+/// size of the fleet.
 struct Heartbeat: WorkerPart {
   let environment: WorkerEnvironment
   let membership: FleetMembership

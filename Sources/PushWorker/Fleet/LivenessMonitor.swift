@@ -10,7 +10,9 @@ struct LivenessMonitor {
   /// Workers that were absent at the last check, with their last heartbeats.
   private var absent: [WorkerInstance: Int] = [:]
 
-  /// - Returns: The workers whose process has ended.
+  /// Compares the workers with the last check.
+  ///
+  /// - Returns: the workers whose process has ended.
   mutating func check(_ states: [PresenceState]) -> [WorkerInstance] {
     var next: [WorkerInstance: Int] = [:]
     var gone: [WorkerInstance] = []
@@ -22,6 +24,6 @@ struct LivenessMonitor {
     return gone
   }
 
-  /// Clears the last check, so that the next check is the first.
+  /// Discards the last check. The next check then counts as the first.
   mutating func reset() { absent = [:] }
 }

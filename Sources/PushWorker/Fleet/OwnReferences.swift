@@ -2,7 +2,7 @@ import CampaignStore
 
 /// The references to slices in this worker's own list in Redis, from the last checks. Confined to the worker's loop.
 final class OwnReferences {
-  /// References of the last check that no task of this worker handles.
+  /// References that the last check found and that no task of this worker handles.
   private var unaccounted: Set<SliceReference> = []
   /// Whether the list had references at the last heartbeat.
   private var isListFilled = false

@@ -3,7 +3,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Maintains this worker's presence in the fleet: its heartbeat, its listing, and its regular tasks.
+/// Maintains this worker's presence in the fleet: sends its heartbeats, keeps it in the list of workers, and runs its
+/// regular tasks.
 struct PresenceLoop: WorkerPart {
   let environment: WorkerEnvironment
   let membership: FleetMembership
@@ -24,7 +25,7 @@ struct PresenceLoop: WorkerPart {
   /// Whether the worker holds nothing and has no regular task.
   var isIdle: Bool { regularTasks.isIdle }
 
-  /// Subscribes to the fleet's messages, and lists this worker.
+  /// Subscribes to the fleet's messages, and adds this worker to the list of workers.
   func enter(on events: EventLoop) async throws {
     // The worker subscribes before it is added to the list, because a listed worker without a subscription counts as
     // dead.

@@ -1,8 +1,12 @@
 import CampaignStore
 import EventLoop
 
-/// Runs the worker's regular tasks. It gives back references that no task handles, repeats to Redis which campaigns it
-/// declines, takes back waiting pushes whose time has passed, delivers prunes, and publishes why campaigns wait.
+/// Runs the worker's regular tasks. The tasks:
+/// - give back slice references that no task handles;
+/// - repeat to Redis which campaigns the worker declines;
+/// - take back waiting pushes whose deadline has passed;
+/// - deliver prunes;
+/// - publish why campaigns wait.
 struct RegularTasks: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -34,7 +38,7 @@ struct RegularTasks: WorkerPart {
     do {
       try await waiting.report()
     } catch {
-      // The reasons are only information for operators.
+      // A failure has no other effect: the reasons are only information for operators.
       log.report("could not record why campaigns wait", error)
     }
   }

@@ -8,7 +8,7 @@ struct ReportPace {
 
   private var reported: WorkerReport?
   private var reportedAt: UInt64 = 0
-  /// The number of recorded outcomes and retries at the last call, and the time of that call.
+  /// The number of recorded outcomes and retries at the last call of ``perSecond(_:_:)``, and the time of that call.
   private var counted: (recorded: Int, at: UInt64)?
 
   /// Returns how many outcomes and retries were recorded per second since the last call.
@@ -22,7 +22,7 @@ struct ReportPace {
     return Int((Double(recorded - counted.recorded) * 1e9 / Double(now - counted.at)).rounded())
   }
 
-  /// Returns the report for this heartbeat; `nil` if nothing has changed.
+  /// Returns the report if this heartbeat must contain it. Returns `nil` if the last report is recent and unchanged.
   mutating func next(_ report: WorkerReport, _ now: UInt64) -> WorkerReport? {
     guard report != reported || now >= reportedAt + Self.interval else { return nil }
     reported = report

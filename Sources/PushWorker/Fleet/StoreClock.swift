@@ -10,6 +10,8 @@ struct StoreClock {
   /// The present time, in ms since the epoch.
   var now: UInt64 { UInt64(max(0, EventLoop.wallClock + offset)) }
 
-  /// - Parameter clock: The present time by Redis' clock, in ms since the epoch.
+  /// Sets the clock to a time that Redis returned just now.
+  ///
+  /// - Parameter clock: the present time by Redis' clock, in ms since the epoch.
   mutating func set(_ clock: Int) { offset = clock - EventLoop.wallClock }
 }

@@ -1,9 +1,9 @@
 /// Selects the workers that try to take available slices. They are few, so that not all workers request the same slice,
-/// and enough that at least one almost always tries. The next signal of the leader reports slices that no worker has
-/// taken. The rule also selects the workers that wait for jobs.
+/// and enough that at least one almost always tries. The next signal of the maintenance leader reports slices that no
+/// worker has taken. The rule also selects the workers that wait for jobs.
 public enum WakeRule {
-  /// Time in ms between attempts without a signal, if messages are lost. Usually a worker that makes slices available
-  /// publishes a message, and the answer to each heartbeat has the same information.
+  /// Time in ms after which a worker tries to take slices without a signal, in case messages were lost. Usually a
+  /// worker that makes slices available publishes a message, and the answer to each heartbeat has the same information.
   static let idleInterval = 60_000
   /// Average number of workers that try to take each slice.
   private static let attemptsPerSlice = 4

@@ -9,9 +9,9 @@ import PushCore
 struct ApprovalCheck: Sendable {
   /// Why a campaign needs approval.
   struct ApprovalReason: Sendable, Equatable {
-    /// For the approver.
+    /// Text for the approver.
     var reason: String
-    /// Users and pushes; `nil` if they can't be counted.
+    /// Numbers of users and pushes of the campaign; `nil` if they can't be counted.
     var reached: Reached?
   }
 
@@ -23,7 +23,8 @@ struct ApprovalCheck: Sendable {
   /// The divisor for a large audience. It is smaller, because the samples of a large audience are accurate, and a count
   /// delays the campaign by seconds.
   private static let largeMargin = 2
-  /// Time in ms after its intake in which a campaign is not counted again. Most campaigns begin within this time.
+  /// Time in ms after the intake of a campaign during which a worker does not count its targets again. Most campaigns
+  /// begin within this time.
   static let validity = 60_000
 
   let store: CampaignStore
@@ -47,7 +48,7 @@ struct ApprovalCheck: Sendable {
   ///   - job: its job, with the content of its templates.
   @concurrent func reason(of campaign: Campaign, job: [UInt8]) async throws -> ApprovalReason? {
     guard let channel = channels[campaign.app], let most = channel.approvalAbove else { return nil }
-    // The estimate needs the definitions of segments that are named expressions.
+    // The estimate needs the definitions of the segments that are defined by an expression.
     var known = campaign
     known.recipients.definitions = try await store.queue.check(known)
     return try await reason(of: known, job, channel, above: most)
@@ -79,7 +80,7 @@ struct ApprovalCheck: Sendable {
       do {
         campaign.recipients.definitions = try await store.queue.check(campaign)
       } catch let error as StoreError where error.code == .invalid {
-        // If a segment no longer exists, its definition from the intake stays in use.
+        // If a segment no longer exists, the check uses its definition from the intake.
       }
       return try await reason(of: campaign, job, channel, above: most)
     } catch let error as StoreError where !error.affectsAllCampaigns {
@@ -91,7 +92,7 @@ struct ApprovalCheck: Sendable {
     of campaign: Campaign, _ job: [UInt8], _ channel: AppChannel, above most: Int
   ) async throws -> ApprovalReason? {
     let sizes = try await store.limits.estimate(of: campaign).targets
-    // Each companion may reach every user again.
+    // Each companion (refresh in `also`) may reach every user again.
     let bound = sizes * (1 + campaign.companions.count)
     let isLarge = sizes > largeAudience
     guard bound > most / (isLarge ? Self.largeMargin : Self.estimateMargin) else { return nil }

@@ -1,14 +1,15 @@
 import CampaignStore
 import PushCore
 
-/// Applies events outside the worker's loop, so that their parsing delays no push.
+/// Applies events of apps and backends to users and devices: registrations, removals and receipts. Runs outside the
+/// worker's loop, so that parsing delays no push.
 struct EventApplier: Sendable {
   private let store: CampaignStore
   private let instance: WorkerInstance
   private let apps: Set<String>
   private let lastDeviceOnly: Set<String>
 
-  /// An event, with its text on the list and its parsed value.
+  /// An event: its text on the list in Redis, and its parsed value.
   private struct Listed<Event> {
     var text: [UInt8]
     var event: Event
@@ -17,7 +18,8 @@ struct EventApplier: Sendable {
   /// The result of applying some events.
   struct Page: Sendable {
     var dead: [Registry.DeadEvent] = []
-    /// Number of statements that changed nothing because newer ones exist.
+    /// Number of statements that changed nothing. A statement is one change that an event reports; it changes nothing
+    /// if Redis has a newer one.
     var superseded = 0
     /// Whether more events may be left, and this worker is still the maintenance leader.
     var hasMore = false
@@ -99,7 +101,7 @@ struct EventApplier: Sendable {
   private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {
     let offsets = RegistrationEvent.offsets(of: events.map(\.event), without: time)
     guard let most = offsets.max() else { return }
-    // Waits, so that no time of this page precedes a time of the page before.
+    // Waits until the assigned times have passed, so that the events of the next page get later times.
     if most > 0 { try await Task.sleep(for: .milliseconds(most + 1)) }
     let now = try await store.time() / 1000
     for index in events.indices where events[index].event.at == time {

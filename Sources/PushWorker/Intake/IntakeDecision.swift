@@ -4,7 +4,7 @@ import PushCore
 /// The next action for a job that was taken from the queue. Pure.
 enum IntakeDecision: Equatable {
   /// The job becomes a campaign. `untimely` is the error of a job that is invalid only at the present time. The store
-  /// then accepts the job only if it already has the campaign.
+  /// then accepts the job only if the campaign of this job already exists.
   case activate(Campaign, untimely: JobError? = nil)
   /// The job goes to the dead list.
   case deadLetter(reason: String, hint: String)
@@ -27,14 +27,15 @@ enum IntakeDecision: Equatable {
     }
   }
 
-  /// Decides by the store's answer to a campaign; `nil` if the campaign runs, or ran before.
+  /// Decides by the store's answer to the activation of a campaign. `nil` if nothing is left to do, because the
+  /// campaign runs, or ran before.
   init?(_ campaign: Campaign, _ admission: Admission) {
     guard admission == .conflict else { return nil }
     self = .deadLetter(
       reason: "id: \(campaign.id) is already used by another job", hint: "submit the job with another id")
   }
 
-  /// Decides by the store's refusal of a campaign; `nil` if the job is not the cause.
+  /// Decides by the error of the store, which has refused a campaign. `nil` if the job is not the cause.
   init?(_ error: StoreError) {
     switch error.damage {
     // The data of the campaign or of its slices is damaged.

@@ -56,7 +56,7 @@ final class JobChecker: Sendable {
 
   /// Runs a check. The time before the check starts does not count. Only one caller at a time may call this function.
   ///
-  /// - Throws: ``TooExpensive``, ``Stopped``, or what the check throws.
+  /// - Throws: ``TooExpensive``, ``Stopped``, or the error of the check.
   func run<Answer: Sendable>(_ check: @escaping @Sendable () throws -> Answer) async throws -> Answer {
     let thread = state.withLock(\.thread)
     defer { state.withLock { $0.interrupt = nil } }
@@ -111,7 +111,8 @@ final class JobChecker: Sendable {
     }
   }
 
-  /// The caller that waits for a check. The check, its limit or a stop resumes the caller, exactly one time.
+  /// A caller that waits for a check. The caller continues exactly one time: when the check ends, when it exceeds the
+  /// limit, or when the worker stops.
   private final class Waiting<Answer: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Answer, any Error>?>
 

@@ -7,7 +7,7 @@ struct JobIntake: Sendable {
   enum Result: Sendable {
     case activated(campaign: String, isTransactional: Bool)
     case deadLettered(key: String, campaign: String?, reason: String)
-    /// The job was known already, was withdrawn, or is no longer on the worker's list.
+    /// No campaign was created: the job was known already, was withdrawn, or is no longer on the worker's list.
     case unchanged
     /// The intake of the job takes long, and ``mayTakeLong`` is `false`. The job stays on the worker's list.
     case takesLong
@@ -50,9 +50,10 @@ struct JobIntake: Sendable {
   /// Called with each job that is checked; `nil` except in tests.
   let hook: (@Sendable ([UInt8]) -> Void)?
 
-  /// Takes in an entry of the worker's list.
+  /// Takes in a job from the worker's list in Redis.
   ///
-  /// - Throws: Errors that affect every job, and the first failures of this job. The entry then stays on the list.
+  /// - Throws: an error that affects every job, or one of the first failures of this job. The job then stays on the
+  ///   list.
   @concurrent func take(in entry: [UInt8]) async throws -> Result {
     guard let attempts = try await store.queue.beginJob(entry, instance: instance) else { return .unchanged }
     var arrival = Arrival(entry: entry, job: entry, resolved: entry)
@@ -64,7 +65,7 @@ struct JobIntake: Sendable {
       }
       return try await take(in: &arrival)
     } catch let error as JobChecker.Stopped {
-      // The worker stops as planned, so this attempt does not count against the job.
+      // A planned stop of the worker interrupted the intake, so this attempt does not count against the job.
       try await store.queue.forget(attempts)
       throw error
     } catch is TakesLong {

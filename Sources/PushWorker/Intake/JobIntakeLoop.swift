@@ -38,8 +38,8 @@ final class JobIntakeLoop: WorkerPart {
     loop.start { await self.endWait() }
   }
 
-  /// Ends the wait for a job. Repeats the call, because a wait may be about to begin. If Redis refuses the call, the
-  /// wait ends at its time limit.
+  /// Ends the wait for a job in Redis. Repeats the call (`CLIENT UNBLOCK`), because the wait may begin only after a
+  /// call. If Redis refuses the call, the wait ends at its time limit.
   private func endWait() async {
     while let connection {
       try? await sharedStore.queue.endWait(of: connection)
@@ -48,15 +48,17 @@ final class JobIntakeLoop: WorkerPart {
   }
 
   /// Time limit of one wait for a job, in seconds, and duration of a turn without a wait. It is shorter than the time
-  /// after which a worker without a heartbeat counts as dead. If Redis gives a job to a suspended worker, the job is
-  /// then in the list of that worker before other workers search the list. A stopping worker ends the wait earlier.
+  /// after which a worker without a heartbeat counts as dead. Redis may give a job to a worker whose process is
+  /// suspended. Because of this limit, the job is in that worker's list before the worker counts as dead and others
+  /// search its list. A stopping worker ends the wait earlier.
   private static let intakeWait = 3
 
   /// Time in ns between checks of Redis' free memory while no job arrives. These checks cost Redis more than all other
   /// calls of an idle worker.
   private static let roomInterval: UInt64 = 60_000_000_000
 
-  /// Takes in small jobs in this task, and large jobs in a second task.
+  /// Takes jobs from the queue until the worker stops. Handles small jobs in this task, and large jobs in a second
+  /// task.
   func run() async {
     await loop.withGroup { group in
       self.loop.start(in: &group) { await self.largeJobLoop() }
@@ -68,7 +70,7 @@ final class JobIntakeLoop: WorkerPart {
 
   private func jobLoop() async {
     defer { connection = nil }
-    // A worker that got a job waits for the next one, because there may be many.
+    // After a job, the worker waits for the next one, because there may be many.
     var waits = true
     var nextCheck: UInt64 = 0
     // An earlier process with this name, or a lost reply, may have left jobs in the worker's own list.

@@ -1,10 +1,10 @@
 import CampaignStore
 import PushCore
 
-/// The jobs that a worker is reading to build the contexts of their campaigns. Slices of one campaign share one
-/// reading.
+/// The jobs that a worker is reading to build the contexts of their campaigns. A reading parses one job. The slices of
+/// a campaign share one reading.
 struct JobReadings {
-  /// Identifies a reading. A job is read again when the partitions of its campaign have been fixed.
+  /// Identifies a reading. After the partitions of a campaign have been fixed, its job is read one more time.
   struct Key: Hashable, Sendable {
     var campaign: String
     var round: Int
@@ -51,7 +51,7 @@ struct JobReadings {
 
   /// Removes a reading that has ended.
   ///
-  /// - Parameter kept: The result, if the next call of ``take(_:)`` must return it.
+  /// - Parameter kept: the result, if ``take(_:)`` must return it later; `nil` if the callers have it already.
   mutating func end(_ key: Key, keeping kept: Reading? = nil) {
     pending[key] = nil
     if done.count >= Self.most { done.removeAll() }

@@ -3,8 +3,8 @@ import CampaignStore
 /// The jobs on the worker's list whose intake takes long, in the order of their arrival. The worker takes them in one
 /// after the other, at the same time as small jobs. Pure.
 struct LargeJobs {
-  /// Maximum number of large jobs that a worker holds, so that small jobs behind them in the queue need not wait. Each
-  /// has at most 1 MiB (`CampaignJob.maximumSize`).
+  /// Maximum number of large jobs that a worker holds. It holds several, so that small jobs behind them in the queue
+  /// need not wait. Each has at most 1 MiB (`CampaignJob.maximumSize`).
   private static let most = 16
 
   private(set) var entries: [[UInt8]] = []

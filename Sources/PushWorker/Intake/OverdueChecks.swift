@@ -1,22 +1,24 @@
 import EventLoop
 import Synchronization
 
-/// The checks of jobs that still run after their callers stopped waiting (``JobChecker``), in the whole process.
+/// Counts the overdue checks of the whole process: checks of jobs that still run after their callers stopped waiting
+/// (``JobChecker``).
 ///
-/// Each of them keeps a core busy until the process ends, also after a reload has replaced the worker.
+/// Each overdue check keeps a core busy until the process ends, also after a reload of the configuration has replaced
+/// the worker.
 public enum OverdueChecks {
   private struct State {
     var count = 0
-    /// Time since which there are more than ``most``, in ns of `DispatchTime`.
+    /// Time since which there are more than ``most`` overdue checks, in ns of `DispatchTime`; `nil` if there are not.
     var since: UInt64?
   }
 
-  /// Maximum number of such checks in a healthy process. More of them leave a small machine little time for pushes.
+  /// Maximum number of overdue checks in a healthy process. More of them leave a small machine little time for pushes.
   static let most = 4
 
   private static let state = Mutex(State())
 
-  /// Time since which there are too many such checks, in ns of `DispatchTime`; `nil` if there are not.
+  /// Time since which there are too many overdue checks, in ns of `DispatchTime`; `nil` if there are not.
   public static var since: UInt64? { state.withLock(\.since) }
 
   static func add() { change(by: 1) }

@@ -10,7 +10,8 @@ struct DamageIsolator: WorkerPart {
   ///
   /// The worker moves a damaged list aside. No worker can repair damaged shared data.
   ///
-  /// - Parameter slice: The slice of the failed work. If its partition is damaged, this slice is isolated.
+  /// - Parameter slice: the slice on which the worker was working when the error occurred. The function isolates this
+  ///   slice if data of its partition is damaged.
   func repair(_ error: any Error, of slice: SliceReference? = nil) async {
     guard let error = error as? StoreError, let damage = error.damage else { return }
     do {

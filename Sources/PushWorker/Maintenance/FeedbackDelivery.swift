@@ -1,6 +1,7 @@
 import CampaignStore
 
-/// Partitions of slices with undelivered prunes. A delivery applies each prune in the partition of its token.
+/// The partitions of slices that have undelivered prunes (removals of devices whose tokens are gone). A delivery
+/// applies each prune also in the partition of its token.
 struct UndeliveredPrunes {
   /// Number of partitions with undelivered prunes at which the worker delivers immediately, and not only once a second.
   /// The owner index of a token is in the token's partition. A delivery therefore costs one script call for each

@@ -6,12 +6,12 @@ import CampaignStore
 final class HousekeepingLease {
   /// Time in ms between two signals while a campaign runs, and between two runs of the tasks.
   static let signalInterval = 250
-  /// Minimum and maximum number of runs for each signal while no campaign runs. A signal costs Redis a write for each
-  /// worker, and a late signal can't delay a campaign. Signals are therefore rarer in a larger fleet. The more frequent
-  /// heartbeats of a larger fleet detect an expired lease sooner.
+  /// Minimum and maximum number of runs of the tasks from one signal to the next, while no campaign runs. A signal
+  /// costs Redis a write for each worker, and a late signal can't delay a campaign. Signals are therefore rarer in a
+  /// larger fleet. The more frequent heartbeats of a larger fleet detect an expired lease sooner.
   private static let runsPerIdleSignal = 4...16
-  /// Divisor of the fleet's size: while no campaign runs, there are `fleet / workersPerCheck` runs for each signal,
-  /// within ``runsPerIdleSignal``.
+  /// Divisor of the fleet's size. While no campaign runs, there is one signal for every `fleet / workersPerCheck` runs,
+  /// within the bounds of ``runsPerIdleSignal``.
   private static let workersPerCheck = 4
   /// Time in ms that a worker waits for a late signal.
   private static let signalTolerance = 200
@@ -20,7 +20,7 @@ final class HousekeepingLease {
 
   /// Whether this worker is the maintenance leader.
   private(set) var isLeader = false
-  /// The positions of the sweeps.
+  /// The positions of the sweeps: the tasks that go through all partitions and campaigns.
   var progress = HousekeepingProgress()
   /// Time of the next sweep step.
   private var nextSweep: UInt64 = 0
@@ -53,7 +53,8 @@ final class HousekeepingLease {
   func untilMissing(_ now: UInt64) -> Int {
     guard let lastSignal else { return 0 }
     var end = Self.end(of: interval, after: lastSignal)
-    // While a campaign runs, the longer time that the leader announced for a fleet without campaigns does not count.
+    // The last signal may have announced the longer interval of a fleet without campaigns. This worker holds slices, so
+    // a campaign runs and the short interval applies.
     if let busySince { end = min(end, Self.end(of: Self.signalInterval, after: max(lastSignal, busySince))) }
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
@@ -130,7 +131,8 @@ final class HousekeepingLease {
   /// Duration in seconds of a sweep through all partitions.
   private static let sweepTime = 256
 
-  /// Returns the partitions of the next sweep step, and whether the step searches for lost references and campaigns.
+  /// Returns the partitions of the next sweep step. `isRare` is true if the step also searches for lost references and
+  /// lost scheduled campaigns.
   func nextPartitions(of count: Int) -> (partitions: [Int], isRare: Bool) {
     let first = progress.partition % count
     let number = min(count, (count + Self.sweepTime - 1) / Self.sweepTime)

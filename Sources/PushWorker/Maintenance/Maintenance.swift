@@ -33,7 +33,8 @@ final class Maintenance: WorkerPart {
     self.damage = damage
   }
 
-  /// Registers new webhooks, so that they get every event from now on. Called before the worker takes anything.
+  /// Registers new webhooks, so that they get every later event. The caller calls the function before the worker takes
+  /// a job or a slice.
   func registerWebhooks() async throws { try await webhooks.register() }
 
   /// Runs the deliveries to webhooks and the checks of backends. No other part waits for these tasks. The function
@@ -79,7 +80,7 @@ final class Maintenance: WorkerPart {
     }
   }
 
-  /// Returns the due work; `nil` if another worker is the leader.
+  /// Renews or takes the housekeeping lease, and returns the due work. Returns `nil` if another worker is the leader.
   private func dueTasks() async throws -> Fleet.DueTasks? {
     let isDue = housekeeping.isLeader || housekeeping.untilMissing(EventLoop.now) == 0
     guard isDue else { return nil }

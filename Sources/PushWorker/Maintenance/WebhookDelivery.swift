@@ -15,7 +15,8 @@ final class WebhookDelivery: WorkerPart {
     self.housekeeping = housekeeping
   }
 
-  /// Registers new webhooks, so that they get every change from now on. Called before the worker takes anything.
+  /// Registers new webhooks, so that they get every later change. The caller calls the function before the worker takes
+  /// a job or a slice.
   func register() async throws {
     try await sharedStore.results.statuses(of: environment.configuration.webhooks.map(\.name))
   }
@@ -76,7 +77,7 @@ final class WebhookDelivery: WorkerPart {
     var status = status
     do {
       while let end = try await deliverPage(to: webhook, from: &status) {
-        // If the page ends with entries that are not changes, skips them: Carillon did not write these entries.
+        // Skips entries at the end of the page that are not changes. Another program has written these entries.
         guard end != status.position else { continue }
         status = WebhookStatus(name: webhook.name, position: end)
         try await sharedStore.results.save(status)
@@ -86,7 +87,9 @@ final class WebhookDelivery: WorkerPart {
     }
   }
 
-  /// - Returns: The end of the page; `nil` if no further delivery is due now.
+  /// Delivers the next page of changes to a webhook.
+  ///
+  /// - Returns: the position of the end of the page; `nil` if no further delivery is due now.
   private func deliverPage(to webhook: Webhook, from status: inout WebhookStatus) async throws -> String? {
     let (changes, end) = try await sharedStore.results.changes(after: status.position)
     for change in changes {

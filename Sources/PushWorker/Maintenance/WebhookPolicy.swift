@@ -9,7 +9,7 @@ enum WebhookPolicy {
   static let interval = 250
   /// Time in ms between two checks for alarms that were raised or cleared.
   static let alarmInterval = 15_000
-  /// Time in ms until the second attempt; it doubles with each attempt.
+  /// Time in ms from the first attempt to the second. The time doubles with each further attempt.
   private static let shortest = 2000
   /// Maximum time in ms between attempts.
   private static let longest = 600_000
@@ -47,7 +47,7 @@ enum WebhookPolicy {
     return next
   }
 
-  /// Returns the body of a request.
+  /// Returns the JSON body of the request that delivers a change.
   ///
   /// - Parameter record: The present record of the campaign; `nil` if it no longer exists.
   static func body(_ change: Change, namespace: String, _ record: CampaignRecord?) -> [UInt8] {

@@ -7,7 +7,7 @@ struct LogBackoff {
   private static let shortest: UInt64 = 1_000_000_000
   private static let longest: UInt64 = 60_000_000_000
 
-  /// Counts one more error.
+  /// Counts an error, and decides whether to log it.
   ///
   /// - Parameter now: `EventLoop.now`.
   /// - Returns: The number of errors suppressed since the last log line, if this one must be logged; otherwise `nil`.

@@ -10,7 +10,7 @@ final class PushTally {
   var submitted = 0
   /// Accepted pushes. Separate from the other outcomes, because almost every push is accepted.
   var accepted = 0
-  /// Pushes that ended without an answer.
+  /// Pushes whose connection ended, or whose time limit passed, before an answer arrived.
   var unanswered = 0
   /// Pushes to retry later.
   var retries = 0

@@ -10,14 +10,15 @@ public enum WorkerEvent: Sendable {
   case campaignStarted(campaign: String)
   /// Events went to the dead list. `reason` is the reason for the first of them.
   case eventsRefused(list: EventList, count: Int, reason: String)
-  /// Statements of events changed nothing, because newer ones exist.
+  /// Some statements of events changed nothing, because Redis has newer statements about the same user or device.
   case eventsSuperseded(list: EventList, count: Int)
   /// Devices have time zones that this machine does not know. They use the campaign's default zone.
   case zonesUnknown(campaign: String, zones: [String], instead: String)
   /// A campaign has waited long enough for registration events. It begins although this many events are not applied
   /// yet.
   case eventsNotApplied(campaign: String, events: Int)
-  /// A job went to the dead list under this key. The job may have no id.
+  /// A job went to the dead list. `key` identifies the entry there. `campaign` is the id of the job; `nil` if the job
+  /// has none.
   case deadLettered(key: String, campaign: String?, reason: String)
   case ended(campaign: String, state: CampaignState)
   /// A campaign completed without a target. One worker of the fleet logs it.
@@ -44,11 +45,12 @@ public enum WorkerEvent: Sendable {
   case takenOver(slice: SliceReference, inDoubt: Int)
   /// The lease of a slice was lost to another worker.
   case lost(slice: SliceReference)
-  /// A slice has killed its workers this many times in a row. The worker searches for the poison target.
+  /// Workers died this many times in a row while they held this slice. This worker searches for the poison target: the
+  /// target that kills every worker that sends it.
   case bisecting(slice: SliceReference, deaths: Int)
   /// The poison target was found and put on the dead list.
   case poison(slice: SliceReference, index: Int)
-  /// Redis is another server than before, or has lost its data. The worker replays writes that may be lost.
+  /// Another Redis server has taken over, or Redis has lost data. The worker replays writes that may be lost.
   case serverChanged
   /// The connection to Redis broke. There is a new connection to the same server.
   case reconnected

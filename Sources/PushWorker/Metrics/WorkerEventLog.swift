@@ -5,7 +5,7 @@ import EventLoop
 /// loop.
 final class WorkerEventLog {
   private let observer: @Sendable (WorkerEvent) -> Void
-  /// The intervals of each kind of error.
+  /// For each kind of error, the decision when to log it again.
   private var kinds: [String: LogBackoff] = [:]
   /// Numbers of events and errors, including errors that were not logged.
   private(set) var counts = WorkerEventCounts()

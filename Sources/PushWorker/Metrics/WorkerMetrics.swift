@@ -77,7 +77,7 @@ public struct WorkerMetrics: Sendable {
 public struct WorkerEventCounts: Sendable, Equatable {
   public var activated = 0
   public var deadLettered = 0
-  /// Statements of events that changed nothing, because newer ones exist.
+  /// Statements of events that changed nothing, because Redis has newer statements about the same user or device.
   public var superseded = 0
   public var pausedCampaigns = 0
   public var declines = 0

@@ -4,7 +4,7 @@ import PushCore
 import PushTransport
 
 /// Checks the backends of the apps, in the worker that holds the housekeeping lease. Users who open a push cause load
-/// on the backend of the app. While a backend is unhealthy, all workers therefore send more slowly.
+/// on the backend of the app. While the backend is unhealthy, all workers therefore send the app's pushes more slowly.
 final class BackendMonitor: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable

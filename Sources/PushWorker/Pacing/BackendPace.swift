@@ -1,17 +1,18 @@
 import CampaignStore
 import PushTransport
 
-/// The speed of an app's campaigns while its backend is slow or failing. Time is an argument.
+/// Decides how fast an app's campaigns are while the app's backend is slow or failing. The *share* is the allowed part
+/// of the backend's full rate. Time is an argument.
 ///
 /// Users who open a push cause load on the backend, so the health of the backend controls the speed. The first bad
-/// check of a backend with the full share has no effect. Every other bad check halves the share, down to a bound. Each
-/// good check adds a tenth of the full rate.
+/// check while the share is 1 has no effect. Every other bad check halves the share, down to `leastShare`. Each good
+/// check adds a tenth of the full rate.
 enum BackendPace {
   /// Number of consecutive bad checks at which the share falls for the first time.
   static let toleratedBadChecks = 2
-  /// Factor of the share for a bad check.
+  /// Factor by which a bad check multiplies the share.
   private static let fall = 0.5
-  /// Increase of the share for a good check.
+  /// Amount that a good check adds to the share.
   private static let rise = 0.1
 
   /// Returns the state of a backend after a check.

@@ -35,7 +35,7 @@ final class DeclinedCampaigns: WorkerPart {
     loop.start { await self.renew(id, isNew: true) }
   }
 
-  /// Repeats to Redis which campaigns this worker declines, and pauses those that all live workers decline.
+  /// Repeats to Redis which campaigns this worker declines. Pauses a campaign if all live workers decline it.
   func renewAll() async {
     for id in declines.declined.keys.sorted() { await renew(id) }
   }

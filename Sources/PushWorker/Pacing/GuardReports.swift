@@ -1,21 +1,21 @@
 import PushCore
 
-/// For a campaign with an open guard: the answers that this worker has not reported to the fleet yet. Until the worker
+/// The answers to a campaign with an open guard that this worker has not reported to the fleet yet. Until the worker
 /// has reported them, it may change only a limited number of devices. If a setting becomes wrong in the middle of a
 /// campaign, the damage therefore does not grow with the fleet.
 ///
-/// The only worker of a fleet reports nothing.
+/// If the fleet has only one worker, this worker reports nothing.
 struct GuardReports {
   /// The latest answers since the last report. Old answers are removed in a way that keeps the proportion of bad
   /// answers.
   private var unreported = GuardCounts()
   /// All bad answers since the last report.
   private var bad = GuardCounts()
-  /// Both counts of the report in flight.
+  /// The values of ``unreported`` and ``bad`` in the report in flight.
   private var reported = (news: GuardCounts(), bad: GuardCounts())
   private(set) var isReporting = false
   private var reportedAt: UInt64 = 0
-  /// The number of the next report, from 1. The answers that are counted now are part of it.
+  /// The number of the next report, from 1. Answers that arrive now are part of that report.
   private(set) var report = 1
 
   /// Minimum time between two reports, in ns.
@@ -34,8 +34,8 @@ struct GuardReports {
   }
 
   /// Returns whether this worker may now prune or quarantine a device. The result depends on the changes that this
-  /// worker has not reported. The unreported changes of all workers together are at most the number that trips one
-  /// guard.
+  /// worker has not reported. The limit keeps the unreported changes of all workers together at or below the number
+  /// that trips one guard.
   func mayChangeDevice(_ policy: GuardPolicy, fleet: Int) -> Bool {
     guard fleet > 1 else { return true }
     let minimum = Double(policy.minimum)
@@ -55,7 +55,7 @@ struct GuardReports {
     return reported.news
   }
 
-  /// Whether a report for the deferred answers is in flight or due.
+  /// Whether a report is in flight or due. Deferred answers wait for this report.
   var isDue: Bool { isReporting || bad.answers > 0 }
 
   /// The number of the latest report that has arrived.

@@ -166,7 +166,7 @@ final class GuardService: WorkerPart {
       || !context.guard.isSuspended && context.reports.mayChangeDevice(context.guard.policy, fleet: environment.fleet)
   }
 
-  /// Reports to the fleet the answers that change devices.
+  /// Reports to the fleet the answers that prune or quarantine devices.
   func reportWatches(_ now: UInt64) {
     for session in slices.sessions where !session.context.reports.isReporting && session.context.guard.state == .open {
       let context = session.context
@@ -207,7 +207,7 @@ final class GuardService: WorkerPart {
     loop.start { await self.ask(request, context) }
   }
 
-  /// Decides about a campaign that has too few answers, because no more answers will come.
+  /// Makes the guard of a campaign decide with too few answers, because no more answers will come.
   func flush(_ session: SliceSession) {
     let context = session.context
     let app = context.trial.answer?.app ?? GuardCounts()
@@ -240,10 +240,10 @@ final class GuardService: WorkerPart {
       context.campaign.id, round: context.facts.round, "\(reason) (found by worker \(environment.configuration.name))")
   }
 
-  /// Records the deferred answers of a slice, with their effects on devices. Drops them instead in two cases: the guard
-  /// has tripped, or an operator paused the campaign before the guard had decided. In the second case, the operator may
-  /// know about a problem. If the worker stops before the guard has decided, the function drops the answers only if the
-  /// known answers are a reason to pause the campaign.
+  /// Records the deferred answers of a slice, with their effects on devices. The function drops the answers instead if
+  /// the guard has tripped. It also drops them if an operator paused the campaign before the guard decided, because the
+  /// operator may know about a problem. If the worker stops before the guard has decided, the function drops the
+  /// answers only if the known answers are a reason to pause the campaign.
   ///
   /// - Parameter report: Number of a report to the fleet. The function handles only answers that wait for this report
   ///   or an earlier one.
@@ -268,7 +268,7 @@ final class GuardService: WorkerPart {
     session.pending.deferred = waiting
   }
 
-  /// Drops an answer, so that its device is unchanged. The target is sent again if the campaign is resumed.
+  /// Drops an answer without a change of its device. After a resume of the campaign, a worker sends the target again.
   func drop(_ answer: DeferredAnswer, of session: SliceSession) {
     switch session.intent {
     case .cancel: return recorder.append(answer, to: session, tokenAction: .keep)

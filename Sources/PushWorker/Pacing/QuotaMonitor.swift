@@ -7,7 +7,7 @@ import CampaignStore
 struct QuotaMonitor {
   /// Number of pushes that exceeded the quota, since the start of the worker.
   private(set) var exceeded = 0
-  /// Average number of pushes that were sent from one refused push to the next.
+  /// Average number of pushes that this worker sends from one refused push to the next.
   private var gap = QuotaMonitor.largestGap
   private var sentBefore = 0
   private var refusedAt: UInt64?
@@ -18,17 +18,18 @@ struct QuotaMonitor {
 
   /// Time in ns between two reports.
   static let interval: UInt64 = 5_000_000_000
-  /// Time in ns between two log lines. A quota is used up for a minute at most.
+  /// Time in ns between two log lines about the quota. A quota stays used up for at most a minute.
   static let logInterval: UInt64 = 60_000_000_000
-  /// Largest average at which refused pushes are reported.
+  /// Largest value of ``gap`` at which this worker reports refused pushes.
   static let maximumGap = 4.0
-  /// Value of ``gap`` while no push is refused. If this many pushes in a row are not refused, the service accepts
-  /// pushes.
+  /// Initial and largest value of ``gap``. If the service refuses none of this many consecutive pushes, it counts as
+  /// accepting pushes.
   private static let largestGap = 64.0
   /// Time in ns after which a refusal says nothing about the present. A refused push is sent again after about a
   /// minute.
   private static let memory: UInt64 = 90_000_000_000
-  /// Weight of the latest gap in the average: about twenty refused pushes in a row cause a report.
+  /// Weight of the latest gap in the average ``gap``. With this weight, about twenty consecutive refused pushes cause a
+  /// report.
   private static let weight = 0.125
 
   /// Records a push that exceeded the quota.

@@ -1,7 +1,7 @@
 import CampaignStore
 
-/// The permits of one rate that this worker holds. Redis grants them for a short time, and this type releases them in
-/// steps.
+/// The permits of one rate that this worker holds. A permit allows one push. Redis grants permits for a short time, and
+/// this type makes them usable in steps (*releases* them).
 ///
 /// Permits expire quickly. Otherwise a worker that was stopped could send a large burst when it continues. The next
 /// request returns unused permits. Permits of a dead worker are lost until the bucket grants them again.
@@ -13,11 +13,11 @@ struct RateLease {
   /// `EventLoop.now` since which only this rate delays pushes; `nil` while another limit or nothing delays them.
   private(set) var limitedSince: UInt64?
   private(set) var isAsking = false
-  /// `EventLoop.now` from which a new request makes sense.
+  /// `EventLoop.now` from which this worker may send a new request.
   private var dueAt: UInt64 = 0
-  /// The latest grant.
+  /// The permits of the latest grant.
   private var batch = PermitBatch()
-  /// Permits to return.
+  /// Unused permits that the next request returns.
   private var unused = 0
   /// Permits used since the last request.
   private var used = 0
@@ -34,12 +34,12 @@ struct RateLease {
   /// Permits that were granted together.
   private struct PermitBatch {
     var total = 0
-    /// Number of these permits that were released so far.
+    /// Number of these permits that are released: usable or used.
     var released = 0
     /// `EventLoop.now` at which they arrived.
     var at: UInt64 = 0
 
-    /// Maximum number of released permits: the permits of two steps. Older permits have expired.
+    /// Maximum number of permits that are usable at a time: the permits of two steps. Older permits have expired.
     var most: Int { max(1, 2 * ((total + RateLease.steps - 1) / RateLease.steps)) }
   }
 
@@ -62,15 +62,16 @@ struct RateLease {
     }
   }
 
-  /// Spends permits on credit that is being requested.
+  /// Reserves permits for credit that a slice requests.
   mutating func spend(_ count: Int) {
     allowance -= count
     reserved += count
   }
 
-  /// Records how many of the spent permits were used. The other permits are available again.
+  /// Records the result of a request for credit: `sent` of the `count` reserved permits were used. The others are
+  /// available again.
   mutating func reconcile(spent count: Int, sent: Int) {
-    // Permits that were spent before the rate applied are not contained in `reserved`.
+    // Permits that were reserved before the rate applied are not contained in `reserved`, so it could fall below 0.
     reserved = max(0, reserved - count)
     allowance += count - sent
     used += sent
@@ -84,7 +85,7 @@ struct RateLease {
     used = max(0, used - count)
   }
 
-  /// Returns the next request, if one makes sense now.
+  /// Returns the request to send to Redis now; `nil` for none.
   ///
   /// - Parameters:
   ///   - wanted: Pushes that slices could send immediately.

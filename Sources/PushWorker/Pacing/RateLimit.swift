@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// A rate that limits pushes of this worker. The rate belongs to a campaign, an app, the backend of an app, or a quota
-/// that apps share. Confined to the worker's loop.
+/// A rate that limits the pushes of all workers, with the permits that this worker holds. The rate belongs to a
+/// campaign, an app, the backend of an app, or a quota that apps share. Confined to the worker's loop.
 final class RateLimit {
   let subject: RateSubject
   private(set) var rate: CampaignRate
@@ -15,7 +15,7 @@ final class RateLimit {
   private(set) var perSecond: Double
   /// The pushes that a quota refused.
   private(set) var quotaMonitor = QuotaMonitor()
-  /// Whether the last check found fewer targets than the worker needs to hold.
+  /// Whether the last call of ``runsShort(of:)`` found fewer targets than the worker needs to hold.
   private var isShort = false
 
   init(_ subject: RateSubject, _ rate: CampaignRate) {
@@ -100,8 +100,8 @@ final class RateLimit {
     )
   }
 
-  /// Number of targets that the worker needs to hold: as many as the whole fleet may send while further slices are
-  /// prepared.
+  /// Number of targets that the worker needs to hold: as many as the whole fleet may send in 2 s. In this time, the
+  /// worker can prepare further slices.
   var ahead: Int { max(2, Int((2 * perSecond).rounded(.up))) }
 }
 

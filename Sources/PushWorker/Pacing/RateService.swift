@@ -84,7 +84,7 @@ final class RateService: WorkerPart {
     }
     for (limit, wanted) in demands {
       limit.lease.advance(now)
-      // The next slice is prepared while the present one is being sent.
+      // Wakes the claim loop early, so that the worker prepares the next slice while it sends the present one.
       if limit.runsShort(of: wanted) { wakeClaims() }
       if let request = limit.lease.request(wanted: wanted, now: now) {
         loop.start { await self.ask(request, limit) }
@@ -102,7 +102,7 @@ final class RateService: WorkerPart {
     return min(session.sendable(now), trial)
   }
 
-  /// Returns how many held slices under a rate have known targets, and the number of these targets.
+  /// Returns the number of held slices under a rate whose targets are known, and the number of their targets.
   private func known(of limit: RateLimit) -> (slices: Int, targets: Int) {
     slices.sessions.reduce((0, 0)) { known, session in
       guard let count = session.targets.count, session.context.facts.limits.contains(where: { $0 === limit }) else {
@@ -121,7 +121,7 @@ final class RateService: WorkerPart {
       limit.take(nil, now: EventLoop.now)
       log.report("could not get permits for \(limit.subject)", error)
     }
-    // Permits that arrived after their slices were released are returned.
+    // If this worker released all slices under this rate before the permits arrived, it returns the permits.
     if !slices.sessions.contains(where: { $0.context.facts.limits.contains { $0 === limit } }) {
       returnUnused(of: limit)
     }

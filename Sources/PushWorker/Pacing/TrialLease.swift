@@ -1,11 +1,12 @@
 import CampaignStore
 import PushCore
 
-/// The pushes that this worker may send for a campaign in its guard trial. The worker leases these sends from Redis.
+/// The number of pushes that this worker may send for a campaign in its guard trial. The worker leases these *sends*
+/// from Redis, and reports the answers to Redis.
 struct TrialLease {
-  /// Sends that were leased and not spent.
+  /// Leased sends that are neither reserved nor used.
   private(set) var allowance = 0
-  /// Sends spent on credit that a slice has requested from Redis.
+  /// Sends that are reserved for credit that a slice has requested from Redis.
   private(set) var reserved = 0
   /// The last answer of Redis.
   private(set) var answer: GuardTrialAnswer?
@@ -42,22 +43,23 @@ struct TrialLease {
   /// Time in ns without changes after which no more answers are expected, if nothing is in flight.
   private static let silence: UInt64 = 500_000_000
 
-  /// Spends leased sends on credit that is being requested.
+  /// Reserves leased sends for credit that a slice requests.
   mutating func spend(_ count: Int) {
     allowance -= count
     reserved += count
   }
 
-  /// Records how many of the spent sends were used. The other sends are available again.
+  /// Records the result of a request for credit: `sent` of the `count` reserved sends were used. The others are
+  /// available again.
   mutating func reconcile(spent count: Int, sent: Int) {
     reserved -= count
     allowance += count - sent
   }
 
-  /// Returns the next request, if one makes sense now.
+  /// Returns the request to send to Redis now; `nil` for none.
   ///
   /// - Parameters:
-  ///   - wanted: Sends that slices could make immediately.
+  ///   - wanted: pushes that slices could send immediately.
   ///   - unanswered: Sends in flight.
   ///   - isHolding: Whether answers wait for the decision of the guard.
   ///   - counts: Answers of this worker so far.
@@ -87,8 +89,8 @@ struct TrialLease {
       wanted: max(0, min(wanted - allowance, most)), news: news, returned: max(0, ended + unused - returned))
   }
 
-  /// Returns the counts that this worker has reported to Redis; `nil` while another request is in flight or too recent.
-  /// The worker sends these counts when it asks Redis whether to decline the campaign.
+  /// Returns the counts that this worker has reported to Redis, for the question whether to decline the campaign; `nil`
+  /// while another request is in flight or too recent.
   mutating func withdrawal(now: UInt64) -> (reported: GuardCounts, leased: Int)? {
     guard !isAsking, now - askedAt >= Self.pace else { return nil }
     isAsking = true

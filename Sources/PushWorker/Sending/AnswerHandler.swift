@@ -3,7 +3,7 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Handles the answers of the push service. The hot path: it uses only plain values for each push.
+/// Handles the answers of the push service. This code runs for each push, so it uses only plain values.
 final class AnswerHandler: WorkerPart {
   let environment: WorkerEnvironment
   private let inbox: CompletionInbox
@@ -53,8 +53,8 @@ final class AnswerHandler: WorkerPart {
       }
       let index = SliceTag.index(completion.tag)
       guard session.targets.inFlight.contains(index) else { continue }
-      // After the deadline of a stop, the number of unanswered pushes is already 0. A late answer is still recorded for
-      // its target.
+      // When the deadline of a stop has passed, the number of unanswered pushes is set to 0. A late answer is still
+      // recorded for its target.
       session.pending.unanswered = max(0, session.pending.unanswered - 1)
       if completion.answer.isAccepted {
         crashPoint(.answered)
@@ -182,7 +182,7 @@ final class AnswerHandler: WorkerPart {
     if isOpen { context.reports.count(outcome, context.guard.policy, fleet: environment.fleet) }
   }
 
-  /// Applies the effect of an answer beyond its target.
+  /// Applies the effect of an answer on the campaign or the credential.
   private func apply(_ effect: Disposition.Effect, of context: CampaignContext, _ completion: PushCompletion) {
     let id = context.campaign.id
     switch effect {

@@ -2,8 +2,8 @@ import PushTransport
 import EventLoop
 import Synchronization
 
-/// Completions that go from the connections' queues to the worker's queue. One wake-up delivers all completions that
-/// have gathered.
+/// Transfers completions (the results of pushes) from the queues of the connections to the queue of the worker. One
+/// wake-up delivers all completions that have gathered.
 final class CompletionInbox: Sendable {
   private struct State {
     var completions: [PushCompletion] = []

@@ -42,7 +42,7 @@ struct PoolHealthLog {
       isBreakerOpen = false
       notices.append(.breakerClosed)
     }
-    // After its last connection has closed, an idle pool is reported one more time.
+    // When the last connection of an idle pool has closed, the pool is reported one more time.
     let isOfInterest =
       state.open > 0 || state.inFlight > 0 || state.openings != logged?.openings ?? 0 || logged?.open ?? 0 > 0
     let isTime = logged == nil || now - loggedAt >= Self.interval

@@ -9,7 +9,7 @@ final class PushRoute {
   let number: Int
   let credential: any PushCredential
   let endpoint: PushEndpoint
-  /// Name of the push service, for people.
+  /// Display name of the push service.
   let service: String
   let pool: ConnectionPool
   /// Health at the last check.
@@ -35,8 +35,8 @@ final class PushRoute {
     }
   }
 
-  /// Permits the pool to send waiting pushes until `deadline`, a monotonic time in ns. A claim of one of its slices is
-  /// valid until then.
+  /// Permits the pool to send waiting pushes until `deadline`, a monotonic time in ns. Until then, this worker has a
+  /// valid claim on at least one slice of the pool.
   func maySend(until deadline: UInt64) { pool.mayTake(until: deadline) }
 
   /// Checks the health of the pool.

@@ -3,15 +3,15 @@ import EventLoop
 import PushCore
 import PushTransport
 
-/// Passes granted targets to the connections, in batches. The hot path: it uses only plain values for each push.
+/// Passes granted targets to the connections, in batches. This code runs for each push, so it uses only plain values.
 final class PushSender: WorkerPart {
   let environment: WorkerEnvironment
   private let slices: SliceTable
   private let credit: CreditLedger
   private let recorder: TargetRecorder
   private let figures: WorkerFigures
-  /// Maximum time in ns that a push waits for a connection if its payload contains the remaining lifetime. The push
-  /// service may therefore deliver the push up to this time after its expiration.
+  /// Maximum time in ns that a push waits for a connection if its payload contains the remaining lifetime. The payload
+  /// is then up to this time too old, and the push service may deliver the push up to this time after its expiration.
   private static let backlogAge: UInt64 = 5_000_000_000
   /// Tokens that were rejected recently.
   private var rejected = RejectedTokens()
@@ -95,7 +95,7 @@ final class PushSender: WorkerPart {
     return sent
   }
 
-  /// Passes targets in flight to the connections.
+  /// Passes targets that are marked as in flight to the connections.
   func submit(_ session: SliceSession, _ indexes: [Int]) throws {
     let context = session.context
     guard let times = session.targets.times, case .after = context.campaign.message.expiration else {
@@ -228,7 +228,7 @@ final class PushSender: WorkerPart {
     }
   }
 
-  /// For a test: records pushes as accepted that were only passed to the pool.
+  /// For a test with a deliberate fault: records pushes as accepted as soon as they are passed to the pool.
   private func acknowledgeFirst(_ session: SliceSession, _ indexes: [Int]) {
     for index in indexes where session.targets.inFlight.contains(index) {
       session.pending.unanswered -= 1

@@ -1,9 +1,10 @@
 import PushCore
 
-/// Device tokens that the push service rejected recently, to the knowledge of this worker. Pure and bounded.
+/// Device tokens whose recent rejection this worker has seen. Pure and bounded.
 ///
-/// A table of fingerprints. A new rejection may replace an old one, and the table ends with the worker. Two tokens with
-/// the same fingerprint (64 bits) do no harm: the second one only uses the connection for unproven pushes.
+/// The type is a table of fingerprints of tokens. A new rejection may replace an old one, and the table is lost when
+/// the worker ends. Two tokens with the same fingerprint (64 bits) do no harm: the second one only uses the connection
+/// for unproven pushes.
 struct RejectedTokens: Sendable {
   /// Number of fingerprints; the table takes 512 kB. No campaign gets more rejections before its guard pauses it. Most
   /// token lists gain fewer dead tokens between two campaigns.

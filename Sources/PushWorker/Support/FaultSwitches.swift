@@ -2,7 +2,7 @@ import PushCore
 
 /// Faults that a test injects into a worker, to check that the damage is bounded or detected.
 ///
-/// Only a debug build has the switches. In a release build, every query is a constant.
+/// Only a debug build can inject faults. In a release build, every query of a switch returns a constant.
 public struct FaultSwitches: Sendable {
   /// A moment at which the process may be killed, in the order of a slice's life.
   public enum Moment: String, Sendable, CaseIterable {
@@ -24,7 +24,7 @@ public struct FaultSwitches: Sendable {
     case closed
   }
 
-  /// A rule that is broken on purpose. The checks of this rule must detect the violation.
+  /// A deliberate violation of a rule of the worker. The tests of this rule must detect the violation.
   public enum Mutant: String, Sendable, CaseIterable {
     /// Targets beyond the granted ones are sent.
     case creditIgnored

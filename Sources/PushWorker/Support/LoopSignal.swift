@@ -4,8 +4,8 @@ import EventLoop
 /// A signal for one waiting task. Confined to the worker's loop.
 ///
 /// A latched signal stores a notification that arrives while no task waits; the next wait then ends immediately. A
-/// signal that is not latched drops such a notification. Its task must check for work before it waits, without a
-/// suspension in between.
+/// signal that is not latched drops such a notification. The task that waits for such a signal must check for work
+/// directly before the wait, without a suspension in between.
 final class LoopSignal {
   private let isLatched: Bool
   private var waiter: CheckedContinuation<Void, Never>?

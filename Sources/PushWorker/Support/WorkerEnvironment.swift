@@ -35,7 +35,7 @@ final class WorkerEnvironment {
   /// Reads Redis' clock.
   func measureClock() async throws { setClock(try await sharedStore.time() / 1000) }
 
-  /// Sets Redis' clock to its last answer, in ms since the epoch.
+  /// Sets the worker's copy of Redis' clock to the time in an answer, in ms since the epoch.
   func setClock(_ milliseconds: Int) {
     clock.set(milliseconds)
     for channel in configuration.apps.values.flatMap(\.services) {

@@ -41,7 +41,7 @@ struct WorkerLife {
     waited - deadline > standstill ? readingTime : .zero
   }
 
-  /// Minimum delay of a timer that shows that the process was stopped. On a busy machine, timers are only about 10 ms
+  /// If a timer is late by at least this time, the process was stopped. On a busy machine, timers are only about 10 ms
   /// late.
   private static let standstill = Duration.milliseconds(500)
   /// Time to read and record the answers. This takes some ms, and more on the machine that delayed the timer.

@@ -25,7 +25,7 @@ protocol WorkerLoopHost: Actor {
 /// - The body of a cancellation handler that a part opens runs on the global executor. Open it in the actor.
 /// - The body of a task group that the actor opens runs on the actor only if the body uses `self`.
 ///
-/// A pass of the optimizer breaks the rule too. `Package.swift` disables it.
+/// An optimization pass of the compiler breaks the rule too. `Package.swift` disables this pass.
 final class WorkerLoop {
   private let events: EventLoop
   private weak var host: (any WorkerLoopHost)?

@@ -92,7 +92,8 @@ struct SliceBatchDriver: WorkerPart {
       try await committer.endCommit(commit, of: session, answer)
       if !isLast { sliceBatch.sessions.append(session) }
     } catch {
-      // The granted targets are in doubt until the slice reconciles.
+      // The granted targets are in doubt. The slice must first compare its targets in flight with Redis
+      // (``SliceCommitter/reconcile(_:)``).
       session.claim.mustReconcile = true
       log.report("slice", of: session.slice, error)
       if !isLast { leave(session, &group) }

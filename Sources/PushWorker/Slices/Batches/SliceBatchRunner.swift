@@ -35,7 +35,7 @@ struct SliceBatchRunner: WorkerPart {
     do {
       if var batch = try await start.claim(references, &group) { await driver.drive(&batch, &group) }
     } catch {
-      // The references stay in the worker's list and the leases expire, so a takeover finds the slices.
+      // The references stay in the worker's list, and the leases expire. Another worker then takes the slices over.
       log.report("slices of campaign \(references[0].campaign)", error)
       await damage.repair(error)
     }

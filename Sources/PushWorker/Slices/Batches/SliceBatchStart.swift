@@ -67,8 +67,8 @@ struct SliceBatchStart: WorkerPart {
           await runner.drop(reference, error)
         }
       }
-      // After the state was read, an operator may have paused or cancelled the campaign. This worker may already have
-      // reported that epoch as applied.
+      // After the state was read, an operator may have paused or cancelled the campaign. The worker may already have
+      // reported the control epoch of this change as applied.
       if campaigns.epoch != epoch { try await follower.follow() }
       let positions = sessions.keys.sorted()
       for (position, result) in zip(positions, try await expansion.expand(positions)) {

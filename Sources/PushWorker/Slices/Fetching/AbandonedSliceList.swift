@@ -30,15 +30,15 @@ struct AbandonedSliceList {
     return slices.filter { $0.campaign == first.campaign }
   }
 
-  /// Records the result of a search. The search tried the slices in order and took the first open one, `found`. Other
-  /// workers have the slices before it.
+  /// Records the result of a search. The search tried the slices in order and took the first one that no worker had
+  /// taken, `found`. The slices before it belong to other workers.
   mutating func recordSearch(_ sought: [SliceReference], found: SliceReference?) {
     let last = found.flatMap { sought.firstIndex(of: $0) } ?? sought.count - 1
     let known = sought.prefix(last + 1)
     slices.removeAll { known.contains($0) }
   }
 
-  /// Removes slices that this worker has taken from the list.
+  /// Removes slices from this list that the worker has taken.
   mutating func removeTaken(_ taken: [SliceReference]) {
     guard !slices.isEmpty else { return }
     slices.removeAll { taken.contains($0) }

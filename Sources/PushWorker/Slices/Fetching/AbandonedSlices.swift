@@ -20,7 +20,7 @@ final class AbandonedSlices: WorkerPart {
   /// Records an abandoned slice.
   func add(_ slice: SliceReference) { left.add(slice, at: EventLoop.now) }
 
-  /// Removes slices that this worker has taken from the list.
+  /// Removes slices from the list of abandoned slices that this worker has taken.
   func removeTaken(_ taken: [SliceReference]) { left.removeTaken(taken) }
 
   /// Takes one slice that a dead worker abandoned.

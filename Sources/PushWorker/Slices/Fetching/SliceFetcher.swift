@@ -69,7 +69,7 @@ final class SliceFetcher: WorkerPart {
     while !slices.taken.isEmpty { await waitForClaim() }
   }
 
-  /// Returns whether a worker that drains, or whose store is locked, has finished all work.
+  /// Returns whether this worker must end: it drains or its store is locked, and no work is left.
   private func isDone() async throws -> Bool {
     guard slices.taken.isEmpty else { return false }
     switch environment.storeLock {
@@ -111,11 +111,11 @@ final class SliceFetcher: WorkerPart {
     }
   }
 
-  /// Time in ms until the next dequeue if no signal arrives. Messages and heartbeats wake most workers. These workers
-  /// poll:
-  /// - a worker that drains, or whose store is locked;
-  /// - a worker in the grace period after a failover;
-  /// - a worker that passed over a campaign which waits for registration events.
+  /// Time in ms until the next dequeue if no signal arrives. Usually messages and heartbeats wake the worker. In these
+  /// states, the worker polls:
+  /// - it drains, or its store is locked;
+  /// - it is in the grace period after a failover;
+  /// - it has passed over a campaign that waits for registration events.
   private var claimInterval: Int {
     environment.configuration.drains || isStoreLocked || failover.isInGrace
       ? 200 : min(eventWait ?? .max, WakeRule.idleInterval)

@@ -1,10 +1,11 @@
 import CampaignStore
 import PushCore
 
-/// Gives back slices that this worker stops working on.
+/// Gives back slices when this worker ends its work on them. A slice goes back to all workers immediately, or is
+/// *parked*: available again after a time.
 struct SliceReturn: WorkerPart {
   let environment: WorkerEnvironment
-  /// Time in ms for which a reference is postponed while its slice waits for a replay.
+  /// Time in ms after which a reference is available again if its slice waits for a replay.
   private static let replayPause = 200
 
   /// Gives a slice back to all workers. The caller has already released the claim.
@@ -40,12 +41,12 @@ struct SliceReturn: WorkerPart {
     return true
   }
 
-  /// Postpones a reference to a slice that another worker has claimed.
+  /// Makes a reference available again later, because another worker has claimed its slice.
   func postpone(_ slice: SliceReference, for milliseconds: Int? = nil) async throws {
     try await sharedStore.slices.postpone(slice, for: milliseconds ?? environment.configuration.lease, worker: name)
   }
 
-  /// Postpones a reference until this worker has replayed the slice to Redis.
+  /// Makes a reference available again later, because this worker must first replay the slice to Redis.
   func postponeUntilReplayed(_ slice: SliceReference) async throws {
     try await postpone(slice, for: Self.replayPause)
   }

@@ -1,7 +1,7 @@
 import CampaignStore
 
-/// The common prefix of the tags of a slice's pushes: 16 bits of generation, 16 bits of slot. The index of the target
-/// follows.
+/// The upper half of the tags of a slice's pushes. A tag identifies a push in its completion: 16 bits generation and 16
+/// bits slot of the slice, then 32 bits index of the target.
 struct SliceTag: Hashable {
   let base: UInt64
 
@@ -28,10 +28,10 @@ final class SliceTable {
   private var slots: [SliceSession?] = []
   /// The held slices, in the order of their slots. The worker reads them every few milliseconds.
   private(set) var sessions: [SliceSession] = []
-  /// Distinguishes successive slices of one slot. This is necessary because a completion may arrive after the worker
-  /// released its slice.
+  /// Number that distinguishes successive slices of one slot. It is necessary because a completion may arrive after the
+  /// worker has released the slice of the push.
   private var generation: UInt16 = 0
-  /// Slices taken from the lanes, whether held already or not.
+  /// Slices that this worker has taken from the lanes: held slices, and slices that are not held yet.
   private(set) var taken: Set<SliceReference> = []
   /// Taken slices that are not held yet, each with the number of its dequeue call.
   private var pending: [SliceReference: Int] = [:]

@@ -105,7 +105,8 @@ final class ExpansionPreconditions: WorkerPart {
     return context.progress.expansion.quotas != nil
   }
 
-  /// Returns the campaigns whose slices the worker does not take now, because a precondition failed recently.
+  /// Returns the campaigns of which the worker takes no slice now, because a precondition failed within the last
+  /// second.
   func obstructedCampaigns(_ now: UInt64) -> [String] {
     let obstructed = campaigns.contexts.values.filter {
       $0.progress.expansion.obstacle.map { now - $0.seenAt < Self.blockedPause } ?? false

@@ -9,7 +9,7 @@ struct SliceCloser: WorkerPart {
   let returns: SliceReturn
   let figures: WorkerFigures
 
-  /// Closes a slice, and adds its counts to its campaign.
+  /// Closes a slice in Redis, and adds the counts of its outcomes to its campaign.
   ///
   /// - Returns: `false` if Redis has targets without an outcome, although this worker has recorded all outcomes.
   func end(_ ledger: SliceLedger, _ context: CampaignContext, _ closing: Closing) async throws -> Bool {
@@ -32,7 +32,7 @@ struct SliceCloser: WorkerPart {
     return true
   }
 
-  /// Records that a slice is closed. Its counts are not added to its campaign yet.
+  /// Records that a slice is closed. This happens before its counts are added to its campaign.
   func recordEnd(of slice: SliceReference, _ counters: SliceCounters) {
     crashPoint(.closed)
     figures.totals.slices += 1

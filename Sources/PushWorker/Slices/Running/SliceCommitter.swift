@@ -3,7 +3,7 @@ import EventLoop
 import PushCore
 
 /// Records the outcomes of slices in their ledgers, and requests grants for further targets. Also finds the targets in
-/// doubt, sends them again, and searches for a poison target, which kills its workers.
+/// doubt and sends them again, and searches for a poison target: a target that kills every worker that sends it.
 struct SliceCommitter: WorkerPart {
   let environment: WorkerEnvironment
   let credit: CreditLedger
@@ -18,7 +18,7 @@ struct SliceCommitter: WorkerPart {
     var request: CommitRequest
     /// Monotonic time in ns at which the commit was prepared. The renewed lease begins at or after this time.
     let at: UInt64
-    /// The targets that the commit may grant, compared with the departed users.
+    /// The targets that the commit may grant. This worker has compared their users with the departed users.
     private(set) var compared = ComparedTargets()
     /// Credit that was allocated to the slice for this commit.
     var credit: Int { request.credit }
@@ -27,7 +27,7 @@ struct SliceCommitter: WorkerPart {
       (self.batch, self.request, self.at) = (batch, request, at)
     }
 
-    /// Finds the targets that Redis must check when it grants them.
+    /// Finds the suspects: the targets whose users may have departed. Redis must check them when it grants them.
     mutating func findSuspects(of session: SliceSession) {
       compared = session.compare(within: credit)
       request.suspects = compared.suspects
@@ -121,8 +121,8 @@ struct SliceCommitter: WorkerPart {
     session.claim.nextRetry = answer.nextRetry.map { EventLoop.now + UInt64($0) * 1_000_000 }
     if session.claim.mustReconcile || answer.version != expected && !breaks(.fenceIgnored) {
       credit.giveBack(assigned, of: session)
-      // This worker has not sent the targets whose grant was in a lost reply. Only targets in doubt of an earlier owner
-      // may have been sent.
+      // This worker has not sent the targets whose grant was in a lost reply. Only targets that an earlier owner left
+      // in doubt may have been sent.
       session.doubt.isInherited = session.doubt.isInherited && !(session.doubt.isEmpty)
       try await reconcile(session)
     } else {

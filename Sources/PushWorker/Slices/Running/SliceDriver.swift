@@ -40,7 +40,9 @@ struct SliceDriver: WorkerPart {
     }
   }
 
-  /// - Returns: Whether this worker no longer holds the slice.
+  /// Runs one step of a slice.
+  ///
+  /// - Returns: whether the work on the slice has ended, so that this worker releases it.
   private func perform(_ step: SliceStep, _ session: SliceSession) async throws -> Bool {
     switch step {
     case .replay: try await replay.replay(session)

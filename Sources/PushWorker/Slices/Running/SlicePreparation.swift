@@ -10,8 +10,8 @@ struct SlicePreparation: WorkerPart {
   let returns: SliceReturn
   /// Time in ms for which a slice that can't be expanded is parked.
   private static let obstaclePause = 5000
-  /// Time in ms for which a counted slice of a campaign with a limit is parked, unless the last slice is counted
-  /// earlier.
+  /// Time in ms for which a slice of a campaign with a limit is parked after its users were counted. The pause ends
+  /// earlier when the last slice of the campaign is counted.
   private static let rankingPause = 2000
 
   /// Expands a slice that is not sealed, or reads the targets that an earlier owner left in doubt.

@@ -21,8 +21,8 @@ struct SliceRunner: WorkerPart {
     do {
       let epoch = campaigns.epoch
       if let session = try await claimer.claim(reference) {
-        // After the state was read, an operator may have paused or cancelled the campaign. This worker may already have
-        // reported that epoch as applied.
+        // After the state was read, an operator may have paused or cancelled the campaign. The worker may already have
+        // reported the control epoch of this change as applied.
         if campaigns.epoch != epoch {
           do { try await follower.follow() } catch {
             release.discard(session)
@@ -32,7 +32,7 @@ struct SliceRunner: WorkerPart {
         return await work(apart: session)
       }
     } catch {
-      // The reference stays in the worker's list and the lease expires, so a takeover finds the slice.
+      // The reference stays in the worker's list, and the lease expires. Another worker then takes the slice over.
       log.report("slice", of: reference, error)
       await damage.repair(error, of: reference)
     }

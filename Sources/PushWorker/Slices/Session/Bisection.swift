@@ -23,7 +23,7 @@ struct Bisection: Equatable {
   static let threshold = 3
 
   private var rest: [ArraySlice<GrantedTarget>]
-  /// The target that was tried alone when the last worker died.
+  /// The target that the last worker had sent alone when it died.
   private var poisonTarget: GrantedTarget?
 
   /// - Parameters:

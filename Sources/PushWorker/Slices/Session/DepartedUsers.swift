@@ -3,19 +3,21 @@ import CampaignStore
 /// Users who departed after a slice was expanded: they lost a device or opted out. The worker checks the targets of
 /// these users before it sends them.
 struct DepartedUsers {
-  /// Number of departures that the fingerprints cover. With `nil`, the next commit uses the number from before the
-  /// expansion, and returns all departures since then.
+  /// The number of departures that Redis had counted at the last update of this value. The next commit returns only
+  /// later departures. With `nil`, the next commit returns all departures since the expansion began.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
   /// A bit for each fingerprint, at the index of its low bits; empty without fingerprints. Nearly all users have not
   /// departed, and reading a bit costs a tenth of a search in the set.
   private var bits: [UInt64] = []
-  /// Whether every user counts as departed, because there were more departures than the store or this type can list.
+  /// Whether every user counts as departed. This is the case if there were more departures than the store or this type
+  /// can list.
   private var isAnybody = false
-  /// Grows whenever more users count as departed.
+  /// Number of changes so far: it grows whenever more users count as departed.
   private(set) var changes = 0
 
-  /// Maximum number of fingerprints, about 100 kB. If there are more, every target of the slice is checked.
+  /// Maximum number of fingerprints of departed users, about 100 kB. If there are more, every target of the slice is
+  /// checked.
   static let most = 8_192
   /// Number of bits in ``bits``, a power of two. With 80 fingerprints, one in 100 users who have not departed passes
   /// this test.

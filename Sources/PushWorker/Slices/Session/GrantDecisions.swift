@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// The decisions about the granted targets of a slice, by index. The type uses no memory while all targets are sent
-/// without a badge.
+/// What Redis decided about each granted target of a slice: to send it, with a badge or without, or to withhold it
+/// (``GrantDecision``). The type uses no memory while all targets are sent without a badge.
 struct GrantDecisions {
   /// The decision for each target; empty if all targets are sent without a badge.
   private(set) var decisions: [GrantDecision] = []

@@ -6,7 +6,7 @@ struct SliceClaim {
   var seal: [UInt8] = []
   /// The version of the slice, which counts its writes.
   var version = SliceVersion()
-  /// Number of departures (`departures.lua`) when the slice was claimed, before the expansion.
+  /// Number of departures of users (`departures.lua`) at the time of the claim, before the expansion.
   var departures = 0
   /// Number of granted targets: every target with a lower index was granted.
   var granted = 0
@@ -18,14 +18,16 @@ struct SliceClaim {
   var nextRetry: UInt64?
   /// `EventLoop.now` at which the lease must be renewed.
   var renewAt: UInt64 = 0
-  /// Credit of commits whose answers were lost. Redis may have granted targets with this credit.
+  /// Credit of commits whose answers were lost. For this credit, Redis may have granted targets that the worker does
+  /// not know.
   var uncertain = 0
   /// Whether Redis may have granted targets that this worker does not know. The worker must read the targets in doubt
   /// before it requests further grants.
   var mustReconcile = false
   /// Whether Redis has lost an acknowledged write. The worker must replay it first.
   var mustReplay = false
-  /// `EventLoop.now` until which nothing is sent, because other workers may still be replaying lost writes.
+  /// `EventLoop.now` until which the worker sends nothing of the slice, because other workers may still be replaying
+  /// lost writes.
   var graceEnd: UInt64 = 0
   /// The way in which the slice was closed; `nil` while it is open.
   var ending: Closing?

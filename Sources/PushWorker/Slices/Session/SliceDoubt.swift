@@ -7,8 +7,8 @@ struct SliceDoubt {
   var targets: [GrantedTarget] = []
   /// Targets that are not sent during the present step of the search for a poison target.
   var deferred: [GrantedTarget] = []
-  /// Whether an earlier owner may have sent the targets. If not, they come from a lost reply and were certainly not
-  /// sent.
+  /// Whether an earlier owner may have sent the targets. If not, Redis granted them in a lost reply, and no worker has
+  /// sent them.
   var isInherited = false
   /// The search for a poison target, while it runs.
   var bisection: Bisection?

@@ -8,7 +8,7 @@ import PushCore
 /// The driver runs the next step, ``SliceSituation/next``. If this step is ``SliceStep/wait``, the driver suspends
 /// until ``wake()``.
 final class SliceSession {
-  /// The slot in the table, and the common prefix of the tags of the slice's pushes.
+  /// The slot in ``SliceTable``, and the common part of the tags of the slice's pushes.
   let tag: SliceTag
   let ledger: SliceLedger
   let context: CampaignContext
@@ -161,7 +161,7 @@ final class SliceSession {
       && !claim.mustReconcile && batch.isFinal
   }
 
-  /// Returns the ledger's number for the variant of a loaded target; 0 for none.
+  /// Returns the number of the variant of a loaded target, as the ledger counts it; 0 for no variant.
   func variant(of index: Int) -> UInt8 {
     guard let content = context.campaign.message.content, let (chunk, position) = targets.inFlight.place(of: index),
       position < chunk.count, let place = content.variant(of: chunk.values(position))
@@ -174,7 +174,7 @@ final class SliceSession {
   /// The number of the batch of slices that contains this slice; `nil` for none.
   var sliceBatch: Int? { wakeUp.sliceBatch }
 
-  /// Adds the slice to a batch of slices. From then on, the signal of the batch wakes the slice.
+  /// Adds the slice to a batch of slices, which one task runs. From then on, ``wake()`` wakes the task of the batch.
   func join(_ sliceBatch: Int, _ signal: LoopSignal) { wakeUp = SliceWakeUp(signal: signal, sliceBatch: sliceBatch) }
 
   /// Removes the slice from its batch.
@@ -251,7 +251,8 @@ final class SliceSession {
 
   /// Checks newly granted targets whose users may have departed.
   ///
-  /// - Parameter compared: Targets that were compared before the commit. The commit has checked its suspects.
+  /// - Parameter compared: Targets that were compared before the commit. In the commit, Redis has checked the suspects
+  ///   among them.
   func check(
     _ granted: [GrantedTarget], except compared: ComparedTargets
   ) async throws {

@@ -1,4 +1,4 @@
-/// The next step of a slice. Pure: the known facts determine it, and other types run it.
+/// The next step of a held slice. Pure: ``SliceSituation`` determines the step from facts, and other types run it.
 enum SliceStep: Equatable {
   /// Replay the writes that Redis lost.
   case replay
@@ -10,7 +10,7 @@ enum SliceStep: Equatable {
   case skip(Int)
   /// Send the next part of the targets in doubt, to find the target that kills its workers.
   case bisect
-  /// Record the answers that wait for the guard, because no more answers will come.
+  /// Let the guard decide now about the answers that wait for it, because no more answers will come.
   case flush
   /// Close the slice: every target has its outcome.
   case finish
@@ -50,7 +50,7 @@ struct SliceSituation: Equatable {
     var blocked = 0
     /// Targets that wait for a retry, or for their own send time.
     var waiting = 0
-    /// Time in ms until the first of them is due; `nil` for none.
+    /// Time in ms until the first of the waiting targets is due; `nil` for none.
     var nextRetry: Int?
   }
 
@@ -58,9 +58,9 @@ struct SliceSituation: Equatable {
   struct Pending: Equatable {
     /// Outcomes that are not recorded yet.
     var outcomes = 0
-    /// Age of the oldest of them, in ms.
+    /// Age of the oldest unrecorded outcome, in ms.
     var age = 0
-    /// Credit that the next commit returns.
+    /// Credit that the next commit frees.
     var returning = 0
     /// Pushes without an answer.
     var unanswered = 0
@@ -74,8 +74,8 @@ struct SliceSituation: Equatable {
     var amount = 0
     /// The maximum credit that the pool of the slice could hold while other pools keep theirs.
     var reach = 1000
-    /// Whether a commit is useful even for little credit: the guard is undecided, the pool can't send, or the campaign
-    /// has a rate.
+    /// Whether the slice can get little credit at a time, so that a commit for little credit is useful. This is the
+    /// case if the guard is undecided, the pool can't send, or the campaign has a rate.
     var isScarce = false
   }
 
@@ -97,7 +97,7 @@ struct SliceSituation: Equatable {
   static let fullBatch = 400
   /// Time in ms that outcomes wait for further outcomes.
   static let outcomeDelay = 5
-  /// Minimum credit that justifies a round trip. It is at most a quarter of the pool's reach, so that this amount
+  /// Minimum credit that justifies a round trip. It is at most a quarter of ``Credit/reach``, so that this amount
   /// always becomes available.
   private var worthwhileCredit: Int { credit.isScarce ? 1 : min(64, max(1, credit.reach / 4)) }
   /// Maximum time in ms until a retry for which the worker keeps the slice. If the retry is due later, the slice is

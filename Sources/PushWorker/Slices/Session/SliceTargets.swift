@@ -1,6 +1,6 @@
 import CampaignStore
 
-/// Targets that a commit may grant, after the worker compared their users with the departed ones.
+/// Targets that a commit may grant, with the result of a comparison: which of their users may have departed.
 struct ComparedTargets {
   /// The compared targets.
   var indexes = 0..<0

@@ -9,9 +9,9 @@ struct SliceTimes {
   /// The decision about a target.
   enum Decision: Equatable {
     case send
-    /// The outcome is `expired`.
+    /// The target ends with the outcome `expired`.
     case expire
-    /// The target is granted again after this many ms.
+    /// The target is not sent now. It may be granted again after this many ms.
     case hold(milliseconds: Int)
   }
 
@@ -23,7 +23,8 @@ struct SliceTimes {
   private let start: Int
   /// Expiration of the campaign, in UNIX seconds; 0 for one attempt, `nil` for none.
   private let expiration: Int?
-  /// For each zone: the second of the last calculation, and the end of the quiet time if that second was quiet.
+  /// The last calculation for each zone: its time in UNIX seconds, and the end of the quiet hours if that time was in
+  /// quiet hours.
   private var quiet: [(second: Int, end: Int?)]
 
   /// - Parameters:

@@ -5,18 +5,18 @@ import PushCore
 struct TargetsInFlight {
   /// A bit for every target in flight. A completion without this bit is ignored.
   private var bits: [UInt64] = []
-  /// Attempts after the first, and first attempts with an ambiguous history. These attempts are rare, so a dictionary
-  /// is cheap enough.
+  /// The attempt and the history of targets in flight, for attempts after the first, and for first attempts with an
+  /// ambiguous history (a push that was perhaps sent before). These attempts are rare, so a dictionary is cheap enough.
   private var attempts: [Int: (attempt: UInt8, history: AttemptHistory)] = [:]
   private var chunks: [TargetChunk?] = []
   /// Number of targets in flight in each chunk.
   private var live: [Int] = []
-  /// For each chunk with targets in flight, the time at which the first of them was granted after the chunk had none in
+  /// For each chunk with targets in flight, the grant time of the target that ended the last period without targets in
   /// flight, in ms since the epoch.
   private var granted: [UInt64] = []
   private var count = 0
 
-  /// Targets per read: a power of two near the size of a batch.
+  /// Number of targets in a chunk, which the worker reads from Redis together: a power of two near the size of a batch.
   static let chunkSize = 512
 
   /// - Parameter targets: Number of targets of the slice.
