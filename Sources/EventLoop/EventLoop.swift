@@ -15,10 +15,11 @@ import Synchronization
 /// gives its thread back, and ``IdleLoops`` watches its sockets. If ``threadSlots`` loops already wait on a thread, a
 /// loop gives its thread back immediately, because Dispatch has only 255 threads.
 ///
-/// The loop is not used as the executor preference of tasks (SE-0417). A preference would keep a resumed continuation
-/// out of the global pool, but ``resuming(_:)`` does that too. A preference also has a disadvantage: a job of an actor
-/// on this loop can't find out whether its task prefers this loop. If the task prefers another executor, the runtime
-/// enqueues the task again at every `await`, even where an actor's code relies on not being interrupted.
+/// The loop is not used as the executor preference of tasks (SE-0417). With a preference, a resumed continuation would
+/// not use the global pool of threads. ``resuming(_:)`` has the same effect. A preference also has a disadvantage: a
+/// job of an actor on this loop can't find out whether its task prefers this loop. If the task prefers another
+/// executor, the runtime enqueues the task again at every `await`. This interrupts the actor's code in places where the
+/// code relies on running without an interruption.
 ///
 /// Swift on Linux has no `DispatchSerialQueue`, which is an executor on Apple's platforms. This class replaces it.
 public final class EventLoop: SerialExecutor {
@@ -40,7 +41,7 @@ public final class EventLoop: SerialExecutor {
     var phase = Phase.away
     var work: [Work] = []
     var timers = TimerTable()
-    /// Deadline for which the timer descriptor is set.
+    /// Deadline for which the timer of the poll is set, in ns of ``now``; `.max` for none.
     var armed = UInt64.max
   }
 

@@ -3,7 +3,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Thread that waits for all idle loops: for their sockets and timers, through their polls.
+/// Thread that waits for events of all idle event loops. It watches the poll of each loop, which watches the loop's
+/// sockets and timer (``SocketPoll``).
 final class IdleLoops: Sendable {
   static let shared = IdleLoops()
 

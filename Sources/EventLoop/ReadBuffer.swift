@@ -1,5 +1,5 @@
-/// Buffer for reads from sockets. One buffer is sufficient for all reads of a loop, because they run one after the
-/// other.
+/// Buffer for reads from sockets. All connections of an event loop can share one buffer, because their reads run one
+/// after the other.
 ///
 /// `@unchecked Sendable` is sound because only its owner's loop reads or writes the bytes.
 public final class ReadBuffer: @unchecked Sendable {

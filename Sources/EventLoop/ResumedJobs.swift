@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Jobs of continuations that are resumed on a loop. The loop runs these jobs itself.
+/// Lets an event loop run the jobs of the continuations that it resumes, without waking a thread of the global pool.
 ///
 /// The runtime hands the task of a resumed continuation to Swift's global executor, even if the task continues in an
 /// actor. A thread of the pool then wakes to pass the task to the loop, and the loop wakes too

@@ -49,7 +49,8 @@ public final class Socket: ByteStream {
       throw SocketError.last("accept")
     }
     let socket = Socket(descriptor: peer)
-    // These two calls replace accept4(2), because Swift's Glibc module is built without _GNU_SOURCE.
+    // These two calls replace accept4(2), which Swift's Glibc module does not have, because it is built without
+    // _GNU_SOURCE.
     _ = fcntl(peer, F_SETFL, O_NONBLOCK)
     _ = fcntl(peer, F_SETFD, FD_CLOEXEC)
     socket.setNoDelay()

@@ -2,7 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Poll of one loop with epoll(7): for its sockets, its next timer, and wake-ups.
+/// Poll of one event loop. With epoll(7), it waits for the loop's sockets, its next timer, and wake-ups from other
+/// threads.
 final class SocketPoll: Sendable {
   /// Conditions of a descriptor. An error or a hang-up sets both conditions, and the next read or write returns the
   /// details.
@@ -17,7 +18,7 @@ final class SocketPoll: Sendable {
 
   private struct State {
     var handlers: [UInt64: Handler] = [:]
-    /// Next id. Smaller numbers are reserved for the poll itself, and have no handler.
+    /// Id of the next registration. Smaller ids than the first are reserved for the poll itself, and have no handler.
     var nextID: UInt64 = 2
   }
 
@@ -31,7 +32,7 @@ final class SocketPoll: Sendable {
     descriptor = Self.made(epoll_create1(Int32(EPOLL_CLOEXEC)), "epoll_create1")
     wakeUp = Self.made(eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK)), "eventfd")
     timer = Self.made(timerfd_create(CLOCK_MONOTONIC, Int32(TFD_CLOEXEC | TFD_NONBLOCK)), "timerfd_create")
-    // Both descriptors are edge-triggered, so nothing needs to read them.
+    // Both descriptors are edge-triggered: epoll reports each change once, so the loop need not read from them.
     control(EPOLL_CTL_ADD, wakeUp, 0, EPOLLIN.rawValue | EPOLLET.rawValue)
     control(EPOLL_CTL_ADD, timer, 1, EPOLLIN.rawValue | EPOLLET.rawValue)
   }

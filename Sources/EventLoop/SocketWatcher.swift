@@ -55,7 +55,8 @@ public final class SocketWatcher {
 
   private func fired(_ ready: SocketPoll.Interest) {
     isHandling = true
-    // The interest may have changed since the event, and either handler may close the watcher.
+    // Checked again for each handler: the conditions may have changed since the event, and the first handler may have
+    // closed the watcher.
     if ready.contains(.reading), wantsRead, !isClosed { onReadable() }
     if ready.contains(.writing), wantsWrite, !isClosed { onWritable() }
     isHandling = false

@@ -1,4 +1,4 @@
-/// Table of a loop's timers, by number. Time is an argument, in ns of ``EventLoop/now``.
+/// Table of the timers of an event loop. Each timer has a number. Time is an argument, in ns of ``EventLoop/now``.
 struct TimerTable {
   private struct Entry {
     var deadline = UInt64.max
@@ -11,7 +11,8 @@ struct TimerTable {
 
   private var entries: [UInt64: Entry] = [:]
   private var last: UInt64 = 0
-  /// Deadline of the next timer; `.max` for none. The value may be earlier than the real deadline, but never later.
+  /// Deadline of the next timer; `.max` for none. After a timer was changed or removed, the value may be earlier than
+  /// the real deadline, but never later.
   private(set) var nearest = UInt64.max
 
   /// - Parameter deadline: deadline of a timer that fires once and is then removed; `nil` for a timer that
@@ -46,7 +47,7 @@ struct TimerTable {
     if entry.isSpent {
       entries[timer] = nil
     } else {
-      // The interval counts from now, not from the deadline: missed times are not repeated.
+      // The next interval begins now and not at the deadline, so that a late loop does not repeat missed times.
       entries[timer]?.deadline = entry.interval.map { UInt64.max - now > $0 ? now + $0 : .max } ?? .max
     }
     return entry.handler

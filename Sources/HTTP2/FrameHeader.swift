@@ -49,7 +49,7 @@ extension FrameHeader {
     length = Int(head >> 8)
     kind = UInt8(truncatingIfNeeded: head)
     flags = bytes.load(fromByteOffset: 4, as: UInt8.self)
-    // The first bit is reserved.
+    // The first bit of the identifier is reserved.
     stream = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 5, as: UInt32.self)) & 0x7fff_ffff
   }
 

@@ -8,7 +8,7 @@ public struct HeaderFields: ~Copyable {
   public enum Indexing: Sendable {
     /// For values that are repeated.
     case allowed
-    /// For values that differ each time, which would only evict useful entries (RFC 7541 section 6.2.3).
+    /// For values that differ each time (RFC 7541 section 6.2.3). In the table, they would only evict useful entries.
     case never
   }
 

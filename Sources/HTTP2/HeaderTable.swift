@@ -1,4 +1,5 @@
-/// The encoder of HPACK (RFC 7541): the dynamic table, and the encoding of fields.
+/// An encoder of HPACK, the compression of header fields in HTTP/2 (RFC 7541). It has the dynamic table and encodes
+/// fields.
 ///
 /// The encoder uses no Huffman code. Huffman code would make hexadecimal digits 30 % shorter, but costs CPU time at
 /// both ends.
@@ -28,7 +29,8 @@ struct HeaderTable {
   private var entries: [Field] = []
   private var size = 0
   private var limit = largest
-  /// The lowest limit since the last size update in a header block; `nil` if no update is due (RFC 7541 section 4.2).
+  /// The lowest table size that was set since the last size update in a header block; `nil` if no update is due (RFC
+  /// 7541 section 4.2).
   private var lowestUnreported: Int?
   /// A counter that grows whenever the meaning of an index changes.
   private(set) var changes = 0

@@ -3,9 +3,8 @@ internal import HTTP2
 public import PushCore
 public import TLS
 
-/// One request on its own connection, with the complete answer. It is used for single pushes and channel management,
-/// for access tokens, and for webhooks and health checks. Not for campaigns: each request opens a connection and blocks
-/// a thread.
+/// One request on its own connection, with the complete answer. Single pushes, channel management, access tokens,
+/// webhooks and health checks use it. Campaigns don't, because each request opens a connection and blocks a thread.
 public enum HTTPExchange {
   /// Request to send.
   public struct Request: Sendable {
@@ -65,7 +64,7 @@ public enum HTTPExchange {
   public struct Failure: Error, Sendable {
     /// Description for people.
     public var message: String
-    /// Whether the service may have processed the request nevertheless.
+    /// Whether the service may have processed the request, although no answer arrived.
     public var isInDoubt: Bool
   }
 

@@ -5,7 +5,7 @@ public import TLS
 ///
 /// This is the boundary between pools and the source of authorizations: pools only ask for the present authorization.
 /// Safe to use from any thread; pools of the same credential share one object. One credential belongs to one account of
-/// the service, and so do the connections of its pools.
+/// the service. The connections of its pools therefore belong to this account too.
 public protocol PushCredential: AnyObject, Sendable {
   /// Returns the present authorization; `nil` while there is none, and while the credential is stopped.
   func authorization() -> PushAuthorization?
@@ -67,8 +67,9 @@ public enum PushAuthorization: Sendable, Equatable {
     }
   }
 
-  /// Number of the signing key or certificate. A connection is opened for one number and never used with another. A
-  /// service binds a connection to the certificate of its handshake, and may bind it to the first account that it sees.
+  /// Number of the signing key or certificate. Each connection is opened for one such number and never used with
+  /// another. A service binds a connection to the certificate of its handshake, and may bind it to the first account
+  /// that it sees.
   var connection: Int {
     switch self {
     case .token(let token): token.connection

@@ -8,8 +8,8 @@ struct LastBlock: ~Copyable {
   private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: largest, alignment: 8)
   /// Number of used bytes of `memory`; 0 if no block is stored.
   private var count = 0
-  /// Whether the block is known to leave the table unchanged. The block is examined only when it is repeated, because
-  /// most blocks of APNs are never repeated: each contains its own id.
+  /// Whether the block is known to leave the table unchanged. This is examined only when a block is repeated. Most
+  /// blocks of APNs are never repeated, because each contains its own id.
   private var isReusable = false
 
   deinit { memory.deallocate() }

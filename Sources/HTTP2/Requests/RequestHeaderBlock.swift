@@ -1,7 +1,7 @@
 /// Encoder of the header blocks of one connection. It encodes the fields of a template once, and the path and the
 /// identifier for each request.
 ///
-/// As Apple recommends ("Sending notification requests to APNs"), all fields are indexed except a path that differs
+/// As Apple recommends ("Sending notification requests to APNs"), HPACK indexes all fields except a path that differs
 /// between requests. Only the first identifier of a connection is indexed, so that later identifiers can refer to its
 /// name.
 ///
@@ -10,7 +10,8 @@ final class RequestHeaderBlock {
   private var table = HeaderTable()
   /// The template whose encoding is in the memory.
   private var template: RequestTemplate?
-  /// Whether the encoding can be used for another request: the table has not changed and contains the block's entries.
+  /// Whether the encoding in the memory is valid for the next request: the dynamic table has not changed since, and
+  /// contains the fields of the block.
   private var isGood = false
   /// The encoded bytes before the length of the path, followed by the bytes between the path and the length of the
   /// identifier. A constant path is in the first part.
@@ -36,7 +37,7 @@ final class RequestHeaderBlock {
     isGood = false
   }
 
-  /// Prepares the block of a template's next request, and adds its new fields to the table.
+  /// Prepares the header block for the next request of a template, and adds the block's new fields to the table.
   ///
   /// - Returns: `false` if the block is too long for a frame. In this case the connection can't continue.
   func spell(_ template: RequestTemplate) -> Bool {

@@ -1,10 +1,10 @@
-/// The client's end of an HTTP/2 connection for many small requests that differ little: bytes in, bytes and ended
-/// requests out, no sockets.
+/// The client's end of an HTTP/2 connection for many small requests that differ little. The type has no sockets: it
+/// gets the bytes that arrived, and returns bytes to send and the requests that have ended.
 ///
-/// In steady state, a request allocates nothing here: its state is in a table that is created at the start. Not
-/// thread-safe; confine it to one queue. For all other purposes, use ``HTTP2Session``. This class has many properties,
-/// because a connection has windows and settings for each end, header blocks that arrive in parts, and two buffers (RFC
-/// 9113).
+/// In steady state, a request allocates no memory: its state is in a table that is created at the start. The type is
+/// not thread-safe; confine it to one queue. For all other purposes, use ``HTTP2Session``. This class has many
+/// properties, because a connection has windows and settings for each end, header blocks that arrive in parts, and two
+/// buffers (RFC 9113).
 ///
 /// After ``receive(_:)``, take the requests that have ended (``nextEnded()``). Then open streams, write as much of
 /// ``output`` as the socket accepts, and report it with ``wrote(_:)``.
@@ -40,7 +40,7 @@ public final class RequestSession {
     public var lastStreamID: Int32
     /// The reason.
     public var error: HTTP2ErrorCode
-    /// For operators; APNs sends JSON here.
+    /// Text for operators; APNs sends JSON here.
     public var debugData: [UInt8]
   }
 
@@ -95,7 +95,7 @@ public final class RequestSession {
   /// Size of this header block so far, in bytes.
   var blockSize = 0
   var blockFrames = 0
-  /// Number of bytes of DATA for which the peer has not got new credit (WINDOW_UPDATE) yet.
+  /// Number of received bytes of DATA for which this end has not given the peer new credit (WINDOW_UPDATE) yet.
   var received = 0
 
   // The flow-control windows for data to the peer, in bytes.
@@ -284,7 +284,7 @@ public final class RequestSession {
   func terminate(_ error: HTTP2ErrorCode) {
     guard !isTerminated else { return }
     isTerminated = true
-    // The last stream identifier is 0, because the peer has opened no streams.
+    // The frame names stream 0 as the last stream, because the peer has opened no streams.
     try? control(FrameHeader.Kind.goAway, FrameHeader.bytes(UInt32(0)) + FrameHeader.bytes(error.rawValue))
   }
 

@@ -1,4 +1,5 @@
-/// The state of a ``RequestSession``'s requests: a slot for each request that may be open, created once and reused.
+/// The state of the requests of a ``RequestSession``. Each request that may be open at the same time has a slot, which
+/// is created once and reused.
 ///
 /// This is a class whose lists are unmanaged memory. Changes therefore need no checks of exclusive access, which a
 /// struct in a property of another class needs. These checks took 5 % of the CPU time for a push.
@@ -16,7 +17,8 @@ final class RequestTable {
     var end = UInt64.max
     /// The flow-control window for the request's body, in bytes.
     var sendWindow = 0
-    /// Number of bytes of the answer's DATA for which the peer has not got new credit (WINDOW_UPDATE) yet.
+    /// Number of received bytes of the answer's DATA for which this end has not given the peer new credit
+    /// (WINDOW_UPDATE) yet.
     var received = 0
     /// Bytes of the answer's body so far. `announcedBody` is the value of `content-length`, or -1 without this field.
     var answerBody = 0
@@ -39,8 +41,9 @@ final class RequestTable {
   private(set) var openCount = 0
   /// Memory for the bodies of answers. It is used only for answers with a body.
   private let answers: UnsafeMutableRawPointer
-  /// The slots by stream identifier: the low bits of an identifier are its position; -1 for no slot. There are at least
-  /// twice as many positions as slots, so that the next identifier with a free position is near.
+  /// The slots by stream identifier; -1 for no slot. The low bits of an identifier are its position in this list. The
+  /// list has at least twice as many positions as there are slots, so that one of the next identifiers has a free
+  /// position.
   private let places: UnsafeMutablePointer<Int32>
   private let placeMask: UInt32
   /// A stack of the free slots.
@@ -80,7 +83,7 @@ final class RequestTable {
 
   var hasFree: Bool { freeCount > 0 }
 
-  /// Returns whether the position of this identifier is free.
+  /// Returns whether the position of this stream identifier is free, so that the stream can get a slot.
   func hasPlace(for id: UInt32) -> Bool { places[place(of: id)] < 0 }
 
   /// Returns the slot of an open stream; -1 for none. Only the client's streams have a slot, so the lowest bit of an

@@ -1,4 +1,4 @@
-/// Unusual behaviour of a session, with which a test server tests its clients.
+/// Options for unusual behaviour of a session. A test server uses them to test its clients.
 public struct HTTP2Options: Equatable, Sendable {
   /// Whether the session acknowledges the peer's PINGs, as RFC 9113 section 6.7 requires.
   public var answersPings = true

@@ -1,9 +1,10 @@
 internal import CNghttp2
 
-/// One end of an HTTP/2 connection: bytes in, bytes out, no sockets.
+/// One end of an HTTP/2 connection, client or server. The type has no sockets: it gets the bytes that arrived and
+/// returns the bytes to send.
 ///
-/// Not thread-safe; confine it to one queue. The session stores no reference to its handler: each call that may report
-/// events takes the handler as an argument.
+/// The type is not thread-safe; confine it to one queue. The session stores no reference to its handler: each call that
+/// may report events takes the handler as an argument.
 ///
 /// After ``receive(_:handler:)`` or any submission, call ``nextOutput(handler:)`` until it returns `nil`. When
 /// ``isFinished`` is true, the connection can be closed.
@@ -155,7 +156,7 @@ public final class HTTP2Session {
     try reset(streamID: stream.id, error: error)
   }
 
-  /// Sends RST_STREAM for a stream that may be gone. Some servers behave like this.
+  /// Sends RST_STREAM, even for a stream that is already gone. With this, a test server can imitate servers that do so.
   public func reset(streamID: Int32, error: HTTP2ErrorCode) throws {
     try HTTP2Error.check(
       "reset a stream", nghttp2_submit_rst_stream(handle, Self.noFlags, streamID, error.rawValue))
@@ -185,7 +186,7 @@ public final class HTTP2Session {
   /// Sends a PING to the peer.
   public func ping() throws { try HTTP2Error.check("submit PING", nghttp2_submit_ping(handle, Self.noFlags, nil)) }
 
-  /// The highest stream of the peer that the handler got.
+  /// The identifier of the highest stream of the peer that the handler got.
   public var lastProcessedStreamID: Int32 { nghttp2_session_get_last_proc_stream_id(handle) }
 
   /// Number of streams that the peer allows at the same time; 100 before the peer's first SETTINGS.

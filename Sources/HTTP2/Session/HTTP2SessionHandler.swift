@@ -16,7 +16,8 @@ public struct HTTP2Stream: Equatable, Hashable, Sendable {
 /// Receives the events of an ``HTTP2Session``, during ``HTTP2Session/receive(_:handler:)`` and
 /// ``HTTP2Session/nextOutput(handler:)``.
 ///
-/// The handler may submit to the session during these calls, but must not call `receive` or `nextOutput`.
+/// During these events, the handler may submit requests, answers and frames to the session, but must not call `receive`
+/// or `nextOutput`.
 public protocol HTTP2SessionHandler: AnyObject {
   /// A complete header block has arrived: a request, a response (also an interim one), or trailers.
   func received(_ fields: borrowing HeaderFields, on stream: HTTP2Stream)

@@ -7,8 +7,8 @@ internal import CNghttp2
 /// caches are for memory that moves between threads. Confined to the session's queue; must outlive the session. The
 /// type keeps as much memory as was in use at the busiest moment.
 final class SessionMemory {
-  /// Number of bytes before each block. They contain the number of the block's list, and keep blocks aligned as
-  /// malloc(3) does.
+  /// Number of bytes in front of each block. They contain the number of the list to which the block returns, and keep
+  /// blocks aligned as malloc(3) does.
   private static let header = 16
   private static let step = 32
   /// Number of lists. Larger blocks than those of the last list are rare and come directly from the C library.

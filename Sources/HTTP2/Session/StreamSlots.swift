@@ -53,7 +53,8 @@ struct StreamSlots {
     return (count, isLast)
   }
 
-  // nghttp2's user data of a stream is a pointer, and null means none. The pointer is therefore the slot plus one.
+  // nghttp2 stores a pointer as the user data of a stream, and null means none. The pointer therefore has the value of
+  // the slot plus one.
 
   static func userData(_ slot: Int) -> UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: slot + 1) }
 

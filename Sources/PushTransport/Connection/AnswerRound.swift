@@ -1,4 +1,5 @@
-/// Results of the pushes during one round trip of a ``CongestionWindow``. The type does no I/O.
+/// Results of the pushes in one round. A round is about one round trip, after which a ``CongestionWindow`` adapts its
+/// width. The type does no I/O.
 struct AnswerRound: Sendable, Equatable {
   /// Beginning of the round, in monotonic nanoseconds.
   private(set) var began: UInt64 = 0
@@ -12,7 +13,7 @@ struct AnswerRound: Sendable, Equatable {
   private(set) var busy = 0
   private(set) var failed = 0
   private var samples: [UInt64] = []
-  /// Number of answers to skip until the next sample.
+  /// Number of answers to skip before the next latency is stored.
   private var passing = 0
 
   /// Number of latencies to store for a round. At most twice this number are stored. With this number, the median of
@@ -37,7 +38,8 @@ struct AnswerRound: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - latency: time from sending to the answer, in nanoseconds.
-  ///   - inFlight: number of pushes that were handed over and not answered at that time.
+  ///   - inFlight: number of pushes that the connection had been given and that were not answered when the result was
+  ///     seen.
   ///   - waiting: number of these pushes that the connection had not begun to send.
   ///   - width: width of the window, which is about the number of answers in the round.
   mutating func record(

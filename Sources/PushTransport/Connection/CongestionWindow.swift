@@ -9,7 +9,7 @@ public import PushCore
 ///
 /// The algorithm is similar to the gradient of Netflix' concurrency-limits and to TCP Vegas. If answers take longer
 /// than on an empty connection, pushes wait in a queue, and a wider window makes the queue longer. Each round widens
-/// the window by a share of its width. The share doubles with each round while answers are fast, and is smaller if the
+/// the window by a share of its width. This share doubles with each round while answers are fast. It is smaller if the
 /// latency is near the limit of ``LatencyGauge``. Above this limit, the window does not grow.
 ///
 /// If answers stay late, the cause may be a queue or a longer network path. Latencies alone can't distinguish the two.
@@ -59,7 +59,7 @@ public struct CongestionWindow: Sendable, Equatable {
   /// Number of pushes that may be in flight now.
   public var limit: Int { Int(width.rounded()) }
 
-  /// Whether the last round ended without errors and without late answers.
+  /// Whether latency is flat: the last round ended without errors and without late answers.
   public private(set) var isFlat = false
 
   /// Minimum width after the first acceptance.
@@ -67,9 +67,9 @@ public struct CongestionWindow: Sendable, Equatable {
   private let start: ConnectionPolicy.Start
   private var width = 1.0
   private var isTrusted = false
-  /// Width on the last connection that accepted a push.
+  /// Width at the end of the last connection on which a push was accepted.
   private var before = 0.0
-  /// Share of its width by which the next round widens the window.
+  /// Share of the window's width by which the next round widens it.
   private var pace = 1.0
   private var round = AnswerRound()
   private var gauge = LatencyGauge()
@@ -81,8 +81,9 @@ public struct CongestionWindow: Sendable, Equatable {
   private static let first = 16.0
   /// Minimum of ``pace``. It applies after a sign of congestion.
   private static let minimumPace = 1.0 / 16
-  /// Width during a measurement, as a share of the width before it. With a quarter of the width, the queue that
-  /// ``LatencyGauge`` tolerates becomes empty. The latency then differs clearly from the latency with a full queue.
+  /// Width during a measurement, as a share of the width before the measurement. With a quarter of the width, the queue
+  /// that ``LatencyGauge`` tolerates becomes empty. The latency then differs clearly from the latency with a full
+  /// queue.
   private static let measurementShare = 0.25
   /// Threshold for the latency during a measurement, divided by the latency before it. A ratio near a quarter means a
   /// queue, and a ratio near one means a longer path. The threshold is above a quarter: if the queue becomes empty
@@ -118,7 +119,7 @@ public struct CongestionWindow: Sendable, Equatable {
   /// of the number that it has begun to send, but at least 4 and at most 32.
   ///
   /// - Parameters:
-  ///   - inFlight: number of pushes that were handed over and not answered.
+  ///   - inFlight: number of pushes that the connection was given and that were not answered.
   ///   - waiting: number of these pushes that the connection has not begun to send.
   public func room(inFlight: Int, waiting: Int) -> Int {
     min(limit - inFlight, min(max(Self.minimumWaiting, (inFlight - waiting) / 2), Self.maximumWaiting) - waiting)
@@ -129,7 +130,8 @@ public struct CongestionWindow: Sendable, Equatable {
   /// - Parameters:
   ///   - sentAt: time when the connection began to send the push, in monotonic nanoseconds.
   ///   - now: time when the result of the push was seen, in monotonic nanoseconds.
-  ///   - inFlight: number of pushes that were handed over and not answered at that time, including this one.
+  ///   - inFlight: number of pushes that the connection was given and that were not answered at that time, including
+  ///     this one.
   ///   - waiting: number of these pushes that the connection had not begun to send.
   public mutating func record(_ signal: Signal, sentAt: UInt64, now: UInt64, inFlight: Int, waiting: Int) {
     let latency = now &- sentAt
@@ -144,8 +146,8 @@ public struct CongestionWindow: Sendable, Equatable {
   }
 
   /// Resets the window for a new connection. If the window starts at one, the first acceptance widens it to half of the
-  /// width on the last connection (at least to ``first``). It gets only half of the width, because the new path may
-  /// differ.
+  /// width on the last connection, but at least to ``first``. Half of the width is the limit, because the new network
+  /// path may be worse.
   public mutating func reset() {
     limitToOnePush()
     if start == .fullWindow { width = Double(maximum) }

@@ -1,6 +1,6 @@
 internal import PushCore
 
-/// Count of errors that the connection may have caused.
+/// Count of consecutive errors that the connection itself may have caused. It shows when to replace the connection.
 struct ConnectionBlame {
   /// Number of answers and losses in a row that count as errors.
   private var faults = 0

@@ -1,7 +1,8 @@
 internal import PushCore
 
-/// Life cycle of the connections of one engine. The driver decides which connection takes pushes, how many it takes,
-/// and when it is replaced. The type has no sockets, and time is an argument.
+/// Life cycle of the connections of one engine, which has one usable connection at a time. The driver decides which
+/// connection takes pushes, how many it takes, and when it is replaced. The type has no sockets, and time is an
+/// argument.
 ///
 ///     closed ──mayOpen: open──► opening ──first acceptance──► established
 ///       ▲                          │                              │
@@ -16,14 +17,15 @@ struct ConnectionDriver {
   enum Action: Equatable {
     /// Do nothing until an event occurs.
     case rest
-    /// Ask the supply whether a connection may be opened; ``mayOpen(_:credential:)`` takes the answer.
+    /// Ask the supply (``PushSupply``) whether a connection may be opened, and call ``mayOpen(_:credential:)`` with the
+    /// answer.
     case askToOpen
     /// Open a connection, which gets this serial number.
     case open(Int)
     /// Call the driver after this number of nanoseconds.
     case checkAgain(after: UInt64)
-    /// Take at most this number of pushes from the supply for the current connection; ``recordHandover(_:now:)`` gets
-    /// the actual number.
+    /// Take at most this number of pushes from the supply for the current connection, and call
+    /// ``recordHandover(_:now:)`` with the actual number.
     case take(upTo: Int)
     /// Replace the connection that has this serial number: give it no more pushes, and report the reason to the supply.
     case replace(Int, ConnectionEvent)
@@ -81,13 +83,13 @@ struct ConnectionDriver {
 
   // MARK: The next action
 
-  /// Returns whether the engine should ask for a credential, because it can open a connection or take pushes. The call
-  /// is cheap.
+  /// Returns whether the engine should ask for an authorization, because it can open a connection or take pushes. The
+  /// call is cheap.
   func wantsPushes(_ room: StreamRoom) -> Bool {
     !isDraining && (phase == .closed || count(room) > 0)
   }
 
-  /// Returns the next action, given a valid credential.
+  /// Returns the next action. Call it only while the credential has an authorization.
   ///
   /// - Parameters:
   ///   - room: the room of the current connection.
@@ -212,13 +214,14 @@ struct ConnectionDriver {
 
   // MARK: Draining
 
-  /// Stops taking pushes.
+  /// Begins to drain: the engine takes no more pushes, and each connection ends with its last push.
   mutating func drain() -> Action {
     isDraining = true
     return phase == .closed ? .rest : replace(.closed(accepted: accepted))
   }
 
-  /// Returns the next connection without remaining pushes, which the engine must close. Each is returned once.
+  /// Returns a connection that takes no more pushes and has no push left; `nil` for none. The engine must close it.
+  /// Each connection is returned once.
   mutating func nextFinished() -> Int? {
     guard !ending.isEmpty, let finished = ending.first(where: { $0.value <= 0 }) else { return nil }
     ending[finished.key] = nil
@@ -249,8 +252,8 @@ struct ConnectionDriver {
     return now >= usedAt + idle
   }
 
-  /// Returns whether a connection has no room because its streams are busy. A connection with a queue may also have no
-  /// room because pushes wait in the queue, so its whole window must be in use.
+  /// Returns whether a connection has no room because its streams are busy. A connection with a queue may also lack
+  /// room because pushes wait in the queue. It counts as busy only if its whole window is in use.
   private func isBusy(_ room: StreamRoom) -> Bool {
     switch room {
     case .streams: inFlight > 0

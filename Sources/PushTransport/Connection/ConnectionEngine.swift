@@ -2,7 +2,7 @@ internal import Dispatch
 internal import EventLoop
 internal import PushCore
 
-/// Engine that has one connection at a time, on its own serial queue. It executes the actions of a
+/// Engine that sends pushes over one connection at a time, on its own serial queue. It executes the actions of a
 /// ``ConnectionDriver``.
 ///
 /// The engine works in turns. In a turn, the connection does all possible work. The engine then records the pushes that
@@ -182,8 +182,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
       } else {
         driver.ended(on: serial)
       }
-      // If the certificate was refused, a push without an answer gets the reason of the refusal, so that it is not sent
-      // again soon. If a provider token was refused, every push has an answer.
+      // If the service refused the certificate, a push without an answer gets the reason of the refusal, so that it is
+      // not sent again soon. After a refused provider token this is not necessary, because every push has an answer.
       if let stopped, answer.kind != .answered { completions[first + index].answer.reason = stopped }
     }
     ended.removeAll(keepingCapacity: true)

@@ -6,15 +6,15 @@ enum ConnectionEvent: Sendable, Equatable {
   case opening
   /// The service accepted the first push on the connection.
   case established
-  /// Pushes got no answer, but the connection continues; the text is for logs.
+  /// Pushes got no answer, but the connection continues. The text describes the error for logs.
   case pushesLost(String)
   /// The connection could not be opened or broke, after this number of accepted pushes; the text is for logs.
   case failed(String, accepted: Int)
   /// The connection was closed without an error or replaced on purpose, after this number of accepted pushes.
   case closed(accepted: Int)
-  /// Whether all streams of the connection are busy and latency is flat. Reported if ``ConnectionPolicy/growth``
-  /// depends on it.
+  /// Whether the connection is saturated: all its streams are busy, and latency is flat. The engine reports this only
+  /// if ``ConnectionPolicy/growth`` depends on it.
   case saturated(Bool)
-  /// Statement of the service about the credential.
+  /// The service accepted or refused the credential.
   case credential(CredentialEvent)
 }

@@ -1,6 +1,7 @@
 internal import PushCore
 
-/// Errors on a connection since the last conclusion, and the decision about the connection.
+/// Decides from the errors on a connection whether the connection continues. It collects the errors since the last
+/// decision.
 struct ConnectionVerdict {
   /// Decision about the connection.
   enum Conclusion: Equatable {
@@ -13,7 +14,7 @@ struct ConnectionVerdict {
   }
 
   private var blame = ConnectionBlame()
-  /// Kinds of the losses.
+  /// Kinds of the losses since the last conclusion. A loss is a push without an answer.
   private var loss: Loss = []
   /// Time of the last loss. Further losses of pushes that were in flight at that time are not counted as new errors.
   private var lostAt: UInt64 = 0
@@ -30,7 +31,7 @@ struct ConnectionVerdict {
     }
   }
 
-  /// Returns the conclusion and clears the losses.
+  /// Returns the decision about the connection, and clears the losses.
   ///
   /// - Parameters:
   ///   - lossReason: the reason why the first push was lost; `nil` if none was lost. Later losses on the same
@@ -64,7 +65,7 @@ struct ConnectionVerdict {
   }
 }
 
-/// Condition of the whole connection, as far as the transport knows it.
+/// Condition of a connection, as far as its transport knows it.
 enum ConnectionCondition: Equatable {
   /// The connection works.
   case working

@@ -6,8 +6,8 @@ struct ErrorShares: Sendable, Equatable {
 
   /// Number of pushes in a round above which earlier rounds no longer count.
   private static let memory = 64.0
-  /// Shares of errors that are ignored. A 429 may concern a single device, and a 5xx a single request. A missing answer
-  /// may have any cause, and a narrower window would not always prevent it.
+  /// Share of each kind of error that is ignored. A 429 may concern a single device, and a 5xx a single request. A
+  /// missing answer may have any cause, and a narrower window would not always prevent it.
   private static let noise = (throttled: 0.25, busy: 0.03, failed: 0.1)
 
   /// Records a round. Returns the share of the round's pushes with errors, 0 to 1. Only those kinds of errors count

@@ -5,8 +5,8 @@ struct LatencyGauge: Sendable, Equatable {
     case flat(headroom: Double)
     /// Answers take longer at the moment.
     case late
-    /// The round trip should be measured again, because answers have been late for a long time or the last measurement
-    /// is old: see ``measured(_:now:)``.
+    /// The round trip should be measured again (``measured(_:now:)``), because answers have been late for a long time,
+    /// or the last measurement is old.
     case doubtful
   }
 
@@ -45,7 +45,7 @@ struct LatencyGauge: Sendable, Equatable {
   /// Tolerated latency in nanoseconds. Above it, the window does not grow.
   var toleratedLatency: Double { Double(base) * Self.tolerance + Self.slack }
 
-  /// - Parameter way: latency of the first answer.
+  /// - Parameter way: latency of the first answer, in nanoseconds.
   init(way: UInt64 = 0, now: UInt64 = 0) {
     base = way
     seenAt = now

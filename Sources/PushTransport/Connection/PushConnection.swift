@@ -4,7 +4,7 @@ internal import PushCore
 /// One connection to the service over one transport. It sends pushes and reports facts; the ``ConnectionDriver`` makes
 /// the decisions. The connection is confined to the loop of its engine, and only the engine calls it.
 protocol PushConnection: AnyObject {
-  /// Event from outside that only this connection handles.
+  /// Event that reaches the connection from its loop, such as a readable socket.
   associatedtype Event: Sendable
 
   /// Authorization with which the connection was opened. The connection is never used with another authorization.
@@ -30,18 +30,18 @@ protocol PushConnection: AnyObject {
   func tick(now: UInt64)
   /// Sends pushes, each immediately or as soon as possible. Each push ends once in ``takeEnded(_:_:now:)``.
   func send(_ part: PushBatch.Part, with authorization: PushAuthorization, now: UInt64)
-  /// Whether pushes that the connection has not begun could be sent now.
+  /// Whether the connection could now send pushes that it has not begun.
   var canResume: Bool { get }
-  /// Sends as many as possible of the pushes that the connection has not begun.
+  /// Begins as many as possible of the pushes that the connection has not begun.
   func resume(with authorization: PushAuthorization, now: UInt64)
-  /// Ends the pushes that the connection has not begun to send. They are returned as not sent.
+  /// Returns the pushes that the connection has not begun to send. They end as not sent.
   func giveBack()
   /// Writes the collected bytes, after all pushes of the turn were handed over.
   func flush()
   /// Does the work that is due once at the end of each turn, such as arming a timer.
   func endTurn()
-  /// Appends the pushes that have ended to both lists, each once. One call handles many pushes, so that no push needs a
-  /// dynamic call of its own.
+  /// Appends each push that has ended since the last call to both lists, in the same order. One call handles many
+  /// pushes, so that no push needs a dynamic call of its own.
   func takeEnded(_ completions: inout [PushCompletion], _ ended: inout [EndedPush], now: UInt64)
   /// Returns the reason why the first push since the last call was lost; `nil` if none was lost.
   func takeLossReason() -> String?
@@ -77,15 +77,17 @@ struct ConnectionContext<Event: Sendable> {
   let onEvent: @Sendable (Event) -> Void
   /// Callback for answers of the service about the credential.
   let onCredentialEvent: (CredentialEvent) -> Void
-  /// Callback that returns whether to connect to a numeric address. If it returns false, the next address is tried.
+  /// Callback that returns whether to connect to a numeric address. If it returns false, the connection tries the next
+  /// address.
   let mayConnect: (_ address: String) -> Bool
 }
 
 /// Facts about the end of a push that concern its connection. The type is small, because each push has one.
 struct EndedPush {
-  /// Time when the connection began to send the push, or otherwise when it was handed over; in monotonic nanoseconds.
+  /// Time when the connection began to send the push, in monotonic nanoseconds. If it never began: the time when it got
+  /// the push.
   var sentAt: UInt64
-  /// Generation of the credential with which the push was sent.
+  /// Generation of the authorization with which the push was sent (``PushAuthorization/generation``).
   var generation: Int
   /// Reason why the push got no answer; empty for an answer, and for a reason that does not concern the connection.
   var loss: Loss = []

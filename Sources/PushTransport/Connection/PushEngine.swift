@@ -6,8 +6,8 @@
 public protocol PushEngine: AnyObject, Sendable {
   /// Notifies the engine that the supply has pushes again. The call is cheap and may come from any thread.
   func wake()
-  /// Notifies the engine that the whole service has a problem: the stream limit begins at one again. May be called from
-  /// any thread.
+  /// Notifies the engine that the whole service has a problem. The window of its connection then begins at one push
+  /// again. May be called from any thread.
   func limitToOnePush()
   /// Stops taking pushes, waits for answers to the pushes in flight, and closes the connections. After `deadline`
   /// nanoseconds, pushes without an answer complete with an unknown result. The function returns when all completions

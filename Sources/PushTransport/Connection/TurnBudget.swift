@@ -1,4 +1,5 @@
-/// Limit for the data that an engine reads in one turn, if its transport reads until the socket is empty.
+/// Limit for the data that a connection through libcurl reads in one turn, because libcurl reads until the socket is
+/// empty.
 ///
 /// libcurl 7.88.1 continues to read while the socket has data that belongs to no transfer (`cf_h2_recv` in
 /// lib/http2.c). A fast server could therefore block the engine's thread forever.

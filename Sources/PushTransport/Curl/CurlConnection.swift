@@ -5,10 +5,10 @@ internal import TLS
 
 /// One connection to the service: a multi handle of libcurl, its socket and its transfers.
 ///
-/// The type sends pushes and reports events; ``ConnectionDriver`` makes the decisions. It is confined to the engine's
-/// loop, because two threads must not use the same libcurl handle (libcurl-thread(3)). Only the engine uses it.
-/// libcurl's callbacks use it too, but only while the engine calls libcurl. It has many properties: libcurl's handles
-/// with their memory, the transfers, and facts about the connection that libcurl reports one by one.
+/// The type sends pushes and reports events; ``ConnectionDriver`` makes the decisions. The connection is confined to
+/// the engine's loop, because two threads must not use the same libcurl handle (libcurl-thread(3)). Only the engine
+/// uses it, and libcurl's callbacks while the engine calls libcurl. The many properties are libcurl's handles with
+/// their memory, the transfers, and facts about the connection that libcurl reports one by one.
 final class CurlConnection: PushConnection {
   enum Event: Sendable {
     /// A socket of libcurl is ready (CURL_CSELECT_IN, CURL_CSELECT_OUT).
@@ -22,7 +22,7 @@ final class CurlConnection: PushConnection {
   var waitingCount: Int { queue.waiting }
   /// libcurl obeys the peer's stream limit, but does not report it.
   var room: StreamRoom { .queue(waiting: queue.waiting) }
-  /// libcurl begins waiting pushes without a call.
+  /// libcurl begins waiting pushes on its own.
   var canResume: Bool { false }
   var isDue: Bool { timer.isDue }
 
@@ -49,7 +49,7 @@ final class CurlConnection: PushConnection {
   private let queue = CurlQueue()
   private var transfers: [CurlTransfer] = []
   private var idle: [CurlTransfer] = []
-  /// Pushes that ended without a message of libcurl.
+  /// Completions of pushes that ended without a message of libcurl.
   private var returned: [PushCompletion] = []
   /// Reason why the first push was lost since the last query.
   private var lossReason: String?
@@ -181,7 +181,7 @@ final class CurlConnection: PushConnection {
   }
 
   private func loss(of transfer: CurlTransfer, _ error: CurlError) -> Loss {
-    // If the connection worked and was closed before this push was begun, nothing was lost.
+    // If the connection had accepted a push and was closed before libcurl began this push, nothing was lost.
     guard transfer.wasRead || !isEstablished else { return [] }
     if lossReason == nil { lossReason = error.description }
     // After a timeout the connection may be dead, and libcurl would not report that.
@@ -248,9 +248,9 @@ final class CurlConnection: PushConnection {
 
   // MARK: Closing
 
-  /// Stops opening sockets. With a new socket, libcurl would send all held pushes on the new connection at the same
-  /// time, but a new connection allows only one push at first. Without a socket, libcurl returns the pushes as not
-  /// sent.
+  /// Prevents libcurl from opening further sockets. With a new socket, libcurl would send all waiting pushes at the
+  /// same time, but a new connection allows only one push at first. Without a socket, the transfers fail, and the
+  /// pushes end as not sent.
   func retire() { isRetired = true }
 
   func abandon() {

@@ -3,7 +3,7 @@ internal import CCurl
 internal import Glibc
 internal import TLS
 
-/// Request with its answer through libcurl's easy interface; blocking.
+/// One HTTP request with its answer, through libcurl's easy interface. The call blocks its thread.
 struct CurlExchange: Sendable {
   private let request: HTTPExchange.Request
   private let endpoint: PushEndpoint
@@ -80,7 +80,7 @@ struct CurlExchange: Sendable {
       carillon_easy_set_long(easy, CURLOPT_NOSIGNAL, 1),
       carillon_easy_set_long(easy, CURLOPT_TIMEOUT_MS, timeout),
       carillon_easy_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, connectTimeout),
-      // As on the connections for campaigns: when a lookup is cancelled, libcurl does not wait for its end.
+      // When a lookup is cancelled, libcurl does not wait for its end. ``CurlConnection`` has the same setting.
       carillon_easy_set_long(easy, CURLOPT_QUICK_EXIT, 1),
       carillon_easy_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText),
       carillon_easy_set_headers(easy, list),
@@ -92,7 +92,7 @@ struct CurlExchange: Sendable {
         carillon_easy_set_long(easy, CURLOPT_POST, 1),
         carillon_easy_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(answer.toSend.count)),
         carillon_easy_set_read(easy, giveBody, own),
-        // As on the connections for campaigns: libcurl must never send a body a second time.
+        // libcurl must never send a body a second time. ``CurlConnection`` has the same rule.
         carillon_easy_set_seek(easy, refuseRewind, own),
       ]
     }

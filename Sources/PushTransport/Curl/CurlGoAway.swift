@@ -17,7 +17,9 @@ struct CurlGoAway: Equatable {
     self.lastStream = lastStream
   }
 
-  /// - Returns: `nil` for any other text.
+  /// Parses a line of libcurl's verbose text.
+  ///
+  /// - Returns: `nil` if the line does not report a GOAWAY.
   init?(verbose text: String) {
     var line = text.hasSuffix("\n") ? text.dropLast() : text[...]
     if line.hasPrefix(Self.prefix) { line = line.dropFirst(Self.prefix.count) }

@@ -20,7 +20,8 @@ final class CurlTransfer {
   var easy: UnsafeMutableRawPointer?
   /// Number of the push, chosen by the caller.
   private(set) var tag: UInt64 = 0
-  /// Time when libcurl began to send the push, or otherwise when it was handed over; in monotonic nanoseconds.
+  /// Time when libcurl began to send the push, in monotonic nanoseconds. If it never began: the time when it got the
+  /// push.
   private(set) var sentAt: UInt64 = 0
   /// Headers of the push. The reference keeps them in memory, because libcurl reads them until the transfer ends.
   private(set) var headers: HeaderList?
@@ -43,7 +44,7 @@ final class CurlTransfer {
   private var receivedCount = 0
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   private let idNode = UnsafeMutablePointer<curl_slist>.allocate(capacity: 1)
-  /// `name: UUID`, with a zero byte at its end.
+  /// The header line with the push's id, `name: UUID`, and a zero byte at its end.
   private var idLine = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   /// Name at the beginning of ``idLine``.
   private var idName: String?

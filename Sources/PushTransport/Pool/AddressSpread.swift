@@ -1,11 +1,11 @@
-/// Spread of a pool's connections over the addresses of the service: different connections use different addresses if
-/// there are several. The type does no I/O.
+/// Assigns addresses of the service to the connections of a pool. If the service has several addresses, different
+/// connections use different addresses. The type does no I/O.
 ///
 /// Apple's engineers recommend a fresh lookup for each connection and a different address for each. Engines look up the
 /// name, shuffle the addresses, and offer one after the other. This type declines an address that another connection
-/// uses. It makes an exception if no other address is known, or if an attempt of this connection has failed: its last
-/// opening, or an earlier address of this opening. This is necessary, for example, if IPv6 does not work on this
-/// machine and another connection uses the only IPv4 address.
+/// uses. It accepts such an address if no other address is known, or if an attempt of this connection has failed: its
+/// last opening, or an earlier address of this opening. For example, IPv6 may not work on this machine while another
+/// connection uses the only IPv4 address.
 struct AddressSpread: Sendable {
   /// Maximum number of known addresses. A lookup returns fewer. When the number is reached, all known addresses are
   /// removed.

@@ -1,8 +1,8 @@
 /// Histogram of the latencies of answers. It has only plain numbers without heap storage. A connection counts the
 /// answers of a turn and delivers the counts with the answers, so a push costs at most four comparisons and no lock.
 public struct AnswerTimes: Sendable, Equatable {
-  /// Upper bounds of the ranges in nanoseconds. Longer latencies are counted in one more range. A round trip to APNs
-  /// takes about 10 to 100 ms, a timeout 30 s.
+  /// Upper bounds of the ranges in nanoseconds. Latencies above the last bound are counted in one more range. A round
+  /// trip to APNs takes about 10 to 100 ms, a timeout 30 s.
   public static let bounds: [UInt64] = [
     5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000,
     5_000_000_000, 10_000_000_000, 30_000_000_000,

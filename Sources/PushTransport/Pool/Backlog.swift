@@ -2,9 +2,10 @@ internal import PushCore
 
 /// Pushes that no connection has taken yet, by lane. The type does no I/O.
 ///
-/// A push of a higher lane is served next, without waiting for the end of a batch. Within a lane, flows take turns
-/// (``PushBatch/flow``), so that one push never waits for a thousand pushes of another flow. The caller limits the
-/// size: a worker never submits more than its window.
+/// A push of a higher lane is served next, without waiting for the end of a batch. A flow is a sequence of batches that
+/// belong together, such as those of one campaign (``PushBatch/flow``). Within a lane, flows take turns, so that one
+/// push never waits for a thousand pushes of another flow. The caller limits the size: a worker never submits more than
+/// its window.
 struct Backlog: Sendable {
   fileprivate struct Entry {
     var batch: PushBatch
@@ -13,7 +14,7 @@ struct Backlog: Sendable {
     var number: Int
   }
 
-  /// Batches of one flow, the oldest first; never empty.
+  /// The waiting batches of one flow, the oldest first; never empty.
   fileprivate struct Flow {
     let name: Int
     var entries: [Entry] = []

@@ -2,13 +2,14 @@ internal import EventLoop
 public import PushCore
 internal import Synchronization
 
-/// Pool of connections to a push service, for one credential and one environment. It has a backlog of pushes.
+/// Pool of connections to a push service, for one credential and one environment. It has a backlog of pushes that no
+/// connection has taken yet.
 ///
-/// Batches wait here by lane, and connections take pushes when they have room. The caller can take back pushes that no
-/// connection has taken. Connections take pushes only as long as the caller may send (``mayTake(until:)``). Unproven
-/// batches have a separate connection if the service's policy asks for one, see ``PushBatch/isUnproven``. While the
-/// service answers almost everything with server errors, connections take only occasional trial pushes, see
-/// ``CircuitBreaker``.
+/// Batches wait in the backlog by lane, and connections take pushes when they have room. The caller can take back
+/// pushes that no connection has taken. Connections take pushes only as long as the caller may send
+/// (``mayTake(until:)``). Unproven batches have a separate connection if the service's policy asks for one, see
+/// ``PushBatch/isUnproven``. While the service answers almost everything with server errors, connections take only
+/// occasional trial pushes, see ``CircuitBreaker``.
 ///
 /// Every submitted push either completes exactly once or is returned by ``cancelBacklog(where:)`` or
 /// ``drain(deadline:)``. The pool may be used from any thread. Call ``drain(deadline:)`` at the end: until then, the
@@ -68,7 +69,7 @@ public final class ConnectionPool: Sendable {
       self.engine = engine
     }
 
-    /// Number of the connection for unproven pushes, which is the last one; `nil` if there is none.
+    /// Index of the connection for unproven pushes, which is the last connection; `nil` if the policy has none.
     var unprovenNumber: Int? { policy.hasUnprovenConnection ? connections : nil }
   }
 
@@ -81,7 +82,8 @@ public final class ConnectionPool: Sendable {
     var breaker: CircuitBreaker
     var addresses = AddressSpread()
     var engines: [any PushEngine] = []
-    /// For each engine, whether it found no pushes. The pool must wake such an engine when there are pushes for it.
+    /// For each engine, whether it is idle: its last request for pushes got none. The pool must wake such an engine
+    /// when there are pushes for it.
     var isIdle: [Bool] = []
     var connections: [ConnectionState] = []
     var isDraining = false
@@ -372,7 +374,7 @@ extension ConnectionPool: PushSupply {
     }
     for engine in slowed { engine.limitToOnePush() }
     onCompletions(completions)
-    // Each engine checks the new state when it has something to send.
+    // The breaker has changed its state, so each engine must check again whether it may send.
     if isChanged { wakeAll() }
   }
 }

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Wait for the end of engines, with a time limit.
+/// Lets one task wait until all engines of a pool have ended, with a time limit.
 final class EngineEnds: Sendable {
   private struct State {
     var missing: Int

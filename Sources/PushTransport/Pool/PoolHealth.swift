@@ -25,7 +25,7 @@ public enum PoolHealth: Sendable, Equatable {
   /// are therefore not chance. This is far less than the answer timeout of a push.
   static let timeout: UInt64 = 2_000_000_000
 
-  /// Facts that determine a pool's health.
+  /// The facts from which a pool's health is computed.
   struct Facts {
     /// Reason why the credential is stopped; `nil` if it is not.
     var stopped: ReasonCode?

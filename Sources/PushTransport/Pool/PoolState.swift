@@ -1,6 +1,6 @@
 /// Present state of a pool, for logs, metrics and tests.
 public struct PoolState: Sendable, Equatable {
-  /// Connections of the pool, open or not; the last is the one for unproven pushes.
+  /// Connections of the pool, open or not. The last one is for unproven pushes, if the policy has such a connection.
   public var connections: [ConnectionState] = []
   /// Number of pushes that no connection has taken yet.
   public var backlog = 0
@@ -26,7 +26,8 @@ public struct PoolState: Sendable, Equatable {
   public var failures: Int { connections.reduce(0) { $0 + $1.failures } }
 }
 
-/// State of one connection of a pool. Some numbers include its predecessors in the same place.
+/// State of one connection of a pool. A closed connection is replaced in the same place, so some numbers include its
+/// predecessors.
 public struct ConnectionState: Sendable, Equatable {
   /// Phase of a connection.
   public enum Phase: Sendable, Equatable {
@@ -47,13 +48,13 @@ public struct ConnectionState: Sendable, Equatable {
   public var age: UInt64?
   /// Number of pushes without an answer on this connection and its predecessors.
   public var inFlight = 0
-  /// Number of pushes that may be in flight, as of the last answers.
+  /// Number of pushes that may be in flight, as the engine last reported it.
   public var window = 1
   /// Number of connections opened in this place since the start.
   public var openings = 0
   /// Number of these connections that could not be opened, or broke.
   public var failures = 0
-  /// Whether all streams of the connection are busy and latency is flat, as far as the engine reports it.
+  /// Whether the connection is saturated (all streams busy, latency flat), as far as the engine reports it.
   var isSaturated = false
   /// Time when the connection was opened, in monotonic nanoseconds.
   var openedAt: UInt64?

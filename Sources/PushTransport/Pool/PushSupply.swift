@@ -1,6 +1,7 @@
 internal import PushCore
 
-/// Source of work for engines, and receiver of the completions. Called on the engines' own queues; must not block.
+/// Source of pushes for engines, and receiver of their completions; the pool implements it. Engines call it on their
+/// own queues, so it must not block.
 protocol PushSupply: AnyObject, Sendable {
   /// Returns at most `count` pushes that share headers. Every returned push completes exactly once.
   func take(upTo count: Int, for engine: Int) -> PushSupplyReply

@@ -8,7 +8,7 @@ public struct ReconnectBudget: Sendable, Equatable {
   public struct Limits: Sendable, Equatable {
     /// Time between two openings, before jitter. An accepted push on the newest connection ends the wait early.
     public var spacing: UInt64
-    /// Pause after the first failure; doubles with each further one.
+    /// Pause after the first failure. The pause doubles with each further failure.
     public var firstBackoff: UInt64
     /// Maximum pause after failures.
     public var longestBackoff: UInt64
@@ -47,7 +47,7 @@ public struct ReconnectBudget: Sendable, Equatable {
   public let limits: Limits
   /// Number of failures since the last answer.
   public private(set) var failures = 0
-  /// Number of accepted pushes that count towards the next opening.
+  /// Number of accepted pushes that were not exchanged for a further opening yet, see ``acceptedPerOpening``.
   private var achieved = 0
   private var nextOpening: UInt64 = 0
   private var tokens: Int

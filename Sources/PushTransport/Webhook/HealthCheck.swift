@@ -2,8 +2,8 @@ internal import PushCore
 
 /// Health check of an app's own backend: a `GET` that the backend must answer with 2xx quickly.
 ///
-/// The operator configures the address, so it may be private. A redirect counts as a failure. As for a ``Webhook``, a
-/// proxy of the environment is not used.
+/// The operator configures the address, so it may be private. A redirect counts as a failure. As for a ``Webhook``, the
+/// check ignores proxies that the environment names.
 public struct HealthCheck: Sendable, Equatable {
   public var url: String
   /// Time in ms after which an answer is slow.

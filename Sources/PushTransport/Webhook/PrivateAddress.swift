@@ -1,9 +1,11 @@
 /// Addresses that do not belong to the public Internet: loopback, local networks, and the metadata services of clouds.
-/// A person who can configure only the URL of a webhook must not reach these addresses.
+/// A webhook must not reach these addresses, because its URL may come from a person without access to the network.
 ///
 /// Source: IANA's registries of special-purpose addresses for IPv4 and IPv6 (RFC 6890).
 enum PrivateAddress {
-  /// - Parameter bytes: four bytes for IPv4, sixteen for IPv6.
+  /// Returns whether an address is private.
+  ///
+  /// - Parameter bytes: the address, four bytes for IPv4, sixteen for IPv6.
   static func contains(_ bytes: some Collection<UInt8>) -> Bool {
     let bytes = Array(bytes)
     switch bytes.count {

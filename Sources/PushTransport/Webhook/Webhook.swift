@@ -5,8 +5,8 @@ internal import TLS
 ///
 /// The body is signed: `Carillon-Signature` is `v1=` and the HMAC-SHA-256, in hex, of the timestamp, a dot and the
 /// body. The receiver must compare this value with its own calculation, and refuse a timestamp that is too old. A
-/// redirect counts as a refusal, and so does any status except 2xx. A proxy of the environment is not used, because a
-/// proxy could connect to addresses that a webhook must not reach.
+/// redirect counts as a refusal, and so does any status except 2xx. The delivery ignores `https_proxy` and `http_proxy`
+/// of the environment, because a proxy could connect to addresses that a webhook must not reach.
 public struct Webhook: Sendable, Equatable {
   /// Kind of events. Raw values are names in the configuration.
   public enum Kind: String, CaseIterable, Sendable {

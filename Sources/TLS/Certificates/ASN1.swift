@@ -1,7 +1,7 @@
 internal import COpenSSL
 
-/// Sequences of texts in DER (X.690), read and written by OpenSSL. Apple lists topics in push certificates in this
-/// form.
+/// Reads and writes sequences of texts in DER (X.690), through OpenSSL. Apple lists the topics of a push certificate in
+/// this form.
 public enum ASN1 {
   /// Element of a sequence.
   public indirect enum Element: Sendable {

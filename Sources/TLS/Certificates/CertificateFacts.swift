@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Facts from a certificate, as far as Carillon needs them.
+/// The values of a certificate that Carillon needs.
 public struct CertificateFacts: Sendable, Equatable {
   /// `CN` of the subject.
   public var commonName: String?

@@ -24,8 +24,7 @@ public final class ClientCertificatePolicy: Sendable {
   /// - Parameter authorityPEM: the authority whose certificates are trusted.
   public init(authorityPEM: String) { self.authorityPEM = authorityPEM }
 
-  /// Refuses every certificate from the next handshake on. With `nil`, each certificate is judged by its contents
-  /// again.
+  /// Refuses every certificate from the next handshake on. With `nil`, the contents of each certificate decide again.
   public func refuse(_ refusal: Refusal?) { current.withLock { $0 = refusal } }
 
   /// Error for X509_STORE_CTX_get_error(3) that OpenSSL converts to the alert of the refusal; `nil` without a refusal.

@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// OpenSSL's old ciphers, such as the 40-bit RC2 with which Keychain encrypts certificates.
 ///
-/// The ciphers are available in a separate library context (OSSL_LIB_CTX(3)) while one file is read. A provider in the
-/// default context would offer them to the whole process.
+/// The ciphers are available in a separate library context (OSSL_LIB_CTX(3)) while one file is read. In the default
+/// context, the old ciphers would be available to the whole process.
 final class LegacyProvider {
   /// Context to pass to OpenSSL's functions instead of the default one. Valid as long as this object.
   let context: OpaquePointer

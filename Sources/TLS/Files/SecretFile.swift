@@ -4,8 +4,8 @@ internal import TextInput
 /// Reader for files that contain a secret: signing keys, identities, passphrases.
 ///
 /// A file that all users can read, or that other users can write, is refused. A file that its group can read is
-/// accepted, because systemd's credentials and Kubernetes' secrets with an `fsGroup` have this permission for a service
-/// that does not run as root.
+/// accepted: systemd's credentials and Kubernetes' secrets with an `fsGroup` have this permission if the service does
+/// not run as root.
 public enum SecretFile {
   /// Maximum size of a file in bytes. Keys and identities have some kB. The limit refuses a wrong file, such as a core
   /// dump, before it is read completely.

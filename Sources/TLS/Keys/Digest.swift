@@ -55,8 +55,8 @@ public final class Digest {
   }
 }
 
-/// Hash method that is fetched once. An implicit fetch in every `EVP_DigestInit` costs three times as much as the hash
-/// itself (EVP_MD_fetch(3), "implicit fetching" in crypto(7)).
+/// Hash function of OpenSSL, fetched once for the process. Without this, OpenSSL would fetch it again for every digest,
+/// which takes three times as long as the hash itself (EVP_MD_fetch(3), "implicit fetching" in crypto(7)).
 ///
 /// `@unchecked Sendable` is sound because a fetched `EVP_MD` never changes and its reference count is atomic. The two
 /// methods live as long as the process.

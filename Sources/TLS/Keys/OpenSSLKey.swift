@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// Owner of a reference to a key of OpenSSL, and the operations that do not depend on the kind of key.
+/// Key of OpenSSL, with the operations that do not depend on the kind of key. The object owns a reference to the key.
 ///
 /// `@unchecked Sendable` is sound because the key never changes after `init`, and OpenSSL allows the use of an
 /// unchanging `EVP_PKEY` from any number of threads (openssl-threads(7)).

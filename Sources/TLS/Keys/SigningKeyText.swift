@@ -2,7 +2,8 @@ internal import COpenSSL
 internal import Foundation
 internal import TextInput
 
-/// Text of a `.p8` file whose line breaks may have been changed by a secret store, a variable or a person.
+/// Reads the text of a `.p8` file, even if a secret store, an environment variable or a person has changed its line
+/// breaks.
 ///
 /// PEM requires line breaks (RFC 7468, section 2). Base64 does not, so this type can restore the lines.
 enum SigningKeyText {

@@ -3,8 +3,8 @@ internal import COpenSSL
 /// Server certificate for this machine, signed by an authority that signs only this certificate. For the simulator and
 /// for tests.
 ///
-/// Both are made at run time with new P-256 keys. The authority's key is discarded immediately, so that it can't sign
-/// anything else.
+/// The authority and the certificate are made at run time with new P-256 keys. The authority's key is discarded
+/// immediately, so that it can't sign anything else.
 public struct SelfSignedIdentity: Sendable {
   /// Certificate that a client must trust, as PEM.
   public let authorityPEM: String

@@ -2,7 +2,7 @@ internal import COpenSSL
 public import EventLoop
 
 extension TLSStream {
-  /// Sends a KeyUpdate message (RFC 8446 section 4.6.3). For servers that test clients; TLS 1.3 only.
+  /// Sends a KeyUpdate message (RFC 8446 section 4.6.3). A test server uses it to test its clients. TLS 1.3 only.
   ///
   /// - Returns: `nil` when the message is sent; otherwise the condition to wait for before the next call, which
   ///   continues the operation.

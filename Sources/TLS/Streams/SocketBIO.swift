@@ -30,8 +30,8 @@ final class SocketBIO {
     return bio
   }
 
-  /// Begins a call of OpenSSL. When the call has received the limit, this BIO reports that the socket is empty. A
-  /// level-triggered watcher then reports the socket as readable again.
+  /// Begins a call of OpenSSL. When the call has received the maximum number of bytes, this BIO reports that the socket
+  /// is empty. A level-triggered watcher then reports the socket as readable again.
   func beginCall() { allowance = Self.maximumBytes }
 
   private static let method = Method()

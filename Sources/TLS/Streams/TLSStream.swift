@@ -11,7 +11,7 @@ public final class TLSStream: ByteStream {
   private let context: TLSContext
   private let ssl: OpaquePointer
   private let bio: SocketBIO
-  /// Handle for other queries about the connection.
+  /// OpenSSL's `SSL` object, for extensions that query the connection.
   var handle: OpaquePointer { ssl }
   private let peer: String
   private var isReady = false
@@ -103,7 +103,7 @@ public final class TLSStream: ByteStream {
     }
   }
 
-  /// Begins a call of OpenSSL that may receive bytes.
+  /// Prepares a call of OpenSSL that may receive bytes.
   func beginCall() {
     // SSL_get_error(3) reads this thread's error queue, so the queue must be empty before each call whose result it
     // explains.
@@ -111,7 +111,7 @@ public final class TLSStream: ByteStream {
     bio.beginCall()
   }
 
-  /// Returns the result of a call that was not completed, or throws its error.
+  /// Returns what a call of OpenSSL that was not completed waits for, or throws its error.
   func explain(_ status: Int32, _ operation: @autoclosure () -> String) throws -> IOResult {
     let systemError = errno
     switch SSL_get_error(ssl, status) {
