@@ -1,7 +1,7 @@
 public import TLS
 
-/// An authority that issues push certificates like Apple's. A ``Simulator`` accepts them if its configuration has
-/// ``authorityPEM``.
+/// An authority that issues push certificates like Apple's. A ``Simulator`` accepts these certificates if its
+/// configuration contains ``authorityPEM``.
 public struct PushCertificateAuthority: Sendable {
   /// The authority's certificate, for ``SimulatorConfiguration/clientAuthorityPEM``.
   public var authorityPEM: String { authority.authorityPEM }

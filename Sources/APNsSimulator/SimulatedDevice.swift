@@ -1,4 +1,4 @@
-/// One device token in the simulator.
+/// One device token in the simulator, with the answer to pushes to it.
 public struct SimulatedDevice: Equatable, Sendable {
   /// The result of pushes to the token.
   public enum State: String, CaseIterable, Codable, Sendable {

@@ -1,7 +1,8 @@
 private import EventLoop
 private import TLS
 
-/// An APNs for tests: TLS, HTTP/2, provider tokens, devices and every documented rejection, on loopback.
+/// A local APNs for tests, with TLS, HTTP/2, provider tokens, devices and every documented rejection. It can also have
+/// an FCM side.
 ///
 /// ```swift
 /// var configuration = SimulatorConfiguration()
@@ -25,7 +26,7 @@ public final class Simulator: Sendable {
   public let fcmPort: UInt16?
   /// The port of Google's token endpoint, `POST /token`; `nil` if the configuration has no FCM side.
   public let tokenPort: UInt16?
-  /// The authority that clients must trust, or `nil` if the configuration has an identity.
+  /// The certificate of the authority that clients must trust, as PEM; `nil` if the configuration has an identity.
   public let authorityPEM: String?
 
   private let service: ControlService

@@ -1,6 +1,6 @@
 public import TLS
 
-/// The start configuration of a ``Simulator``.
+/// The configuration with which a ``Simulator`` starts.
 public struct SimulatorConfiguration: Sendable {
   /// A signing key whose provider tokens are accepted.
   public struct Key: Sendable {
@@ -15,7 +15,8 @@ public struct SimulatorConfiguration: Sendable {
     public var topics: [String]?
     /// The only environment of the key, or `nil` for both, as for keys from before 2025.
     public var environment: SimulatorEnvironment?
-    /// Key identifiers of the keys with ``topics`` that may follow this key on a connection.
+    /// Identifiers of other keys with ``topics``. Tokens of these keys may follow a token of this key on the same
+    /// connection.
     public var related: [String]
 
     /// - Parameters:

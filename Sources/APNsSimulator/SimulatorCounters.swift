@@ -18,15 +18,15 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var broadcasts = 0
   /// Existing channels. A reset keeps them.
   public var channels = 0
-  /// Requests with another answer, by reason, including injected errors.
+  /// Requests with an answer other than 200, by reason, including injected errors.
   public var reasons: [String: Int] = [:]
-  /// Acceptances of an `apns-id` beyond its first: notifications that a user would see twice.
+  /// Accepted pushes whose `apns-id` was accepted before: notifications that a user would see again.
   public var duplicates = 0
-  /// Deliveries of an `apns-id` beyond its first, with any answer: the sum of (deliveries − 1) over all `apns-id`s.
+  /// Requests whose `apns-id` had arrived before, with any answer.
   public var duplicatesReceived = 0
   /// `apns-id`s that arrived more than once.
   public var repeatedIDs = 0
-  /// The largest number of deliveries of one `apns-id`.
+  /// The largest number of requests with the same `apns-id`.
   public var maximumDeliveries = 0
   /// Push connections that completed their handshake.
   public var connections = 0

@@ -1,7 +1,7 @@
-/// Settings that can be changed while the simulator runs, by ``Simulator/set(_:)`` or `PUT /knobs`. Each knob is a
-/// property, as in the flat JSON object.
+/// The *knobs* of the simulator: settings that can be changed while it runs, by ``Simulator/set(_:)`` or `PUT /knobs`.
+/// Each knob is a property here and a member of the JSON object.
 public struct SimulatorKnobs: Codable, Equatable, Sendable {
-  /// The treatment of a token that was never loaded.
+  /// How the simulator answers pushes to a device token that was never loaded.
   public enum UnknownTokens: String, Codable, Sendable {
     /// The token counts as registered for every topic.
     case accept
@@ -9,7 +9,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
     case bad
   }
 
-  /// The treatment of a topic that does not match the push type. Reports about APNs differ.
+  /// How the simulator answers a push whose topic does not match its push type. Reports about APNs differ.
   public enum MismatchedTopic: String, Codable, Sendable {
     case accept, badTopic, topicDisallowed
   }
@@ -127,7 +127,7 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var stallMilliseconds = 0
   /// Maximum number of answers per second on one connection; 0 for no limit.
   public var answersPerSecond = 0
-  /// The treatment of tokens that were never loaded.
+  /// How the simulator answers pushes to device tokens that were never loaded.
   public var unknownTokens = UnknownTokens.accept
   /// Injected errors. The first one that is due is used.
   public var failures: [Failure] = []
@@ -135,10 +135,10 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var tokenFailures: [TokenFailure] = []
   /// Each connection gets a GOAWAY (`Shutdown`) after this many requests; 0 for never.
   public var goAwayAfterRequests = 0
-  /// Number of most recently opened streams that every GOAWAY declares unprocessed. Answered streams are never among
-  /// them. Streams whose body is still arriving are really unprocessed. With a latency, the GOAWAY also declares
-  /// received streams unprocessed, as a server does that loses its state. The simulator then receives these requests
-  /// twice.
+  /// Number of the most recently opened streams that every GOAWAY reports as unprocessed. Answered streams are never
+  /// among them. Streams whose body is still arriving are really unprocessed. If answers are delayed, the GOAWAY also
+  /// reports streams as unprocessed that the simulator has received, like a server that loses its state. The client
+  /// then sends these requests again.
   public var goAwayUnprocessed = 0
   /// The debug data of every GOAWAY.
   public var goAwayForm = GoAwayForm.json
@@ -220,16 +220,16 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Whether a certificate for the other environment is refused by a GOAWAY after the handshake, as observed at APNs.
   /// If not, each request gets 403, as Apple documents.
   public var refusesCertificateByGoAway = true
-  /// The treatment of a topic whose suffix does not match the push type.
+  /// How the simulator answers a push whose topic has a suffix that does not match the push type.
   public var mismatchedTopic = MismatchedTopic.topicDisallowed
   /// Maximum burst of pushes to one device token; 0 for no limit. Further pushes get 429 `TooManyRequests`.
   public var tokenBurst = 0
   /// Milliseconds after which a device token may get one more push.
   public var tokenRefillMilliseconds = 1000
-  /// Error points after which a connection gets GOAWAY and is closed; 0 for never. Each rejection except 410 adds a
-  /// point; a hundred acceptances remove one.
+  /// Number of error points at which a connection gets a GOAWAY and is closed; 0 for never. Each rejection except 410
+  /// adds a point; a hundred acceptances remove one.
   public var errorBudget = 0
-  /// Error points of a `BadDeviceToken`.
+  /// Number of error points that a `BadDeviceToken` adds.
   public var badTokenPoints = 5
   /// Whether apps may send broadcasts. If not, the answer is 400 `FeatureNotEnabled`.
   public var enablesBroadcast = true

@@ -3,8 +3,8 @@ public import PushTransport
 public import ArgumentParser
 public import Logging
 
-// Command-line spellings of values of other modules. The modules of these types and ArgumentParser do not depend on
-// each other, so these conformances must be in this file.
+// This file lets ArgumentParser read types of other modules from the command line. These modules do not import
+// ArgumentParser, so the conformances are here.
 
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 

@@ -28,7 +28,7 @@ package struct GlobalOptions: ParsableArguments {
     return configuration
   }
 
-  /// Loader that can read the configuration repeatedly.
+  /// Loader with which the program can read the configuration again, for example after a change of its file.
   package var configurationLoader: ConfigurationLoader {
     ConfigurationLoader(argument: config, environment: ProcessInfo.processInfo.environment)
   }

@@ -3,12 +3,13 @@ import FCM
 package import PushCore
 package import ServiceTools
 
-/// Tools of all push services in a program.
+/// The tools of all push services of the program. The tools of a service read its settings, lint its pushes and explain
+/// its answers.
 package struct KnownServices: Sendable {
   /// Every service. A new service is added here.
   package static let all = KnownServices(standard: APNsTools(), others: [FCMTools()])
 
-  /// Service of an app without a service name.
+  /// Service that applies if an app or a command names none.
   package let standard: any PushServiceTools
   /// All services, ``standard`` first.
   package let tools: [any PushServiceTools]

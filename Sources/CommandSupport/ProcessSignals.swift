@@ -15,15 +15,15 @@ import Synchronization
 package struct ProcessSignals: Sendable {
   /// Signals that ask a process to stop.
   package static let stops: [Int32] = [SIGTERM, SIGINT]
-  /// Signals that ask a process to stop or to reload its configuration. None of these signals may be lost while the
-  /// process starts.
+  /// Signals that ask a process to stop or to reload its configuration. They are blocked while the process starts, so
+  /// that none is lost.
   private static let held = stops + [SIGHUP]
 
   /// The numbers of the received signals. Only one reader is allowed.
   package let numbers: AsyncStream<Int32>
 
-  /// Handles these signals for the rest of the process. Every instance gets the signals that it asked for. The first
-  /// instance that asks for a signal also gets the signals of this kind that arrived since ``handle(_:)``.
+  /// Handles these signals for the rest of the process. Every instance gets the signals that it has asked for. The
+  /// first instance that asks for a signal also gets those that arrived after ``handle(_:)`` was called.
   package init(_ wanted: [Int32]) {
     let (stream, continuation) = AsyncStream.makeStream(of: Int32.self)
     numbers = stream
@@ -110,7 +110,7 @@ package struct ProcessSignals: Sendable {
     /// Ends a process that does not stop; `nil` after its thread has started.
     var lastResort: LastResort?
     var all: [(wanted: Set<Int32>, continuation: AsyncStream<Int32>.Continuation)] = []
-    /// Signals that have arrived before an instance asked for them.
+    /// Signals that have arrived and for which no instance has asked yet.
     var kept: [Int32] = []
   }
 

@@ -6,9 +6,8 @@ package struct SimulatorPorts: Equatable, Sendable {
   /// Port of Google's token endpoint.
   package let token: UInt16
 
-  /// Creates the ports. The default of the control API is `apns` + 1, that of FCM is `apns` + 2, and that of the token
-  /// endpoint is `fcm` + 1. A default is 0 if the port from which it is calculated is 0, or if the result would be
-  /// above 65,535.
+  /// Creates the ports. The default for the control API is `apns` + 1, for FCM `apns` + 2, and for the token endpoint
+  /// `fcm` + 1. A default is 0 if the port from which it is calculated is 0, or if the result would be above 65,535.
   package init(
     apns: UInt16 = SimulatorFolder.port, control: UInt16? = nil, fcm: UInt16? = nil, token: UInt16? = nil
   ) {

@@ -1,10 +1,10 @@
 internal import Dispatch
 internal import EventLoop
 
-/// A listening socket. It distributes its connections over the event loops in turn.
+/// A listening socket of the simulator. It distributes the accepted connections over the event loops in turn.
 actor Acceptor {
-  /// Pause after an error such as a lack of descriptors. The listener stays readable after the error, so immediate
-  /// retries would use a whole core.
+  /// Pause after a failed accept, for example because no descriptors are left. The listener stays readable after the
+  /// error, so immediate retries would use a whole core.
   private static let pauseAfterError = DispatchTimeInterval.milliseconds(100)
 
   nonisolated let loop: EventLoop

@@ -1,6 +1,7 @@
 internal import HTTP2
 
-/// The open channel requests of one connection. They are few, so this code is not optimised for speed.
+/// The open channel requests of one connection: requests that manage broadcast channels or send broadcasts. They are
+/// few, so this code is not optimised for speed.
 final class ChannelExchanges {
   private struct Exchange {
     var request: ChannelRequest

@@ -2,8 +2,8 @@ internal import EventLoop
 internal import HTTP2
 internal import TLS
 
-/// The purpose of a connection. A role gets the events of the streams like any session handler, but it may also throw
-/// an error, which ends the connection.
+/// The purpose of a connection: it answers the requests for one service, such as APNs, FCM or the control API. A role
+/// gets the events of the streams like any session handler. It may also throw an error, which ends the connection.
 protocol ConnectionRole: AnyObject {
   /// Called after the handshake.
   func opened() throws
@@ -13,11 +13,11 @@ protocol ConnectionRole: AnyObject {
   func closed(_ stream: HTTP2Stream, error: HTTP2ErrorCode)
   func refused(streamID: Int32) throws
   func pinged() throws
-  /// Time after the handshake, in milliseconds, during which the connection writes nothing.
+  /// Time after the handshake, in milliseconds, for which the connection writes nothing.
   var silence: Int { get }
   /// Whether the connection stays open after its last output until the client closes it.
   var lingers: Bool { get }
-  /// Called before the submitted output is written, so that the role can add output.
+  /// Called before the connection writes output, so that the role can add more output.
   func willWrite() throws
   /// Called when the connection is closed. Its open streams get no answer.
   func abandoned()
@@ -34,7 +34,7 @@ extension ConnectionRole {
 enum ConnectionCut: Error {
   /// Close immediately with an error that the client sees (TCP RST).
   case reset
-  /// Keep the socket open, but never read or write again.
+  /// Keep the socket open, but never read from it or write to it again.
   case silence
   /// Close after all submitted output is written, with an orderly end of TLS and TCP.
   case finish
@@ -46,7 +46,7 @@ final class Connection: HTTP2SessionHandler {
   enum Progress {
     /// Wait for the socket.
     case waiting
-    /// Read again soon: the connection has used its share of this turn.
+    /// Read again soon: the connection has more input, but other connections have their turn first.
     case moreInput
     /// Close the connection.
     case finished
@@ -62,13 +62,13 @@ final class Connection: HTTP2SessionHandler {
   typealias Opening = (TLSStream) throws -> OpenedConnection
 
   private(set) var role: (any ConnectionRole)?
-  /// The role, if it is the role of a push service.
+  /// The role, if it answers requests of a push service; otherwise `nil`.
   private(set) var service: (any ServiceRole)?
   private var session: (any WireSession)?
   private let open: Opening
   private let tls: TLSStream
   private let loop: LoopState
-  /// Whether the last byte was written and only the client's close is still missing.
+  /// Whether the connection has written its last byte and only waits until the client closes.
   private(set) var isLeaving = false
   /// Whether the loop has set a time limit for the client's close.
   var isAwaited = false

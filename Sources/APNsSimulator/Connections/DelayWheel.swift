@@ -1,4 +1,5 @@
-/// A hashed timing wheel of one-millisecond ticks. Each entry is due some milliseconds after it was added.
+/// A queue of entries that are due after some milliseconds, such as delayed answers. It is a hashed timing wheel with
+/// ticks of one millisecond.
 ///
 /// One timer is enough for any number of entries, and adding an entry only appends it to a list.
 struct DelayWheel<Entry> {
@@ -35,8 +36,8 @@ struct DelayWheel<Entry> {
       current += 1
       let spoke = Int(current % UInt64(Self.size))
       guard !spokes[spoke].isEmpty else { continue }
-      // Moves the list out, so that `body` never sees a list that is half processed, and puts it back to reuse its
-      // memory.
+      // While `body` runs, the list of this tick is outside of the wheel, so that `body` never sees a half-processed
+      // list. Then the list goes back with the remaining entries, and its memory is reused.
       var items: [Item] = []
       swap(&items, &spokes[spoke])
       var kept = 0

@@ -1,7 +1,9 @@
-/// Error points of a connection's sender. APNs disconnects after "too many errors", and sooner for some kinds of errors
-/// (Apple, "Handling notification responses from APNs"). Apple does not publish the numbers.
+/// The error points of the sender on one connection. Each rejected request adds points. APNs disconnects after "too
+/// many errors", and sooner for some kinds of errors (Apple, "Handling notification responses from APNs"). Apple does
+/// not publish the numbers.
 struct ErrorBudget {
-  /// Number of points that an acceptance removes. With one rejection in a hundred requests, the connection never ends.
+  /// Number of points that an accepted request removes. A sender with one rejection in a hundred requests never uses up
+  /// the budget.
   private static let pointsPerAcceptance = 0.01
 
   private var points = 0.0

@@ -1,4 +1,4 @@
-/// Picks a share of the items evenly, without random numbers: 0.01 picks every hundredth item.
+/// Picks a share of all items evenly, without random numbers: a share of 0.01 picks every hundredth item.
 struct EvenShare {
   private var progress = 0.0
 
@@ -12,6 +12,6 @@ struct EvenShare {
     return true
   }
 
-  /// Counts an item that can't be picked. If it was due, the next item is picked.
+  /// Counts an item that can't be picked. If this item was due, the next item is picked instead.
   mutating func postpone(_ share: Double) { progress += share }
 }

@@ -1,4 +1,5 @@
-/// Knobs that every push service has: delays and lost answers.
+/// The knobs that APNs and FCM have in common: delays and lost answers. A knob is a setting of the simulator that can
+/// change while it runs.
 protocol ExchangeKnobs {
   var latencyMilliseconds: Int { get }
   var latencySpreadMilliseconds: Int { get }
@@ -21,9 +22,9 @@ enum RequestOutcome {
   case reset
   /// The request is answered, and then the connection is closed.
   case answeredLast
-  /// The connection is reset instead of an answer.
+  /// Instead of an answer, the connection is reset.
   case cut
-  /// The connection becomes silent instead of an answer.
+  /// Instead of an answer, the connection becomes silent.
   case silenced
 
   /// Whether the request gets its answer.

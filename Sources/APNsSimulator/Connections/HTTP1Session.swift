@@ -29,7 +29,7 @@ final class HTTP1Session: WireSession {
   private var input: [UInt8] = []
   private var output: [UInt8] = []
   private var sent = 0
-  /// The piece of output that the caller reads.
+  /// Memory for the piece of output that the caller reads.
   private let window = UnsafeMutableRawBufferPointer.allocate(byteCount: piece, alignment: 1)
   /// The stream whose answer is submitted but not read yet.
   private var answered: HTTP2Stream?
@@ -183,7 +183,8 @@ final class HTTP1Session: WireSession {
     String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
   }
 
-  /// Reports at most `most` bytes of the body. Returns `nil` without bytes.
+  /// Reports at most `most` bytes of the body to the handler, and returns their number. Returns `nil` if no bytes have
+  /// arrived.
   private func take(_ most: Int, _ handler: any HTTP2SessionHandler) -> Int? {
     let count = min(most, input.count)
     guard count > 0, let stream else { return nil }
@@ -192,7 +193,7 @@ final class HTTP1Session: WireSession {
     return count
   }
 
-  /// Takes a line without its line break.
+  /// Removes the next line from the buffer and returns it without its line break; `nil` if the line is incomplete.
   private func line() throws -> [UInt8]? {
     guard let end = input.firstIndex(of: 0x0A) else {
       guard input.count <= Self.longestHead else { throw Malformed() }

@@ -1,10 +1,10 @@
-/// Selects the faults that are due.
+/// Selects the injected faults that are due on one event loop.
 extension LoopState {
   /// Returns the injected error of the next acceptable request, if any.
   ///
   /// - Parameters:
   ///   - token: in lower-case hex.
-  ///   - details: the other values of the push, if a knob needs them.
+  ///   - details: the topic and other values of the push; `nil` if no knob needs them.
   func nextFailure(for token: [UInt8], _ details: PushDetails?) -> SimulatorKnobs.Failure? {
     if !knobs.tokenFailures.isEmpty, let failure = shared.tokenFailures.take(token) {
       count(.tokenFailures)

@@ -10,7 +10,8 @@ final class LoopState {
     var stream: HTTP2Stream
   }
 
-  /// Progress of each knob that is a share, towards the next request that the knob selects.
+  /// For each knob that is a share of the requests: the progress towards the next request that it selects
+  /// (``EvenShare``).
   struct Shares {
     var failures: [EvenShare] = []
     var exchange: ExchangeFaults
@@ -39,7 +40,7 @@ final class LoopState {
   let input = UnsafeMutableRawBufferPointer.allocate(byteCount: readSize, alignment: 16)
   /// Buffer in which connections collect output. A connection copies the bytes that it could not write.
   let output = UnsafeMutableRawBufferPointer.allocate(byteCount: writeSize, alignment: 16)
-  /// Lines of received requests that are not in the log yet; `nil` without a log.
+  /// Log lines of received requests that are not in the log file yet; `nil` without a log.
   var log: RequestLogLines?
   /// Seconds since 1970 on the simulator's clock, as of the last event.
   private(set) var now: Int64 = 0
@@ -62,7 +63,7 @@ final class LoopState {
   /// The current knobs.
   var knobs: SimulatorKnobs { rules.knobs }
 
-  /// Applies new rules. Requests that are already checked keep their verdict.
+  /// Applies new rules, for example after a knob was changed. Requests that were checked before keep their result.
   func apply(_ rules: Rules) {
     self.rules = rules
     shares = Shares(rules.knobs)
@@ -72,7 +73,7 @@ final class LoopState {
   /// Reads the clock once for all requests of one event.
   func updateClock() { now = Int64(time(nil)) + knobs.clockSkewSeconds }
 
-  /// Whether requests must store their device token.
+  /// Whether a request must keep its device token in memory, because the log or a knob needs it.
   var wantsTokens: Bool { log != nil || rules.wantsTokens }
 
   /// Counts a fault that fired.

@@ -8,10 +8,10 @@ final class PushRole: ServiceRole {
   private struct Request {
     var stream: Int32 = 0
     var id: MessageID?
-    /// Device token in lower-case hex, if it is needed; empty if it is invalid.
+    /// Device token in lower-case hex; empty if it is invalid or not needed.
     var token: [UInt8] = []
     var verdict = RequestValidator.Verdict()
-    /// Values that an offline device or a knob needs; otherwise `nil`.
+    /// Further values of the push; `nil` if neither an offline device nor a knob needs them.
     var details: PushDetails?
     var bodyCount = 0
     /// Body, if bodies are logged.
@@ -46,7 +46,7 @@ final class PushRole: ServiceRole {
   private(set) var requestCount = 0
   /// Earliest time of the next answer in milliseconds, if answers are limited.
   private var nextAnswer = 0.0
-  /// The highest stream that is processed; unlimited until GOAWAY is submitted.
+  /// The highest stream that this role processes. Until it has submitted a GOAWAY, it processes all streams.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
   /// Whether a fault has ended the connection. Bytes that remain in its buffer count as never received.
@@ -194,7 +194,7 @@ final class PushRole: ServiceRole {
     requests = []
   }
 
-  /// Sends the answer that was decided. Does nothing if the stream is closed.
+  /// Sends the answer that was already decided. Does nothing if the stream is closed.
   func answer(_ stream: HTTP2Stream) throws {
     guard isOpen(stream) else { return }
     requests[stream.slot].isAnswered = true
@@ -266,7 +266,8 @@ final class PushRole: ServiceRole {
     !isCut && stream.slot < requests.count && requests[stream.slot].stream == stream.id
   }
 
-  /// Decides and counts the outcome. The later loss of an answer does not change the accepted count.
+  /// Decides and counts the outcome of a request. If a fault later prevents the answer, the count of accepted requests
+  /// does not change.
   private func decide(_ slot: Int) {
     let request = requests[slot]
     loop.tally.received += 1
@@ -320,7 +321,8 @@ final class PushRole: ServiceRole {
     }
   }
 
-  /// Ends the connection as APNs does for maintenance: answers the received requests and accepts no more.
+  /// Ends the connection with a GOAWAY, as APNs does for maintenance: answers the received requests and accepts no
+  /// more.
   ///
   /// - Parameter error: error code; `nil` for the code that a knob sets.
   func leave(because reason: String = "Shutdown", error: HTTP2ErrorCode? = nil) throws {

@@ -1,10 +1,10 @@
 internal import HTTP2
 internal import TLS
 
-/// A port of the simulator. It opens a role for each of its connections, so the acceptor and the event loops contain no
-/// code for a particular push service.
+/// A port of the simulator: APNs, FCM, the token endpoint or the control API. It makes a role for each of its
+/// connections (``ConnectionRole``), so the acceptor and the event loops contain no code for a particular service.
 protocol ServedPort: Sendable {
-  /// Returns the start of a new connection; `nil` to reset it.
+  /// Returns how to start a new connection; `nil` to reset the connection.
   ///
   /// - Parameter descriptor: the accepted socket.
   func greeting(for descriptor: Int32, by state: LoopState) -> Greeting?
@@ -17,7 +17,7 @@ protocol ServedPort: Sendable {
 /// A session and the role that answers its requests.
 typealias OpenedConnection = (session: any WireSession, role: any ConnectionRole)
 
-/// The start of a connection, up to the end of the TLS handshake.
+/// How to start a connection, up to the end of the TLS handshake.
 struct Greeting {
   /// Delay before the handshake, in milliseconds.
   var delayMilliseconds = 0
@@ -38,15 +38,15 @@ struct TLSOffer: Hashable {
 protocol ServiceRole: ConnectionRole {
   /// Number of requests received in full.
   var requestCount: Int { get }
-  /// Limits of the connection's life, as of its start.
+  /// Maximum age and idle time of the connection. Later changes of the knobs do not apply to it.
   var lifetime: ConnectionLifetime { get }
-  /// Sends the answer that was decided. Does nothing if the stream is closed.
+  /// Sends the answer that was already decided. Does nothing if the stream is closed.
   func answer(_ stream: HTTP2Stream) throws
   /// Ends the connection after its open requests.
   func leave(at end: ConnectionEnd) throws
 }
 
-/// Limits of a connection's life in seconds; 0 for none.
+/// Maximum age and idle time of a connection, in seconds; 0 for no limit.
 struct ConnectionLifetime {
   /// Age at which the connection ends.
   var ageSeconds = 0

@@ -15,11 +15,11 @@ actor SimulatorLoop {
     var connection: Connection
     var watcher: SocketWatcher
     var socket: Socket
-    /// Whether the loop only reads and drops input until the client closes.
+    /// Whether the loop only reads and discards input until the client closes the connection.
     var isDraining = false
     /// Whether the loop leaves the connection untouched until the simulator ends.
     var isSilent = false
-    /// Whether the timers for the connection's end are set, if it has any.
+    /// Whether the timers that end the connection by age or idleness are set.
     var isAgeing = false
   }
 
@@ -44,7 +44,7 @@ actor SimulatorLoop {
 
   // MARK: Connections
 
-  /// Adopts an accepted socket.
+  /// Takes over an accepted socket, and starts its connection.
   func adopt(_ socket: sending Socket, for served: any ServedPort) {
     guard !isClosed else { return }
     guard let greeting = served.greeting(for: socket.descriptor, by: state) else {
@@ -247,10 +247,10 @@ actor SimulatorLoop {
   /// Resets the counts.
   func resetTally() { state.tally.reset() }
 
-  /// Changes the knobs. Requests that are already checked keep their verdict.
+  /// Applies new rules, for example after a knob was changed. Requests that were checked before keep their result.
   func apply(_ rules: Rules) {
     state.apply(rules)
-    // A stream limit is announced immediately, also on connections without other output.
+    // A changed stream limit is sent immediately, also on connections without other output.
     for id in Array(members.keys) { flush(id) }
   }
 

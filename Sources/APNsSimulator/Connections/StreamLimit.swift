@@ -1,11 +1,12 @@
 internal import HTTP2
 
-/// MAX_CONCURRENT_STREAMS of one connection. A connection with provider tokens begins with one stream. The first
-/// accepted push raises the limit; an expired provider token lowers it again, as observed at APNs.
+/// The stream limit of one connection: the maximum number of concurrent streams that the simulator announces
+/// (SETTINGS_MAX_CONCURRENT_STREAMS). A connection with provider tokens begins with one stream. The first accepted push
+/// raises the limit; an expired provider token lowers it again, as observed at APNs.
 ///
-/// A change is stored, and announced before the next write. It is not announced immediately, because nghttp2 applies
-/// settings when they are submitted: streams in the same read as the first push were opened before the client could
-/// know the limit.
+/// The type stores a change, and the connection announces it before its next write. It is not announced immediately,
+/// because nghttp2 applies settings when they are submitted: streams in the same read as the first push were opened
+/// before the client could know the limit.
 struct StreamLimit {
   /// SETTINGS_MAX_HEADER_LIST_SIZE as observed at APNs.
   static let headerListSize: UInt32 = 8000

@@ -1,4 +1,4 @@
-/// Counts of one event loop. The simulator adds the counts of all loops on request.
+/// The counts of one event loop. When a client asks for the counters, the simulator adds the counts of all loops.
 struct Tally: Sendable {
   var received = 0
   var accepted = 0

@@ -1,7 +1,7 @@
 internal import HTTP2
 
-/// The HTTP end of one connection: bytes in, bytes out. A role answers streams and does not need to know the version of
-/// HTTP.
+/// The server's end of one HTTP connection, without a socket: it gets the bytes that arrived and returns the bytes to
+/// send. It hides the version of HTTP from the role that answers the streams.
 protocol WireSession: AnyObject {
   /// Processes bytes from the peer and reports their events to `handler`.
   func receive(_ bytes: UnsafeRawBufferPointer, handler: any HTTP2SessionHandler) throws
@@ -9,7 +9,7 @@ protocol WireSession: AnyObject {
   func nextOutput(handler: any HTTP2SessionHandler) throws -> UnsafeRawBufferPointer?
   /// Whether there is nothing more to read or write.
   var isFinished: Bool { get }
-  /// The highest stream of the peer that the handler got.
+  /// The identifier of the highest stream of the peer that the handler got.
   var lastProcessedStreamID: Int32 { get }
   /// Answers a stream. Returns `false` if the stream is gone.
   @discardableResult
@@ -21,8 +21,8 @@ protocol WireSession: AnyObject {
 }
 
 extension WireSession {
-  /// Returns the last stream before the `unprocessed` most recent ones of the peer. Identifiers of a client's streams
-  /// are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
+  /// Returns the identifier of the last stream before the `unprocessed` most recent streams of the peer. Identifiers of
+  /// a client's streams are odd, so the last n of them span 2n (RFC 9113 section 5.1.1).
   func lastStream(keeping unprocessed: Int) -> Int32 { lastProcessedStreamID - Int32(clamping: 2 * unprocessed) }
 }
 

@@ -1,7 +1,7 @@
 /// An answer of the control API.
 struct ControlResponse: Sendable {
   var status: Int
-  /// JSON with a final line feed, for users of curl.
+  /// JSON with a line feed at the end, so that curl's output ends with a line break.
   var body: [UInt8]
 
   /// - Parameter value: encoded with sorted keys, so that two answers are easy to compare.

@@ -2,7 +2,7 @@ private import EventLoop
 private import Foundation
 internal import Synchronization
 
-/// The operations of the control API and of ``Simulator`` that affect all event loops.
+/// The operations that affect all event loops of the simulator. The control API and ``Simulator`` call them.
 final class ControlService: Sendable {
   let shared: SharedState
   let loops: [SimulatorLoop]

@@ -1,4 +1,4 @@
-/// One line of a device list, as views into its bytes.
+/// One device in a device list, read from one line. The values are views into the bytes of the line.
 struct DeviceLine {
   /// The reason why a line is skipped.
   struct Problem: Error {
@@ -57,8 +57,8 @@ struct DeviceLine {
     }
   }
 
-  /// Reads a flat object of strings and integers. A device needs nothing more, and this code needs a fraction of the
-  /// CPU time of a JSON decoder, which matters for lists of millions.
+  /// Reads a flat object of strings and integers. Other JSON is not necessary for a device. This code needs only a
+  /// fraction of the CPU time of a JSON decoder, which matters for lists of millions of devices.
   private mutating func readObject(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
     var scanner = FlatObjectScanner(bytes)
     while let (name, value) = try scanner.next() {

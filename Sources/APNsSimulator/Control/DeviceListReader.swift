@@ -1,5 +1,5 @@
-/// Reads a list of devices in pieces: CSV lines, NDJSON objects, or both. The fields are those of ``DeviceLine`` for
-/// APNs and of ``RegistrationLine`` for FCM.
+/// Reads a list of devices that arrives in pieces. The lines are CSV, NDJSON objects, or both. The fields are those of
+/// ``DeviceLine`` for APNs and of ``RegistrationLine`` for FCM.
 struct DeviceListReader {
   /// The result of loading a list.
   struct Report: Codable, Equatable {

@@ -5,7 +5,8 @@ enum KnobPatch {
   /// Maximum number of entries in `tokenFailures`. The body of a patch has a limit too, but this one gives a clear
   /// error message.
   private static let mostTokenFailures = 10_000
-  /// The name of the knob that is an object of knobs. A patch changes some of these knobs and keeps the others.
+  /// The name of the member that contains the knobs of FCM as an object. A patch changes some of these knobs and keeps
+  /// the others.
   static let group = "fcm"
 
   /// - Throws: ``Problem`` if the text is not an object, a knob is unknown or a value is out of range.

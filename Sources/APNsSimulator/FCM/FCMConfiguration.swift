@@ -1,6 +1,7 @@
-/// The start configuration of the FCM side of a ``Simulator``.
+/// The configuration with which the FCM side of a ``Simulator`` starts.
 public struct FCMConfiguration: Sendable {
-  /// A service account whose assertions are accepted.
+  /// A Google service account that may get access tokens from the simulator. It proves its identity by an assertion,
+  /// which is a signed JSON Web Token.
   public struct Account: Sendable {
     /// The Firebase project.
     public var projectID: String

@@ -2,7 +2,7 @@
 ///
 /// The type has many properties because each fault has a separate knob.
 public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
-  /// The treatment of a registration token or installation id that was never loaded.
+  /// How the simulator answers messages to a registration token or installation id that was never loaded.
   public enum UnknownTokens: String, Codable, Sendable {
     /// The token is registered in every project.
     case accept
@@ -146,8 +146,8 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   public var silentAfterRequests = 0
   /// Each connection gets a GOAWAY after this many requests; 0 for never.
   public var goAwayAfterRequests = 0
-  /// Number of most recently opened streams that the GOAWAY of ``goAwayAfterRequests`` declares unprocessed. Answered
-  /// streams are never among them.
+  /// Number of the most recently opened streams that the GOAWAY of ``goAwayAfterRequests`` reports as unprocessed.
+  /// Answered streams are never among them.
   public var goAwayUnprocessed = 0
   /// Age in seconds at which a connection gets GOAWAY (NO_ERROR); 0 for never. Applies to new connections.
   public var connectionSeconds = 3600
@@ -165,7 +165,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   public var clockSkewSeconds = 0
   /// Identifiers of keys whose assertions get `invalid_grant`.
   public var revokedKeys: [String] = []
-  /// Service accounts, by e-mail address, that are deleted: `invalid_grant`.
+  /// E-mail addresses of service accounts that count as deleted: their assertions get `invalid_grant`.
   public var deletedAccounts: [String] = []
   /// Whether connections to the port of the token endpoint are reset.
   public var tokenEndpointIsDown = false

@@ -1,4 +1,4 @@
-/// One registration token or Firebase Installation ID in the simulator.
+/// One registration token or Firebase Installation ID in the simulator, with the answer to messages to it.
 public struct SimulatedRegistration: Equatable, Sendable {
   /// The result of messages to the target.
   public enum State: String, CaseIterable, Codable, Sendable {

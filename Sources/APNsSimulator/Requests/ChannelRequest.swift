@@ -1,7 +1,8 @@
 internal import HTTP2
 
-/// A channel request, read from its path and header fields. The body arrives later. Sources: Apple, "Sending broadcast
-/// push notification requests to APNs" and "Sending channel management requests to APNs".
+/// A request that manages a broadcast channel or sends a broadcast, read from its path and header fields. The body
+/// arrives later. Sources: Apple, "Sending broadcast push notification requests to APNs" and "Sending channel
+/// management requests to APNs".
 struct ChannelRequest {
   enum Operation: Equatable {
     /// `POST /4/broadcasts/apps/<bundle id>`

@@ -1,8 +1,9 @@
 private import Foundation
 internal import TLS
 
-/// Checks of channel requests. The channel API of APNs has its own reasons (``Reason``). Apple documents no order of
-/// the checks, so this type uses the order of ``RequestValidator``.
+/// Checks channel requests (``ChannelRequest``), with the rules of APNs. The channel API of APNs has rejection reasons
+/// of its own (``Reason``). Apple documents no order of the checks, so this type uses the order of
+/// ``RequestValidator``.
 struct ChannelValidator {
   /// The answer to a channel request.
   struct Answer: Equatable {

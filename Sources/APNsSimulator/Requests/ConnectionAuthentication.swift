@@ -4,7 +4,7 @@
 struct ConnectionAuthentication {
   /// The sender of a request.
   enum Sender: Equatable {
-    /// The holder of the verifier's key with this number.
+    /// The holder of a signing key. The value is the number of the key in ``ProviderTokenVerifier``.
     case key(Int)
     /// The holder of the connection's certificate.
     case certificate
@@ -76,7 +76,8 @@ struct ConnectionAuthentication {
       || updatesByAddress.admit(token, from: address, interval: knobs.tokenUpdateSeconds, now: now)
   }
 
-  /// Binds the connection to its first key. Later keys must be related to the first one.
+  /// Binds the connection to its first signing key. Every later key on the connection must be the same key or related
+  /// to it.
   private mutating func bind(to key: Int) -> Reason? {
     let new = verifier.keys[key]
     if let environment = new.environment, environment != self.environment { return .badEnvironmentKeyID }

@@ -1,6 +1,6 @@
 /// An `apns-id`: its 128 bits, and the 36 characters that the sender wrote.
 struct MessageID {
-  /// 128 bits as a key.
+  /// The 128 bits as a key of a hash table.
   struct Key: Hashable {
     var high: UInt64
     var low: UInt64

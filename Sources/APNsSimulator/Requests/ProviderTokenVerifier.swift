@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import TLS
 
-/// Finds the key and the issue time of a provider token. Each distinct token is verified once. Shared by all event
-/// loops.
+/// Verifies provider tokens, and returns the signing key and the issue time of each. The results are cached, so that a
+/// repeated token is not verified again. Shared by all event loops.
 final class ProviderTokenVerifier: Sendable {
   /// A signing key.
   struct Key: Sendable {
@@ -16,7 +16,7 @@ final class ProviderTokenVerifier: Sendable {
     var related: Set<String>
   }
 
-  /// The values of a genuine token.
+  /// The values of a valid token.
   struct Verified: Equatable, Sendable {
     /// Number of the key that signed the token.
     var key: Int

@@ -2,7 +2,7 @@ internal import TLS
 
 /// The permissions of a push certificate, read from its subject and Apple's extensions.
 struct PushCertificate: Equatable {
-  // Object identifiers below 1.2.840.113635.100.6.3, Apple's arc for push.
+  // Object identifiers of Apple's certificate extensions for push, below 1.2.840.113635.100.6.3.
   static let sandbox = "1.2.840.113635.100.6.3.1"
   static let production = "1.2.840.113635.100.6.3.2"
   static let topicList = "1.2.840.113635.100.6.3.6"

@@ -1,6 +1,7 @@
 internal import HTTP2
 
-/// Views of the header fields that the simulator uses. They are valid as long as the header list.
+/// The header fields of a push request that the simulator uses. The values are views into the header list, and valid as
+/// long as the list.
 struct PushHeaders {
   private static let devicePath: StaticString = "/3/device/"
 
@@ -31,7 +32,7 @@ struct PushHeaders {
       case 15 where name.matches("apns-expiration"): Self.set(&expiration, value, &hasDuplicates)
       case 16 where name.matches("apns-collapse-id"): Self.set(&collapseID, value, &hasDuplicates)
       case 5... where name.begins(with: "apns-"):
-        // The simulator does not use this field, but it must not be repeated either.
+        // The simulator does not use the value of this field, but a request must not repeat the field either.
         hasDuplicates = hasDuplicates || (0..<index).contains { fields.name($0).elementsEqual(name) }
       default: break
       }

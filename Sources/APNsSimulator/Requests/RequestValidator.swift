@@ -1,14 +1,15 @@
-/// The checks of one connection's requests: path, duplicate fields, authorization, field values, topic, body and
-/// device, in this order. Apple documents no order. Observed answers of APNs show only that it checks the authorization
-/// before the device. The type looks up devices in the shared registry. The caller supplies the time.
+/// Checks the push requests of one connection. The order of the checks is: path, duplicate fields, authorization, field
+/// values, topic, body, device. Apple documents no order. Observed answers of APNs show only that it checks the
+/// authorization before the device. The type looks up devices in the shared registry. The caller supplies the time.
 struct RequestValidator {
-  /// The result for a request's header block. The size of the body then determines which of the two reasons applies.
+  /// The result of the checks of a request's header block. When the body has arrived, its size determines which of the
+  /// reasons applies.
   struct Verdict {
     /// The reason for a rejection that does not depend on the body.
     var rejection: Reason?
     /// Limit of the body in bytes.
     var bodyLimit = PushType.usualLimit
-    /// The reason for a rejection if the body is valid.
+    /// The reason for a rejection that applies only if the body has a valid size; `nil` for none.
     var afterBody: Reason?
     /// Milliseconds since 1970, for reasons that contain a timestamp.
     var timestamp: Int64 = 0

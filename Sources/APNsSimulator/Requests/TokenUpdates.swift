@@ -1,7 +1,8 @@
 internal import Synchronization
 
-/// Rate limit of a sender's provider token changes. Apple allows a change every 20 minutes. The first change is free;
-/// the next one must wait for the interval. The previous token stays valid, because requests overtake each other.
+/// Rate limit for the changes of the provider token by one sender. Apple allows a change every 20 minutes. The first
+/// change is free; the next one must wait for the interval. The previous token stays valid too, because requests may
+/// overtake each other.
 struct TokenUpdates {
   private var current: [UInt8] = []
   private var former: [UInt8] = []
@@ -29,7 +30,8 @@ struct TokenUpdates {
 /// The limit of ``TokenUpdates`` for each address, as reported for servers that share an address. Shared by all event
 /// loops.
 final class TokenUpdatesByAddress: Sendable {
-  /// Maximum number of addresses, more than a test setup has. At this number, the simulator removes all of them.
+  /// Maximum number of stored addresses. A test setup has fewer. When the number is reached, the simulator removes all
+  /// addresses.
   private static let maximumAddresses = 10_000
   private let addresses = Mutex<[String: TokenUpdates]>([:])
 

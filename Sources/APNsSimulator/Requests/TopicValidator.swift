@@ -27,7 +27,7 @@ struct TopicValidator {
     certificate: PushCertificate?, by rules: Rules
   ) -> Verdict {
     guard let topic else {
-      // A certificate for one topic determines the topic of a request without the field.
+      // If the certificate has a single topic, this topic applies to a request without the field.
       guard let certificate, certificate.topics == nil else { return (.missingTopic, DeviceRegistry.anyTopic) }
       return (nil, registry.topicID(certificate.topic))
     }

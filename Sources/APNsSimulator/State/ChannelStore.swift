@@ -41,6 +41,8 @@ final class ChannelStore: Sendable {
   /// Returns the storage policy of a channel; `nil` if the channel does not exist.
   func find(_ identifier: String, of app: [UInt8]) -> Storage? { state.withLock { $0.channels[app]?[identifier] } }
 
+  /// Deletes a channel.
+  ///
   /// - Returns: whether the channel existed.
   func delete(_ identifier: String, of app: [UInt8]) -> Bool {
     state.withLock { $0.channels[app]?.removeValue(forKey: identifier) != nil }

@@ -9,7 +9,8 @@ final class ConnectRates: Sendable {
   }
 
   private static let minute: UInt64 = 60_000
-  /// Maximum number of addresses, more than a test setup has. At this number, the simulator removes all of them.
+  /// Maximum number of stored addresses. A test setup has fewer. When the number is reached, the simulator removes all
+  /// addresses.
   private static let maximumAddresses = 10_000
   private let windows = Mutex<[String: Window]>([:])
 

@@ -1,16 +1,16 @@
 internal import Synchronization
 
-/// The received `apns-id`s with their counts. They prove or disprove duplicates. Shared by all event loops.
+/// Counts the requests with each `apns-id`. The counts prove or disprove duplicates. Shared by all event loops.
 final class DeliveryLog: Sendable {
   /// Sums over all identifiers.
   struct Summary: Equatable, Sendable {
-    /// Deliveries of an identifier beyond its first, with any answer.
+    /// Requests whose identifier had arrived before, with any answer.
     var received = 0
-    /// Acceptances of an identifier beyond its first: notifications that a user would see twice.
+    /// Accepted pushes whose identifier was accepted before: notifications that a user would see again.
     var accepted = 0
     /// Identifiers that arrived more than once.
     var repeatedIDs = 0
-    /// The largest number of deliveries of one identifier; 0 without deliveries.
+    /// The largest number of requests with the same identifier; 0 without requests.
     var maximumDeliveries = 0
   }
 

@@ -1,8 +1,9 @@
 internal import Synchronization
 
-/// Pushes stored for offline devices, and notifications that online devices show. Shared by all event loops.
+/// The pushes that are stored for offline devices, and the notifications that online devices show. Shared by all event
+/// loops.
 ///
-/// There is one slot for each device token and topic. A new push replaces the stored one.
+/// For each device token and topic, at most one push is stored. A new push replaces it.
 final class Mailboxes: Sendable {
   /// Counts of accepted pushes.
   struct Summary: Equatable, Sendable {
@@ -27,7 +28,7 @@ final class Mailboxes: Sendable {
 
   private struct State {
     var summary = Summary()
-    /// The slots of each device token. A device has few topics.
+    /// The stored pushes of each device token, at most one for each topic. A device has few topics.
     var waiting: [[UInt8]: [Slot]] = [:]
     var shown: Set<[UInt8]> = []
   }
@@ -61,7 +62,8 @@ final class Mailboxes: Sendable {
     }
   }
 
-  /// Records that a device shows a push. Only a push with a collapse identifier can replace another one.
+  /// Records that a device shows a notification. Only a push with a collapse identifier can replace an earlier
+  /// notification.
   func show(_ details: PushDetails) {
     guard !details.collapseID.isEmpty else { return }
     state.withLock { Self.show(details.token, details.topicID, details.collapseID, in: &$0) }

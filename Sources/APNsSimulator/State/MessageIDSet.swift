@@ -1,5 +1,5 @@
-/// A set of identifiers that stores for each whether it was accepted. A hash table with open addressing and 17 bytes
-/// for each slot.
+/// A set of `apns-id`s. For each, it stores whether a push with this identifier was accepted. A hash table with open
+/// addressing and 17 bytes for each slot.
 struct MessageIDSet {
   /// State of an identifier before an insertion.
   enum Before: Equatable {

@@ -1,4 +1,4 @@
-/// Values of a push that are seldom needed: its destination and its storage time.
+/// Values of a push that only some knobs and offline devices need: its destination and its storage time.
 final class PushDetails: Sendable {
   /// The raw device token; empty if it is invalid.
   let token: [UInt8]

@@ -29,7 +29,8 @@ final class RequestLog: Sendable {
     descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
     self.path = path
     (failures, continuation) = AsyncStream.makeStream(of: RequestLogError.self, bufferingPolicy: .bufferingOldest(1))
-    // If the initialiser throws after all properties are set, deinit runs. close(2) of -1 then fails without effect.
+    // If the initialiser throws after all properties are set, `deinit` runs and closes the descriptor. For -1, close(2)
+    // fails without effect.
     if descriptor < 0 { throw RequestLogError(path: path, reason: String(cString: strerror(errno))) }
   }
 

@@ -1,7 +1,6 @@
 import Foundation
 
-/// The knobs that apply to requests, and values that are derived from them once. Each change of a knob creates a new
-/// object.
+/// The present knobs, and values that are computed once from the knobs. Each change of a knob creates a new object.
 final class Rules: Sendable {
   let knobs: SimulatorKnobs
   /// Version number, unique in a simulator. A result that was cached under another version may be wrong.

@@ -29,7 +29,7 @@ final class SharedState: Sendable {
     apply(configuration.knobs)
   }
 
-  /// Applies the knobs to the shared state.
+  /// Applies those knobs that concern the shared state.
   func apply(_ knobs: SimulatorKnobs) {
     tokenFailures.set(knobs.tokenFailures)
     switch knobs.certificateAlert {

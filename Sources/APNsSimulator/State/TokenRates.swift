@@ -8,8 +8,8 @@ final class TokenRates: Sendable {
     var at: UInt64
   }
 
-  /// Maximum number of stored tokens. At this number, the simulator removes all of them. A test that limits the rate of
-  /// single tokens pushes to few tokens.
+  /// Maximum number of stored tokens. At this number, the simulator removes all of them. The number is sufficient,
+  /// because a test with this limit uses few tokens.
   private static let maximumTokens = 1_000_000
   private let buckets = Mutex<[[UInt8]: Bucket]>([:])
 

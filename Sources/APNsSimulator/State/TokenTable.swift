@@ -112,7 +112,8 @@ struct TokenTable {
     }
   }
 
-  // The lower half of a slot is the entry's offset in words of four bytes, counted from one. Zero is an empty slot.
+  // The lower half of a slot contains the position of the entry, in words of four bytes and counted from one. A slot
+  // with the value zero is empty.
 
   private static func slot(tag: UInt64, offset: Int) -> UInt64 { tag << 32 | UInt64(offset / 4 + 1) }
 

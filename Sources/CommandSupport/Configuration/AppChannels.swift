@@ -4,14 +4,15 @@ package import PushWorker
 import ServiceTools
 import TLS
 
-/// Creates the channels of the configured apps. It reads and checks every file that the settings name.
+/// Creates the channels of the configured apps: for each push service of an app, its address, credential and limits.
+/// Reads and checks every file that the settings name.
 package enum AppChannels {
   /// Largest size of a file with root certificates. The certificates of a few authorities have some kB, so a larger
   /// file has other content.
   private static let maximumRoots = 1 << 20
 
   package static func make(_ apps: [String: CarillonConfiguration.App]) throws -> [String: AppChannel] {
-    // Apps with the same key or certificate share the credential, and therefore also its connections.
+    // Apps with the same key or certificate share one credential object, and therefore also its connections.
     var credentials: [AnyHashable: any PushCredential] = [:]
     var channels: [String: AppChannel] = [:]
     for (name, app) in apps.sorted(by: { $0.key < $1.key }) {

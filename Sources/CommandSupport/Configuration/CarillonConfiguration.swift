@@ -5,8 +5,8 @@ package import PushWorker
 package import Redis
 package import ServiceTools
 
-/// The configuration after all checks. Problems that appear only in use, such as a missing key file, are not detected
-/// here.
+/// The configuration of Carillon, after the checks of its keys and values. It does not show problems of the files that
+/// it names, such as a missing key file.
 package struct CarillonConfiguration: Equatable {
   package var redis: Redis
   /// Apps by their names in jobs.
@@ -77,7 +77,8 @@ package struct CarillonConfiguration: Equatable {
     package var tls: RedisTLS?
     /// Settings for the connections to sentinels, if the URL names sentinels.
     package var sentinel = Sentinel()
-    /// Reachable addresses of cluster servers, by the addresses that the servers announce.
+    /// For the address that a cluster server announces, the address at which Carillon reaches this server. Empty if
+    /// both are always the same.
     package var clusterAddresses: [RedisAddress: RedisAddress] = [:]
     /// The prefix of all keys.
     package var namespace: String
@@ -169,26 +170,27 @@ package struct CarillonConfiguration: Equatable {
   }
 
   package struct Retry: Equatable {
-    /// Delay of a retry after the first 5xx answer of a token, at most ``serverError``.
+    /// Delay of the retry after the first 5xx answer to a push, at most ``serverError``.
     package var firstServerError: Duration
-    /// Delay of a retry after any further 5xx answer.
+    /// Delay of the retry after each further 5xx answer to the same push.
     package var serverError: Duration
-    /// Delay of a retry after the first 429 answer of a token. It doubles with each further 429 answer.
+    /// Delay of the retry after the first 429 answer to a push. The delay doubles with each further 429 answer to the
+    /// same push.
     package var tooManyRequests: Duration
-    /// Maximum number of attempts per token.
+    /// Maximum number of attempts to send a push.
     package var attempts: Int
-    /// Maximum delay of any retry.
+    /// Maximum delay of a retry, whatever its cause.
     package var longest: Duration
     /// Random addition to a delay, as a share of the delay.
     package var jitter: Double
   }
 
   package struct Guard: Equatable {
-    /// The share of answers, 0 to 1, which refuse a token or the message. Above this share, a campaign pauses itself.
+    /// Share of answers, 0 to 1, that refuse a token or the message. Above this share, the guard pauses the campaign.
     package var threshold: Double
-    /// The share of answers, 0 to 1, which say that the device is gone. Above this share, a campaign pauses itself.
+    /// Share of answers, 0 to 1, that report that the device is gone. Above this share, the guard pauses the campaign.
     package var pruneShare: Double
-    /// Number of answers that are necessary to evaluate the shares.
+    /// Number of answers that the guard needs before it evaluates the shares.
     package var minimum: Int
   }
 }

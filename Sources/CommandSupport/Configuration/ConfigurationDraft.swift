@@ -3,7 +3,8 @@ import PushCore
 import Redis
 package import ServiceTools
 
-/// The values of a new configuration file. It contains only keys that have no suitable default.
+/// The values of a new configuration file, which `carillon init` writes. The file contains only keys without a suitable
+/// default.
 package struct ConfigurationDraft {
   package var redisURL = "redis://127.0.0.1:6379/0"
   package var redisUser: String?

@@ -1,7 +1,7 @@
 import PushCore
 import ServiceTools
 
-/// All keys that the reader knows and environment variables can set, by section. `*` means the name of an app or
+/// All valid keys of the configuration, by section. In the name of a section, `*` stands for the name of an app or
 /// webhook.
 struct ConfigurationSchema {
   private let sections: [String: [String]]
@@ -59,7 +59,7 @@ struct ConfigurationSchema {
     "log.modules": LogModule.allCases.map(\.rawValue),
   ]
 
-  /// Returns the paths of all keys that can have a value, with these names instead of `*`.
+  /// Returns the paths of all keys that an environment variable can set, with these names instead of `*`.
   func paths(apps: some Sequence<String>, webhooks: [String] = []) -> [[String]] {
     let apps = Array(apps)
     var paths: [[String]] = []

@@ -21,8 +21,8 @@ package enum EnvironmentOverlay {
   /// Sets the keys that environment variables override. A line break at the end of a variable is ignored. An empty
   /// variable counts as missing, because compose files can't omit a variable.
   ///
-  /// - Returns: the ignored variables, which Kubernetes creates for every service. If they were not ignored, a service
-  ///   named `carillon` would prevent the start of all workers.
+  /// - Returns: the variables that were ignored because Kubernetes creates them for every service. They must be
+  ///   ignored: if a service is named `carillon`, they look like variables of Carillon, and no worker would start.
   @discardableResult
   static func apply(
     _ environment: [String: String], to root: inout ConfigurationNode

@@ -30,7 +30,7 @@ package struct EnvironmentProxy: Equatable {
     return !exceptions.contains { $0 == "*" || host == $0 || host.hasSuffix("." + $0) }
   }
 
-  /// Throws if the worker's engine would bypass the proxy of the environment.
+  /// Throws an error if the worker's engine would ignore the proxy that the environment names.
   ///
   /// - Parameters:
   ///   - channels: the channels of the configured apps, by the apps' names.

@@ -1,6 +1,7 @@
 package import Redis
 
-/// The access to Redis from a configuration: URL, user and files.
+/// How to connect to Redis according to the configuration: the URL, the user, and files with the password and
+/// certificates.
 package struct RedisAccess {
   /// The URL with the user.
   package let url: RedisURL
@@ -42,7 +43,7 @@ package struct RedisAccess {
     cluster = ClusterOptions(addresses: redis.clusterAddresses)
   }
 
-  /// Returns options with the files that the configuration names.
+  /// Returns a copy of the options that also contains the files that the configuration names.
   package func options(_ options: RedisOptions) -> RedisOptions {
     var options = options
     options.passwordFile = passwordFile

@@ -4,7 +4,7 @@ import Synchronization
 /// The module of a log line. Each module can have its own level. The raw values are names in the configuration and in
 /// log lines.
 package enum LogModule: String, CaseIterable {
-  /// Start and end of the worker, and errors that are retried.
+  /// Start and end of the worker, and errors after which it tries again.
   case worker
   /// Intake of jobs and events, and moves to the dead list.
   case intake

@@ -14,7 +14,7 @@ import Synchronization
 package final class DescriptorWriter: Sendable {
   private enum Entry {
     case text([UInt8])
-    /// The number of texts that are missing at this place.
+    /// A gap: this number of texts was dropped here.
     case gap(Int)
   }
 
@@ -22,8 +22,8 @@ package final class DescriptorWriter: Sendable {
     var entries: [Entry] = []
     /// Bytes of accepted texts that are not written yet.
     var size = 0
-    /// Whether the buffer was full. In that case, texts are dropped until half of the buffer is free, so that a slow
-    /// reader gets one notice for many dropped texts.
+    /// Whether the buffer was full. In that case, the writer drops texts until half of the buffer is free. A slow
+    /// reader therefore gets one notice for many dropped texts.
     var isFull = false
     /// Texts that were dropped since the latest notice.
     var gap = 0

@@ -3,8 +3,7 @@ import TextInput
 
 /// A file, or standard input for `-`, read from front to back in chunks.
 package final class InputFile {
-  /// Size of a chunk in bytes: large enough that the cost of system calls is negligible, small enough for the CPU
-  /// cache.
+  /// Size of a chunk in bytes. It is large enough that system calls cost little, and small enough for the CPU cache.
   package static let chunk = 1 << 16
 
   package let path: String

@@ -6,8 +6,8 @@ import Synchronization
 package enum StandardError {
   private static let writer = Mutex<DescriptorWriter?>(nil)
 
-  /// Maximum wait at the end of a process until the reader has its last lines. Every active reader reads the content of
-  /// a pipe (64 KiB) within a second, and an operator hardly notices such a delay.
+  /// Maximum time for which a process waits at its end until the reader has the last lines. Every active reader reads
+  /// the content of a pipe (64 KiB) within a second, and an operator hardly notices such a delay.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
   /// Starts a separate thread that writes from now on, so that ``write(_:)`` never waits. Lines that the thread can't

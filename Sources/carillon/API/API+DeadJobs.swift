@@ -167,7 +167,7 @@ extension API {
           done.append(key)
         } catch {
           let error = CommandError(error)
-          // These errors have other causes than the job, and all other jobs would fail in the same way.
+          // The job is not the cause of these errors, so all other jobs would fail in the same way.
           if error.code == .unreachable || error.code == .defect { throw error }
           failed.append((key, error))
         }

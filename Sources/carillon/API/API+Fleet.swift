@@ -5,7 +5,7 @@ import HTTPServer
 import PushCore
 import PushWorker
 
-/// Operations on the fleet: status, wanted workers, queue, schedule, audit log.
+/// Operations on the fleet: its status, the number of workers that it needs, the queue, the schedule and the audit log.
 extension API {
   var fleet: [APIOperation] {
     [

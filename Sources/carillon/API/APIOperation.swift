@@ -32,7 +32,7 @@ struct APIOperation: Sendable {
     var type = "application/json"
     /// An alternative media type.
     var otherType: String?
-    /// Follow-up operations, for clients that explore the API.
+    /// Links to operations that a client can call next. OpenAPI describes them for clients that explore the API.
     var links: [Link] = []
   }
 

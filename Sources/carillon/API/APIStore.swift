@@ -3,8 +3,8 @@ import CommandSupport
 import EventLoop
 import PushWorker
 
-/// The store of the API. It is opened at its first use and checked again after ``checkInterval``, because it may be
-/// repartitioned. All requests within a second share one read of the fleet's state.
+/// The store of the API. It is opened for the first request. A request later than ``checkInterval`` checks it again,
+/// because an operator may have repartitioned it. All requests within a second share one read of the fleet's state.
 actor APIStore {
   /// Time after which the store is checked again, in ns.
   private static let checkInterval: UInt64 = 5_000_000_000
@@ -29,7 +29,7 @@ actor APIStore {
     return store
   }
 
-  /// Returns the store for operations that submit jobs. A missing store is initialised.
+  /// Returns the store for operations that submit jobs. If Redis has no store yet, the function creates one.
   func taking() async throws -> CampaignStore { try await connection.open(base, creating: true) }
 
   /// Returns the store for operations that change devices or segments. Throws an error while the store is being

@@ -15,7 +15,7 @@ enum OpenAPI {
 
   static func ref(_ name: String) -> String { "{\"$ref\":\"#/components/schemas/\(name)\"}" }
 
-  /// Returns the schema of a page of a list.
+  /// Returns the JSON Schema of an answer with one page of a list.
   static func page(_ member: String, of element: String) -> String {
     "{\"type\":\"object\",\"required\":[\"\(member)\",\"next\"],\"properties\":{\"\(member)\":{\"type\":\"array\","
       + "\"items\":\(ref(element))},\"next\":{\"type\":[\"string\",\"null\"]}}}"

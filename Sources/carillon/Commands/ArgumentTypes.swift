@@ -4,8 +4,8 @@ import CommandSupport
 public import PushCore
 import ServiceTools
 
-// Command-line spellings of values from other modules. These modules and ArgumentParser do not depend on each other, so
-// the conformances are in this file.
+// This file lets ArgumentParser read types of other modules from the command line. These modules do not import
+// ArgumentParser, so the conformances are here.
 
 extension DeviceRowReader.Format: ExpressibleByArgument {}
 

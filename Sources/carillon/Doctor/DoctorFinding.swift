@@ -1,7 +1,7 @@
 import CommandSupport
 import PushCore
 
-/// The result of one check of doctor, with a hint if there is a problem.
+/// The result of one check of `carillon doctor`, with a hint if there is a problem.
 struct DoctorFinding: Equatable, JSONReport {
   /// The severity of a finding. The raw values are names in JSON.
   enum Level: String, Comparable {
@@ -23,7 +23,7 @@ struct DoctorFinding: Equatable, JSONReport {
 
   var level: Level
   var area: Area
-  /// The app, server or file; empty if there is only one.
+  /// The app, server or file that was checked; empty if the area has only one.
   var subject: String
   /// The observation.
   var text: String

@@ -28,7 +28,7 @@ struct NetworkCheck: Sendable {
 
   func findings() async -> [DoctorFinding] {
     let direct = await withCheckedContinuation { continuation in
-      // Name resolution and the handshake block the thread, so they run on a separate one.
+      // Name resolution and the handshake block their thread, so they run on a separate thread.
       DispatchQueue(label: "carillon.doctor").async { continuation.resume(returning: self.direct()) }
     }
     guard let proxy = endpoint.proxy else { return direct }

@@ -47,7 +47,7 @@ struct RedisCheck {
     }
   }
 
-  /// Returns the findings of the store, from counts and types of keys.
+  /// Returns the findings about the keys of the store, from their counts and types.
   private func keys(_ unopened: CampaignStore, _ fleet: FleetSnapshot) async -> [DoctorFinding] {
     guard let partitions = fleet.store.partitions else {
       return [

@@ -10,7 +10,7 @@ struct TokenCheck: Sendable {
   private var apps: [String]
   private let service: CarillonConfiguration.AppService
   private let endpoint: PushEndpoint
-  /// Name of the server.
+  /// Name of the server that issues the tokens.
   private let server: String
 
   /// Returns a check for each credential whose tokens come from a server. Credentials whose files can't be read are
@@ -75,7 +75,7 @@ struct TokenCheck: Sendable {
       return [.healthy(.credential, subject, "\(title) accepts the access token (test without sending a message)")]
     }
     let text = "\(title) answered \(response.status)\(answer.reasonText.map { " " + $0 } ?? ""): \(answer.meaning)"
-    // These answers say nothing about the credential.
+    // These answers do not show whether the service accepts the credential.
     guard response.status < 500, response.status != 429 else {
       return [.advice(.credential, subject, text, hint: answer.hint)]
     }

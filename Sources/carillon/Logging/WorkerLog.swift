@@ -6,13 +6,13 @@ import PushCore
 import PushWorker
 import Synchronization
 
-/// Log lines of a worker. Each line names the worker, and the campaign and slice that it concerns.
+/// Writes the log lines of a worker. Each line names the worker, and the campaign and slice that it concerns.
 final class WorkerLog: Sendable {
   /// Name of the worker. It changes at ``WorkerEvent/started(name:)`` if the configured name was already in use.
   private let name: Mutex<String>
   /// Address of Redis.
   private let redis: String
-  /// Totals from before the latest reload.
+  /// Totals of the workers of this process before the latest reload.
   private let earlier = Mutex(WorkerTotals())
 
   init(_ name: String, redis: String) {
@@ -236,7 +236,7 @@ final class WorkerLog: Sendable {
 
   /// - Parameters:
   ///   - module: the module, whose log level applies.
-  ///   - event: the name of the event for programs.
+  ///   - event: the name of the event, by which programs recognize the line.
   private func log(
     _ level: Logger.Level, _ module: LogModule, _ event: String, _ message: @autoclosure () -> String,
     _ details: @autoclosure () -> Logger.Metadata
@@ -255,6 +255,6 @@ final class WorkerLog: Sendable {
 }
 
 extension Logger.MetadataValue {
-  /// Returns a value that is a number in JSON lines too.
+  /// Returns a metadata value that is a number, not a text, in JSON log lines.
   static func number(_ number: Int) -> Logger.MetadataValue { .stringConvertible(number) }
 }

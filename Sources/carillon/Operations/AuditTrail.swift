@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import PushCore
 
-/// Person or program that made a change.
+/// The person or program that made a change, as the audit log names it.
 struct Actor {
   var name: String
 

@@ -53,7 +53,7 @@ struct DeadJobRetry {
       case .conflict: throw CommandError.conflict(campaign.id)
       }
     } catch {
-      // The caller may retry many entries, so the message names this one.
+      // The caller may retry many entries, so the message names the entry.
       var error = CommandError(error)
       if error.code == .input || error.code == .conflict { error.message = "job \(key): \(error.message)" }
       throw error

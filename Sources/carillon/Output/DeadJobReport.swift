@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A job of the dead list for output.
+/// The report of an entry of the dead list.
 struct DeadJobReport: JSONReport {
   let job: DeadJob
   /// Maximum number of bytes of the job that the JSON object contains.

@@ -18,7 +18,7 @@ struct SendReport {
     return lines.map(Excerpt.harmless).joined(separator: "\n")
   }
 
-  /// Last line of the output of a dry run.
+  /// The last line of the output after a dry run, which sends nothing.
   var end: String {
     let errors = findings.filter { $0.rule.severity == .error }.count
     return errors == 0

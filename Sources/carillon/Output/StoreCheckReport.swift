@@ -8,7 +8,7 @@ struct StoreCheckReport: JSONReport {
   private var found = 0
   private(set) var repaired = 0
 
-  /// Findings that were not repaired.
+  /// Number of findings that were not repaired.
   var left: Int { found - repaired }
 
   mutating func count(_ finding: StoreFinding) {

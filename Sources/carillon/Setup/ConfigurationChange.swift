@@ -1,13 +1,13 @@
 import CommandSupport
 
-/// The changed keys between two configurations. Pure.
+/// The keys that differ between two configurations, such as before and after a reload. Pure.
 struct ConfigurationChange: Equatable {
   /// Changed keys that take effect without a restart of the process.
   var applied: [String] = []
   /// Changed keys that need a restart of the process, because the connections and the state of the process depend on
   /// them.
   var restart: [String] = []
-  /// Whether a new worker must replace the running one. A change of the log settings does not need this.
+  /// Whether a new worker must replace the running worker. This is not necessary if only log settings have changed.
   var concernsWork = false
 
   var isEmpty: Bool { applied.isEmpty && restart.isEmpty }

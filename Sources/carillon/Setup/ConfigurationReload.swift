@@ -88,8 +88,7 @@ actor ConfigurationReload {
     readStamp = FileStamp(of: file)
     do {
       var new = try load()
-      // Check the files that the configuration names too. Otherwise, the new worker would end if such a file is
-      // missing.
+      // Also check the files that the configuration names. Otherwise, a missing file would end the new worker.
       let channels = try AppChannels.make(new.apps)
       try EnvironmentProxy.check(
         channels, engine: new.worker.engine, environment: ProcessInfo.processInfo.environment)

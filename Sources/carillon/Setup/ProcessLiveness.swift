@@ -20,8 +20,8 @@ extension Liveness.Part {
     Liveness.Part("a call to Redis", within: redisCallLimit) { current.waitsForRedisSince }
   }
 
-  /// Limit of the time with too many checks of jobs that exceed their own limit. A check that is only slow has ended by
-  /// then, and only a restart of the process ends an endless one.
+  /// Maximum time for which too many checks of jobs may exceed their own time limit. A check that is only slow ends
+  /// within this time. Only a restart of the process ends an endless check.
   static let overdueChecksLimit = Duration.seconds(60)
 
   /// The check of whether too many jobs keep cores busy.

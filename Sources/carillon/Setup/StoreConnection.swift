@@ -9,7 +9,7 @@ struct StoreConnection {
   /// Time for which a command waits for Redis before it reports that Redis is unreachable. It is long enough for the
   /// restart of a proxy, and short enough for an operator at a terminal.
   private static let timeout = Duration.seconds(4)
-  /// Number of partitions of a new store: enough for five million users.
+  /// Default number of partitions of a new store: enough for five million users.
   private static let standardPartitions = 256
 
   private let access: RedisAccess
@@ -64,7 +64,7 @@ struct StoreConnection {
       zones: zones, feedbackLength: feedbackLength, streamLength: streamLength, devicesPerUser: devicesPerUser)
   }
 
-  /// Opens the store with a separate connection and checks it.
+  /// Opens the store over a connection of its own, and checks the store.
   ///
   /// The parameters are those of ``open(_:creating:changing:adopting:)``.
   func open(creating: Bool, changing: Bool = false, adopting: Bool = false) async throws -> CampaignStore {

@@ -46,7 +46,7 @@ struct FullScreen: ~Copyable {
     self.events = events
     signals = Self.watchSignals(continuation)
     keys = Self.watchKeys(continuation)
-    // An error is ignored here. If the terminal is gone, the first call of `show` reports it.
+    // If this write fails because the terminal is gone, the first call of `show` reports the error.
     try? Self.write("\u{1B}[?1049h\u{1B}[?25l")
   }
 

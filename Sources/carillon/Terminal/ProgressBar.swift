@@ -16,7 +16,7 @@ struct ProgressBar: ~Copyable {
   private let isJSON: Bool
   private let start = ContinuousClock.now
   private var drawn: ContinuousClock.Instant?
-  /// Work that was done before the start.
+  /// Amount of work that was done before the start, for example by an interrupted import.
   private var first = 0
   private let isTerminal = isatty(STDERR_FILENO) == 1
 

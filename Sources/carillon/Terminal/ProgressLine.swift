@@ -11,7 +11,7 @@ struct ProgressLine {
   /// The counted unit, such as `rows`.
   var unit: String
   var seconds: Double
-  /// Work that was done before the start.
+  /// Amount of work that was done before the start, for example by an interrupted import.
   var first = 0
 
   /// The line for output that is not a terminal.

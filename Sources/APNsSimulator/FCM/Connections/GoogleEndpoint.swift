@@ -26,7 +26,7 @@ struct GoogleAnswer {
   var token = ""
 }
 
-/// One of Google's services: the token endpoint or FCM.
+/// One of Google's two services in the simulator: the token endpoint or FCM. It decides the answers to requests.
 protocol GoogleEndpoint {
   /// Whether the service is FCM, to which the fault knobs apply.
   var hasFaults: Bool { get }

@@ -1,6 +1,6 @@
 internal import TLS
 
-/// A port of one of Google's services, over HTTP/2 or HTTP/1.1.
+/// A port of the simulator for FCM or for Google's token endpoint. Clients may use HTTP/2 or HTTP/1.1.
 struct GooglePort: ServedPort {
   /// The service behind the port.
   enum Service {

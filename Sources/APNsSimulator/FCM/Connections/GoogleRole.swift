@@ -26,11 +26,11 @@ final class GoogleRole: ServiceRole {
   private var exchanges: [Exchange] = []
   private var openCount = 0
   private var fields = HeaderFields()
-  /// The last date of an answer, and its text.
+  /// The time of the last answer, and its text for the header `date`.
   private var date: (seconds: Int64, text: String) = (.min, "")
   private(set) var requestCount = 0
   let lifetime: ConnectionLifetime
-  /// The highest stream that is processed; unlimited until GOAWAY is submitted.
+  /// The highest stream that this role processes. Until it has submitted a GOAWAY, it processes all streams.
   private var lastStream = Int32.max
   private var lastAnswered: Int32 = 0
   /// Number of PINGs since the last request.

@@ -1,4 +1,4 @@
-/// An error of FCM or of Google's front end. The bodies are those of captured answers, where such answers are known.
+/// An error of FCM or of Google's front end. If an answer of the real service was captured, the body is the same.
 struct FCMError: Equatable {
   static let type = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
   private static let badRequest = "type.googleapis.com/google.rpc.BadRequest"

@@ -1,6 +1,6 @@
 /// A message that obeys the rules of FCM, with the values that its delivery needs.
 struct FCMMessage: Equatable {
-  /// The addressee.
+  /// The addressee of a message.
   enum Target: Equatable {
     case token(String)
     case fid(String)
@@ -22,10 +22,10 @@ struct FCMMessage: Equatable {
   /// collapse key.
   var isCollapsible = false
   var restrictedPackage: String?
-  /// The text that identifies the message for the count of duplicates; `nil` for none.
+  /// The text by which the simulator recognizes a duplicate of the message; `nil` for none.
   var identity: String?
 
-  /// Error for a message that breaks a rule.
+  /// The refusal of a message that breaks a rule.
   struct Refused: Error {
     var error: FCMError
   }

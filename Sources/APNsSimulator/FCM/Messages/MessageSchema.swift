@@ -1,4 +1,4 @@
-/// The fields of a request to `messages:send`, from Google's discovery document `fcm:v1`.
+/// The allowed fields of a request to `messages:send` and their types, from Google's discovery document `fcm:v1`.
 enum MessageSchema {
   /// The type of a field.
   indirect enum Kind: Sendable {

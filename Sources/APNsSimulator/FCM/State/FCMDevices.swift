@@ -22,14 +22,14 @@ final class FCMDevices: Sendable {
     var deliveries = Deliveries()
     var identities: Set<String> = []
     /// Number of further collapsible messages that FCM delivers immediately (Google, "Throttling and quotas").
-    /// `burstAt` is the time of this number in milliseconds.
+    /// `burstAt` is the time at which this number was valid, in milliseconds.
     var burst = FCMDevices.collapsibleBurst
     var burstAt: UInt64 = 0
     var minute = Window()
     var hour = Window()
   }
 
-  /// A count in a period that begins with the first message.
+  /// The count of messages in a period that begins with its first message.
   private struct Window {
     var begins: UInt64 = 0
     var count = 0
@@ -112,7 +112,8 @@ final class FCMDevices: Sendable {
     }
   }
 
-  /// Marks the target as unregistered if its app was removed. For simulators that store no deliveries.
+  /// Marks the target as unregistered if its app was uninstalled. Used if the simulator stores no deliveries
+  /// (``FCMKnobs/tracksDeliveries``).
   func markUninstalled(of target: String) {
     shard(of: target).state.withLock { state in
       if state.records[target]?.state == .uninstalled { state.records[target]?.state = .unregistered }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The messages of each project in the current minute (Google, "Throttling and quotas"). The minute begins with the
-/// project's first request. Shared by all event loops.
+/// The quota of each project: the count of its messages in the current minute (Google, "Throttling and quotas"). The
+/// minute begins with the project's first request. Shared by all event loops.
 final class ProjectQuota: Sendable {
   private struct Minute {
     var begins: UInt64

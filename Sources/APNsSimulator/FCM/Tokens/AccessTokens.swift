@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The access tokens that the token endpoint issued. Shared by all event loops.
 final class AccessTokens: Sendable {
-  /// An issued token.
+  /// The data of an issued token.
   struct Grant: Equatable, Sendable {
     /// Number of the service account.
     var account: Int

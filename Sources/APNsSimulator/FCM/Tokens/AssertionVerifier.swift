@@ -1,6 +1,7 @@
 internal import TLS
 
-/// Checks the assertion of a token request, with the error texts of Google's token endpoint.
+/// Checks the assertion (a signed JSON Web Token) in a request for an access token. Errors have the texts of Google's
+/// token endpoint.
 struct AssertionVerifier: Sendable {
   /// An error of the token endpoint.
   struct Refusal: Error, Equatable {
@@ -9,7 +10,7 @@ struct AssertionVerifier: Sendable {
     var description: String
   }
 
-  /// A genuine assertion.
+  /// The data of a valid assertion.
   struct Accepted: Equatable {
     /// Number of the service account.
     var account: Int

@@ -8,7 +8,7 @@ import HTTPServer
 import Logging
 import PushCore
 
-/// `carillon admin`.
+/// The default subcommand of `carillon admin`: runs the HTTP server with the API and the dashboard.
 struct AdminServe: LongRunningCommand, AuditedCommand {
   static let signals = ProcessSignals.stops + [SIGHUP]
   static let configuration = CommandConfiguration(

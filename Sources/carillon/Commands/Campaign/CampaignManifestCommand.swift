@@ -21,8 +21,8 @@ extension CampaignCommand {
           carillon campaign manifest spring-sale-2026 --check spring-sale-2026.json
         """)
 
-    /// Maximum size of an accepted copy, in bytes. A manifest with a timeline, settings and a thousand time intervals
-    /// is much smaller.
+    /// Maximum size of a copy of a manifest that the command reads, in bytes. A manifest with a timeline, settings and
+    /// a thousand time intervals is much smaller.
     private static let readLimit = 8 << 20
 
     static let effect = Effect.reads

@@ -39,7 +39,8 @@ extension CampaignCommand {
     @Option(help: "The submitter. If approval is required, another person must approve.") var by: String?
     @Flag(help: "Only count the users and devices that the job would reach.") var estimate = false
 
-    /// Longest wait for the replicas. A working replica is only milliseconds behind its primary.
+    /// Maximum time to wait until the replicas of Redis have the job. A working replica is only milliseconds behind its
+    /// primary.
     private static let replicaTimeout = Duration.seconds(5)
 
     func validate() throws {

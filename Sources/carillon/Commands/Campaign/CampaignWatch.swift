@@ -25,7 +25,7 @@ extension CampaignCommand {
     /// Interval between two reads. With five reads a second, the display appears live. The cost of a read does not
     /// depend on the number of partitions.
     private static let interval = Duration.milliseconds(200)
-    /// Shortest interval between two lines without a terminal.
+    /// Minimum interval between two lines if the output is not a terminal.
     private static let lineInterval = Duration.seconds(1)
     /// Longest time without Redis after which the command ends. Workers, in contrast, wait without limit.
     private static let timeout = Duration.seconds(60)
@@ -62,7 +62,7 @@ extension CampaignCommand {
           try await Task.sleep(for: record.state == .scheduled ? Self.lineInterval : Self.interval)
         case .queued(let report):
           try view.wait(report)
-          // The interval is longer here, because every read scans the queue for the job.
+          // While the job is in the queue, the interval is longer, because every read scans the queue.
           try await Task.sleep(for: Self.lineInterval)
         case nil: throw try await CampaignLookup(store).absent(id)
         }
@@ -122,7 +122,7 @@ extension CampaignCommand {
         try StandardOutput.printLine(line)
       }
 
-      /// Prints the reason for the lack of progress, each reason once.
+      /// Prints why the campaign makes no progress. Prints the same reason only once.
       private mutating func printReason(_ waiting: CampaignWait?) {
         guard waiting?.reason != lastReason else { return }
         lastReason = waiting?.reason

@@ -23,7 +23,7 @@ struct ChannelCommand: AsyncParsableCommand {
 
 /// Functions that the channel commands share.
 enum ChannelText {
-  /// Returns the id. Throws an error if it is not a possible id of a channel.
+  /// Returns `id`. Throws an error if this text can't be the id of a channel.
   static func checked(_ id: String) throws(CommandError) -> String {
     if let problem = ChannelID.problem(id) {
       throw CommandError(.input, "ID: \(problem)", hint: "copy it from `carillon channel list`")

@@ -50,8 +50,8 @@ extension DeadCommand.Selection {
 extension DeadCommand {
   /// Applies `body` to jobs of the dead list. If one job fails, the command continues with the others.
   ///
-  /// - Throws: the failure if there is only one job; otherwise the number of failures, after a report of each. Both
-  ///   errors have the same exit status.
+  /// - Throws: if there is only one job, its error. Otherwise, an error with the number of failed jobs, after each
+  ///   failure was reported. Both errors have the same exit status.
   static func forEach(
     _ keys: [String], in store: CampaignStore, _ action: AuditAction, past: String, json isJSON: Bool,
     _ body: (String) async throws -> String
@@ -65,7 +65,7 @@ extension DeadCommand {
         if !isJSON { try StandardOutput.printLine("\(key) \(result)") }
       } catch {
         let error = CommandError(error)
-        // These errors have other causes than the job, and all other jobs would fail in the same way.
+        // The job is not the cause of these errors, so all other jobs would fail in the same way.
         if error.code == .unreachable || error.code == .defect { throw error }
         failures.append(error)
         if keys.count > 1 { StandardError.write(error.report(json: isJSON)) }
@@ -74,7 +74,8 @@ extension DeadCommand {
     await AuditTrail(store).record(action, dead: done, by: .commandLine)
     if isJSON { try StandardOutput.printLine(DeadJobReport.keys(done, as: past)) }
     if keys.count == 1, var failure = failures.first {
-      // The arguments are right, but the job is wrong, so the exit status is that of a failed action.
+      // The arguments of the command are valid, but the job is not. The exit status is therefore that of a failed
+      // action, not that of wrong usage.
       if failure.code.exitStatus != CommandError.Code.failed.exitStatus { failure.code = .failed }
       throw failure
     }

@@ -70,7 +70,8 @@ struct SendCommand: AuditedCommand {
     if !push.tools.answer(outcome.response).isAccepted { throw ExitCode(CommandError.Code.failed.exitStatus) }
   }
 
-  /// Returns a finding whose hint names the option of this command instead of the field of a job.
+  /// Returns a copy of a finding of the rules for jobs. Its hint names the option of this command, not the field of a
+  /// job.
   private static func ofCommand(_ finding: Finding, _ service: any PushService) -> Finding {
     var finding = finding
     finding.hint = finding.hint?.replacing("\(service.name).pushType", with: "--push-type")

@@ -15,7 +15,8 @@ struct SimulateCommand: LongRunningCommand, AuditedCommand {
 
   /// Maximum delay, in ms: all clients give up after a minute.
   private static let longestLatency = 60_000
-  /// Maximum wait at the end until a reader has the last line. Standard error has the same limit.
+  /// Maximum time to wait at the end until the reader of standard output has taken the last line. Standard error has
+  /// the same limit.
   private static let lastWait = DispatchTimeInterval.seconds(1)
 
   /// Time in seconds from the first stop signal until the process of a hanging simulator is ended. A normal stop takes

@@ -27,8 +27,8 @@ extension DevicesCommand {
       let store = try await global.openStore()
       var attributes: Set<String> = []
       if format == .csv {
-        // The first line of CSV names the columns. The attributes are known only after reading all users' records, so
-        // these are read once in advance.
+        // The first line of a CSV file names the columns, and each attribute has a column. To know all attributes, the
+        // command reads the records of all users once before it writes.
         try await store.registry.forEachUser { users in
           for user in users { attributes.formUnion(user.attributeTexts.keys) }
         }

@@ -28,7 +28,7 @@ extension QuarantineCommand {
           carillon quarantine probe --app news --count 5 --yes
         """)
 
-    /// Allowed numbers of pushes. More pushes would give no further information.
+    /// Allowed numbers of test pushes. More than ten would give no further information.
     static let counts = 1...10
 
     static let effect = Effect.unrecorded

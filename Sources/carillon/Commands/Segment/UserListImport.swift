@@ -131,7 +131,7 @@ struct UserListImport {
 /// Options for replacing a list of users with a file.
 struct ReplaceOptions: ParsableArguments {
   /// A list that shrinks below 1/`largestShrink` of its users needs `--allow-shrink`, because the file may be a
-  /// truncated export. A list seldom loses half of its users in a day.
+  /// truncated export. A correct list rarely loses half of its users in a day.
   static let largestShrink = 2
 
   @Flag(help: "Replace the list with the users of the file.")
@@ -150,7 +150,7 @@ struct ReplaceOptions: ParsableArguments {
     throw ValidationError("--\(option) needs --replace: add --replace, or omit it.")
   }
 
-  /// Returns the time at which the list was written, in ms since 1970; `nil` for the present time.
+  /// Returns the time of the file's content, in ms since 1970; `nil` for the present time.
   func instant(of input: InputFile) throws -> Int? {
     guard let asOf else { return input.size == nil ? nil : input.modified / 1_000_000 }
     do throws(IdentifierError) {

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SuppressionList {
-  /// Prints the result of a command: a text, or as JSON the list and the number of changed users.
+  /// Prints the result of a command: a text, or with `--json` an object with the list and the number of changed users.
   func report(_ users: Int, _ text: String, json isJSON: Bool) throws {
     guard isJSON else { return try StandardOutput.printLine(text) }
     var json = JSONWriter()

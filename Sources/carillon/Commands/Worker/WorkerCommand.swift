@@ -142,7 +142,7 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
           notifier?.ready("worker \(name) is taking campaigns")
           FaultEnvironment.block(loop: loops.worker, redis: loops.intake)
         }
-        // A reload is not logged as a stop and a start.
+        // A reload replaces the worker, but is not logged as a stop and a start.
         switch event {
         case .started(let name) where isReload: log.logReload(as: name)
         case .draining where stop.isRenewed && !stop.isAsked: break
@@ -191,8 +191,8 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
         return try await connection.open(store, creating: true, changing: true)
       } catch let error as StoreError where error.code == .locked && !drain {
         current.waits(because: "\(error)")
-        // The process reports to systemd that it is ready although it waits, so that systemd starts the units that
-        // depend on it.
+        // The process reports to systemd that it is ready, although it still waits. Otherwise systemd would not start
+        // the units that depend on this unit.
         if isNew {
           log.error("waits: \(error)")
           notifier?.ready("worker \(name) waits: \(error)")
@@ -223,7 +223,7 @@ private struct WorkerLoops {
   let intake = EventLoop(label: "intake")
 }
 
-/// The receiver of a request to stop: the running worker, or the worker that starts next.
+/// Passes a request to stop to the running worker. If no worker is running, the next worker that starts gets it.
 private final class WorkerStop: Sendable {
   private struct State {
     var worker: PushWorker?
@@ -237,7 +237,7 @@ private final class WorkerStop: Sendable {
 
   var isAsked: Bool { state.withLock { $0.deadline != nil } }
 
-  /// Whether a new worker starts after the present one.
+  /// Whether a restart is requested: a new worker then starts after the present one.
   var isRenewed: Bool { state.withLock { $0.renewal != nil } }
 
   /// Clears the request for a restart.
@@ -259,7 +259,7 @@ private final class WorkerStop: Sendable {
     await worker?.stop(within: seconds)
   }
 
-  /// Sets the worker that is about to run.
+  /// Sets the worker that gets later requests, because it is about to run.
   func begin(_ worker: PushWorker) {
     let deadline = state.withLock { state in
       state.worker = worker

@@ -16,7 +16,7 @@ struct AudienceDigest {
 
   mutating func add(_ target: TargetResult) {
     targets += 1
-    // The targets of a user follow each other.
+    // The targets of a user follow each other, so a comparison with the last user is enough to count users.
     if !target.user.isEmpty, target.user != lastUser {
       users += 1
       lastUser = target.user

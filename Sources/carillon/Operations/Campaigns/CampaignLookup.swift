@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 import PushWorker
 
-/// The campaign or queued job with an id, for output.
+/// The result of a search by id, for output: a campaign or a queued job.
 enum FoundCampaign {
   case campaign(CampaignReport)
   /// The job is in the queue; no worker has activated it yet.
@@ -32,8 +32,8 @@ struct CampaignLookup {
     return .campaign(report)
   }
 
-  /// Returns the same as ``find(_:)``, for repeated reads. The cost of a read does not depend on the number of
-  /// partitions.
+  /// Returns the same as ``find(_:)``. With a `watch` that the caller keeps between calls, the cost of a repeated read
+  /// does not depend on the number of partitions.
   func find(_ id: String, by watch: inout CampaignPoller) async throws -> FoundCampaign? {
     try await find(id) { try await watch.poll(store) }
   }

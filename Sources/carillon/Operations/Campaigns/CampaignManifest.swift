@@ -162,7 +162,7 @@ struct CampaignManifest {
     }
   }
 
-  /// Returns the JSON output for a copy that matches the campaign.
+  /// Returns the JSON output for a copy of a manifest that matches its campaign.
   static func held(_ id: String) -> String { #"{"id":"\#(id)","holds":true}"# }
 
   /// Whether the copy is unchanged.

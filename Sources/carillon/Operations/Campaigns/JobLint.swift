@@ -16,8 +16,8 @@ struct JobLint {
 
   /// - Parameters:
   ///   - bytes: a job, a template or a payload.
-  ///   - pushType: the push type of a payload; `nil` to infer it.
-  ///   - app: the app that sends a payload.
+  ///   - pushType: the push type, if the file is a payload; `nil` to infer it from the payload.
+  ///   - app: the app that sends the push, if the file is a payload.
   ///   - apps: the apps of the configuration.
   ///   - services: the services that the apps can use.
   ///   - now: UNIX seconds.

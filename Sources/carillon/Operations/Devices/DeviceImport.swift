@@ -1,8 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// Stores the rows of a file in batches. While the next batch is read, three batches are in flight, one in each step of
-/// a registration (``Registry/bind(_:)``, `enter`, `complete`).
+/// Stores the rows of a file in batches. A registration has three steps (``Registry/bind(_:)``, `enter`, `complete`).
+/// While the next batch is read, one batch is in flight in each step.
 ///
 /// Each step processes the batches in the order of the file. So if several rows have the same token, the order of the
 /// file decides which user owns it. A move of a token to another user must end before the next move of the same token
@@ -32,7 +32,7 @@ struct DeviceImport {
   private static let rowsPerPartition = 64
   /// Allowed rows per batch: a few MB in flight to Redis.
   private static let batch = 4096...32_768
-  /// Batches in flight: one in each step.
+  /// Maximum number of batches in flight: one in each step of a registration.
   private static let concurrentBatches = 3
 
   private let store: CampaignStore
@@ -42,8 +42,7 @@ struct DeviceImport {
   private let file: String?
   private let size: Int
   private var pending: RegistrationBatch
-  /// Hashes of the users in ``pending``, by the hashes of their tokens. A hash collision only causes an unnecessary
-  /// wait.
+  /// The hash of the user for the hash of each token in ``pending``. A hash collision only causes an unnecessary wait.
   private var tokens: [Int: Int] = [:]
   private var running: [Running] = []
   private var bound: Task<Registry.BoundRegistrations, any Error>?

@@ -1,7 +1,7 @@
 import CommandSupport
 import PushCore
 
-/// User ids in the arguments of a command, or in the path and query of a request.
+/// Reads user ids from the arguments of a command, and from the path and query of a request.
 enum UserArgument {
   /// Returns the id in the canonical form of ``UserID``.
   static func read(_ text: String) throws(CommandError) -> String {

@@ -5,7 +5,8 @@ import ServiceTools
 
 /// A push that a user sends by hand: a payload for one token. The rules for jobs apply.
 struct SinglePushDraft {
-  /// Id of the job with this push as its only push. The rules are rules for jobs, so they check this job.
+  /// Id of a job that has this push as its only push. The job is never submitted: it exists because the rules check
+  /// jobs.
   var name: String
   var app: String
   var token: DeviceToken
@@ -13,7 +14,7 @@ struct SinglePushDraft {
   var payload: [UInt8]
   var pushType: String
   var priority: Int?
-  /// The expiration in the form of a job.
+  /// The expiration, as text in the format of the job field `expiration`.
   var expiration: String?
   var collapseID: String?
 

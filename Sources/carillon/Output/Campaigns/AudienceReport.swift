@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// The audience of a campaign for output. Lists are shown as their lengths.
+/// The report of a campaign's audience. For a list of users or tokens, it has only the length.
 struct AudienceReport: JSONReport {
   private let campaign: Campaign
 

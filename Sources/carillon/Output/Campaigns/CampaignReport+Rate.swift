@@ -45,7 +45,7 @@ extension CampaignReport {
     }
   }
 
-  /// The rate for people.
+  /// The lines about the rate in the text output.
   var rateRows: [(String, String)] {
     guard let rate = record.delivery.rate else { return [] }
     let number = perSecond.map { CampaignRate.format($0 >= 10 ? $0.rounded() : $0) + " per second" }

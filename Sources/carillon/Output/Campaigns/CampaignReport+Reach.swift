@@ -22,7 +22,7 @@ extension CampaignReport {
     }
   }
 
-  /// The reach for people.
+  /// The lines about the reach in the text output.
   var reachRows: [(String, String)] {
     let counters = record.counters
     var rows: [(String, String)] = []

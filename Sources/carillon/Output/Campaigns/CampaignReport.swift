@@ -3,7 +3,7 @@ import CommandSupport
 import Foundation
 import PushCore
 
-/// A campaign for output.
+/// The report of a campaign, as text for people and as JSON.
 struct CampaignReport: JSONReport {
   let record: CampaignRecord
   /// The audience; `nil` if it was not read.
@@ -48,7 +48,7 @@ struct CampaignReport: JSONReport {
     }
   }
 
-  /// Targets with an outcome.
+  /// Number of targets with an outcome.
   var done: Int { record.counters.outcomes.values.reduce(0, +) }
 
   /// The number of targets: exact if all slices are sealed, otherwise extrapolated from the sealed slices. `nil` before

@@ -119,9 +119,9 @@ enum FindingText {
   }
 }
 
-/// Output of all rules.
+/// The list of all rules, for output.
 enum RuleList {
-  /// The push rules, and the rules that need the store.
+  /// The rules of all push services, and the rule that needs the store (unknown attributes).
   private static let rules = KnownServices.all.tools.flatMap(\.rules) + [.unknownAttribute]
 
   static var text: String {

@@ -8,7 +8,7 @@ struct NextRuns: Equatable {
     var id: String
     /// The start of the run, in UNIX seconds.
     var begins: Int
-    /// The wall-clock time of the run.
+    /// The local time of the run, in seconds since 1970 as a clock in the zone shows it.
     var wall: Int
   }
 

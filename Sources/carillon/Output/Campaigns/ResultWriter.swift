@@ -10,7 +10,8 @@ struct ResultWriter {
   private let services: [any PushService]
   /// Whether the campaign has several push services.
   private let hasServices: Bool
-  /// Name of the field with the services' ids of pushes; `nil` if no service has such ids.
+  /// Name of the column for the push's id at its service, such as APNs' id; `nil` if no service of the campaign has
+  /// such ids.
   private let idName: String?
   /// The ids of pushes, by service.
   private let ids: [String: ResultID]
@@ -96,6 +97,6 @@ struct ResultWriter {
     json.endLine()
   }
 
-  /// Returns the bytes that were written since the last call.
+  /// Returns the output since the last call.
   mutating func take() -> [UInt8] { csv?.take() ?? json.take() }
 }

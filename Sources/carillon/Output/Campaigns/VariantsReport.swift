@@ -56,7 +56,7 @@ struct VariantsReport {
     decision.flatMap { variants.all.indices.contains($0.winner) ? variants.all[$0.winner].name : nil }
   }
 
-  /// A row for each variant and one for the winner.
+  /// The rows of the text output: one for each variant, and one for the winner.
   var rows: [(String, String)] {
     var rows = variants.all.indices.map { ("variant \(variants.all[$0].name)", Self.text(of: counts[$0])) }
     guard let winner else { return rows }

@@ -2,7 +2,7 @@ import CommandSupport
 import PushCore
 
 extension ForeignColumns {
-  /// The omitted parts of another system's export as text, which follows the counts of an import.
+  /// Text about the parts of another system's export that an import omits. The text follows the counts of the import.
   var countsText: String {
     var text = leftOut.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
       .map { ", \($0.value.grouped) omitted: \($0.key)" }.joined()

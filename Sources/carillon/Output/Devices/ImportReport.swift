@@ -3,7 +3,7 @@ import PushCore
 
 /// The result of an import: counts and bad rows.
 struct ImportReport {
-  /// A skipped row, or a row with a refused detail.
+  /// A row that was skipped, or that was imported without a detail that was refused.
   struct RowError {
     var line: Int
     var message: String
@@ -23,7 +23,7 @@ struct ImportReport {
   var outdated: Int?
   /// Devices removed because their users exceed the device limit; `nil` if this can't happen.
   var evicted: Int?
-  /// Imported users with a device; `nil` if the import is not an import of users.
+  /// Number of imported users that have a device; `nil` for an import of devices.
   var known: Int?
   /// The mapping of the columns of another system's export.
   var foreign = ForeignColumns()

@@ -1,7 +1,8 @@
 import APNs
 import PushCore
 
-/// Answers of the other environment about tokens that the configured environment refused as bad, with a conclusion.
+/// The report of a probe: test pushes to the other environment, for tokens that the configured environment refused as
+/// bad. It has the answers and a conclusion.
 struct QuarantineProbeReport {
   /// One push and its answer.
   struct Answer {
