@@ -8,7 +8,7 @@ public import EventLoop
 /// Worker that takes campaigns from the store, sends their pushes, and records the outcomes.
 ///
 /// Any number of identical workers share the work. The actor runs on its own queue. It handles pushes as plain values
-/// in batches, and suspends once for each commit of a slice, not for each push.
+/// in batches, and suspends once for each write to Redis for a slice, not for each push.
 ///
 /// The actor starts and ends its parts, and does nothing else. Each part owns its state and is confined to the actor's
 /// loop. ``WorkerParts`` connects the parts, and `README.md` lists them.
@@ -24,7 +24,7 @@ public actor PushWorker: WorkerLoopHost {
 
   /// - Parameters:
   ///   - configuration: The settings of the worker.
-  ///   - store: The store for commits and expansion, already opened.
+  ///   - store: The store for writes of slices (commits) and for the expansion, already opened.
   ///   - sharedStore: The same store through another client, for everything else.
   ///   - blocking: The same store through a third client. A wait for a job blocks this client most of the time.
   ///   - loop: The worker's event loop. The clients of `store` and `sharedStore` use it too, so a call wakes no thread.
@@ -100,7 +100,7 @@ public actor PushWorker: WorkerLoopHost {
   /// about to return. Callers may call this function several times.
   ///
   /// - Parameter deadline: Maximum time in seconds to wait for answers. Targets without an answer by then stay in doubt
-  ///   in the ledger.
+  ///   in Redis.
   public func stop(within deadline: Int = 10) async {
     environment.loop.attach(self)
     parts.shutdown.begin()

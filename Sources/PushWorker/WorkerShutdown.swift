@@ -22,7 +22,7 @@ final class WorkerShutdown: WorkerPart {
 
   /// Time in ns that connections have to close when a worker ends. An engine that has not closed its connection by then
   /// gets the same time again. When the connections begin to close, all pushes of held slices have been answered. Other
-  /// pushes belong to released slices: other workers have these slices, or the targets are in doubt in the ledger.
+  /// pushes belong to released slices: other workers have these slices, or the targets are in doubt in Redis.
   private static let closingTime: UInt64 = 1_000_000_000
 
   /// Starts the shutdown. Idempotent.
@@ -34,8 +34,8 @@ final class WorkerShutdown: WorkerPart {
     intake.stop()
   }
 
-  /// Abandons the pushes in flight, because the deadline of a stop has passed. Targets that are unanswered or can't be
-  /// recorded stay in doubt in the ledger.
+  /// Abandons the pushes in flight, because the deadline of a stop has passed. In Redis, targets stay in doubt if they
+  /// are unanswered or their outcomes can't be recorded.
   func abandon() {
     environment.life.abandon()
     for session in slices.sessions {

@@ -19,7 +19,7 @@ struct CampaignFollower: WorkerPart {
 
   /// Reads the states whenever the control epoch was raised, and regularly while the worker holds slices.
   ///
-  /// - Parameter isIdle: Whether the worker holds nothing.
+  /// - Parameter isIdle: returns whether the worker holds no slice and has no regular task.
   func run(isIdle: () -> Bool) async {
     while !life.isFinished {
       do {
@@ -52,7 +52,7 @@ struct CampaignFollower: WorkerPart {
   }
 
   private func apply(_ id: String, _ state: CampaignState?, round: Int) {
-    // If the round is higher, the campaign was paused and resumed between two reads.
+    // If the round (number of resumes) is higher, the campaign was paused and resumed between two reads.
     let held =
       slices.sessions.map(\.context).filter { $0.campaign.id == id } + [campaigns.contexts[id]].compactMap(\.self)
     for context in held where context.facts.round < round && !context.progress.isOutdated {
@@ -61,7 +61,7 @@ struct CampaignFollower: WorkerPart {
     for session in slices.sessions where session.slice.campaign == id && session.intent != .lost {
       switch state {
       case .cancelled: recorder.stopSending(session, .cancel)
-      // No record: Redis lost the activation of the campaign, and a worker will activate it again.
+      // Without a record, Redis has lost the activation of the campaign, and a worker will activate it again.
       case .paused, .failed, nil: recorder.stopSending(session, .leave)
       default: break
       }

@@ -18,8 +18,8 @@ struct CampaignPauses: WorkerPart {
   /// - Parameters:
   ///   - everyLeg: Whether the cause concerns the whole campaign, so that all its legs are paused.
   ///   - needsApproval: Whether only an approval resumes the campaign.
-  ///   - round: The round in which the cause was found. In a later round the campaign continues, because the cause may
-  ///     be fixed.
+  ///   - round: The round (number of resumes) in which the cause was found. In a later round the campaign continues,
+  ///     because the cause may be fixed.
   func pause(_ id: String, everyLeg: Bool = false, needsApproval: Bool = false, round: Int, _ reason: String) {
     guard campaigns.beginPause(id) else { return }
     let context = campaigns.contexts[id].flatMap { $0.facts.round == round ? $0 : nil }

@@ -13,7 +13,7 @@ final class CampaignTable {
   private(set) var epoch: Int?
   /// Campaigns that this worker is pausing.
   private var pausing: Set<String> = []
-  /// The latest known round of each resumed campaign.
+  /// The latest known round of each resumed campaign. The round is the number of resumes.
   private var rounds: [String: Int] = [:]
   /// Maximum number of entries in ``rounds``. A fleet rarely has so many resumed campaigns at a time. When the limit is
   /// reached, ``rounds`` is emptied, and a resume may be logged twice.
@@ -34,7 +34,7 @@ final class CampaignTable {
 
   func drop(_ id: String) { contexts[id] = nil }
 
-  /// Removes an outdated context, unless the campaign has a newer one.
+  /// Removes this context from the table, unless the table has a newer context of the campaign.
   func drop(_ context: CampaignContext) {
     if contexts[context.campaign.id] === context { contexts[context.campaign.id] = nil }
   }
@@ -95,7 +95,7 @@ final class CampaignTable {
     recentStops.map { ($0.key, $0.value.state == .cancelled ? .cancel : .pause) }
   }
 
-  /// Removes entries that are old enough to be durable in Redis.
+  /// Removes pauses and cancellations that are so old that Redis can't lose them any more.
   func removeDurable(before now: UInt64) {
     recentStops = recentStops.filter { now - $0.value.at <= SliceJournal.memory }
   }

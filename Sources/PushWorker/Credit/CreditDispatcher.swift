@@ -158,7 +158,8 @@ final class CreditDispatcher: WorkerPart {
   private func entry(_ session: SliceSession, _ now: UInt64) -> Scheduler.Entry {
     let context = session.context
     let isSending = session.intent == .send
-    // Credit alone is not enough: an undecided guard and a rate also require permits.
+    // Credit alone is not enough: each push also needs a send of the guard trial while the guard is undecided, and a
+    // permit of each rate.
     let wants = isSending ? min(session.sendable(now), assignable(to: context)) : 0
     return Scheduler.Entry(
       slot: session.tag.slot, campaign: context.campaign.id, account: context.facts.account,

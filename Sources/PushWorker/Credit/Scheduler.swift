@@ -24,15 +24,15 @@ enum Scheduler {
 
   /// The parts of a slice's state that affect its credit.
   struct Condition {
-    /// Whether its pool can't send now.
+    /// Whether the slice's pool can't send now.
     var isStuck: Bool
-    /// Whether its targets are known.
+    /// Whether the slice's targets are known.
     var isReady: Bool
     /// Whether the worker holds the slice to send it, and not to release or close it.
     var isSending: Bool
-    /// Whether it waits only for its campaign's guard.
+    /// Whether the slice waits only for the guard of its campaign.
     var isOnlyDeferred: Bool
-    /// Whether it searches for a poison target.
+    /// Whether the worker searches for a poison target in the slice: a target that kills every worker that sends it.
     var isBisecting: Bool
   }
 
@@ -72,7 +72,7 @@ enum Scheduler {
     }
 
     private var campaigns: [Campaign] = []
-    /// The first slice that searches for a poison target.
+    /// The slot of the first slice in which the worker searches for a poison target.
     private var bisecting: Int?
 
     init(_ entries: [Entry]) {
@@ -93,8 +93,8 @@ enum Scheduler {
       }
     }
 
-    /// Returns the credit that a slice may request with a commit of its outcomes. It may use the credit that these
-    /// outcomes free in the same step, if no other slice goes first.
+    /// Returns the credit that a slice may request when the worker records its outcomes. The slice may use the credit
+    /// that these outcomes free in the same step, if no other slice goes first.
     func credit(for entry: Entry, _ budget: CreditBudget) -> Int {
       let allowance = budget.allowance(entry.account, returning: entry.targets.returning)
       guard entry.condition.isSending, allowance > 0 else { return 0 }

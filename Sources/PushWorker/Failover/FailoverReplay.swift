@@ -15,7 +15,7 @@ struct FormerSlice {
   var at: UInt64
   /// Whether the server of its partition may have lost writes, so that the slice must be replayed.
   var isDue: Bool
-  /// Whether it needs no further replay.
+  /// Whether the slice needs no further replay.
   fileprivate(set) var isOver = false
 
   init(_ session: SliceSession, at now: UInt64) {
@@ -64,7 +64,7 @@ struct FailoverReplay {
   /// Whether released slices need a replay that has not begun.
   private(set) var isDue = false
   private var isRunning = false
-  /// `EventLoop.now` at which this worker last ran.
+  /// `EventLoop.now` of the last call of ``recordRunning(_:)``.
   private var lastRunAt: UInt64 = 0
   /// `EventLoop.now` at which this process last continued after it had been stopped (SIGSTOP, a suspended machine); 0
   /// for never.
@@ -179,7 +179,7 @@ struct FailoverReplay {
 
   /// Requests a replay of released slices.
   ///
-  /// - Parameter isForgotten: Whether the server of a partition may have lost writes.
+  /// - Parameter isForgotten: returns whether the server of a partition may have lost writes.
   mutating func mustRun(where isForgotten: (_ partition: Int) -> Bool) {
     for index in former.indices where isForgotten(former[index].ledger.slice.partition) { former[index].isDue = true }
     losses += 1

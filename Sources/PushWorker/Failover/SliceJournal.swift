@@ -22,14 +22,14 @@ struct SliceJournal {
   /// behind by more than this time.
   static let memory: UInt64 = 3_000_000_000
 
-  /// Records a target list that was sealed.
+  /// Records that this worker has sealed a list of targets.
   mutating func record(_ targets: SealedTargets, at now: UInt64) {
     self.targets = targets
     sealedAt = now
   }
 
-  /// Records a commit that was acknowledged. If the worker had lost its claim, the journal contains only the outcomes
-  /// that Redis accepts from a former owner.
+  /// Records a commit (a write of outcomes that also grants targets) that Redis has acknowledged. If the worker had
+  /// lost its claim, the journal contains only the outcomes that Redis accepts from a former owner.
   mutating func record(_ batch: OutcomeBatch, _ answer: CommitAnswer, at now: UInt64) {
     let outcomes = RecordedOutcomes(batch, isOwner: answer.isOwner)
     record(outcomes.isEmpty ? nil : outcomes, answer.retries, at: now)

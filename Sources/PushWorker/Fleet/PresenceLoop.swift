@@ -22,7 +22,7 @@ struct PresenceLoop: WorkerPart {
   /// Time in ms between checks of the servers while connections are unchanged and the worker has no writes that Redis
   /// may lose.
   private static let idleServerInterval = 60_000
-  /// Whether the worker holds nothing and has no regular task.
+  /// Whether the worker holds no slice and has no regular task.
   var isIdle: Bool { regularTasks.isIdle }
 
   /// Subscribes to the fleet's messages, and adds this worker to the list of workers.

@@ -19,7 +19,7 @@ struct RegularTasks: WorkerPart {
   let waiting: WaitingReporter
   let failover: FailoverService
 
-  /// Whether the worker holds nothing and has no regular task.
+  /// Whether the worker holds no slice and has no regular task.
   var isIdle: Bool {
     slices.taken.isEmpty && campaigns.isIdle && declined.isIdle && failover.isIdle && feedback.isIdle
       && references.isIdle && waiting.isIdle

@@ -5,7 +5,7 @@ import PushCore
 /// Takes jobs from the queue. They become campaigns, or go to the dead list with the reason.
 final class JobIntakeLoop: WorkerPart {
   let environment: WorkerEnvironment
-  /// The same store through a third client. A wait for a job blocks this client most of the time.
+  /// The store through a client of its own, because the wait for a job blocks this client most of the time.
   private let blocking: CampaignStore
   private let membership: FleetMembership
   private let failover: FailoverService

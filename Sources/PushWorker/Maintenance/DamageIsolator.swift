@@ -8,7 +8,8 @@ struct DamageIsolator: WorkerPart {
 
   /// Handles an error: isolates the slice or the campaign whose data the error reports as damaged.
   ///
-  /// The worker moves a damaged list aside. No worker can repair damaged shared data.
+  /// The worker renames a damaged list, so that workers can rebuild the list. No worker can repair damaged data that
+  /// all campaigns share.
   ///
   /// - Parameter slice: the slice on which the worker was working when the error occurred. The function isolates this
   ///   slice if data of its partition is damaged.

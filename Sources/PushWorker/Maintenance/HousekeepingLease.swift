@@ -22,7 +22,7 @@ final class HousekeepingLease {
   private(set) var isLeader = false
   /// The positions of the sweeps: the tasks that go through all partitions and campaigns.
   var progress = HousekeepingProgress()
-  /// Time of the next sweep step.
+  /// Time of the next sweep step, which handles a few partitions.
   private var nextSweep: UInt64 = 0
   /// Number of runs so far.
   private var runs = 0

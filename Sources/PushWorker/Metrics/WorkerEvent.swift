@@ -73,7 +73,7 @@ public enum WorkerEvent: Sendable {
   case claimed(slice: SliceReference, targets: Int?)
   /// The targets of a slice are fixed.
   case sealed(slice: SliceReference, targets: Int)
-  /// A slice waits for its next retry, or for its push service.
+  /// A slice was released until its next retry is due, or until its push service can be tried again.
   case parked(slice: SliceReference, milliseconds: Int)
   /// A slice was given back for any worker.
   case released(slice: SliceReference)
@@ -95,11 +95,11 @@ public struct WorkerTotals: Sendable, Equatable {
   public var submitted = 0
   /// Outcomes and retries recorded.
   public var recorded = 0
-  /// Commits that Redis answered.
+  /// Commits that Redis answered. A commit is one write for a slice: it records outcomes and grants further pushes.
   public var commits = 0
   /// Pushes that the push service accepted.
   public var accepted = 0
-  /// Slices that were finished.
+  /// Slices that this worker has finished.
   public var slices = 0
   /// Targets in doubt that were sent again.
   public var resent = 0

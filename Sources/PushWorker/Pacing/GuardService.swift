@@ -111,8 +111,8 @@ final class GuardService: WorkerPart {
 
   // MARK: Withdrawal
 
-  /// Asks Redis about campaigns with mostly bad answers. If only this worker gets bad answers, it declines the
-  /// campaign.
+  /// Asks Redis about campaigns with mostly bad answers. Until Redis has replied, the guard of such a campaign is
+  /// *suspended*: the worker holds back bad answers. If only this worker gets bad answers, it declines the campaign.
   func askWhetherToDecline(_ now: UInt64) {
     for session in slices.sessions where session.context.guard.isSuspended && !session.context.progress.isOutdated {
       let context = session.context

@@ -45,7 +45,8 @@ struct RateLease {
 
   /// Time in ns over which the permits of a grant are released.
   static let slice = UInt64(RateBucket.slice) * 1000
-  /// Number of steps in which a grant is released, so that each commit gets some permits and no burst occurs.
+  /// Number of steps in which a grant is released, so that each request of a slice gets some permits and no burst
+  /// occurs.
   static let steps = 5
 
   /// Releases the permits that are due, and expires old ones.

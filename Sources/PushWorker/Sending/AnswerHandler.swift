@@ -74,7 +74,7 @@ final class AnswerHandler: WorkerPart {
         count(.accepted, .none, of: session.context)
       } else if completion.answer.kind == .notSent, completion.reason == .none, session.intent == .send {
         // The push was certainly not processed and is still granted. It may be sent again immediately, without a new
-        // record in the ledger.
+        // grant.
         unsent.append((session, index))
       } else {
         handle(completion, of: session, index, now)
@@ -139,8 +139,8 @@ final class AnswerHandler: WorkerPart {
       }
     case .resendNow: record.at = 0
     }
-    // The attempt of a finished target is not counted here, because the guard may drop the answer. The target would
-    // then be sent again, and this attempt must not count.
+    // The attempt of a finished target is not counted here, because the guard may still drop the answer. In that case
+    // the target is sent again, and this attempt must not count.
     if record.state == .waiting { record.history.count(decision.countedAttempts) }
     switch (record.state, session.intent) {
     case (.waiting, .lost):

@@ -79,7 +79,7 @@ extension WorkerPart {
     #endif
   }
 
-  /// Ends the process if a token that is about to be sent is the poison token.
+  /// Ends the process if the token that is about to be sent is the poison token (``FaultSwitches/poison``).
   @inline(__always) func crashPoint(sending token: ArraySlice<UInt8>) {
     #if DEBUG
       let faults = environment.configuration.faults

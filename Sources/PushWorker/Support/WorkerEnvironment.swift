@@ -6,9 +6,9 @@ import PushTransport
 /// worker's loop.
 final class WorkerEnvironment {
   var configuration: WorkerConfiguration
-  /// The store for commits and expansion.
+  /// The store for the writes of slices (commits) and for the expansion.
   let store: CampaignStore
-  /// The same store through a second client. Its calls may wait behind a large reply without delaying the commits.
+  /// The same store through a second client. A large reply on this client does not delay the commits.
   let sharedStore: CampaignStore
   let log: WorkerEventLog
   let loop: WorkerLoop

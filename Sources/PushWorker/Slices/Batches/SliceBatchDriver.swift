@@ -83,7 +83,7 @@ struct SliceBatchDriver: WorkerPart {
     wakeSlices()
   }
 
-  /// Applies the answer to a commit. If this fails, the slice leaves the batch.
+  /// Applies Redis' answer to a commit (``SliceCommitter``). If this fails, the slice leaves the batch.
   func endCommit(
     _ commit: SliceCommitter.CommitInProgress, of session: SliceSession, _ answer: CommitAnswer, isLast: Bool = false,
     _ sliceBatch: inout RunningBatch, _ group: inout DiscardingTaskGroup

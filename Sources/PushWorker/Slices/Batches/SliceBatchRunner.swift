@@ -17,7 +17,7 @@ struct SliceBatchRunner: WorkerPart {
   let failover: FailoverService
   let damage: DamageIsolator
 
-  /// Works on slices of one campaign until each is finished, parked, given back or lost.
+  /// Works on slices of one campaign until each is finished, parked (released until a later time), given back or lost.
   func work(on references: [SliceReference]) async {
     guard references.count > 1 else {
       if let reference = references.first { await runner.work(on: reference) }

@@ -27,7 +27,7 @@ struct SliceBatchSeal: WorkerPart {
       // If targets have their own send times, it may be too early to send them. A later step checks the times, so the
       // call that seals the list grants no such target.
       let assignable = targets.times == nil ? dispatcher.credit(for: session, demand, EventLoop.now) : 0
-      // If the targets can't all be granted now, a later commit grants them.
+      // If the call can't grant all targets now, a later commit (``SliceCommitter``) grants the others.
       session.claim.seal = session.ledger.claim
       return (
         position: position, session: session,

@@ -14,8 +14,9 @@ struct SliceClaimer: WorkerPart {
   let returns: SliceReturn
   let failover: FailoverService
   let dispatcher: CreditDispatcher
-  /// Time in ms for which a slice is parked while its pool can't send. It is short, because no event reports that the
-  /// pool can send again. It is longer than the time that a worker needs to park all slices of a campaign.
+  /// Time in ms for which a slice is parked (released, and available again after this time) while its pool can't send.
+  /// The time is short, because no event reports that the pool can send again. It is longer than the time that a worker
+  /// needs to park all slices of a campaign.
   private static let stuckPause = 5000
 
   /// Claims a slice. Ends the slice immediately if no target is left or its campaign was cancelled.

@@ -2,8 +2,9 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Records the outcomes of slices in their ledgers, and requests grants for further targets. Also finds the targets in
-/// doubt and sends them again, and searches for a poison target: a target that kills every worker that sends it.
+/// Makes the commits of slices. A *commit* is one write to the ledger of a slice (its records in Redis): it records
+/// outcomes and asks for grants of further targets. Also finds the targets in doubt and sends them again, and searches
+/// for a poison target: a target that kills every worker that sends it.
 struct SliceCommitter: WorkerPart {
   let environment: WorkerEnvironment
   let credit: CreditLedger

@@ -2,7 +2,8 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Runs the steps of a held slice, one after the other, until it is finished, parked, given back or lost.
+/// Runs the steps of a held slice, one after the other, until the slice is finished, parked (released until a later
+/// time), given back or lost.
 struct SliceDriver: WorkerPart {
   let environment: WorkerEnvironment
   let dispatcher: CreditDispatcher

@@ -8,7 +8,7 @@ struct SlicePreparation: WorkerPart {
   let preconditions: ExpansionPreconditions
   let committer: SliceCommitter
   let returns: SliceReturn
-  /// Time in ms for which a slice that can't be expanded is parked.
+  /// Time in ms for which a slice that can't be expanded is parked (released, and available again after this time).
   private static let obstaclePause = 5000
   /// Time in ms for which a slice of a campaign with a limit is parked after its users were counted. The pause ends
   /// earlier when the last slice of the campaign is counted.

@@ -2,7 +2,7 @@ import CampaignStore
 import EventLoop
 import PushTransport
 
-/// Releases held slices.
+/// Releases held slices: ends the work of this worker on them.
 struct SliceRelease: WorkerPart {
   let environment: WorkerEnvironment
   let slices: SliceTable
@@ -12,8 +12,8 @@ struct SliceRelease: WorkerPart {
   let failover: FailoverService
   let dispatcher: CreditDispatcher
 
-  /// Releases a slice, also after an error in any step. Its pushes in flight stay in doubt in the ledger. They keep
-  /// their credit until they are answered. Until then no other slice may use this credit.
+  /// Releases a slice, also after an error in any step. In Redis, its pushes in flight stay in doubt. They keep their
+  /// credit until they are answered. Until then no other slice may use this credit.
   func discard(_ session: SliceSession) {
     slices.remove(session)
     if slices.isEmpty { dispatcher.stopTicking() }

@@ -16,7 +16,7 @@ struct SliceRunner: WorkerPart {
   let follower: CampaignFollower
   let damage: DamageIsolator
 
-  /// Works on a slice until it is finished, parked, given back or lost.
+  /// Works on a slice until it is finished, parked (released until a later time), given back or lost.
   func work(on reference: SliceReference) async {
     do {
       let epoch = campaigns.epoch

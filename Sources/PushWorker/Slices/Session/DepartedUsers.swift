@@ -3,8 +3,9 @@ import CampaignStore
 /// Users who departed after a slice was expanded: they lost a device or opted out. The worker checks the targets of
 /// these users before it sends them.
 struct DepartedUsers {
-  /// The number of departures that Redis had counted at the last update of this value. The next commit returns only
-  /// later departures. With `nil`, the next commit returns all departures since the expansion began.
+  /// The number of departures that Redis had counted at the last update of this value. The next commit
+  /// (``SliceCommitter``) returns only later departures. With `nil`, the next commit returns all departures since the
+  /// expansion began.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
   /// A bit for each fingerprint, at the index of its low bits; empty without fingerprints. Nearly all users have not

@@ -18,8 +18,8 @@ struct SliceClaim {
   var nextRetry: UInt64?
   /// `EventLoop.now` at which the lease must be renewed.
   var renewAt: UInt64 = 0
-  /// Credit of commits whose answers were lost. For this credit, Redis may have granted targets that the worker does
-  /// not know.
+  /// Credit of commits (``SliceCommitter``) whose answers were lost. For this credit, Redis may have granted targets
+  /// that the worker does not know.
   var uncertain = 0
   /// Whether Redis may have granted targets that this worker does not know. The worker must read the targets in doubt
   /// before it requests further grants.

@@ -1,7 +1,7 @@
 import CampaignStore
 
 /// The targets of a slice that are granted, have no answer and are not in flight on this worker, and the search for a
-/// poison target among them.
+/// poison target among them. A poison target kills every worker that sends it.
 struct SliceDoubt {
   /// Targets to send again: granted to an earlier owner, or granted in a lost reply.
   var targets: [GrantedTarget] = []
@@ -12,15 +12,15 @@ struct SliceDoubt {
   var isInherited = false
   /// The search for a poison target, while it runs.
   var bisection: Bisection?
-  /// Number of consecutive claims that ended with a death, and the targets of the last step of the search; `nil` if no
-  /// search is due.
+  /// Number of consecutive claims of the slice that ended with the death of a worker, and the targets of the last step
+  /// of the search; `nil` if no search is due.
   var deaths: (count: Int, trial: ClosedRange<Int>?)?
-  /// Targets that were sent again and that the ledger has not counted yet.
+  /// Number of targets that were sent again and that Redis has not counted yet.
   var resent = 0
 
   var isEmpty: Bool { targets.isEmpty && deferred.isEmpty }
 
-  /// Starts the search for the poison target, if the claim asked for it.
+  /// Starts the search for the poison target, if the answer to the claim has asked for it.
   ///
   /// - Returns: The number of deaths; `nil` if no search is due.
   mutating func beginBisection() -> Int? {

@@ -3,10 +3,10 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// A held slice, from its claim to its release. Confined to the worker's loop.
+/// The work of this worker on one held slice, from the claim to the release. Confined to the worker's loop.
 ///
-/// The driver runs the next step, ``SliceSituation/next``. If this step is ``SliceStep/wait``, the driver suspends
-/// until ``wake()``.
+/// The driver (``SliceDriver``, or ``SliceBatchDriver`` for a batch) runs the next step, ``SliceSituation/next``. If
+/// this step is ``SliceStep/wait``, the driver suspends until ``wake()``.
 final class SliceSession {
   /// The slot in ``SliceTable``, and the common part of the tags of the slice's pushes.
   let tag: SliceTag
@@ -144,7 +144,7 @@ final class SliceSession {
     return ungranted + doubt.targets.count + doubt.deferred.count + (isDue ? claim.waiting + claim.later : 0)
   }
 
-  /// Returns whether the tokens of all targets that a commit could grant are loaded.
+  /// Returns whether the tokens of all targets that a commit with this credit could grant are in memory.
   func mayCommitImmediately(_ credit: Int) -> Bool {
     let next = claim.granted..<min(claim.granted + credit, targets.count ?? 0)
     return credit == 0 || targets.inFlight.missing(next) == nil
@@ -214,8 +214,8 @@ final class SliceSession {
     var description: String { "the granted targets of the slice could not be checked, because Redis lost its seal" }
   }
 
-  /// Compares the targets that a commit may grant with the departed users (``DepartedUsers``). Compares none if some of
-  /// the targets are not loaded.
+  /// Compares the users of the targets that the next commit may grant with the departed users (``DepartedUsers``).
+  /// Compares none if some of the targets are not in memory.
   func compare(within credit: Int) -> ComparedTargets {
     let next = claim.granted..<max(claim.granted, min(claim.granted + credit, targets.count ?? 0))
     guard !targets.departed.isEmpty, !next.isEmpty, targets.inFlight.missing(next) == nil else {

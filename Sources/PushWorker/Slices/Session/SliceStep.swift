@@ -2,7 +2,7 @@
 enum SliceStep: Equatable {
   /// Replay the writes that Redis lost.
   case replay
-  /// Record outcomes, ask for grants up to this credit, and renew the lease.
+  /// Make a commit: record outcomes, ask for grants up to this credit, and renew the lease.
   case commit(credit: Int)
   /// Send this many of the targets in doubt again.
   case resend(Int)
@@ -16,8 +16,8 @@ enum SliceStep: Equatable {
   case finish
   /// Close the slice: the campaign was cancelled, and nothing is in flight.
   case cancel
-  /// Park the slice, because only retries and targets with a later send time are left. The first of them is due in this
-  /// many ms.
+  /// Park the slice: release it until the first of its waiting targets is due, in this many ms. Only retries and
+  /// targets with a later send time are left.
   case park(Int)
   /// Give the slice back: the campaign is paused, or the worker stops.
   case leave

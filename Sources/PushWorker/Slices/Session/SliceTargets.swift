@@ -1,12 +1,13 @@
 import CampaignStore
 
-/// Targets that a commit may grant, with the result of a comparison: which of their users may have departed.
+/// Targets that the next commit (``SliceCommitter``) may grant, with the result of a comparison: which of their users
+/// may have departed.
 struct ComparedTargets {
   /// The compared targets.
   var indexes = 0..<0
   /// The value of ``DepartedUsers/changes`` when the targets were compared.
   var changes = 0
-  /// The targets whose users may have departed. Redis checks them in the commit.
+  /// The targets whose users may have departed. During the commit, Redis checks them.
   var suspects: [SealedTarget] = []
 }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `carillon admin`.
+/// The command `carillon admin`.
 struct AdminCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "admin", abstract: "Serve the API, the dashboard and the fleet's metrics; create access tokens.",

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import PushCore
 
-/// `carillon admin token`.
+/// The command `carillon admin token`.
 struct AdminToken: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "token",

@@ -5,7 +5,7 @@ import PushCore
 import PushWorker
 
 extension CampaignCommand {
-  /// `carillon campaign approve`.
+  /// The command `carillon campaign approve`.
   struct Approve: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "approve",

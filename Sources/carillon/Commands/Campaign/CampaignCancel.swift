@@ -5,7 +5,7 @@ import PushCore
 import PushWorker
 
 extension CampaignCommand {
-  /// `carillon campaign cancel`.
+  /// The command `carillon campaign cancel`.
   struct Cancel: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "cancel",

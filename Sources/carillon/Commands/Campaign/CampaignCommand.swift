@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `carillon campaign`.
+/// The command `carillon campaign`.
 struct CampaignCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "campaign",

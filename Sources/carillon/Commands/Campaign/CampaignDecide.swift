@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension CampaignCommand {
-  /// `carillon campaign decide`.
+  /// The command `carillon campaign decide`.
   struct Decide: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "decide", abstract: "Choose the winning variant. This can't be changed later.",

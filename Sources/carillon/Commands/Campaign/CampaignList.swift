@@ -5,7 +5,7 @@ import PushCore
 import PushWorker
 
 extension CampaignCommand {
-  /// `carillon campaign list`.
+  /// The command `carillon campaign list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List campaigns, newest first. The column `done` counts finished slices.",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension CampaignCommand {
-  /// `carillon campaign manifest`.
+  /// The command `carillon campaign manifest`.
   struct Manifest: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "manifest",

@@ -5,7 +5,7 @@ import PushCore
 import PushWorker
 
 extension CampaignCommand {
-  /// `carillon campaign pause`.
+  /// The command `carillon campaign pause`.
   struct Pause: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "pause", abstract: "Pause a campaign on all workers.",

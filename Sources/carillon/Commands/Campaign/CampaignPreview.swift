@@ -5,7 +5,7 @@ import Foundation
 import PushCore
 
 extension CampaignCommand {
-  /// `carillon campaign preview`.
+  /// The command `carillon campaign preview`.
   struct Preview: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "preview", abstract: "Print the push of a campaign for each device of a user.",

@@ -5,7 +5,7 @@ import PushCore
 import PushWorker
 
 extension CampaignCommand {
-  /// `carillon campaign resume`.
+  /// The command `carillon campaign resume`.
   struct Resume: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "resume",

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 
 extension CampaignCommand {
-  /// `carillon campaign show`.
+  /// The command `carillon campaign show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "show", abstract: "Show a campaign's state and counts. Exits with 1 if there is no such campaign.",

@@ -5,7 +5,7 @@ import Foundation
 import PushCore
 
 extension CampaignCommand {
-  /// `carillon campaign submit`.
+  /// The command `carillon campaign submit`.
   struct Submit: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "submit", abstract: "Submit a job. Prints the campaign id.",

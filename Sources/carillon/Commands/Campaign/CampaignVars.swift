@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension CampaignCommand {
-  /// `carillon campaign vars`.
+  /// The command `carillon campaign vars`.
   struct Vars: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "vars", abstract: "Upload per-user values for a job before you submit it.",

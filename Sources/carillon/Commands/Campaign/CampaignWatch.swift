@@ -6,7 +6,7 @@ import PushCore
 import Redis
 
 extension CampaignCommand {
-  /// `carillon campaign watch`.
+  /// The command `carillon campaign watch`.
   struct Watch: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "watch",

@@ -3,7 +3,7 @@ import ArgumentParser
 import CommandSupport
 import PushCore
 
-/// `carillon channel`.
+/// The command `carillon channel`.
 struct ChannelCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "channel",

@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 
 extension ChannelCommand {
-  /// `carillon channel create`.
+  /// The command `carillon channel create`.
   struct Create: AuditedCommand {
     static let configuration = CommandConfiguration(commandName: "create", abstract: "Create a channel. Prints its id.")
 

@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 
 extension ChannelCommand {
-  /// `carillon channel delete`.
+  /// The command `carillon channel delete`.
   struct Delete: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "delete",

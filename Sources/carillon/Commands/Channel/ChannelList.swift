@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 
 extension ChannelCommand {
-  /// `carillon channel list`.
+  /// The command `carillon channel list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the ids of an app's channels, one per line.")

@@ -3,7 +3,7 @@ import CommandSupport
 import PushCore
 
 extension ChannelCommand {
-  /// `carillon channel show`.
+  /// The command `carillon channel show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",

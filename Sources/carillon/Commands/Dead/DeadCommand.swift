@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `carillon dead`.
+/// The command `carillon dead`.
 struct DeadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dead",

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 
 extension DeadCommand {
-  /// `carillon dead drop`.
+  /// The command `carillon dead drop`.
   struct Drop: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "drop", abstract: "Delete jobs from the dead list. This can't be undone.",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension DeadCommand {
-  /// `carillon dead list`.
+  /// The command `carillon dead list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",

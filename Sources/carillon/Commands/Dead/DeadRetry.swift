@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension DeadCommand {
-  /// `carillon dead retry`.
+  /// The command `carillon dead retry`.
   struct Retry: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "retry", abstract: "Move jobs from the dead list back to the queue.",

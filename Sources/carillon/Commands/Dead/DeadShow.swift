@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension DeadCommand {
-  /// `carillon dead show`.
+  /// The command `carillon dead show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",

@@ -5,7 +5,7 @@ import Foundation
 import PushCore
 import ServiceTools
 
-/// `carillon lint`.
+/// The command `carillon lint`.
 struct LintCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "lint",

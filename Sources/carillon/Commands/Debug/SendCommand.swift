@@ -6,7 +6,7 @@ import PushTransport
 import PushWorker
 import ServiceTools
 
-/// `carillon send`.
+/// The command `carillon send`.
 struct SendCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "send",

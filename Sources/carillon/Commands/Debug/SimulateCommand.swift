@@ -5,7 +5,7 @@ import Dispatch
 import Glibc
 import PushCore
 
-/// `carillon simulate`.
+/// The command `carillon simulate`.
 struct SimulateCommand: LongRunningCommand, AuditedCommand {
   static let signals = ProcessSignals.stops
   static let configuration = CommandConfiguration(

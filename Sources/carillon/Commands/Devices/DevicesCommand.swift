@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `carillon devices`.
+/// The command `carillon devices`.
 struct DevicesCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "devices",

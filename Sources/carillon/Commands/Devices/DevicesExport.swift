@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension DevicesCommand {
-  /// `carillon devices export`.
+  /// The command `carillon devices export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "export", abstract: "Write all devices to standard output, in the format of devices import.",

@@ -5,7 +5,7 @@ import Foundation
 import PushCore
 
 extension DevicesCommand {
-  /// `carillon devices import`.
+  /// The command `carillon devices import`.
   struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "import", abstract: "Import devices from CSV or NDJSON.",

@@ -5,7 +5,7 @@ import Foundation
 import PushCore
 
 extension DevicesCommand {
-  /// `carillon devices register`.
+  /// The command `carillon devices register`.
   struct Register: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "register", abstract: "Register a device, or move it to another user.",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension DevicesCommand {
-  /// `carillon devices show`.
+  /// The command `carillon devices show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",

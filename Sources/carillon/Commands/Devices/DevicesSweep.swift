@@ -6,7 +6,7 @@ import PushCore
 import ServiceTools
 
 extension DevicesCommand {
-  /// `carillon devices sweep`.
+  /// The command `carillon devices sweep`.
   struct Sweep: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "sweep",

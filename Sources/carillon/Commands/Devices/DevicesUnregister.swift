@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension DevicesCommand {
-  /// `carillon devices unregister`.
+  /// The command `carillon devices unregister`.
   struct Unregister: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "unregister", abstract: "Remove a device. Exits with 1 if there is no such device.",

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// `carillon quarantine`.
+/// The command `carillon quarantine`.
 struct QuarantineCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "quarantine",

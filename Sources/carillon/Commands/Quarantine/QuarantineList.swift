@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension QuarantineCommand {
-  /// `carillon quarantine list`.
+  /// The command `carillon quarantine list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the devices in quarantine, in any order. Campaigns skip these devices.",

@@ -9,7 +9,7 @@ import PushWorker
 import ServiceTools
 
 extension QuarantineCommand {
-  /// `carillon quarantine probe`.
+  /// The command `carillon quarantine probe`.
   struct Probe: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "probe",

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 
 extension QuarantineCommand {
-  /// `carillon quarantine purge`.
+  /// The command `carillon quarantine purge`.
   struct Purge: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "purge",

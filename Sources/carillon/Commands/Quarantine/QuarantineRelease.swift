@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 
 extension QuarantineCommand {
-  /// `carillon quarantine release`.
+  /// The command `carillon quarantine release`.
   struct Release: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "release",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `carillon results`.
+/// The command `carillon results`.
 struct ResultsCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "results",

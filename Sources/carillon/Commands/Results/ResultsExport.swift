@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension ResultsCommand {
-  /// `carillon results export`.
+  /// The command `carillon results export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "export",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension ResultsCommand {
-  /// `carillon results show`.
+  /// The command `carillon results show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "show",

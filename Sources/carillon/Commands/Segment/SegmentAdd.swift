@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment add`.
+  /// The command `carillon segment add`.
   struct Add: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Add users to a segment. Creates the segment if needed.",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `carillon segment`.
+/// The command `carillon segment`.
 struct SegmentCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "segment",

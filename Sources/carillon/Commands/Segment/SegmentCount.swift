@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment count`.
+  /// The command `carillon segment count`.
   struct Count: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "count", abstract: "Count the users and devices that match an expression.",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment define`.
+  /// The command `carillon segment define`.
   struct Define: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "define", abstract: "Define a segment by an expression and an optional condition.",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment export`.
+  /// The command `carillon segment export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "export", abstract: "Write the users that match an expression to standard output, one per line.",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment import`.
+  /// The command `carillon segment import`.
   struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "import", abstract: "Add users to a segment from a file with one user id per line.",

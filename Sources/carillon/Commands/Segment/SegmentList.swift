@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment list`.
+  /// The command `carillon segment list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "list",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment remove`.
+  /// The command `carillon segment remove`.
   struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SegmentCommand {
-  /// `carillon segment remove-users`.
+  /// The command `carillon segment remove-users`.
   struct RemoveUsers: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove-users",

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 
 extension StoreCommand {
-  /// `carillon store check`.
+  /// The command `carillon store check`.
   struct Check: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "check", abstract: "Check the consistency of all keys in Redis. Exits with 1 if a problem remains.",

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `carillon store`.
+/// The command `carillon store`.
 struct StoreCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "store",

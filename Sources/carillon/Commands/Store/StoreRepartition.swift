@@ -5,7 +5,7 @@ import PushCore
 import PushWorker
 
 extension StoreCommand {
-  /// `carillon store repartition`.
+  /// The command `carillon store repartition`.
   struct Repartition: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "repartition", abstract: "Change the number of partitions of the store.",

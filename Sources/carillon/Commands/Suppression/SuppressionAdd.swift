@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SuppressionCommand {
-  /// `carillon suppression add`.
+  /// The command `carillon suppression add`.
   struct Add: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "add", abstract: "Add users to a suppression list.",

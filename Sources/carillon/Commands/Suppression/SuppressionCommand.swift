@@ -2,7 +2,7 @@ import ArgumentParser
 import CommandSupport
 import PushCore
 
-/// `carillon suppression`.
+/// The command `carillon suppression`.
 struct SuppressionCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "suppression",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SuppressionCommand {
-  /// `carillon suppression export`.
+  /// The command `carillon suppression export`.
   struct Export: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "export", abstract: "Write the users on a suppression list to standard output, one per line.",

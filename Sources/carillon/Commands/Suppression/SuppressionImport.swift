@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SuppressionCommand {
-  /// `carillon suppression import`.
+  /// The command `carillon suppression import`.
   struct Import: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "import", abstract: "Add users to a suppression list from a file with one user id per line.",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SuppressionCommand {
-  /// `carillon suppression list`.
+  /// The command `carillon suppression list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the suppression lists with their numbers of users.")

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension SuppressionCommand {
-  /// `carillon suppression remove`.
+  /// The command `carillon suppression remove`.
   struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove",

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// `carillon template`.
+/// The command `carillon template`.
 struct TemplateCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "template",

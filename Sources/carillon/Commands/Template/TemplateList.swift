@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension TemplateCommand {
-  /// `carillon template list`.
+  /// The command `carillon template list`.
   struct List: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List templates with their newest versions.")

@@ -5,7 +5,7 @@ import PushCore
 import ServiceTools
 
 extension TemplateCommand {
-  /// `carillon template put`.
+  /// The command `carillon template put`.
   struct Put: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "put",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension TemplateCommand {
-  /// `carillon template remove`.
+  /// The command `carillon template remove`.
   struct Remove: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "remove", abstract: "Remove a template with all its versions. Existing campaigns keep their content."

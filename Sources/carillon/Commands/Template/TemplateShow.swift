@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension TemplateCommand {
-  /// `carillon template show`.
+  /// The command `carillon template show`.
   struct Show: AuditedCommand {
     static let configuration = CommandConfiguration(commandName: "show", abstract: "Print a template as JSON.")
 

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// `carillon users`.
+/// The command `carillon users`.
 struct UsersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "users", abstract: "Erase users.", subcommands: [Erase.self])

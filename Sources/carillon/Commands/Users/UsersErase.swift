@@ -4,7 +4,7 @@ import CommandSupport
 import PushCore
 
 extension UsersCommand {
-  /// `carillon users erase`.
+  /// The command `carillon users erase`.
   struct Erase: AuditedCommand {
     static let configuration = CommandConfiguration(
       commandName: "erase", abstract: "Erase all data of a user. Exits with 1 if the user has no data.",

@@ -7,7 +7,7 @@ import PushTransport
 import PushWorker
 import ServiceTools
 
-/// `carillon doctor`.
+/// The command `carillon doctor`.
 struct DoctorCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",

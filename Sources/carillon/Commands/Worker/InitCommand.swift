@@ -5,7 +5,7 @@ import Glibc
 import PushCore
 import ServiceTools
 
-/// `carillon init`.
+/// The command `carillon init`.
 struct InitCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "init",

@@ -3,7 +3,7 @@ import CampaignStore
 import CommandSupport
 import PushWorker
 
-/// `carillon status`.
+/// The command `carillon status`.
 struct StatusCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "status",

@@ -4,7 +4,7 @@ import CommandSupport
 import PushWorker
 import Redis
 
-/// `carillon top`.
+/// The command `carillon top`.
 struct TopCommand: AuditedCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",

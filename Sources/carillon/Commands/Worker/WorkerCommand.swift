@@ -10,7 +10,7 @@ import PushTransport
 import PushWorker
 import Synchronization
 
-/// `carillon worker`.
+/// The command `carillon worker`.
 struct WorkerCommand: LongRunningCommand, AuditedCommand {
   static let signals = ProcessSignals.stops + [SIGHUP]
   static let configuration = CommandConfiguration(
