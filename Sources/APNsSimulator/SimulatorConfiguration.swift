@@ -62,7 +62,7 @@ public struct SimulatorConfiguration: Sendable {
   public var initialStreams: UInt32 = 1
   /// Maximum number of streams of a connection after its first accepted push.
   public var fullStreams: UInt32 = 1000
-  /// Flow-control window of a connection for bodies, in bytes. Apple does not publish the number of APNs. With HTTP/2's
+  /// Flow-control window of a connection for bodies, in bytes. Apple does not publish the window of APNs. With HTTP/2's
   /// default of 65,535, the sender would wait for the simulator.
   public var connectionWindow: Int32 = 1 << 20
   /// The log file; `nil` for none. The simulator appends a line for every request received in full, before it sends the

@@ -10,7 +10,7 @@ public struct SimulatorCounters: Codable, Equatable, Sendable {
   public var stored = 0
   /// Stored pushes that a newer push for the same device and topic replaced.
   public var overwritten = 0
-  /// Expired pushes for offline devices, including pushes that must not be stored.
+  /// Pushes for offline devices that expired before delivery, including pushes that must not be stored.
   public var expired = 0
   /// Pushes that replaced a push with the same collapse identifier, if ``SimulatorKnobs/tracksCollapse`` is set.
   public var collapsed = 0

@@ -197,7 +197,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Each connection is closed without GOAWAY after this many requests; 0 for never. The simulator first sends all
   /// answers that are not delayed.
   public var closeAfterRequests = 0
-  /// MAX_CONCURRENT_STREAMS of every connection, including open ones; 0 for the configuration's limits.
+  /// Maximum number of concurrent streams of every connection, including open ones; 0 for the limits of the
+  /// configuration.
   public var streamLimit: UInt32 = 0
   /// Whether a rejection other than 410 sets the connection's stream limit back to 1 until the next acceptance.
   public var limitDropsOnRejection = false
@@ -210,8 +211,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   /// Minimum interval in seconds between two changes of the provider token on a connection, except the first change. An
   /// earlier change gets 429 `TooManyProviderTokenUpdates`. 0 for no limit.
   public var tokenUpdateSeconds: Int64 = 1200
-  /// Whether connections from one address share the limit of ``tokenUpdateSeconds``, as reported for servers that share
-  /// an address.
+  /// Whether connections from one address share the limit of ``tokenUpdateSeconds``. According to reports, APNs does
+  /// this for servers that share an address.
   public var limitsTokenUpdatesByAddress = false
   /// Key identifiers whose provider tokens get `InvalidProviderToken`.
   public var revokedKeys: [String] = []
@@ -222,7 +223,8 @@ public struct SimulatorKnobs: Codable, Equatable, Sendable {
   public var refusesCertificateByGoAway = true
   /// How the simulator answers a push whose topic has a suffix that does not match the push type.
   public var mismatchedTopic = MismatchedTopic.topicDisallowed
-  /// Maximum burst of pushes to one device token; 0 for no limit. Further pushes get 429 `TooManyRequests`.
+  /// Number of pushes that one device token may get at the same time; 0 for no limit. Further pushes get 429
+  /// `TooManyRequests`.
   public var tokenBurst = 0
   /// Milliseconds after which a device token may get one more push.
   public var tokenRefillMilliseconds = 1000

@@ -9,8 +9,8 @@ package enum CommandRunner {
   ///
   /// - Parameter root: the root command of the program; all other commands are below it.
   package static func main(_ root: any ParsableCommand.Type) async -> Never {
-    // If the reader of standard output is gone, write(2) must fail. By default, SIGPIPE would kill the process in the
-    // middle of a commit.
+    // If the reader of standard output is gone, write(2) must fail. By default, SIGPIPE would kill the process, perhaps
+    // in the middle of a change in Redis.
     signal(SIGPIPE, SIG_IGN)
     // Block the signals before a second thread exists. They stay blocked until the command is known, because the
     // command may handle them.
@@ -33,6 +33,8 @@ package enum CommandRunner {
     _exit(status)
   }
 
+  /// Parses the arguments and runs the command.
+  ///
   /// - Parameter former: the signal mask at the start of the process.
   /// - Returns: the exit status.
   private static func run(

@@ -3,6 +3,8 @@ import PushCore
 
 /// Conversion of ArgumentParser's errors into ``CommandError``.
 enum UsageError {
+  /// Returns the command error for an error of ArgumentParser.
+  ///
   /// - Parameters:
   ///   - error: the error of the parser.
   ///   - root: the root command.

@@ -36,6 +36,8 @@ final class IdleLoops: Sendable {
     control(EPOLL_CTL_MOD, loop.poll.descriptor, EPOLLIN.rawValue)
   }
 
+  /// Ends the watch of a loop.
+  ///
   /// - Parameter poll: the loop's poll. Its descriptor may be reused for another loop only after this call.
   func remove(_ poll: SocketPoll) {
     control(EPOLL_CTL_DEL, poll.descriptor, 0)

@@ -49,6 +49,8 @@ final class SocketPoll: Sendable {
     _ = write(wakeUp, &one, 8)
   }
 
+  /// Sets the time at which the poll wakes its loop for the next timer.
+  ///
   /// - Parameter deadline: in ns of ``EventLoop/now``; `.max` for never.
   func setTimer(_ deadline: UInt64) {
     var time = itimerspec()
@@ -60,6 +62,8 @@ final class SocketPoll: Sendable {
     timerfd_settime(timer, Int32(TFD_TIMER_ABSTIME), &time, nil)
   }
 
+  /// Waits for events, for a limited time.
+  ///
   /// - Returns: the number of events.
   func wait(_ events: UnsafeMutableBufferPointer<epoll_event>, milliseconds: Int32) -> Int {
     max(0, Int(carillon_epoll_wait(descriptor, events.baseAddress, Int32(events.count), milliseconds)))

@@ -15,6 +15,8 @@ struct TimerTable {
   /// the real deadline, but never later.
   private(set) var nearest = UInt64.max
 
+  /// Adds a timer, and returns its number.
+  ///
   /// - Parameter deadline: deadline of a timer that fires once and is then removed; `nil` for a timer that
   ///   ``schedule(_:at:every:)`` starts.
   mutating func add(deadline: UInt64? = nil, _ handler: @escaping @Sendable () -> Void) -> UInt64 {
@@ -24,6 +26,8 @@ struct TimerTable {
     return last
   }
 
+  /// Sets the next deadline of a timer and, for a repeating timer, its interval.
+  ///
   /// - Parameter interval: 0 counts as 1. A timer that is due immediately after it fired would block all other work of
   ///   the loop.
   mutating func schedule(_ timer: UInt64, at deadline: UInt64, every interval: UInt64? = nil) {

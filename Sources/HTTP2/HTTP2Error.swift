@@ -18,6 +18,8 @@ public struct HTTP2Error: Error, Equatable, Sendable, CustomStringConvertible {
     reason = String(cString: nghttp2_strerror(Int32(clamping: code)))
   }
 
+  /// Checks the status that a function of nghttp2 has returned.
+  ///
   /// - Throws: An error of nghttp2 for any status except 0.
   static func check(_ operation: String, _ status: Int32) throws {
     if status != 0 { throw HTTP2Error(operation, code: Int(status)) }

@@ -14,12 +14,12 @@ public protocol PushCredential: AnyObject, Sendable {
   func record(_ event: CredentialEvent)
   /// Reason why the credential is stopped; `nil` if it is not.
   var stopped: ReasonCode? { get }
-  /// Problem that delays the next authorization, for people; `nil` while the present authorization is valid, while the
-  /// credential is stopped, and during the first attempts. When the cause is gone, the credential continues
-  /// automatically.
+  /// Text for people about a problem that delays the next authorization; `nil` while the present authorization is
+  /// valid, while the credential is stopped, and during the first attempts. When the cause is gone, the credential
+  /// continues automatically.
   var delay: String? { get }
-  /// Problem that prevents the renewal of the present authorization, for people; `nil` while there is none. Pushes are
-  /// still sent. When the present authorization ends, the credential stops or has a ``delay``.
+  /// Text for people about a problem that prevents the renewal of the present authorization; `nil` without a problem.
+  /// Pushes are still sent. When the present authorization ends, the credential stops or has a ``delay``.
   var renewalProblem: String? { get }
   /// Returns the present authorization. Waits for the first authorization; returns `nil` when the credential stops or
   /// has a ``delay``.

@@ -1,10 +1,10 @@
 internal import PushCore
 internal import TLS
 
-/// Ids by which a push of a campaign can be recognised if it is sent twice.
+/// Makes the ids of a campaign's pushes. By its id, a push can be recognised if it is sent twice.
 ///
-/// An id is UUIDv5(campaign, token), so every worker gives the same push the same id at any time. One thread at a time
-/// can use a value, because of the ``TLS/Digest`` in it.
+/// An id is UUIDv5(campaign, token), so every worker gives the same push the same id at any time. Only one thread at a
+/// time may use a value, because it contains a ``TLS/Digest``.
 public struct PushID {
   /// UUID namespace of Carillon's campaigns: random, and it never changes (RFC 9562 section 6.6).
   static let carillon: [UInt8] = [

@@ -3,7 +3,8 @@ internal import HTTP2
 /// The server's end of an HTTP/1.1 connection (RFC 9112). It reports each request as a separate stream, with the
 /// pseudo-headers of HTTP/2, so that a role can serve both versions of HTTP.
 ///
-/// One request is open at a time. Further requests wait in the buffer until the answer is submitted.
+/// The session handles one request at a time. Further requests wait in the buffer until the role has submitted the
+/// answer.
 final class HTTP1Session: WireSession {
   /// A request that is not valid HTTP/1.1. The connection is closed.
   struct Malformed: Error {}

@@ -102,7 +102,7 @@ final class PushRole: ServiceRole {
       !certificate.environments.contains(loop.shared.configuration.environment)
     else { return }
     loop.count(.wrongCertificate)
-    // Observed at APNs: the GOAWAY follows SETTINGS immediately, with NO_ERROR and no processed stream.
+    // APNs sends this GOAWAY immediately after SETTINGS, with NO_ERROR and no processed stream (observed).
     if loop.knobs.refusesCertificateByGoAway { try leave(because: Reason.badCertificateEnvironment.name) }
   }
 

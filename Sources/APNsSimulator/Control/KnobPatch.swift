@@ -9,6 +9,8 @@ enum KnobPatch {
   /// the others.
   static let group = "fcm"
 
+  /// Returns the knobs with the changes of a patch.
+  ///
   /// - Throws: ``Problem`` if the text is not an object, a knob is unknown or a value is out of range.
   static func apply(_ patch: [UInt8], to knobs: SimulatorKnobs) throws(Problem) -> SimulatorKnobs {
     guard let changes = JSON.read(patch) as? [String: Any] else {

@@ -6,7 +6,7 @@ public struct FCMCounters: Codable, Equatable, Sendable {
   public var accepted = 0
   /// Accepted requests with `validate_only`. They deliver nothing.
   public var validated = 0
-  /// Requests with another answer, by error code, reason or status, including injected errors.
+  /// Requests with an answer other than 200, by error code, reason or status, including injected errors.
   public var errors: [String: Int] = [:]
   /// Accepted messages whose device had already got a message with the same data key or tag.
   public var duplicates = 0
@@ -14,7 +14,7 @@ public struct FCMCounters: Codable, Equatable, Sendable {
   public var delayed = 0
   /// Access tokens that were issued.
   public var mints = 0
-  /// Requests to the token endpoint with another answer, by `error` or status.
+  /// Refused requests to the token endpoint, by `error` or status.
   public var mintErrors: [String: Int] = [:]
   /// Connections to FCM that completed their handshake.
   public var connections = 0

@@ -129,7 +129,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
 
   // MARK: Streams and connections
 
-  /// MAX_CONCURRENT_STREAMS of new connections. A client that opens one more stream loses the connection.
+  /// Maximum number of concurrent streams of new connections. A client that opens one more stream loses the connection.
   public var streamLimit: UInt32 = 100
   /// Share of requests that are refused before any processing: RST_STREAM with REFUSED_STREAM.
   public var refusedShare = 0.0
@@ -139,7 +139,7 @@ public struct FCMKnobs: Codable, Equatable, Sendable, ExchangeKnobs {
   public var withheldShare = 0.0
   /// Number of the request on each connection that gets a TCP RST instead of an answer; 0 for none.
   public var resetAfterRequests = 0
-  /// Each connection is closed without GOAWAY after this many requests; 0 for never.
+  /// Number of requests after which each connection is closed without GOAWAY; 0 for never.
   public var closeAfterRequests = 0
   /// Number of the request on each connection from which the simulator stays silent: it answers nothing more and keeps
   /// the connection open; 0 for none.

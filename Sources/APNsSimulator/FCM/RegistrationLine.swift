@@ -2,6 +2,8 @@
 enum RegistrationLine {
   private static let names = ["token", "state", "project", "package"]
 
+  /// Reads one line of a list of registrations.
+  ///
   /// - Parameter bytes: a line without its line break: a JSON object if it begins with a brace, otherwise CSV.
   /// - Returns: `nil` for the header line of a CSV file.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(DeviceLine.Problem) -> SimulatedRegistration? {

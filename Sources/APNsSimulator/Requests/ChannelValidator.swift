@@ -45,6 +45,8 @@ struct ChannelValidator {
     channels = shared.channels
   }
 
+  /// Returns the answer to a channel request.
+  ///
   /// - Parameters:
   ///   - verdict: result of the connection's authentication.
   ///   - certificate: the client's certificate.

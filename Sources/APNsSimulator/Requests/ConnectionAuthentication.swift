@@ -41,6 +41,8 @@ struct ConnectionAuthentication {
     self.address = address
   }
 
+  /// Returns who has sent a request, or the reason to refuse it.
+  ///
   /// - Parameters:
   ///   - authorization: the field's value.
   ///   - now: seconds since 1970 on the simulator's clock.

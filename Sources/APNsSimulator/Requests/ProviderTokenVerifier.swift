@@ -51,6 +51,8 @@ final class ProviderTokenVerifier: Sendable {
     }
   }
 
+  /// Verifies a provider token.
+  ///
   /// - Returns: `nil` if the token is malformed, its key is unknown or revoked, or another key signed it.
   func verify(_ token: [UInt8], by rules: Rules) -> Verified? {
     if let known = remembered.withLock({ $0[token] }), known.version == rules.version { return known.verified }

@@ -1,4 +1,5 @@
-/// The reason of a rejection. The simulator has its own table, so that it finds a typo in the sender's table.
+/// The reason of a rejection. The simulator shares no table with the sender, so that a typo in the sender's table is
+/// detected.
 ///
 /// Sources: the response table of Apple's "Handling notification responses from APNs" and, for broadcasts and channels,
 /// the table of "Handling error responses from APNs".

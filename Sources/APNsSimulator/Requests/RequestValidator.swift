@@ -42,6 +42,8 @@ struct RequestValidator {
     topics = TopicValidator(verifier: shared.verifier, registry: registry)
   }
 
+  /// Checks the header block of a request.
+  ///
   /// - Parameters:
   ///   - headers: the request's header fields.
   ///   - id: the `apns-id` in `headers`, if it is valid.

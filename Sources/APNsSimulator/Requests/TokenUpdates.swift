@@ -8,6 +8,8 @@ struct TokenUpdates {
   private var former: [UInt8] = []
   private var changedAt: Int64?
 
+  /// Records the provider token of a request, and checks the rate of changes.
+  ///
   /// - Parameters:
   ///   - token: as received, valid or not.
   ///   - interval: seconds between two changes.
@@ -27,8 +29,8 @@ struct TokenUpdates {
   }
 }
 
-/// The limit of ``TokenUpdates`` for each address, as reported for servers that share an address. Shared by all event
-/// loops.
+/// Applies the limit of ``TokenUpdates`` to all connections of a client address together. According to reports, APNs
+/// does this for servers that share an address. Shared by all event loops.
 final class TokenUpdatesByAddress: Sendable {
   /// Maximum number of stored addresses. A test setup has fewer. When the number is reached, the simulator removes all
   /// addresses.

@@ -19,6 +19,8 @@ struct TopicValidator {
     self.registry = registry
   }
 
+  /// Checks the topic of a request, and finds its number.
+  ///
   /// - Parameters:
   ///   - topic: the value of `apns-topic`; `nil` without the field.
   ///   - type: the value of `apns-push-type`; `nil` without the field.

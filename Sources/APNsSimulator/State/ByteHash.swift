@@ -1,5 +1,5 @@
-/// A fast hash of byte strings for tables in memory, similar to wyhash: eight bytes per step, folded multiplications.
-/// The hash is not safe for hostile input, but a simulator on loopback gets no such input.
+/// A fast hash of byte strings for tables in memory, similar to wyhash: it takes eight bytes per step and folds the
+/// product of a multiplication. The hash is not safe for hostile input, but a simulator on loopback gets no such input.
 enum ByteHash {
   private static let first: UInt64 = 0xA076_1D64_78BD_642F
   private static let second: UInt64 = 0xE703_7ED1_A0B4_28DB

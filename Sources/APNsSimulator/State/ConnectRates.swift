@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Connection rates of the client addresses. APNs may interpret frequent connections as an attack and block the address
-/// for some time (Apple, "Sending notification requests to APNs"). Shared by all event loops.
+/// Limits the rate of connections of each client address. APNs may interpret frequent connections as an attack and
+/// block the address for some time (Apple, "Sending notification requests to APNs"). Shared by all event loops.
 final class ConnectRates: Sendable {
   private struct Window {
     var begins: UInt64

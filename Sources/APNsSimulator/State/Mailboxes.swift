@@ -107,7 +107,8 @@ final class Mailboxes: Sendable {
     _ token: [UInt8], _ topic: DeviceRegistry.TopicID, _ collapseID: [UInt8], in state: inout State
   ) {
     if state.shown.count >= maximumShown { state.shown.removeAll() }
-    // The tag contains the length of the token, so that the concatenation of token and identifier is unambiguous.
+    // The tag contains the length of the token. Otherwise different pairs of token and identifier could have the same
+    // concatenation.
     let tag = [UInt8(token.count), UInt8(topic >> 8), UInt8(truncatingIfNeeded: topic)]
     if !state.shown.insert(tag + token + collapseID).inserted { state.summary.collapsed += 1 }
   }

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Push rates of the device tokens. 429 `TooManyRequests` concerns one token, never the sender. Shared by all event
-/// loops.
+/// Limits the rate of pushes to each device token. 429 `TooManyRequests` concerns one token, never the sender. Shared
+/// by all event loops.
 final class TokenRates: Sendable {
   private struct Bucket {
     var left: Double

@@ -16,8 +16,9 @@ struct TokenTable {
     var isAway = false
   }
 
-  // An entry: timestamp (8), topic (2), state (4 bits), environment (3) and absence (1), length of the token (1),
-  // token; padded to a multiple of 4.
+  // Size in bytes of an entry without its token. An entry has: timestamp (8 bytes), topic (2 bytes), one byte with
+  // state (4 bits), environment (3 bits) and absence (1 bit), length of the token (1 byte), and the token. It is padded
+  // to a multiple of 4 bytes.
   private static let headerSize = 12
   private static let states = SimulatedDevice.State.allCases
   private static let environments: [SimulatorEnvironment?] = [nil] + SimulatorEnvironment.allCases
@@ -73,7 +74,8 @@ struct TokenTable {
     let offset = entries.count
     let size = (Self.headerSize + token.count + 3) & ~3
     if entries.capacity < offset + size {
-      // Grows by a quarter. Doubling, as arrays do, would leave up to half of the memory unused.
+      // Grows the array by a quarter. Arrays usually double their size, which would leave up to half of the memory
+      // unused.
       entries.reserveCapacity(entries.capacity + max(entries.capacity / 4, 4096))
     }
     entries.append(contentsOf: repeatElement(0, count: Self.headerSize - 1))

@@ -3,6 +3,8 @@ import ServiceTools
 
 /// The section `admin`.
 extension ConfigurationReader {
+  /// Reads the section `admin`.
+  ///
   /// - Returns: `nil` if the section is missing.
   func readAdmin(_ section: ConfigurationSection) throws(ConfigurationError) -> CarillonConfiguration.Admin? {
     guard !section.keys.isEmpty else { return nil }

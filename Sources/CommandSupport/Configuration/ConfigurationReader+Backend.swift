@@ -5,6 +5,8 @@ import ServiceTools
 
 /// The section `apps.NAME.backend`.
 extension ConfigurationReader {
+  /// Reads the section `backend` of an app.
+  ///
   /// - Parameters:
   ///   - section: the section of the app.
   ///   - services: the push services of the app.
@@ -22,7 +24,7 @@ extension ConfigurationReader {
     let interval = try backend.duration("every", in: 1000...30_000, default: 5000).milliseconds
     let leastShare = try backend.share("leastShare", default: 0.1)
     var rate = try readRate(backend)
-    // If the backend has no rate, its rate is the sum of the rates of all services.
+    // If the section has no rate, the rate of the backend is the sum of the rates of all services, if each has one.
     if rate == nil, services.allSatisfy({ $0.rate != nil }) { rate = services.reduce(0) { $0 + ($1.rate ?? 0) } }
     let url = try backend.required("healthURL", hint: "such as http://backend.internal:8080/health")
     guard !url.contains("@") else {

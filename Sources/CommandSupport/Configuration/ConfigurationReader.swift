@@ -73,8 +73,8 @@ struct ConfigurationReader {
       backend: try readBackend(section, known))
   }
 
-  /// Checks the keys of an app. A key of a push service that is outside the section of the service has a separate error
-  /// message.
+  /// Checks the keys of an app. A key of a push service that is not in the section of the service gets an error message
+  /// of its own.
   private func checkKeys(of section: ConfigurationSection) throws(ConfigurationError) {
     for key in section.keys where !schema["apps.*"].contains(key) {
       guard let tools = services.tools.first(where: { schema["apps.*.\($0.service.name)"].contains(key) }) else {

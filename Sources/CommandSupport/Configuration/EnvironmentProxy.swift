@@ -4,8 +4,8 @@ package import PushWorker
 package import ServiceTools
 
 /// The proxy for https in the environment variables. libcurl uses the proxy, but the native engine does not.
-/// ``check(_:engine:environment:)`` reports this at the start of a worker. Otherwise, connections would fail without an
-/// explanation.
+/// ``check(_:engine:environment:)`` reports such a proxy at the start of a worker. Otherwise, connections would fail
+/// without an explanation.
 ///
 /// Source: curl's manual page, "ENVIRONMENT".
 package struct EnvironmentProxy: Equatable {

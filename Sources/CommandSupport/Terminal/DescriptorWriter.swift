@@ -134,6 +134,8 @@ package final class DescriptorWriter: Sendable {
     }
   }
 
+  /// Writes all bytes to the descriptor.
+  ///
   /// - Returns: false if the write failed: the reader is gone, the disk is full or the descriptor is closed.
   private func write(_ bytes: [UInt8]) -> Bool {
     var written = 0

@@ -21,7 +21,8 @@ final class RequestHeaderBlock {
   /// Whether the identifier of the next request goes into the table.
   private var indexesIdentifier = false
 
-  // RFC 7541 appendix A: ":method: POST" and ":scheme: https"; then the name ":path" of a literal that is not indexed.
+  // Indexes of ":method: POST" and ":scheme: https" (RFC 7541 appendix A). The name ":path" of a literal that is not
+  // indexed follows.
   private static let opening: [UInt8] = [0x83, 0x87]
   private static let pathName: UInt8 = 0x04
 

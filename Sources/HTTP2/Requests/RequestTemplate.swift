@@ -1,5 +1,5 @@
-/// The header block of many requests: constant fields, and up to two fields that are written for each request, the end
-/// of `:path` and an identifier. One template serves any number of requests, one after the other, on any number of
+/// The header block of many requests: constant fields, and up to two values that differ in each request (the end of
+/// `:path`, and an identifier). One template serves any number of requests, one after the other, on any number of
 /// connections of the same queue.
 public final class RequestTemplate {
   /// Memory for the path. ``pathCount`` is its used part. If the path is constant, do not change it.

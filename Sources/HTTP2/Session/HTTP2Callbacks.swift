@@ -1,6 +1,6 @@
 internal import CNghttp2
 
-/// nghttp2's callbacks. Each calls the ``HTTP2Session`` that is its user data.
+/// The callbacks for nghttp2. Each callback calls a method of the ``HTTP2Session`` that it gets as its user data.
 ///
 /// A pointer from nghttp2 is valid only during the callback (nghttp2_on_frame_recv_callback(3) and its neighbours). The
 /// return value 0 continues the session; no callback here fails.

@@ -92,13 +92,13 @@ public final class HTTP2Session {
 
   // MARK: Streams
 
-  /// Opens a stream. Client only.
+  /// Opens a stream. Only a client may call this function.
   ///
   /// Above the peer's limit, nghttp2 delays the stream until another one has ended. A sender that needs to know which
   /// streams were sent must stay below ``peerMaxConcurrentStreams``.
   ///
   /// - Parameters:
-  ///   - fields: Pseudo-headers first, names in lower case.
+  ///   - fields: the header fields: pseudo-headers first, with names in lower case.
   ///   - body: `nil` ends the stream with the header block.
   /// - Throws: ``HTTP2Error`` if no stream identifier is left.
   public func request(_ fields: borrowing HeaderFields, body: [UInt8]?) throws -> HTTP2Stream {
@@ -116,11 +116,11 @@ public final class HTTP2Session {
     return HTTP2Stream(id: id, slot: slot)
   }
 
-  /// Answers a stream. Server only.
+  /// Answers a stream. Only a server may call this function.
   ///
   /// - Parameters:
   ///   - stream: The stream that the handler got.
-  ///   - fields: `:status` first, names in lower case.
+  ///   - fields: the header fields: `:status` first, with names in lower case.
   ///   - body: `nil` ends the stream with the header block.
   /// - Returns: `false` if the stream is gone. This is not an error, because the peer may reset it at any time.
   @discardableResult
@@ -138,8 +138,8 @@ public final class HTTP2Session {
     return true
   }
 
-  /// Sends an interim answer, which another answer follows (RFC 9110 section 15.2). Server only. Does nothing if the
-  /// stream is gone.
+  /// Sends an interim answer, which another answer follows (RFC 9110 section 15.2). Only a server may call this
+  /// function. Does nothing if the stream is gone.
   ///
   /// - Parameter fields: `:status` first, from 100 to 199 except 101 (RFC 9113 section 8.6).
   public func submitInterim(_ stream: HTTP2Stream, _ fields: borrowing HeaderFields) throws {
@@ -164,7 +164,7 @@ public final class HTTP2Session {
 
   // MARK: Connection
 
-  /// Announces settings. The peer must obey them after it has acknowledged them.
+  /// Announces new settings of this end. The peer must obey them after it has acknowledged them.
   public func submit(_ settings: HTTP2Settings) throws {
     let entries = settings.entries()
     try HTTP2Error.check("submit settings", nghttp2_submit_settings(handle, Self.noFlags, entries, entries.count))
@@ -175,7 +175,7 @@ public final class HTTP2Session {
   /// - Parameters:
   ///   - lastStreamID: The highest stream that was or may be processed; ``lastProcessedStreamID`` for a clean end.
   ///   - error: The reason.
-  ///   - debugData: For operators; APNs sends JSON here.
+  ///   - debugData: text for operators; APNs sends JSON here.
   public func goAway(lastStreamID: Int32, error: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) throws {
     // nghttp2_submit_goaway(3) copies the data.
     let status = nghttp2_submit_goaway(

@@ -3,9 +3,9 @@ internal import CNghttp2
 /// The memory of one nghttp2 session (nghttp2_mem, nghttp2_session_client_new3(3)).
 ///
 /// A request takes about six small blocks and returns them with its answer. This type keeps returned blocks in lists by
-/// size for the next request. In steady state, it therefore does not call the C library's allocator, whose locks and
-/// caches are for memory that moves between threads. Confined to the session's queue; must outlive the session. The
-/// type keeps as much memory as was in use at the busiest moment.
+/// size for the next request. In steady state, a request therefore needs no call of the C library's allocator. That
+/// allocator spends time on locks and caches for memory that moves between threads. Confined to the session's queue;
+/// must outlive the session. The type keeps as much memory as was in use at the busiest moment.
 final class SessionMemory {
   /// Number of bytes in front of each block. They contain the number of the list to which the block returns, and keep
   /// blocks aligned as malloc(3) does.

@@ -29,7 +29,8 @@ actor ConnectionEngine<Connector: PushConnector>: PushEngine {
   private var drained: [CheckedContinuation<Void, Never>] = []
   private var drainTimer: LoopTimer?
   private var connector: Connector
-  /// Whether the engine reports saturation to the supply, and the last reported value.
+  /// Whether the engine reports to the supply if its connection is saturated. `reportedSaturation` is the last reported
+  /// value.
   private let reportsSaturation: Bool
   private var reportedSaturation = false
 

@@ -1,9 +1,9 @@
 /// Gauge that decides whether answers take longer than a round trip to the service.
 struct LatencyGauge: Sendable, Equatable {
   enum Verdict: Sendable, Equatable {
-    /// Answers do not take longer. `headroom` is the unused part of the tolerance, 0 to 1.
+    /// Answers take about as long as a round trip. `headroom` is the unused part of the tolerance, 0 to 1.
     case flat(headroom: Double)
-    /// Answers take longer at the moment.
+    /// At the moment, answers take longer than a round trip.
     case late
     /// The round trip should be measured again (``measured(_:now:)``), because answers have been late for a long time,
     /// or the last measurement is old.

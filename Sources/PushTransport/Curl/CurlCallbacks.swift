@@ -3,7 +3,7 @@ internal import PushCore
 
 // The functions that libcurl calls for a connection.
 
-/// CURLMOPT_SOCKETFUNCTION; `data` is the connection, which outlives its multi handle.
+/// Callback for CURLMOPT_SOCKETFUNCTION. `data` points to the connection, which outlives its multi handle.
 func socketChanged(
   _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ interest: Int32, _ data: UnsafeMutableRawPointer?,
   _: UnsafeMutableRawPointer?
@@ -14,7 +14,7 @@ func socketChanged(
   return 0
 }
 
-/// CURLMOPT_TIMERFUNCTION; must not call libcurl, so it only stores the time.
+/// Callback for CURLMOPT_TIMERFUNCTION. It must not call libcurl, so it only stores the time.
 func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: UnsafeMutableRawPointer?) -> Int32 {
   if let data {
     Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.timer.set(milliseconds: milliseconds) }
@@ -22,8 +22,8 @@ func timerChanged(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ data: Unsa
   return 0
 }
 
-/// CURLOPT_OPENSOCKETFUNCTION: CURL_SOCKET_BAD makes the transfer fail with CURLE_COULDNT_CONNECT before anything is
-/// sent.
+/// Callback for CURLOPT_OPENSOCKETFUNCTION. The result CURL_SOCKET_BAD makes the transfer fail with
+/// CURLE_COULDNT_CONNECT before anything is sent.
 func openConnectionSocket(
   _ data: UnsafeMutableRawPointer?, _ purpose: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -31,7 +31,7 @@ func openConnectionSocket(
   return Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
 }
 
-/// CURLOPT_SSL_CTX_FUNCTION: called with OpenSSL's `SSL_CTX` before a handshake.
+/// Callback for CURLOPT_SSL_CTX_FUNCTION. libcurl calls it with OpenSSL's `SSL_CTX` before a handshake.
 func adoptConnectionContext(
   _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutableRawPointer?
 ) -> CURLcode {
@@ -40,7 +40,7 @@ func adoptConnectionContext(
   return CURLE_OK
 }
 
-/// CURLOPT_DEBUGFUNCTION: libcurl's text about its actions, and other data that is ignored.
+/// Callback for CURLOPT_DEBUGFUNCTION. It gets libcurl's text about its actions, and other data that it ignores.
 func receiveDebugData(
   _: UnsafeMutableRawPointer?, _ kind: curl_infotype, _ text: UnsafeMutablePointer<CChar>?, _ count: Int,
   _ data: UnsafeMutableRawPointer?
@@ -52,7 +52,7 @@ func receiveDebugData(
   return 0
 }
 
-/// CURLOPT_CLOSESOCKETFUNCTION; curl_multi_cleanup also calls it, when the easy handles no longer exist.
+/// Callback for CURLOPT_CLOSESOCKETFUNCTION. curl_multi_cleanup calls it too, when the easy handles no longer exist.
 func closeConnectionSocket(_ data: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t) -> Int32 {
   if let data { Unmanaged<CurlConnection>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.sockets.close(descriptor) } }
   return 0

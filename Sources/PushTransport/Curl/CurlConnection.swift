@@ -30,7 +30,8 @@ final class CurlConnection: PushConnection {
   let sockets: CurlSockets
   /// Not private, because libcurl's callbacks use the property.
   var timer: CurlTimer
-  /// Data that the service may still send in this turn, and whether the service has exceeded the limit in any turn.
+  /// The limit for the data of the present turn. The next property is whether the service has exceeded the limit in any
+  /// turn.
   private var budget = TurnBudget()
   private var isOverrun = false
   /// Whether ALPN selected HTTP/2. If not, `refusal` is the reason why the connection is not used.
@@ -120,6 +121,8 @@ final class CurlConnection: PushConnection {
     return headers
   }
 
+  /// Hands one push to libcurl.
+  ///
   /// - Returns: `false` if libcurl is out of memory; then nothing was sent.
   private func start(_ push: Push, of bytes: UnsafeRawBufferPointer, headers: HeaderList, now: UInt64) -> Bool {
     let transfer = idle.popLast() ?? makeTransfer()
@@ -227,8 +230,8 @@ final class CurlConnection: PushConnection {
     guard !isClosed else { return }
     var running: Int32 = 0
     budget.restart()
-    // CURL_SOCKET_TIMEOUT is the bad descriptor (curl_multi_socket_action(3)). The function must not be called within a
-    // callback, and this code never does that.
+    // For a timeout, the descriptor is CURL_SOCKET_TIMEOUT, which is the bad descriptor (curl_multi_socket_action(3)).
+    // libcurl forbids this call within a callback; this code runs outside of callbacks.
     curl_multi_socket_action(multi, descriptor, events, &running)
   }
 

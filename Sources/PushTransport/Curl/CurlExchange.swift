@@ -192,6 +192,8 @@ struct CurlExchange: Sendable {
       return count
     }
 
+    /// Takes one header line of the answer.
+    ///
     /// - Returns: whether the transfer continues.
     func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Bool {
       headerCount += bytes.count
@@ -213,6 +215,8 @@ struct CurlExchange: Sendable {
       return true
     }
 
+    /// Takes a part of the answer's body.
+    ///
     /// - Returns: whether the transfer continues.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
       body += bytes.prefix(Self.maximumBody - body.count)
@@ -222,8 +226,8 @@ struct CurlExchange: Sendable {
   }
 }
 
-/// CURLOPT_OPENSOCKETFUNCTION: called with the address of the next connection, after the name was looked up. libcurl
-/// therefore uses exactly the address that was checked. `CURL_SOCKET_BAD` ends the attempt.
+/// Callback for CURLOPT_OPENSOCKETFUNCTION. libcurl calls it with the address of the next connection, after the name
+/// was looked up. libcurl therefore uses exactly the address that was checked. `CURL_SOCKET_BAD` ends the attempt.
 private func openSocket(
   _ data: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -231,7 +235,7 @@ private func openSocket(
   return Unmanaged<CurlExchange.Answer>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.open(address) }
 }
 
-/// CURLOPT_SSL_CTX_FUNCTION: called with OpenSSL's `SSL_CTX` before a handshake.
+/// Callback for CURLOPT_SSL_CTX_FUNCTION. libcurl calls it with OpenSSL's `SSL_CTX` before a handshake.
 private func adoptContext(
   _: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?, _ data: UnsafeMutableRawPointer?
 ) -> CURLcode {
@@ -240,7 +244,7 @@ private func adoptContext(
   return CURLE_OK
 }
 
-/// CURLOPT_READFUNCTION: fills at most `size * count` bytes and returns how many.
+/// Callback for CURLOPT_READFUNCTION. It fills at most `size * count` bytes of the buffer and returns their number.
 private func giveBody(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
@@ -251,10 +255,11 @@ private func giveBody(
   }
 }
 
-/// CURLOPT_SEEKFUNCTION: this result makes libcurl fail instead of sending the body again.
+/// Callback for CURLOPT_SEEKFUNCTION. With this result, the transfer fails, and libcurl does not send the body again.
 private func refuseRewind(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
 
-/// CURLOPT_HEADERFUNCTION: gets one complete header line. A result below its length ends the transfer.
+/// Callback for CURLOPT_HEADERFUNCTION. It gets one complete header line. A result below the length of the line ends
+/// the transfer.
 private func takeHeader(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
@@ -264,7 +269,7 @@ private func takeHeader(
   }
 }
 
-/// CURLOPT_WRITEFUNCTION: a result below the number of bytes ends the transfer.
+/// Callback for CURLOPT_WRITEFUNCTION. It gets bytes of the body. A result below their number ends the transfer.
 private func takeBody(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {

@@ -160,6 +160,8 @@ final class CurlTransfer {
     return count
   }
 
+  /// Stores a part of the answer's body.
+  ///
   /// - Returns: whether the body may continue.
   fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     receivedCount += bytes.count
@@ -173,7 +175,7 @@ final class CurlTransfer {
   }
 }
 
-/// CURLOPT_READFUNCTION: fills at most `size * count` bytes and returns how many.
+/// Callback for CURLOPT_READFUNCTION. It fills at most `size * count` bytes of the buffer and returns their number.
 private func readBody(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {
@@ -184,8 +186,8 @@ private func readBody(
   }
 }
 
-/// CURLOPT_PREREQFUNCTION: called when the transfer has its connection, before anything is sent. `ABORT` makes the
-/// transfer fail (CURLE_ABORTED_BY_CALLBACK).
+/// Callback for CURLOPT_PREREQFUNCTION. libcurl calls it when the transfer has its connection, before anything is sent.
+/// `ABORT` makes the transfer fail (CURLE_ABORTED_BY_CALLBACK).
 private func askToSend(
   _ data: UnsafeMutableRawPointer?, _: UnsafeMutablePointer<CChar>?, _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32
 ) -> Int32 {
@@ -195,11 +197,13 @@ private func askToSend(
   }
 }
 
-/// CURLOPT_SEEKFUNCTION: libcurl wants to send the body again after a stream was reset. With this result, the transfer
-/// fails with CURLE_SEND_FAIL_REWIND. Otherwise libcurl would send the push twice without notice.
+/// Callback for CURLOPT_SEEKFUNCTION. libcurl calls it when it wants to send the body again after a stream was reset.
+/// With this result, the transfer fails with CURLE_SEND_FAIL_REWIND. Otherwise libcurl would send the push twice
+/// without notice.
 private func refuseSeek(_: UnsafeMutableRawPointer?, _: curl_off_t, _: Int32) -> Int32 { CURL_SEEKFUNC_FAIL }
 
-/// CURLOPT_WRITEFUNCTION: a result below the number of bytes makes the transfer fail (CURLE_WRITE_ERROR).
+/// Callback for CURLOPT_WRITEFUNCTION. It gets bytes of the body. A result below their number makes the transfer fail
+/// (CURLE_WRITE_ERROR).
 private func writeResponse(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ data: UnsafeMutableRawPointer?
 ) -> Int {

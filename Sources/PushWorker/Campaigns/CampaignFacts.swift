@@ -15,7 +15,7 @@ struct CampaignFacts {
   /// The account whose credit the campaign's pushes use.
   let account: CreditBudget.Account
   /// The rates that limit the campaign: its own rate, the rate of its app or of a quota that apps share, and the rate
-  /// of the app's backend. Usually none.
+  /// of the app's backend. Most campaigns have none.
   let limits: [RateLimit]
   /// The counters to which the campaign's pushes are added.
   let tally: PushTally

@@ -18,6 +18,8 @@ struct JointExpansion {
     self.parts = parts
   }
 
+  /// Creates the joint expansion of a campaign's legs.
+  ///
   /// - Parameters:
   ///   - filter: the filter of the campaign itself.
   ///   - legs: the campaigns of all legs, in their order; empty for one leg.

@@ -50,9 +50,9 @@ final class FailoverService: WorkerPart {
     return await isAdmitted()
   }
 
-  /// Runs the first calls of a worker. A call that finds a damaged list moves the list aside and fails. The function
-  /// then repeats the calls, because there may be several damaged lists. If another server has taken over, the function
-  /// checks this server and repeats the calls.
+  /// Runs the first calls of a worker. A call that finds a damaged list in Redis renames the list and fails. The
+  /// function then repeats the calls, because there may be several damaged lists. If another server has taken over, the
+  /// function checks this server and repeats the calls.
   func begin<Result>(_ first: () async throws -> Result) async throws -> Result {
     while true {
       do {

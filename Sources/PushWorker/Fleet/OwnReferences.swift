@@ -1,6 +1,7 @@
 import CampaignStore
 
-/// The references to slices in this worker's own list in Redis, from the last checks. Confined to the worker's loop.
+/// Finds slice references in this worker's own list in Redis that no task of the worker handles. Confined to the
+/// worker's loop.
 final class OwnReferences {
   /// References that the last check found and that no task of this worker handles.
   private var unaccounted: Set<SliceReference> = []

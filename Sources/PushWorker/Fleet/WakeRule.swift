@@ -8,6 +8,8 @@ public enum WakeRule {
   /// Average number of workers that try to take each slice.
   private static let attemptsPerSlice = 4
 
+  /// Returns whether a worker tries to take one of the available slices.
+  ///
   /// - Parameter roll: A random number from 0 up to the number of workers, exclusive.
   public static func triesToTake(_ slices: Int, roll: Int) -> Bool {
     roll < slices.multipliedCapped(by: attemptsPerSlice)

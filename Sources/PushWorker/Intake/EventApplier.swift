@@ -74,7 +74,7 @@ struct EventApplier: Sendable {
   /// Applies events together, or one by one if data is damaged. The events that need the damaged data go to the dead
   /// list.
   ///
-  /// - Parameter write: Applies events. Called once or several times.
+  /// - Parameter write: applies the events that it gets. Called with all events, or with one event at a time.
   /// - Returns: Number of statements that changed nothing.
   private func apply<Event>(
     _ events: [Listed<Event>], _ page: inout Page, _ write: ([Event]) async throws -> Int
@@ -97,7 +97,7 @@ struct EventApplier: Sendable {
   /// Assigns a time to each event without one. If two events concern the same user or token, the later event in the
   /// list gets the later time. If a registration and a removal had the same time, the removal would win.
   ///
-  /// - Parameter time: The time that these events have so far, in ms since the epoch.
+  /// - Parameter time: the placeholder that events without a time have so far, in ms since the epoch.
   private func order(_ events: inout [Listed<RegistrationEvent>], without time: Int) async throws {
     let offsets = RegistrationEvent.offsets(of: events.map(\.event), without: time)
     guard let most = offsets.max() else { return }

@@ -9,6 +9,8 @@ enum IntakeDecision: Equatable {
   /// The job goes to the dead list.
   case deadLetter(reason: String, hint: String)
 
+  /// Decides about a job from its text.
+  ///
   /// - Parameters:
   ///   - apps: The apps of the configuration.
   ///   - run: The id of its campaign, if this is a run of a recurring job; `nil` for the id in the job. A run is never

@@ -4,8 +4,8 @@ import CampaignStore
 /// applies each prune also in the partition of its token.
 struct UndeliveredPrunes {
   /// Number of partitions with undelivered prunes at which the worker delivers immediately, and not only once a second.
-  /// The owner index of a token is in the token's partition. A delivery therefore costs one script call for each
-  /// partition, whatever the number of tokens.
+  /// The record that names the user of a token is in the token's partition. A delivery therefore costs one script call
+  /// for each partition, whatever the number of tokens.
   private static let deliveredTogether = 64
 
   private var partitions: Set<Int> = []

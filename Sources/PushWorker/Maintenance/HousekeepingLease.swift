@@ -59,7 +59,7 @@ final class HousekeepingLease {
     return end > now ? Int(end - now + 999_999) / 1_000_000 : 0
   }
 
-  /// - Returns: The time after which a signal counts as missing, if it was due `interval` ms after `moment`.
+  /// Returns the time after which a signal counts as missing that was due `interval` ms after `moment`.
   private static func end(of interval: Int, after moment: UInt64) -> UInt64 {
     moment + UInt64(2 * interval + signalTolerance) * 1_000_000
   }

@@ -106,6 +106,8 @@ final class Maintenance: WorkerPart {
     return dueTasks
   }
 
+  /// Runs the housekeeping tasks that are due.
+  ///
   /// - Returns: Time in ms until the next run.
   private func runTasks(_ dueTasks: Fleet.DueTasks) async throws -> Int {
     let now = EventLoop.now

@@ -4,6 +4,8 @@ public import CampaignStore
 /// An event for the log. It never contains a token, a payload or a secret.
 public enum WorkerEvent: Sendable {
   case started(name: String)
+  /// A job became a campaign.
+  ///
   /// - Parameter isTransactional: Whether the campaign also goes to users on its app's suppression lists.
   case activated(campaign: String, isTransactional: Bool)
   /// The start time of a scheduled campaign has come.
@@ -69,7 +71,7 @@ public enum WorkerEvent: Sendable {
   /// The state of the connections to a push service, logged from time to time.
   case connections(service: String, endpoint: String, PoolState)
   // Events of slices, for debugging.
-  /// A slice was claimed. Contains the number of its targets if it is sealed.
+  /// A slice was claimed. `targets` is the number of its targets; `nil` if the slice is not sealed yet.
   case claimed(slice: SliceReference, targets: Int?)
   /// The targets of a slice are fixed.
   case sealed(slice: SliceReference, targets: Int)
@@ -79,7 +81,7 @@ public enum WorkerEvent: Sendable {
   case released(slice: SliceReference)
   /// A slice has ended with this number of targets.
   case closed(slice: SliceReference, targets: Int)
-  /// An operation failed and is retried. Contains the slice, if the error concerns one.
+  /// An operation failed and is retried. `slice` is the slice that the error concerns, if any.
   case error(String, slice: SliceReference?)
   /// The store is being repartitioned: no campaign begins until the repartitioning is done.
   case storeLocked

@@ -21,7 +21,7 @@ struct GuardReports {
   /// Minimum time between two reports, in ns.
   private static let pace: UInt64 = 20_000_000
 
-  /// Counts an answer. A report covers only the latest answers, at most the guard's minimum, because older answers
+  /// Counts an answer. A report covers only the latest answers, at most `guard.minimum` of them, because older answers
   /// would hide a change. Counts of bad and good answers are halved together. Otherwise a worker with many answers
   /// between two reports would report too large a share of bad answers.
   ///

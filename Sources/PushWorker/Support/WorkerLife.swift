@@ -21,6 +21,8 @@ struct WorkerLife {
   var isFinished: Bool { phase >= .finished }
   var hasEnded: Bool { phase == .ended }
 
+  /// Begins the stop of the worker.
+  ///
   /// - Returns: `false` if the worker is stopping already.
   mutating func stop() -> Bool {
     guard phase == .working else { return false }

@@ -23,6 +23,8 @@ public struct CertificateSummary: Equatable, Sendable {
     issuer = Self.text(X509_get_issuer_name(certificate))
   }
 
+  /// Returns the text of a name in a certificate: its `CN`, or the whole name.
+  ///
   /// - Parameter name: the name within the certificate. The certificate still owns the name.
   private static func text(_ name: OpaquePointer?) -> String {
     if let common = PeerCertificate.text(NID_commonName, in: name) { return common }

@@ -27,7 +27,8 @@ public final class ClientCertificatePolicy: Sendable {
   /// Refuses every certificate from the next handshake on. With `nil`, the contents of each certificate decide again.
   public func refuse(_ refusal: Refusal?) { current.withLock { $0 = refusal } }
 
-  /// Error for X509_STORE_CTX_get_error(3) that OpenSSL converts to the alert of the refusal; `nil` without a refusal.
+  /// Error of the verification (X509_STORE_CTX_get_error(3)) that OpenSSL converts to the alert of the refusal; `nil`
+  /// without a refusal.
   fileprivate var error: Int32? {
     switch current.withLock({ $0 }) {
     case nil: nil

@@ -229,7 +229,8 @@ private final class Passphrase {
   init(_ bytes: [UInt8]?) { self.bytes = bytes ?? [] }
 }
 
-/// pem_password_cb(3): copies the passphrase and returns its length; -1 if the passphrase is too long for the buffer.
+/// Callback for pem_password_cb(3). It copies the passphrase and returns its length; -1 if the passphrase is too long
+/// for the buffer.
 private func givePassphrase(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _: Int32, _ data: UnsafeMutableRawPointer?
 ) -> Int32 {

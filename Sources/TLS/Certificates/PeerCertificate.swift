@@ -36,8 +36,8 @@ public struct PeerCertificate: Equatable, Sendable {
   }
 
   private static func dotted(_ object: OpaquePointer?) -> String {
-    // OBJ_obj2txt(3): 1 selects numbers. The longest here have about thirty characters, and the text always ends with a
-    // zero.
+    // OBJ_obj2txt(3): the argument 1 selects dotted numbers. The longest identifiers here have about thirty characters,
+    // and the text always ends with a zero.
     var buffer = [CChar](repeating: 0, count: 128)
     OBJ_obj2txt(&buffer, Int32(buffer.count), object, 1)
     return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -50,6 +50,8 @@ enum SigningKeyText {
       .trimmingCharacters(in: CharacterSet(charactersIn: " \t\r\n\"'"))
   }
 
+  /// Returns the key in a PEM text, with its line breaks restored.
+  ///
   /// - Returns: `nil` for PEM of another kind. OpenSSL then reads or refuses the text.
   private static func pem(_ text: String) throws(SigningKeyProblem) -> [UInt8]? {
     guard let start = text.firstRange(of: begin) else {

@@ -43,8 +43,8 @@ public final class RecordObserver {
   fileprivate func report(bytes: Int) { onRecord(bytes) }
 }
 
-/// SSL_CTX_set_msg_callback(3): called with the header of every record as `SSL3_RT_HEADER`. The header is type,
-/// version, and the length in two bytes (RFC 8446 section 5.1).
+/// Callback for SSL_CTX_set_msg_callback(3). OpenSSL calls it with the header of every record, as content of the type
+/// `SSL3_RT_HEADER`. The header has the type, the version, and the length in two bytes (RFC 8446 section 5.1).
 private func receiveRecord(
   isWritten: Int32, _: Int32, contentType: Int32, bytes: UnsafeRawPointer?, count: Int, _: OpaquePointer?,
   observer: UnsafeMutableRawPointer?

@@ -2,7 +2,7 @@ internal import COpenSSL
 public import EventLoop
 private import Glibc
 
-/// TLS over a connected ``EventLoop/Socket``.
+/// Stream of bytes over TLS, on a connected ``EventLoop/Socket``.
 ///
 /// Confined to the socket's loop. Bytes may wait inside OpenSSL while the socket has nothing to read. Therefore read
 /// until ``EventLoop/IOResult/wantsRead`` before you wait for the socket again.
@@ -19,9 +19,9 @@ public final class TLSStream: ByteStream {
   /// - Parameters:
   ///   - socket: a connected socket, or one from a listener. The caller still closes it.
   ///   - context: the context, which determines whether the stream is a client or a server.
-  ///   - serverName: for clients, the host name (or literal address) that the certificate must contain. It is sent as
-  ///     SNI unless it is an address. With `nil`, no name is checked. Use `nil` only for a peer whose certificate is
-  ///     the trust root.
+  ///   - serverName: for clients, the host name (or literal address) that the certificate must contain. The client
+  ///     sends a host name as SNI, but not an address. With `nil`, no name is checked. Use `nil` only for a peer whose
+  ///     certificate is the trust root.
   /// - Throws: ``TLSError`` if OpenSSL is out of memory or the name is invalid.
   public init(_ socket: Socket, context: TLSContext, serverName: String? = nil) throws {
     self.socket = socket

@@ -57,7 +57,7 @@ extension API {
     return .json(outcome.json)
   }
 
-  /// Returns the job of a request, with the name of the request's access token as its submitter.
+  /// Returns the job of a request. Its submitter is the name of the request's access token.
   ///
   /// - Throws: `JobError` if the job names another submitter.
   func submittedJob(_ call: RouteCall) throws -> [UInt8] {

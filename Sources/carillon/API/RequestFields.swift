@@ -2,8 +2,8 @@ import Admin
 import CommandSupport
 import PushCore
 
-/// Access to the members of a request's body by name. An unknown member, a missing required member or a member of a
-/// wrong type is an error.
+/// Reads the members of a request's body by name. An unknown member, a missing required member or a member of a wrong
+/// type is an error.
 struct RequestFields {
   private let members: [JSONValue.Member]
 

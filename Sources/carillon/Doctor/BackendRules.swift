@@ -3,6 +3,8 @@ import PushWorker
 
 /// Findings from the health check of an app's backend. Pure.
 enum BackendRules {
+  /// Returns the finding for the result of a health check.
+  ///
   /// - Parameters:
   ///   - app: the app's name.
   ///   - finding: the result of the health check.

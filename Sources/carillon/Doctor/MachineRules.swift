@@ -31,7 +31,7 @@ struct ZoneFacts: Equatable {
 /// Findings from ``MachineFacts``. Pure.
 enum MachineRules {
   /// Smallest sufficient limit of open files. A worker needs three descriptors for each loop and one for each
-  /// connection. It raises the limit that it inherits from its shell.
+  /// connection. At its start, a worker raises the limit that it inherits from its shell.
   static let fewDescriptors = 512
   /// Smallest sufficient memory in bytes. A worker needs about 60 MiB (`deploy/operations/sizing.md`).
   static let littleMemory = 128 << 20
@@ -100,6 +100,8 @@ enum MachineRules {
 
 /// Findings from the versions of the fleet. Pure.
 enum VersionRules {
+  /// Returns the findings about different versions in the fleet.
+  ///
   /// - Parameters:
   ///   - own: the version of this program.
   ///   - fleet: the versions of live workers.

@@ -3,8 +3,8 @@ import Redis
 
 /// Findings from the state of Redis. Pure.
 enum RedisRules {
-  /// Limits of a round trip in µs. Within a data centre a round trip takes less than one ms. Each commit takes one
-  /// round trip, and its slice waits for that time.
+  /// Limits of a round trip in µs. Within a data centre a round trip takes less than one ms. Each write for a slice
+  /// takes one round trip, and the slice waits for that time.
   static let slow = 10_000
   static let tooSlow = 100_000
   /// Limits of the difference between the clocks of Redis and of this machine, in ms. Workers use the clock of Redis,

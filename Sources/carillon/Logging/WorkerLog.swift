@@ -234,6 +234,8 @@ final class WorkerLog: Sendable {
   /// Logs a failure from before the worker started.
   func error(_ text: String) { log(.warning, .worker, "error", text, [:]) }
 
+  /// Writes one log line.
+  ///
   /// - Parameters:
   ///   - module: the module, whose log level applies.
   ///   - event: the name of the event, by which programs recognize the line.

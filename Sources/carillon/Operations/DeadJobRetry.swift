@@ -60,8 +60,8 @@ struct DeadJobRetry {
     }
   }
 
-  /// Refuses the job for one device if its user no longer has the device or has opted out: the campaign would have no
-  /// target. The worker checks the same before it sends the push.
+  /// Throws an error if a job for a single device would have no target, because its user no longer has the device or
+  /// has opted out. A worker checks the same before it sends the push.
   private func checkTarget(of campaign: Campaign, _ user: String) async throws {
     guard let token = campaign.recipients.token else { return }
     let owners = try await store.registry.owners(of: [token], store.services.first(of: campaign))

@@ -8,7 +8,7 @@ import PushWorker
 /// The switches with which tests break a worker, read from its environment; see `Tests/Pages/faults.md`. A release
 /// build does not contain these switches.
 enum FaultEnvironment {
-  /// `CARILLON_FAULT_VERSION`: the version that the program reports; `nil` to report its real version.
+  /// The version in `CARILLON_FAULT_VERSION`, which the program then reports; `nil` to report its real version.
   static var version: String? {
     #if DEBUG
       ProcessInfo.processInfo.environment["CARILLON_FAULT_VERSION"]

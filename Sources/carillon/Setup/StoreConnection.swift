@@ -15,7 +15,7 @@ struct StoreConnection {
   private let access: RedisAccess
   /// The keyspace of a new store.
   private let keys: Keyspace
-  /// Whether an existing store may have another number of partitions, because the configuration sets no number.
+  /// Whether an existing store may have any number of partitions, because the configuration sets no number.
   private let adopts: Bool
   private let feedbackLength: Int
   private let streamLength: Int

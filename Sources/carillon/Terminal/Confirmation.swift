@@ -3,6 +3,8 @@ import Glibc
 
 /// A confirmation at the terminal before an action that can't be undone.
 enum Confirmation {
+  /// Asks the user to confirm an action.
+  ///
   /// - Parameters:
   ///   - isGiven: the value of `--yes`.
   ///   - action: the action, as the beginning of a sentence: `this drops 3 jobs for good`.

@@ -1,5 +1,5 @@
-/// FCM's only method: `POST /v1/projects/{project}/messages:send`. It checks path, authorization, body, quota of the
-/// project, and target, in this order. Google documents no order.
+/// The only method of FCM that the simulator has: `POST /v1/projects/{project}/messages:send`. The order of its checks
+/// is: path, authorization, body, quota of the project, target. Google documents no order.
 struct SendEndpoint: GoogleEndpoint {
   let state: FCMState
   let hasFaults = true

@@ -86,7 +86,7 @@ final class FCMDevices: Sendable {
     }
   }
 
-  /// Records an accepted message. The first one after an uninstall unregisters the target.
+  /// Records an accepted message. The first message after the app was uninstalled unregisters the target.
   func deliver(_ message: FCMMessage, to target: String, now: UInt64) {
     shard(of: target).state.withLock { state in
       if state.records[target]?.state == .uninstalled { state.records[target]?.state = .unregistered }

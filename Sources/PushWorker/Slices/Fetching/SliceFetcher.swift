@@ -15,8 +15,8 @@ final class SliceFetcher: WorkerPart {
   private let housekeeping: HousekeepingLease
   private let batches: SliceBatchRunner
   private let returns: SliceReturn
-  /// Time in ms until the first of the campaigns that wait for registration events starts, as the latest dequeue
-  /// reported it; `nil` for none.
+  /// Time in ms until the next start of a campaign that first waits for registration events. The latest dequeue has
+  /// reported it; `nil` for no such campaign.
   private var eventWait: Int?
 
   init(

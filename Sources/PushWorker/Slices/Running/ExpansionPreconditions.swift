@@ -2,10 +2,14 @@ import CampaignStore
 import EventLoop
 import PushCore
 
-/// Checks the preconditions for the expansion of a campaign's slices. The campaigns that its audience refers to must
-/// have ended. The segments that it names must exist. A campaign with too many pushes must be approved. Redis must have
-/// enough memory for the rest of the campaign. Slices whose targets are sealed are not affected. The worker publishes
-/// the reason why a campaign is blocked.
+/// Checks the preconditions for the expansion of a campaign's slices:
+/// - The earlier campaigns in the audience have ended.
+/// - All segments that the campaign names exist.
+/// - The campaign is approved, if the number of its pushes requires approval.
+/// - Redis has enough memory for the rest of the campaign.
+///
+/// The preconditions do not apply to slices whose targets are sealed. The worker publishes the reason why a campaign is
+/// blocked.
 final class ExpansionPreconditions: WorkerPart {
   let environment: WorkerEnvironment
   private let campaigns: CampaignTable

@@ -138,7 +138,7 @@ struct SliceCommitter: WorkerPart {
       for (target, decision) in zip(answer.retries, answer.retryDecisions) {
         session.targets.decisions.record(decision, target.index, of: sealed)
       }
-      // All targets go in one call: if reading them fails, the credit of all of them is returned.
+      // One call gets all targets. If it can't read them, it returns the credit of all of them.
       let targets = answer.retries + (before..<session.claim.granted).map { GrantedTarget(index: $0) }
       session.targets.departed.add(answer.departures)
       guard !targets.isEmpty else { return }
@@ -254,8 +254,8 @@ struct SliceCommitter: WorkerPart {
     return target
   }
 
-  /// Records that a target in doubt may have been delivered. The caller has allocated its credit. A withheld target
-  /// ends with the outcome of its decision.
+  /// Records the outcome `unknown` for a target in doubt, because the push may have been delivered. A withheld target
+  /// gets the outcome of its decision instead. The caller has allocated the credit of the target.
   private func giveUp(_ session: SliceSession, _ target: GrantedTarget) {
     var record = LedgerRecord(state: .granted, attempt: target.attempt, history: target.history)
     record.finish(session.targets.decisions[target.index].withheld ?? .unknown, at: now)

@@ -26,6 +26,8 @@ struct Bisection: Equatable {
   /// The target that the last worker had sent alone when it died.
   private var poisonTarget: GrantedTarget?
 
+  /// Starts the search, or continues it after a death.
+  ///
   /// - Parameters:
   ///   - doubt: The targets in doubt, by index.
   ///   - trial: The targets that were being tried at the last death.

@@ -8,8 +8,9 @@ struct DepartedUsers {
   /// expansion began.
   private(set) var number: Int?
   private var fingerprints: Set<UInt32> = []
-  /// A bit for each fingerprint, at the index of its low bits; empty without fingerprints. Nearly all users have not
-  /// departed, and reading a bit costs a tenth of a search in the set.
+  /// Bits for a quick test: for each fingerprint, the bit at the index of its low bits is set. Empty without
+  /// fingerprints. Nearly all users have not departed, and reading a bit costs a tenth of a search in the set of
+  /// fingerprints.
   private var bits: [UInt64] = []
   /// Whether every user counts as departed. This is the case if there were more departures than the store or this type
   /// can list.

@@ -9,6 +9,8 @@ struct OutcomeQueue {
   /// A bit for every target whose outcome Redis has not acknowledged. In Redis, such a target is still granted.
   private var unrecorded: [UInt64] = []
 
+  /// Allocates the marks of unrecorded outcomes.
+  ///
   /// - Parameter targets: Number of targets of the slice.
   mutating func prepare(for targets: Int) {
     unrecorded = Array(repeating: 0, count: (targets + 63) / 64)

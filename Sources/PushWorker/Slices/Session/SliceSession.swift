@@ -209,7 +209,7 @@ final class SliceSession {
     }
   }
 
-  /// Error while granted targets can't be sent, because Redis could not check them.
+  /// Error when Redis could not check granted targets again, so that they can't be sent.
   private struct NotSealed: Error, CustomStringConvertible {
     var description: String { "the granted targets of the slice could not be checked, because Redis lost its seal" }
   }

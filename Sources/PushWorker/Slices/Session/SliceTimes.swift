@@ -21,7 +21,7 @@ struct SliceTimes {
   private let campaign: Campaign
   /// Start of the campaign, in ms since the epoch.
   private let start: Int
-  /// Expiration of the campaign, in UNIX seconds; 0 for one attempt, `nil` for none.
+  /// Expiration of the campaign, in UNIX seconds; 0 for one delivery attempt, `nil` for none.
   private let expiration: Int?
   /// The last calculation for each zone: its time in UNIX seconds, and the end of the quiet hours if that time was in
   /// quiet hours.
@@ -68,8 +68,8 @@ struct SliceTimes {
   /// Returns the time after which a target is not sent any more, in UNIX seconds; `nil` for no limit.
   func deadline(of index: Int) -> Int? { deadline(of: times.step(of: index)) }
 
-  /// Returns the time until which the push service may deliver a target, in UNIX seconds; 0 for one attempt, `nil` for
-  /// no limit. A duration counts from the target's own send time.
+  /// Returns the time until which the push service may deliver a target, in UNIX seconds; 0 for one delivery attempt,
+  /// `nil` for no limit. A duration counts from the target's own send time.
   func expiration(of index: Int) -> Int? { expiration(of: times.step(of: index)) }
 
   private func expiration(of step: SendTimes.Step) -> Int? {

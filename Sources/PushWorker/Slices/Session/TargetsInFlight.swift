@@ -19,6 +19,8 @@ struct TargetsInFlight {
   /// Number of targets in a chunk, which the worker reads from Redis together: a power of two near the size of a batch.
   static let chunkSize = 512
 
+  /// Allocates the memory for the targets of a slice.
+  ///
   /// - Parameter targets: Number of targets of the slice.
   mutating func prepare(for targets: Int) {
     count = targets

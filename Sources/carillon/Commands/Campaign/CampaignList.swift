@@ -21,7 +21,8 @@ extension CampaignCommand {
 
     func run() async throws {
       let store = try await global.openStore()
-      // A job leaves the queue when it becomes a campaign. Reading the queue first therefore misses no job.
+      // A job leaves the queue when it becomes a campaign. The queue is therefore read before the campaigns, so that no
+      // job is missed.
       var queue = try await store.queue.waiting()
       var damage: [StoreError] = []
       var records = try await store.campaigns.all { damage.append($0) }

@@ -82,7 +82,8 @@ struct SendCommand: AuditedCommand {
     guard let known = configuration.apps[app]?.services else { throw CommandError(.defect, "no app \(app)") }
     let (tools, settings) = try configured(among: known)
     let hasPriority = tools.service.jobFields.contains { $0.name == "priority" }
-    // A service with priorities checks the value itself. For any other service, the value is converted to an urgency.
+    // A service with priorities checks the value of `--priority` itself. For any other service, the command converts
+    // the value to an urgency.
     guard hasPriority || priority.map({ [10, 5, 1].contains($0) }) ?? true else {
       throw CommandError(.input, "--priority: must be the number 10, 5 or 1")
     }

@@ -56,7 +56,7 @@ extension DevicesCommand {
 }
 
 extension UserRecord {
-  /// The user's attributes. All values are strings, as `devices import` writes them.
+  /// The user's attributes as strings, because `devices import` stores all values as strings.
   var attributeTexts: [String: String] {
     guard !attributes.isEmpty, let value = try? JSONValue(parsing: attributes, maximumDepth: 2),
       case .object(let members) = value.kind

@@ -68,7 +68,8 @@ extension DevicesCommand {
       try reportRefusal(of: row)
     }
 
-    /// Throws an error if the device was registered without its time zone, because the zone was refused.
+    /// Throws an error if Carillon has refused the time zone of the device. The device is then registered without a
+    /// time zone.
     private func reportRefusal(of row: DeviceRow) throws {
       if let refusal = row.refusal { throw CommandError(.input, refusal) }
     }

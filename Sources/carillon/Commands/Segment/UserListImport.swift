@@ -8,8 +8,8 @@ import PushCore
 struct UserListImport {
   /// Number of users per write to Redis: about 16 per partition of a store with 256 partitions.
   private static let batch = 4096
-  /// Maximum length of a line in bytes. The longest line has an id in quotes that consists of doubled quotes only, and
-  /// some blanks.
+  /// Maximum length of a line in bytes. In the longest line, every character of the id is a quotation mark, which CSV
+  /// doubles; the line also has the enclosing quotes and some blanks.
   private static let longestLine = 2 * UserID.maximumLength + 64
 
   private let file: String

@@ -22,6 +22,8 @@ struct SuppressionOptions: ParsableArguments {
   @Option(help: "The category, for the list of one category: 1 to 64 characters of A-Z a-z 0-9 . _ -")
   var category: String?
 
+  /// Returns the list that the options select.
+  ///
   /// - Throws: `CommandError` if there is no such app, or if the category's name is invalid.
   func list(_ global: GlobalOptions) throws -> SuppressionList {
     let apps = try global.loadConfiguration().apps

@@ -68,7 +68,7 @@ struct Doctor {
     return report
   }
 
-  /// Returns findings that need the configuration together with the environment and the credential files.
+  /// Returns the findings about the configuration, the environment variables and the credential files.
   private static func configuration(
     _ configuration: CarillonConfiguration, _ environment: [String: String]
   ) -> [DoctorFinding] {

@@ -46,7 +46,7 @@ struct InitCommand: AuditedCommand {
   func run() async throws {
     let named = EnvironmentOverlay.file(ProcessInfo.processInfo.environment)
     let file = output ?? global.config ?? named ?? ConfigurationLoader.defaultFile
-    // Check this before the first question, so that the user does not answer for nothing.
+    // Check this before the first question, so that the user does not answer questions without effect.
     guard access(file, F_OK) != 0 else {
       throw CommandError(.input, "\(file) already exists", hint: "move it away, or choose another file with --output")
     }

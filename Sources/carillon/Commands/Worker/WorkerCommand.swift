@@ -68,8 +68,8 @@ struct WorkerCommand: LongRunningCommand, AuditedCommand {
       for await _ in signals.numbers {
         notifier?.stopping()
         await stop.ask(within: Int(deadline.components.seconds))
-        // A second signal means that the operator does not want to wait. Pushes without an answer stay in doubt in the
-        // ledger.
+        // A second signal means that the operator does not want to wait. In Redis, pushes without an answer stay in
+        // doubt.
         deadline = .zero
       }
     }

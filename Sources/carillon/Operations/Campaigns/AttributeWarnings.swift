@@ -8,8 +8,8 @@ struct AttributeWarnings {
 
   /// Returns a warning for each attribute that a job uses and that no user has.
   ///
-  /// - Returns: the warnings. There are none if the Redis user has no permission to read attributes, because a producer
-  ///   without this permission can submit jobs too.
+  /// - Returns: the warnings; empty if the Redis user has no permission to read attributes. A producer can submit jobs
+  ///   without this permission.
   func find(in campaign: Campaign) async throws -> [Finding] {
     let asked = campaign.attributesAskedFor
     let known: KnownAttributes

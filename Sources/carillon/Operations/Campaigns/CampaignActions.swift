@@ -142,7 +142,7 @@ struct CampaignActions {
     return (lines.compactMap(\.self), outcome)
   }
 
-  /// Refuses the id of a part, because these actions change the whole campaign or the legs of one service.
+  /// Throws an error for the id of a part, because the actions change the whole campaign or the legs of one service.
   private static func refusePart(_ id: String, _ verb: ControlVerb) throws {
     guard let part = CampaignID(id).part else { return }
     let whole = CampaignID(id).whole

@@ -116,6 +116,8 @@ struct PushPreview {
     }
   }
 
+  /// Returns the pushes as JSON, with additional members for each push.
+  ///
   /// - Parameter write: adds members to the object of a device's push.
   func json(_ write: (PreparedPush, any PushServiceTools, inout JSONWriter) -> Void) -> String {
     var json = JSONWriter()

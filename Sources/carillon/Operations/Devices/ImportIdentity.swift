@@ -5,6 +5,8 @@ import TLS
 /// The identity of an import: the file's size, modification time and first bytes, and the options that change the
 /// meaning of its rows. The path is not included, because a file may have several paths.
 enum ImportIdentity {
+  /// Returns the identity of an import.
+  ///
   /// - Parameters:
   ///   - input: a regular file.
   ///   - beginning: the first bytes of the file.

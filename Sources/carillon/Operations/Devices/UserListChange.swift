@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// Changes of segments and suppression lists by a command or a request. Each change is recorded in the audit log.
+/// Changes segments and suppression lists for a command or a request. Each change is recorded in the audit log.
 struct UserListChange {
   let store: CampaignStore
   let actor: Actor
