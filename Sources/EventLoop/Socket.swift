@@ -98,7 +98,7 @@ public final class Socket: ByteStream {
 
   /// Makes the next close reset the connection (RST), regardless of unsent bytes.
   public func resetOnClose() {
-    // socket(7), SO_LINGER: on, with a time of zero.
+    // SO_LINGER is on, with a time of zero (socket(7)).
     var now = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
   }

@@ -24,7 +24,7 @@ public struct PushCompletion: Sendable {
     self.init(tag: tag, answer: reply.answer, timestamp: reply.timestamp, unknownReason: reply.unknownReason)
   }
 
-  /// Certainty of the result.
+  /// Whether the service answered, the push was provably not processed, or the result is unknown.
   public var kind: PushAnswer.Kind { answer.kind }
   /// HTTP status; 0 without an answer.
   public var status: UInt16 { answer.status }

@@ -1,7 +1,8 @@
 internal import PushCore
 internal import TLS
 
-/// Makes the ids of a campaign's pushes. By its id, a push can be recognised if it is sent twice.
+/// Makes the ids of a campaign's pushes. If a push is sent twice, both have the same id, so the app can recognise the
+/// duplicate.
 ///
 /// An id is UUIDv5(campaign, token), so every worker gives the same push the same id at any time. Only one thread at a
 /// time may use a value, because it contains a ``TLS/Digest``.

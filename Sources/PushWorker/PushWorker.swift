@@ -49,8 +49,8 @@ public actor PushWorker: WorkerLoopHost {
 
   // MARK: Start and end
 
-  /// Works until ``stop(within:)``. Also ends if the worker drains and no campaign is left, or if the store is locked
-  /// (``isStoreLocked``).
+  /// Works until ``stop(within:)`` is called. Also ends if the worker drains and no campaign is left, or if the store
+  /// is locked (``isStoreLocked``).
   ///
   /// - Throws: An error that makes work impossible from the start: Redis is unreachable or unsuitable.
   public func run() async throws {

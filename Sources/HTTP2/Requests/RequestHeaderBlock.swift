@@ -5,7 +5,8 @@
 /// between requests. Only the first identifier of a connection is indexed, so that later identifiers can refer to its
 /// name.
 ///
-/// This is a class with unmanaged memory for the encoded bytes, for the same reason as ``RequestTable``.
+/// This is a class with unmanaged memory for the encoded bytes, because changes of such memory need no checks of
+/// exclusive access (see ``RequestTable``).
 final class RequestHeaderBlock {
   private var table = HeaderTable()
   /// The template whose encoding is in the memory.

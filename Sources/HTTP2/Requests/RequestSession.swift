@@ -11,11 +11,11 @@
 public final class RequestSession {
   /// The result of one request.
   public struct Ended {
-    /// The caller's number of the request.
+    /// The number that the caller gave to the request.
     public var tag: UInt64
-    /// The caller's second number for the request.
+    /// A second number that the caller gave to the request.
     public var mark: Int
-    /// The time at which the request was opened, in the caller's nanoseconds.
+    /// The time at which the request was opened, as the caller passed it.
     public var startedAt: UInt64
     /// The status of a complete answer; 0 without an answer, and for an answer that was malformed (RFC 9113 section
     /// 8.1.1) or truncated. An answer is truncated if its stream or connection ended before END_STREAM.
@@ -172,7 +172,7 @@ public final class RequestSession {
   ///   - body: The body. It is read during the call, or copied if the peer's window is too small.
   ///   - tag: Returned as ``Ended/tag`` when the request has ended.
   ///   - mark: Returned as ``Ended/mark``.
-  ///   - now: The present time in the caller's nanoseconds. Returned as ``Ended/startedAt``.
+  ///   - now: The present time in nanoseconds, on any clock of the caller. Returned as ``Ended/startedAt``.
   /// - Throws: ``HTTP2Error``. In this case the request was not sent, and the connection must be closed.
   public func open(
     _ template: RequestTemplate, body: UnsafeRawBufferPointer, tag: UInt64, mark: Int, now: UInt64

@@ -7,7 +7,7 @@ internal import PushCore
 /// libcurl reads a header list until the transfer is done, and neither copies nor changes it (CURLOPT_HTTPHEADER). Any
 /// number of transfers may therefore share nodes. Each transfer holds a reference, so this object outlives them.
 final class HeaderList {
-  /// Sources of the list. The list is reused as long as both stay the same.
+  /// The request and the authorization from which the list was built. The list is reused as long as both stay the same.
   let request: PushRequest
   let generation: Int
   /// First node.

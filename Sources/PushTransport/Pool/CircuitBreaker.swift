@@ -20,7 +20,7 @@ public struct CircuitBreaker: Sendable, Equatable {
     /// One trial push, with this tag, is in flight.
     case halfOpen(tag: UInt64)
 
-    /// Name for logs.
+    /// Name of the state, for logs.
     public var name: String {
       switch self {
       case .closed: "closed"

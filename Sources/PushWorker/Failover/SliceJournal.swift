@@ -44,7 +44,7 @@ struct SliceJournal {
     entries.append(Entry(at: now, outcomes: outcomes, retries: retries))
   }
 
-  /// Removes writes that are old enough to be durable in Redis.
+  /// Removes writes that are so old that Redis can't lose them any more.
   mutating func removeDurable(before now: UInt64) {
     if targets != nil, now - sealedAt > Self.memory { targets = nil }
     guard let first = entries.first, now - first.at > Self.memory else { return }

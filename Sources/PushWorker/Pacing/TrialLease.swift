@@ -119,11 +119,11 @@ struct TrialLease {
 
   /// Applies the answer of Redis; `nil` for none.
   ///
-  /// - Parameter lease: In ns.
+  /// - Parameter lease: the lease of a claim, in ns.
   mutating func take(_ answer: GuardTrialAnswer?, to request: Request, lease: UInt64, now: UInt64) {
     isAsking = false
     guard let answer else { return }
-    // After a long time without an answer of Redis, it is unknown whether the counts changed in between.
+    // If Redis has not answered for a long time, it is unknown whether the counts changed in between.
     let isChanged = answer.counts != self.answer?.counts || answer.inFlight != self.answer?.inFlight
     if isChanged || now - answeredAt > Self.memory(lease) { quietSince = now }
     self.answer = answer

@@ -33,7 +33,8 @@ struct RejectedTokens: Sendable {
     return fingerprints[Int(truncatingIfNeeded: fingerprint) & (capacity - 1)] == fingerprint
   }
 
-  /// FNV-1a (Fowler, Noll, Vo) with the upper half folded in: tokens can come from jobs and need not be random.
+  /// The hash is FNV-1a (Fowler, Noll, Vo) with the upper half folded in. A hash is necessary, because tokens from jobs
+  /// need not be random.
   private static func fingerprint(_ token: ArraySlice<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in token { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

@@ -74,7 +74,8 @@ struct TargetRecorder: WorkerPart {
 
   // MARK: Taking back
 
-  /// Settles pushes that no connection has taken, with an outcome or for a later grant. They were certainly not sent.
+  /// Records pushes that no connection has taken, with an outcome or for a later grant. These pushes were certainly not
+  /// sent.
   func recordReturned(_ session: SliceSession, _ tags: [UInt64], as outcome: Outcome? = nil) {
     session.context.returnPermits(tags.count)
     for tag in tags {
@@ -83,15 +84,15 @@ struct TargetRecorder: WorkerPart {
     }
   }
 
-  /// Stops sending for a slice. Settles the pushes that no connection has taken; pushes in flight still get their
-  /// answers.
+  /// Stops sending for a slice. Takes back and records the pushes that no connection has taken. Pushes that a
+  /// connection has taken still get their answers.
   func stopSending(_ session: SliceSession, _ intent: SliceSituation.Intent) {
     guard session.stopSending(intent) else { return }
     returnBacklog(of: session)
     session.wake()
   }
 
-  /// Settles the pushes of a slice that no connection has taken.
+  /// Takes back and records the pushes of a slice that no connection has taken.
   func returnBacklog(of session: SliceSession) {
     recordReturned(session, session.context.facts.route.pool.cancelBacklog(where: session.tag.matches))
   }

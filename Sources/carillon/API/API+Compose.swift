@@ -6,7 +6,8 @@ import HTTPServer
 import PushCore
 import ServiceTools
 
-/// Operations for a user who writes a job and has not submitted it yet.
+/// Operations for a user who writes a job: list the apps, check the job with the rules of `lint`, and preview its
+/// pushes.
 extension API {
   private static let user = APIOperation.Parameter(
     name: "user", schema: #"{"type":"string","minLength":1,"maxLength":256}"#, meaning: "The user's id",

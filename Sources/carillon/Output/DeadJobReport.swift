@@ -25,7 +25,7 @@ struct DeadJobReport: JSONReport {
     json.member("job", String(decoding: job.job.prefix(limit), as: UTF8.self))
   }
 
-  /// The complete report for people.
+  /// The complete report as text for people.
   var text: String {
     var rows = [
       ["key", job.key], ["at", Timestamp.format(milliseconds: job.at)], ["id", job.id ?? "none, or unreadable"],

@@ -46,7 +46,7 @@ struct StoreCheckReport: JSONReport {
     json.member("leftOut", tally.leftOut)
   }
 
-  /// The last line for people.
+  /// The last line of the text output.
   var text: String {
     let looked =
       "checked \(tally.keys.grouped) keys, \(tally.users.grouped) users, \(tally.tokens.grouped) tokens, "

@@ -1,4 +1,5 @@
-/// An error of FCM or of Google's front end. If an answer of the real service was captured, the body is the same.
+/// An error of FCM or of Google's front end. Its body is that of a captured answer of the real service, if such an
+/// answer is known.
 struct FCMError: Equatable {
   static let type = "type.googleapis.com/google.firebase.fcm.v1.FcmError"
   private static let badRequest = "type.googleapis.com/google.rpc.BadRequest"

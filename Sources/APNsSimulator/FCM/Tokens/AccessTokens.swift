@@ -4,7 +4,7 @@ internal import Synchronization
 final class AccessTokens: Sendable {
   /// The data of an issued token.
   struct Grant: Equatable, Sendable {
-    /// Number of the service account.
+    /// Index of the service account in ``FCMConfiguration/accounts``.
     var account: Int
     /// End of the token's life in seconds since 1970 on Google's clock.
     var expiresAt: Int64

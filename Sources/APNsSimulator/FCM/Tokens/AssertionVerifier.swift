@@ -12,7 +12,7 @@ struct AssertionVerifier: Sendable {
 
   /// The data of a valid assertion.
   struct Accepted: Equatable {
-    /// Number of the service account.
+    /// Index of the service account in ``FCMConfiguration/accounts``.
     var account: Int
     /// Whether the scopes allow sending.
     var hasScope: Bool

@@ -9,7 +9,7 @@ struct SliceTag: Hashable {
     base = UInt64(generation) << 48 | UInt64(slot) << 32
   }
 
-  /// Creates the prefix from the tag of a push.
+  /// Creates the value from the tag of a push.
   init(of tag: UInt64) { base = tag & ~0xffff_ffff }
 
   var slot: Int { Int(base >> 32 & 0xffff) }

@@ -12,8 +12,8 @@ struct SliceRelease: WorkerPart {
   let failover: FailoverService
   let dispatcher: CreditDispatcher
 
-  /// Releases a slice, also after an error in any step. In Redis, its pushes in flight stay in doubt. They keep their
-  /// credit until they are answered. Until then no other slice may use this credit.
+  /// Releases a slice, also after an error in any step. In Redis, its pushes in flight stay in doubt. On this worker,
+  /// these pushes keep their credit until they are answered. Until then no other slice may use this credit.
   func discard(_ session: SliceSession) {
     slices.remove(session)
     if slices.isEmpty { dispatcher.stopTicking() }

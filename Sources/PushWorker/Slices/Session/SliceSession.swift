@@ -110,7 +110,7 @@ final class SliceSession {
   ///   - reach: The maximum credit that the pool of the slice could hold while other pools keep theirs.
   ///   - lease: In ns.
   ///   - now: `EventLoop.now`.
-  ///   - clock: In ms since the epoch.
+  ///   - clock: the present time by Redis' clock, in ms since the epoch.
   func situation(credit: Int, reach: Int, lease: UInt64, now: UInt64, clock: Int) -> SliceSituation {
     var situation = SliceSituation()
     situation.intent = intent

@@ -53,7 +53,7 @@ struct CampaignLookup {
     let now = try await store.time() / 1000
     let isDue = record.state == .active || record.state == .scheduled && record.times.sendAt ?? 0 <= now
     if isDue, var wait = try await store.campaigns.absence(lease: WorkerConfiguration.standardLease) {
-      // The campaign can't have waited since a time before its creation.
+      // If the reported time is before the creation of the campaign, the wait began with the creation.
       wait.since =
         wait.since.map { max($0, record.times.createdAt) }
         ?? (record.times.startedAt == nil ? record.times.createdAt : nil)

@@ -51,7 +51,7 @@ struct DeviceDryRun {
     report.foreign = reader.foreign
   }
 
-  /// The report for people.
+  /// The report as text for people.
   var text: String {
     var lines: [String] = []
     if !report.foreign.columns.isEmpty {

@@ -96,7 +96,7 @@ struct AudienceReport: JSONReport {
     if let opened { json.member("opened", opened) }
   }
 
-  /// The audience for people.
+  /// The audience as text for people.
   var text: String {
     var text =
       switch campaign.recipients.audience {

@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// The rate of a campaign for output.
+/// The part of a campaign's report about its rate.
 extension CampaignReport {
   /// The rate in pushes per second, calculated from the job and the number of targets; `nil` for no limit, or while the
   /// number of targets is unknown.

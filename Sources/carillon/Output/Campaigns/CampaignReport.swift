@@ -25,7 +25,7 @@ struct CampaignReport: JSONReport {
     self.record = record
   }
 
-  /// The gate after the stage that started last.
+  /// The gate that follows the stage that started last.
   struct Gate {
     /// The number of the stage before the gate.
     let stage: Int
@@ -161,7 +161,7 @@ struct CampaignReport: JSONReport {
     json.member("finishedAt", record.times.finishedAt.map(Timestamp.format(milliseconds:)))
   }
 
-  /// The complete report for people.
+  /// The complete report as text for people.
   var text: String {
     let counters = record.counters
     var rows: [(String, String)] = [
@@ -286,7 +286,7 @@ struct CampaignReport: JSONReport {
 }
 
 extension Reached {
-  /// The numbers of users and pushes for people.
+  /// The numbers of users and pushes, as text for people.
   var text: String {
     let users = users.map { "\($0.grouped) \($0 == 1 ? "user" : "users"), " } ?? ""
     return "\(users)\(targets.grouped) \(targets == 1 ? "push" : "pushes")"

@@ -42,7 +42,7 @@ struct NextRuns: Equatable {
     if runs.isEmpty { problem = repetition.problemWithoutRun }
   }
 
-  /// The lines for people.
+  /// The runs as lines of text for people.
   var lines: [String] {
     if let problem { return ["no runs: \(problem)"] }
     let clocks = zone.map { "in time zone \($0)" } ?? "in each device's local time"

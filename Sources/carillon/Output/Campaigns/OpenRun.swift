@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// A run of a recurring campaign that has not ended, for output.
+/// The report of a run that has not ended. A run is a campaign that a recurring campaign has started.
 struct OpenRun {
   let id: String
   /// The campaign of the run; `nil` if the run has begun and no worker has taken it in.

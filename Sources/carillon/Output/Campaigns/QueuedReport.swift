@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A queued job for output.
+/// The report of a job that is still in the queue.
 struct QueuedReport: JSONReport {
   let job: QueuedJob
   /// The reason why no worker takes the job; `nil` if workers run.
@@ -11,7 +11,7 @@ struct QueuedReport: JSONReport {
   /// The name of the state.
   static let state = "queued"
 
-  /// Returns the place of a job for people.
+  /// Returns a text for people about the place of a job in the queue.
   static func text(of place: QueuedJob.Place) -> String {
     switch place {
     case .queue(let position, let length): "in the queue, position \(position.grouped) of \(length.grouped)"
@@ -54,7 +54,7 @@ struct QueuedReport: JSONReport {
     json.endObject()
   }
 
-  /// The complete report for people.
+  /// The complete report as text for people.
   var text: String {
     var rows = [
       ["campaign", job.outline.id], ["state", "\(Self.state): \(Self.text(of: job.place))"], ["list", job.list],

@@ -17,7 +17,7 @@ struct ErasureReport: JSONReport {
     json.member("completeBy", erased.completeBy.map { Timestamp.format(milliseconds: $0) })
   }
 
-  /// The report for people.
+  /// The report as text for people.
   var text: String {
     "erased \(Excerpt.harmless(user)): \(erased.devices.grouped) devices, \(erased.segments.count.grouped) segments, "
       + "\(erased.suppression.count.grouped) suppression lists, data of \(erased.campaigns.grouped) campaigns, "

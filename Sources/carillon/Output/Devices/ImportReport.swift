@@ -58,7 +58,7 @@ struct ImportReport {
     if !isJSON { StandardError.write("\(file):\(line): \(Excerpt.harmless(message))\n") }
   }
 
-  /// Returns the counts for people.
+  /// Returns the counts as text for people.
   func text(of file: String) -> String {
     var text = "\(file): \(rows.grouped) \(rows == 1 ? "row" : "rows"), \(imported.grouped) imported"
     if let known, known < imported { text += ", \((imported - known).grouped) of them without a device" }

@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A device in quarantine for output.
+/// The report of a device in quarantine.
 struct QuarantineReport: JSONReport {
   let device: QuarantinedDevice
 

@@ -2,7 +2,7 @@ import CampaignStore
 import CommandSupport
 import PushCore
 
-/// A user with attributes, segments and devices for output.
+/// The report of a user, with attributes, segments and devices.
 struct UserReport: JSONReport {
   let record: UserRecord
   let segments: [String]
@@ -35,7 +35,7 @@ struct UserReport: JSONReport {
     }
   }
 
-  /// The complete report for people.
+  /// The complete report as text for people.
   var text: String {
     var rows = [["user", record.user], ["segments", segments.joined(separator: ", ")]]
     for list in suppression {
