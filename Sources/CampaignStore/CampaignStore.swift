@@ -28,12 +28,13 @@ public struct CampaignStore: Sendable {
   let receiptRules = ReceiptRuleCache()
   /// Maximum number of members in one command, so that no command blocks Redis for long.
   static let batch = 500
-  /// Connections that the store may use; `nil` for any.
+  /// For the store of a worker: the connections that the worker has admitted (``admit(_:)``); `nil` for a store that
+  /// may use any connection.
   private var fence: ConnectionFence?
   /// Whether the store moves a damaged key aside if the key can be rebuilt from other keys. Workers do this; commands
   /// do not.
   private(set) var setsAside = false
-  /// The only connections that the store may use; `nil` for the connections of the fence.
+  /// Connections for a group of calls (``pinned()``); `nil` for all connections that the fence allows.
   private var pin: RedisConnections?
 
   /// Oldest version of Redis with all commands that Carillon uses (`LMOVE` and `LPOS` came with 6.2).
@@ -187,8 +188,8 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// Returns this store for a group of calls that must use the same connections. It uses only the connections that are
-  /// admitted now.
+  /// Returns this store for a group of calls that must use the same connections. The returned store uses only the
+  /// connections that are admitted now, and its calls fail after a reconnect.
   public func pinned() -> CampaignStore {
     var store = self
     store.pin = fence?.admitted
@@ -206,8 +207,8 @@ public struct CampaignStore: Sendable {
     try await redis.serverStates(["server", "replication"]).map { ServerIdentity($0, keys: keys) }
   }
 
-  /// Allows calls to these servers, but only on the connections from which the store has read their identities. The
-  /// allowed connections to other servers do not change.
+  /// Allows calls to these servers, on the connections from which ``identify()`` has read their identities. The allowed
+  /// connections to other servers do not change.
   public func admit(_ servers: [ServerIdentity]) {
     fence?.admit(servers)
   }
@@ -218,6 +219,8 @@ public struct CampaignStore: Sendable {
     return await redis.isConnected(by: fence.admitted)
   }
 
+  /// Runs commands on the admitted connections.
+  ///
   /// - Parameter timeout: the timeout for the replies; `nil` for the timeout of the client.
   /// - Throws: the first error reply as a ``StoreError``; `RedisError` if the connection to Redis failed.
   func run(_ pipeline: RedisPipeline, timeout: Duration? = nil) async throws -> [RedisReply] {

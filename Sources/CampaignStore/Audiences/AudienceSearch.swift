@@ -1,12 +1,13 @@
 import PushCore
 
-/// Finds the users who match a term. The search reads some sets page by page, and checks the members of each page
-/// against the other sets. It copies nothing, and its cost is known in advance: the pages of the sets that it reads,
-/// and one command for each page and other set. Pure.
+/// Finds the users of a partition who match an ``AudienceTerm``. The search reads some sets of the term page by page,
+/// and checks the members of each page against the other sets. It makes no temporary sets in Redis. Its cost is known
+/// in advance: the pages of the sets that it reads, and one command for each page and other set. Pure: this type
+/// chooses the sets and evaluates the term, and ``MemberWalk`` reads from Redis.
 struct AudienceSearch: Sendable {
   let root: AudienceTerm
-  /// Two forms of the term: `selected` without exclusions and suppression lists, `admitted` with the exclusions only.
-  /// `nil` if the term has no exclusions and no suppression lists.
+  /// Two forms of the term, to count the users who are left out: `selected` without exclusions and suppression lists,
+  /// `admitted` with the exclusions only. `nil` if the term has no exclusions and no suppression lists.
   private let wider: (selected: AudienceTerm, admitted: AudienceTerm)?
   /// All sets that the term depends on. Each set is listed once, even if the term names it several times.
   let sets: [AudienceSet]
@@ -58,7 +59,7 @@ struct AudienceSearch: Sendable {
     self.init(term, optional: campaign.suppressed, wider: isWider ? (selected, admitted) : nil)
   }
 
-  /// Returns the search without the empty optional sets; `nil` if no user can match then.
+  /// Returns the search without the empty optional sets; `nil` if no user can match because these sets are empty.
   ///
   /// - Parameter sizes: the sizes of ``sets``, in their order.
   func withoutEmpty(_ sizes: [Int]) -> AudienceSearch? {
@@ -73,7 +74,8 @@ struct AudienceSearch: Sendable {
     return root.without(empty: empty.contains).map { AudienceSearch($0, wider: wider) }
   }
 
-  /// Returns sets that together contain every user who can match the term, with as few members as possible.
+  /// Returns the sets to read: together they contain every user who can match the term, with as few members as
+  /// possible.
   ///
   /// - Parameter sizes: the sizes by set.
   func cover(_ sizes: [AudienceSet: Int]) -> [AudienceSet] {
@@ -88,7 +90,7 @@ struct AudienceSearch: Sendable {
     return root.cover { known[$0] ?? 0 }.size
   }
 
-  /// Returns the sets against which the members of a set are checked.
+  /// Returns the other sets of the term, against which the members of the set `source` are checked.
   func asked(of source: AudienceSet) -> [AudienceSet] { sets.filter { $0 != source } }
 
   /// Returns whether each member of a page matches the term.
@@ -101,8 +103,8 @@ struct AudienceSearch: Sendable {
   /// Whether exclusions or suppression lists may leave users out.
   var leavesOut: Bool { wider != nil }
 
-  /// Returns which users of a page the audience selects, and which of them are not excluded. It ignores suppression
-  /// lists.
+  /// Returns which users of a page the audience selects, and which of them are not excluded. Both results ignore
+  /// suppression lists.
   func leftOut(
     _ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int
   ) -> (selected: [Bool], admitted: [Bool]) {

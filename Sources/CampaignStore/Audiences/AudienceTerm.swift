@@ -9,7 +9,8 @@ enum AudienceSet: Hashable, Sendable {
   case segment(String)
   /// The users that the job of a campaign lists.
   case listed(campaign: String)
-  /// Users of an ended campaign, selected by their outcomes. The campaign's targets and ledger contain them.
+  /// Users of an ended campaign, selected by their outcomes. They are read from the targets and the ledger of that
+  /// campaign.
   case reached(EarlierAudience)
   /// Users who opened a campaign.
   case opened(campaign: String)
@@ -41,10 +42,10 @@ extension DeviceCondition: Hashable {
   func hash(into hasher: inout Hasher) { hasher.combine(predicate.description) }
 }
 
-/// The audience of a campaign as a term over the sets of a partition. Pure.
+/// The audience of a campaign as an expression over the sets of a partition. Pure.
 indirect enum AudienceTerm: Sendable {
   case set(AudienceSet)
-  /// All registered users except these.
+  /// All registered users who do not match a term.
   case not(AudienceTerm)
   case and(AudienceTerm, AudienceTerm)
   case or(AudienceTerm, AudienceTerm)
@@ -81,7 +82,7 @@ indirect enum AudienceTerm: Sendable {
   /// Returns the term without the users of another term.
   func without(_ other: AudienceTerm) -> AudienceTerm { .and(self, .not(other)) }
 
-  /// Returns the term for the case that some sets are empty; `nil` if no user can match then.
+  /// Returns the term in the case that some sets are empty; `nil` if no user can match then.
   func without(empty isEmpty: (AudienceSet) -> Bool) -> AudienceTerm? {
     switch self {
     case .set(let set): return isEmpty(set) ? nil : self

@@ -34,8 +34,8 @@ extension Audiences {
     return reached
   }
 
-  /// Counts the users and pushes of a campaign as if it began now. It reads the same data as the slices, and sends
-  /// nothing.
+  /// Counts the users and pushes of a campaign as if it began now. The count reads the same data as the expansion of
+  /// slices, and sends nothing.
   ///
   /// If the job lists users, the store keeps this list in Redis during the count.
   ///
@@ -113,7 +113,8 @@ extension Audiences {
     return Reached(users: users, targets: targets, control: control)
   }
 
-  /// Counts in the same two passes as the slices: first a histogram by last seen, then the quota of each partition.
+  /// Counts a campaign with a limit in two passes, as its slices do: the first pass makes a histogram of the times when
+  /// users were last seen; the second applies the quota of each partition.
   private func count(
     _ campaign: Campaign, _ search: AudienceSearch, _ filter: DeviceFilter, _ limit: Int, in partitions: [Int],
     _ proceed: @Sendable () throws -> Void

@@ -114,7 +114,7 @@ extension Audiences {
     }
   }
 
-  /// Refuses a list of users for a segment that is a rule.
+  /// Throws if a segment is a rule, because a list of users can't have the name of a rule.
   ///
   /// - Throws: ``StoreError`` `invalid`.
   public func checkNotDefined(_ name: String) async throws {

@@ -36,8 +36,8 @@ extension Audiences {
     }
   }
 
-  /// Returns the campaign with the parts of each earlier campaign to which its audience refers. An earlier campaign
-  /// that is not activated has no parts yet.
+  /// Returns the campaign with the ids of the stages of each earlier campaign to which its audience refers. An earlier
+  /// campaign that is not activated has no stages yet.
   public func withEarlierParts(_ campaign: Campaign) async throws -> Campaign {
     var parts: [String: [String]] = [:]
     for id in campaign.earlier {

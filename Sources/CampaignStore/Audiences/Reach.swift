@@ -28,8 +28,8 @@ extension AudienceTerm {
   }
 }
 
-/// The partitions in which a campaign to an expression can have users. They get a slice when the campaign begins to
-/// expand.
+/// The partitions in which a campaign can have users. A campaign with an audience expression gets slices in these
+/// partitions when it begins to expand.
 extension Audiences {
   /// Stores the partitions in which a campaign has slices, and the current rules of its segments. A worker calls this
   /// function when the campaign begins to expand. Only the first call has an effect.
@@ -84,8 +84,8 @@ extension Audiences {
     }
   }
 
-  /// Returns the partitions in which a term can match a user now, or in which the campaign already has a slice. If
-  /// Redis lost a campaign and it is activated again, its sealed slices must not be left out.
+  /// Returns the partitions in which a term can match a user now, or in which the campaign already has a slice. If a
+  /// campaign is activated again because Redis lost it, its sealed slices must not be left out.
   ///
   /// The cost is one `EXISTS` for each partition and set, with one round trip for each batch. A campaign without a
   /// possible user gets the first partition, so that it ends like any other.

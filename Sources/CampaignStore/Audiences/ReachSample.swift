@@ -11,7 +11,7 @@ public struct ReachSample: Sendable, Equatable {
   public var events = 0
 }
 
-/// Checks at a bounded cost whether a campaign reaches a user.
+/// Checks at a bounded cost whether a campaign reaches at least one user.
 extension Audiences {
   /// Largest number of checked users: two pages of devices, which takes a few ms.
   private static let sampledUsers = 1000

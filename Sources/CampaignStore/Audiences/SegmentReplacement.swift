@@ -1,17 +1,17 @@
 import PushCore
 import Redis
 
-/// Replaces a segment or a suppression list by a file. The file makes a statement about every user, with the time
-/// `asOf`.
+/// Replaces a segment or a suppression list by a file. The file applies to every user as of the time `asOf`: the users
+/// in the file are members, all other users are not.
 extension Audiences {
   /// Begins the import of a segment that replaces the current one.
   ///
   /// - Parameters:
   ///   - segment: a name that expressions can contain.
-  ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, means now. Later
-  ///     statements about a user stay valid.
-  /// - Throws: ``StoreError`` `invalid` if the current list is newer, or if the times of newer statements may have
-  ///   expired.
+  ///   - asOf: when the list was written, in ms since 1970; `nil`, or a time ahead of Redis' clock, means now. A change
+  ///     of a user's membership after this time stays valid.
+  /// - Throws: ``StoreError`` `invalid` if the current list is newer, or if Redis may have removed the times of newer
+  ///   changes.
   public func replacement(of segment: String, asOf: Int? = nil) async throws -> SegmentReplacement {
     let now = try await store.time() / 1000
     let instant = min(asOf ?? now, now)
@@ -99,7 +99,7 @@ extension Audiences {
   }
 
   /// Replaces the current segment by an imported one, partition by partition, each in one step. Until then, readers see
-  /// the old one. A statement about a user after the time of the list stays valid.
+  /// the old segment. A change of a user's membership after the time of the list stays valid.
   ///
   /// The name of a new list is stored in a separate step before its first users. Otherwise an erasure in between would
   /// not find the list, and the erased user would stay in it.
@@ -114,14 +114,14 @@ extension Audiences {
   }
 
   /// Replaces the current segment by an imported one.
-  /// - Parameter seconds: seconds until the times of the segment expire; `nil` for the usual retention.
+  /// - Parameter seconds: seconds until Redis removes the times of membership changes; `nil` for the usual retention.
   @discardableResult
   func putInForce(_ replacement: SegmentReplacement, keepingTimesFor seconds: Int?) async throws -> Bool {
     var isInForce = true
     for partitions in (0..<keys.partitions).batches() {
       var pipeline = RedisPipeline()
-      // The script removes the marker. If the connection breaks and the script runs a second time, it finds no marker
-      // and changes nothing.
+      // The script removes the empty member, which marks an import that is not in force yet. If the connection breaks
+      // and the script runs a second time, it finds no marker and changes nothing.
       for partition in partitions {
         let key = keys.importing(partition, replacement.name, id: replacement.id)
         pipeline.append("SADD", key, "")
@@ -160,18 +160,18 @@ extension Audiences {
 
 /// A segment that is being imported, to replace the current one as a whole.
 public struct SegmentReplacement: Sendable {
-  /// The segment.
+  /// Name of the segment or suppression list.
   public let name: String
-  /// Random id, so that two imports at the same time do not mix.
+  /// Random id that separates the keys of simultaneous imports.
   let id = String(UInt64.random(in: .min ... .max), radix: 36)
-  /// The time of the list, in ms since the epoch.
+  /// The time as of which the list is valid, in ms since the epoch.
   let at: Int
   /// Time at which the import began, in ms since the epoch by Redis' clock.
   let began: Int
   /// Partitions with imported users.
   var partitions: Set<Int> = []
 
-  /// Seconds after the last added users until the data of an abandoned import expires: a day.
+  /// Seconds after the last call of ``Audiences/add(_:to:)`` until the data of an abandoned import expires: a day.
   static let timeToLive = 86_400
 
   /// Creates an import.

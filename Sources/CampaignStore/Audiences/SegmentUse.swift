@@ -15,10 +15,10 @@ extension Campaign {
     return names
   }
 
-  /// The lists of users that must exist when the campaign is expanded, including those in its rules. The rules
-  /// themselves are not required: the campaign keeps its own copy from its start. The list of a Live Activity is not
-  /// required either. A campaign can start an activity and exclude the users who already have it. The list does not
-  /// exist yet, because no token of the activity has registered.
+  /// The lists of users that must exist when the campaign is expanded, including the lists in its rules. The rules
+  /// themselves are not required, because the campaign keeps a copy of them from its start. The list of a Live Activity
+  /// is not required either: a campaign can start an activity and exclude the users who already have it. Before the
+  /// first token of the activity is registered, that list does not exist.
   public var requiredLists: Set<String> {
     recipients.definitions.all.values.reduce(into: namedSegments) { $0.formUnion($1.expression.segmentNames) }
       .filter { recipients.definitions[$0] == nil }
@@ -69,8 +69,8 @@ extension Audiences {
       throw error
     }
     if isThere {
-      // The removal counts as a statement about the whole list. So an older statement that arrives later does not add a
-      // user again.
+      // The removal counts as a change of every membership at the present time. An older change that arrives later
+      // therefore does not add a user again.
       try await putInForce(try await replacement(of: name), keepingTimesFor: Registry.memory / 1000)
     }
     return isThere

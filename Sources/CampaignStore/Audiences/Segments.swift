@@ -1,7 +1,8 @@
 public import PushCore
 import Redis
 
-/// Segments: named sets of users, stored in the partitions of their users.
+/// Segments: named sets of users, stored in the partitions of their users. A *statement* says that a user is a member
+/// of a set, or is not, as of a time.
 extension Audiences {
   /// Adds users to a segment or a suppression list, with the present time. This call creates the segment if it does not
   /// exist.
@@ -31,10 +32,11 @@ extension Audiences {
     Dictionary(users.map { ($0, MembershipStatement(isMember: isMember)) }) { $1 }
   }
 
-  /// Returns whether membership wins between two statements of the same time: true for an opt-out, false for a segment.
+  /// Returns which of two statements of the same time wins: true for membership (suppression lists), false for the
+  /// removal (segments).
   static func memberWins(in list: String) -> Bool { SuppressionList(segment: list) != nil }
 
-  /// Results of membership statements.
+  /// Numbers of users that statements added, removed or did not change.
   struct Membership {
     var joined = 0
     var left = 0
@@ -42,7 +44,8 @@ extension Audiences {
     var superseded = 0
   }
 
-  /// Adds users to a segment or a suppression list, or removes them, unless a newer statement exists.
+  /// Adds users to a segment or a suppression list, or removes them. If a newer statement about a user exists, that
+  /// user does not change.
   ///
   /// The list gets its name in a step before its first users. In a cluster, the commands of one step run in any order.
   /// An erasure that does not find the name could then leave its user in the list.
@@ -121,7 +124,8 @@ extension Audiences {
     try await userLists().filter(Self.isSegment)
   }
 
-  /// Returns whether the list is a segment. Suppression lists and Live Activities are stored in the same way.
+  /// Returns whether a list is a segment. Suppression lists and the users of Live Activities are stored in the same
+  /// way.
   static func isSegment(_ name: String) -> Bool {
     SuppressionList(segment: name) == nil && ActivitySegment.activity(of: name) == nil
   }

@@ -32,7 +32,7 @@ public struct ControlView: Sendable {
   public var lock: StoreLock
   /// The states of the campaigns, in the requested order; `nil` for a campaign that does not exist.
   public var states: [CampaignState?]
-  /// The number of resumes of each campaign.
+  /// The number of resumes of each campaign, in the requested order.
   public var rounds: [Int]
 }
 
@@ -62,7 +62,7 @@ public struct TimelineEntry: Sendable, Equatable {
 
 /// Campaign control: pauses, resumes and cancels campaigns, and confirms that every worker has applied the change.
 ///
-/// Every call raises the control epoch. A worker reads the epoch and the states in one step, applies the states, and
+/// Each change raises the control epoch. A worker reads the epoch and the states in one step, applies the states, and
 /// then reports this epoch.
 extension Campaigns {
   /// Pauses, resumes or cancels a campaign on behalf of a worker. Workers apply the change within moments. A pause by a
@@ -71,8 +71,8 @@ extension Campaigns {
   /// - Parameters:
   ///   - everyLeg: whether a pause or resume of a leg concerns the whole campaign.
   ///   - unguarded: for a resume, whether all prunes and quarantines are carried out, without a limit for their share.
-  ///   - round: the number of resumes that the worker knows. If the campaign has been resumed more often, nothing
-  ///     changes. `nil` for no such condition.
+  ///   - round: the number of resumes that the worker knows. If the campaign has been resumed since, nothing changes.
+  ///     `nil` for no such condition.
   ///   - gate: the place of the stage whose gate pauses the campaign; `nil` for none.
   ///   - needsApproval: whether only an approval resumes the campaign.
   /// - Returns: the new state. It is unchanged if the verb does not apply to the old state.
@@ -134,8 +134,8 @@ extension Campaigns {
     return (answer.state, answer.resumed)
   }
 
-  /// Returns the campaign or run that waits for approval, if a resume would change nothing because this approval is
-  /// missing; `nil` otherwise.
+  /// Returns the campaign or run that waits for approval, if a resume would change nothing before this approval; `nil`
+  /// otherwise.
   private func onlyApprovalResumes(_ record: CampaignRecord) async throws -> CampaignRecord? {
     if record.state == .paused { return record.waitsForApproval ? record : nil }
     var waiting: CampaignRecord?
@@ -211,8 +211,8 @@ extension Campaigns {
   /// step. Raises the epoch.
   ///
   /// - Parameter id: the id of the campaign, or of a part of it.
-  /// - Returns: the new state, the epoch, and what a resume has resumed. A worker that has applied this epoch knows of
-  ///   the change.
+  /// - Returns: the new state, the epoch, and the campaigns, runs and legs that a resume has resumed. A worker that has
+  ///   applied this epoch knows of the change.
   private func changeState(
     of id: String, _ verb: ControlVerb, _ reason: String, unguarded: Bool, isByPerson: Bool, _ person: String = "",
     round: Int? = nil, gate: Int? = nil, needsApproval: Bool = false, service: String? = nil
@@ -333,7 +333,7 @@ extension Campaigns {
       rounds: campaigns.map { reply[$0 + 1].integer.flatMap { 0...StoredHash.maximumCounted ~= $0 ? $0 : nil } ?? 0 })
   }
 
-  /// Returns live workers that have not applied an epoch yet: at most the first batch of them.
+  /// Returns live workers that have not applied an epoch yet, at most ``CampaignStore/batch``.
   func workersLagging(behind epoch: Int, timeout: Int) async throws -> [String] {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.lagging, keys: [keys.workers, keys.applied]) {

@@ -3,7 +3,7 @@ import Redis
 
 /// Position of a campaign in the list of all campaigns.
 ///
-/// A reader of many pages remembers the last campaign and not its rank. Campaigns expire during the reading, and each
+/// A reader of many pages remembers the last campaign and not its rank, because campaigns expire in the meantime. Each
 /// expired campaign shifts the ranks of the later ones.
 struct CampaignPlace: Sendable, Equatable {
   /// Time of the activation, in ms since the epoch. The list is sorted by this time.

@@ -1,13 +1,13 @@
 import Redis
 
-/// A view of one campaign that is refreshed repeatedly. The cost of a refresh does not depend on the number of
-/// partitions: it reads the totals, the slices that workers hold, and a few others in turn. The counts of a slice stay
-/// until it is read again or is included in the totals. The first refresh reads all slices, so that later ones start
-/// from complete counts.
+/// A view of one campaign for repeated refreshes. The cost of a refresh does not depend on the number of partitions. A
+/// refresh reads the totals, the slices that workers hold, and some of the other slices in turn. The view keeps the
+/// counts of a slice until a refresh reads the slice again, or until the totals include it. The first refresh reads all
+/// slices, so that later ones start from complete counts.
 public struct CampaignPoller: Sendable {
   private let id: String
   private var slices: [Int: OpenSlice] = [:]
-  /// The first partition of the other slices that the next refresh reads in turn.
+  /// The first partition from which the next refresh reads other slices in turn.
   private var next = 0
   /// Partitions of the slices that workers held at the last refresh. The next refresh reads them again, because their
   /// counts may have changed since.

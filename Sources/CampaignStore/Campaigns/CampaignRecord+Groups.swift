@@ -38,7 +38,8 @@ extension CampaignRecord {
     public var finished = 0
     /// Number of all slices.
     public var total = 0
-    /// Number of slices with a known number of targets: the finished ones and, with `show`, those that are sealed.
+    /// Number of slices with a known number of targets: the finished slices and, in a record of ``Campaigns/show(_:)``,
+    /// the sealed ones.
     public var sealed = 0
 
     static func += (sum: inout Slices, part: Slices) {
@@ -54,7 +55,7 @@ extension CampaignRecord {
     var partitions = 0
     /// Partitions in which the campaign has no slice.
     var absent = PartitionBitmap([])
-    /// Whether the partitions and definitions are fixed.
+    /// Whether the partitions and definitions can't change any more.
     public var isNarrowed = false
     /// Definitions, at the campaign's start, of the segments on which the audience depends. Empty unless the record was
     /// read with its job.
@@ -72,7 +73,7 @@ extension CampaignRecord {
     /// Time at which the first slice was dequeued.
     public var startedAt: Int?
     public var finishedAt: Int?
-    /// With `show`: the next send time of targets with their own send times.
+    /// In a record of ``Campaigns/show(_:)``: the next send time of targets with their own send times.
     public var next: Int?
   }
 

@@ -12,7 +12,7 @@ public enum CampaignState: String, Sendable {
   public var isFinal: Bool { self == .cancelled || self == .completed || self == .failed }
 }
 
-/// The parts of a campaign's status that can change after its job was read.
+/// The parts of a campaign's status that can change after a worker has read its job.
 public struct CampaignStatus: Sendable {
   public var state: CampaignState
   public var lane: Lane
@@ -20,7 +20,7 @@ public struct CampaignStatus: Sendable {
   public var round: Int
   /// Number of unfinished slices.
   public var unfinished: Int
-  /// Whether the campaign's partitions and definitions are fixed.
+  /// Whether the campaign's partitions and definitions can't change any more.
   public var isNarrowed: Bool
 
   static let fields = ["state", "lane", "round", "slices", "finished", "narrowed"]
@@ -48,8 +48,8 @@ struct OpenSlice: Sendable {
   var readyAt: Int?
 }
 
-/// A campaign without its job, because a job may have 1 MB (see ``Campaigns/findWithJob(_:)``). The record has the
-/// fields of the campaign's hash that commands show, in groups.
+/// The record of a campaign, as commands show it: the fields of its hash in Redis, in groups. The record does not
+/// contain the job, which may have 1 MB (see ``Campaigns/findWithJob(_:)``).
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState
@@ -60,13 +60,13 @@ public struct CampaignRecord: Sendable {
   public var app: String
   /// Name of its push service; for a campaign with several legs, that of the first leg.
   public var service: String
-  /// Names of the push services of the whole campaign's legs, also for a part.
+  /// Names of the push services of all legs of the whole campaign, also in the record of a part.
   public internal(set) var legs: [String]
   public var lane: Lane
   public var delivery = Delivery()
   public var resumes = Resumes()
   public var approval = Approval()
-  /// Totals of the finished slices; for `show`, also of the unfinished ones.
+  /// Totals of the finished slices; in a record of ``Campaigns/show(_:)``, also of the unfinished ones.
   public var counters: SliceCounters
   public var slices = Slices()
   public internal(set) var placement = Placement()
@@ -78,7 +78,8 @@ public struct CampaignRecord: Sendable {
   public internal(set) var staging = Staging()
   /// Parts of the campaign, if the record was read by ``Campaigns/find(_:)`` or with its parts.
   public internal(set) var parts: [CampaignRecord] = []
-  /// For `show`: the reason why an active campaign is not being sent; `nil` if it is being sent.
+  /// In a record of ``Campaigns/show(_:)``: the reason why an active campaign is not being sent; `nil` if it is being
+  /// sent.
   public var waiting: CampaignWait?
 
   /// One part of each leg that is paused while the rest of the campaign continues. If a worker has paused a part of the
@@ -166,12 +167,12 @@ public struct CampaignRecord: Sendable {
     if state == .failed { reason = failureReason }
   }
 
-  /// Reads the job. Returns the campaign, or the part that this record describes.
+  /// Reads the job, and returns the campaign or the part that this record describes.
   ///
   /// - Parameters:
   ///   - job: the job of the campaign.
   ///   - apps: the apps that a job can name.
-  ///   - leg: the id of another leg of the same stage; `nil` for this part.
+  ///   - leg: the id of the part of another leg in the same stage, to return that part; `nil` to return this one.
   public func campaign(_ job: [UInt8], _ apps: JobApps, leg: String? = nil) throws(JobError) -> Campaign {
     var campaign = try CampaignJob.part(
       CampaignID(leg ?? id), of: job, apps, start: start / 1000, variant: staging.variant)
@@ -179,7 +180,7 @@ public struct CampaignRecord: Sendable {
     return campaign
   }
 
-  /// Returns the services of its legs, for reading its job.
+  /// Returns the apps for ``campaign(_:_:leg:)``: any app, with the services of this campaign's legs.
   public func apps(in services: PushServices) -> JobApps {
     .any(legs.compactMap { services[$0] })
   }

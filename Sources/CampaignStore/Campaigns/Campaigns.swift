@@ -22,7 +22,7 @@ public struct Campaigns: StoreRoom {
     return records
   }
 
-  /// Returns campaigns with those parts that are readable.
+  /// Returns campaigns with their readable parts. Damaged parts are left out.
   ///
   /// - Parameter damaged: called with the error of each damaged part.
   func withParts(_ records: [CampaignRecord], damaged: (StoreError) -> Void) async throws -> [CampaignRecord] {
@@ -115,7 +115,8 @@ public struct Campaigns: StoreRoom {
     return record
   }
 
-  /// Returns a campaign with its totals and the reason why it waits, and the slices that these totals include.
+  /// Returns a campaign with its totals and the reason why it waits, and the partitions whose slices these totals
+  /// include.
   func view(_ id: String) async throws -> (record: CampaignRecord, finished: PartitionBitmap)? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.view, keys: [keys.campaign(id), keys.finished(id)]) { arguments in
@@ -136,7 +137,7 @@ public struct Campaigns: StoreRoom {
     for partition in partitions { pipeline.append("HGETALL", keys.slice(partition, of: id)) }
     return try zip(partitions, try await run(pipeline)).map { partition, reply in
       let fields = StoredFields(.slice(SliceReference(campaign: id, partition: partition), keys), all: reply)
-      // `seal` writes the count.
+      // `seal.lua` writes the field `count`.
       return (
         partition,
         OpenSlice(

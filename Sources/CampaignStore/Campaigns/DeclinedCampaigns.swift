@@ -10,8 +10,8 @@ public enum DeclineAnswer: Sendable, Equatable {
   case outdated
 }
 
-/// Campaigns that workers decline. The reason is in the worker's settings, in its connection to the push service, or in
-/// the campaign. A single worker can't find out which of these is the cause.
+/// Campaigns that workers decline: each push would fail. The cause is in the worker's settings, in its connection to
+/// the push service, or in the campaign. A single worker can't find out which of these is the cause.
 extension Campaigns {
   /// Records that a worker declines a campaign, or renews this record. The record expires unless the worker renews it
   /// within `timeout`.

@@ -58,7 +58,7 @@ extension Campaigns {
     campaign.parts(ofStage: place).first.map { "\(CampaignPart($0.stage))" } ?? ""
   }
 
-  /// Returns the counts of a stage. Its gate decides on the basis of these counts.
+  /// Returns the counts of a stage, from which its gate decides.
   private func finding(
     at place: Int, of campaign: Campaign, _ record: CampaignRecord, _ stage: CampaignStages.Stage
   ) async throws -> StageGate.Finding {
@@ -109,14 +109,14 @@ extension Campaigns {
     _ = try await run(pipeline)
   }
 
-  /// Begins the stage after a gate, with its companions.
+  /// Begins the stage that follows a gate, with the companions of that stage.
   ///
   /// - Parameters:
   ///   - place: the place of the stage before the gate.
   ///   - job: the job of the campaign.
   ///   - start: the start of the stage, in ms since the epoch.
   ///   - winner: the place of the variant that the stage gets; `nil` if each user is assigned one.
-  ///   - isAgain: whether the stage had begun before, and Redis has lost its beginning.
+  ///   - isAgain: whether the stage had begun before, and Redis has lost this fact.
   /// - Returns: whether this call has begun it.
   func openGate(
     behind place: Int, of campaign: Campaign, _ job: [UInt8], start: Int, winner: Int?, isAgain: Bool = false

@@ -69,7 +69,7 @@ extension Campaigns {
   }
 
   /// Returns a job with the content and the versions of the templates that it names. Later changes of a template don't
-  /// affect it.
+  /// affect the returned job.
   ///
   /// - Throws: ``StoreError`` `invalid` if a template does not exist.
   public func resolve(_ job: [UInt8]) async throws -> [UInt8] {

@@ -13,15 +13,15 @@ public struct VariantCounts: Sendable, Equatable {
   /// Creates counts that are all zero.
   public init() {}
 
-  /// Returns the number of the field in which a slice counts the targets of a variant in one state. `commit.lua`
-  /// derives this number from the records.
+  /// Returns the number of the field in which a slice counts the targets of a variant in one state of the ledger.
+  /// `commit.lua` computes this number from the ledger records.
   ///
   /// - Parameter variant: the variant in the form of a ledger record (position plus one).
   static func number(of state: UInt8, _ variant: UInt8) -> Int { Int(state) + 16 * Int(variant) }
 
-  /// A pseudo-state: the field counts all sealed targets of the variant.
+  /// A pseudo-state for the field that counts all sealed targets of the variant.
   private static let sealed: UInt8 = 31
-  /// One more than the largest number that ``number(of:_:)`` returns.
+  /// Upper bound of ``number(of:_:)``: one more than its largest result.
   static let numbers = number(of: sealed, record(CampaignVariants.maximum - 1)) + 1
 
   /// Returns the place of a variant in the form of a ledger record: the place plus one.
@@ -123,8 +123,8 @@ extension Campaigns {
     return VariantDecision(try await run(pipeline)[0])
   }
 
-  /// Returns the numerator and the denominator of the share by which variants are compared. For each variant, these are
-  /// the counted receipts or pushes, and the total.
+  /// Returns the numerator and the denominator of the share by which variants are compared. The numerator is the number
+  /// of receipts or pushes that count, and the denominator is the total number.
   static func figures(
     _ counts: [VariantCounts], by measure: CampaignVariants.Measure
   ) -> (counted: [Int], of: [Int]) {
@@ -141,9 +141,9 @@ extension Campaigns {
 
   // MARK: Choice by a person
 
-  /// Chooses the winning variant for the stages after the one with `winner`, on behalf of a person. This is possible
-  /// before the gate has decided, or if the gate can't decide. If the gate has paused the campaign, the campaign
-  /// continues.
+  /// Chooses the winning variant for the stages after the stage that has `winner` in the job, on behalf of a person.
+  /// This is possible before the gate has decided, or if the gate can't decide. If the gate has paused the campaign,
+  /// the campaign continues.
   ///
   /// - Parameters:
   ///   - name: the name of the variant.

@@ -9,8 +9,8 @@ public struct CampaignWait: Sendable, Equatable {
   public var since: Int?
 }
 
-/// Reasons that workers report for campaigns that they can't send. They are for people, and no decision depends on
-/// them. They expire when the worker stops reporting.
+/// Reasons that workers report for campaigns that they can't send. People read them; no decision depends on them. A
+/// reason expires when the worker stops reporting it.
 extension Campaigns {
   /// Seconds after which a reason expires unless it is reported again. Workers report it every second.
   private static let waitMemory = 10
@@ -32,8 +32,8 @@ extension Campaigns {
     _ = try await run(pipeline)
   }
 
-  /// Returns why an active campaign is not being sent: the reason of the worker that has waited longest; `nil` if no
-  /// worker reports one.
+  /// Returns why an active campaign is not being sent: the reason of the worker that has waited longest. `nil` if no
+  /// worker reports a reason.
   ///
   /// - Parameter createdAt: the creation of the campaign, in ms since the epoch. The wait begins no earlier, even if
   ///   the push service was unreachable before. (Workers know Redis' clock only with an error of some milliseconds.)
@@ -54,8 +54,8 @@ extension Campaigns {
     return waits.min { $0.since ?? 0 < $1.since ?? 0 }
   }
 
-  /// Returns the wait of all campaigns if no worker is alive. This wait began at the last known heartbeat. `nil` if a
-  /// worker is alive.
+  /// Returns the wait that applies to all campaigns while no worker is alive. It begins at the last known heartbeat.
+  /// `nil` if a worker is alive.
   ///
   /// - Parameter lease: ms without a heartbeat after which a worker counts as dead.
   public func absence(lease: Int) async throws -> CampaignWait? {

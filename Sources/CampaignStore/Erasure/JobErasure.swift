@@ -8,7 +8,8 @@ extension Erasure {
   /// Number of events in a page.
   private static let erasedEventPage = 1000
 
-  /// Returns a function that compares a text with the tokens, in every form that their services read.
+  /// Returns a function that tells whether a text is one of the tokens. It accepts every form of a token that the
+  /// service of the token accepts.
   func tokenTest(_ tokens: [Registry.OwnedToken]) -> @Sendable (String) -> Bool {
     { [services] text in
       tokens.contains { token in services[token.service]?.token(text)?.bytes == token.bytes }
@@ -44,7 +45,7 @@ extension Erasure {
   }
 
   /// Returns the ids of jobs that list a user or one of the tokens, and that wait or are being taken in by a worker. A
-  /// job that can't be read counts if it may name the user: it will be on the dead list.
+  /// job that can't be read is included if it may name the user, because a worker will move it to the dead list.
   func waitingJobs(naming user: String, _ tokens: [Registry.OwnedToken]) async throws -> Set<String> {
     let (isToken, mayName) = (tokenTest(tokens), mentionTest(user, tokens))
     return try await store.queue.waitingIDs { job in
@@ -77,8 +78,8 @@ extension Erasure {
     return job
   }
 
-  /// Erases a user from the waiting events that producers pushed before the erasure. A worker gives an event without a
-  /// time the time at which it reads the event, so such an event would restore the user.
+  /// Erases a user from the waiting events that producers pushed before the erasure. If an event has no time, a worker
+  /// uses the time at which it reads the event. Such an event would therefore restore the user.
   ///
   /// - Parameter instant: time of the erasure, in ms since the epoch.
   func eraseFromWaitingEvents(_ user: String, _ tokens: [Registry.OwnedToken], at instant: Int) async throws {

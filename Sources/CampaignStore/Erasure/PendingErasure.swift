@@ -1,14 +1,14 @@
 import PushCore
 import Redis
 
-/// An erasure that has not ended, with its remaining steps. The hash `erasing` has it under the user's id until the
-/// last step.
+/// An erasure that is not complete, with its remaining steps. The hash `erasing` contains it under the user's id until
+/// the last step.
 struct PendingErasure {
   /// Time of the erasure, in ms since the epoch.
   var at: Int
-  /// The user's tokens at that time. Raw tokens of jobs, and some events, have no user. They are found by the token.
+  /// The user's tokens at that time. They are needed to find raw tokens of jobs, and events without a user.
   private(set) var tokens: [Registry.OwnedToken] = []
-  /// Slices that a worker is building and that may have the user; `nil` if all steps remain.
+  /// Slices that a worker is building and that may contain the user; `nil` if no step has been completed.
   var slices: [SliceReference]?
 
   /// Ids of jobs that waited during the erasure and list the user or a token. A worker removes the user and the tokens
@@ -34,8 +34,9 @@ struct PendingErasure {
     return tokens.count > known
   }
 
-  /// The stored text: words separated by blanks. It has the time, `t SERVICE HEX` for each token, `q ID` for each
-  /// waiting job, and `*` or `s PARTITION:ID` for each slice.
+  /// The form that is stored in Redis: words separated by blanks. The words are the time, `t SERVICE HEX` for each
+  /// token, `q ID` for each waiting job, and `*` or `s PARTITION:ID` for each slice. `*` means that no step has been
+  /// completed.
   var text: String {
     var words = ["\(at)"]
     for token in tokens { words += ["t", token.service, String(decoding: Hex.encode(token.bytes), as: UTF8.self)] }
@@ -110,11 +111,11 @@ extension Erasure {
     return true
   }
 
-  /// Completes erasures whose process ended too early, and erasures that wait until the targets of a slice are sealed.
-  /// A failed erasure does not block the others.
+  /// Completes erasures whose process ended too early, and erasures that wait for the seal of a slice. A failed erasure
+  /// does not block the others.
   ///
-  /// - Returns: the number of erasures that are complete now.
-  /// - Throws: the latest failure, after all erasures had their turn.
+  /// - Returns: the number of erasures that this call has completed.
+  /// - Throws: the latest failure, after it has tried all erasures.
   @discardableResult
   public func finishErasures() async throws -> Int {
     var pipeline = RedisPipeline()
@@ -147,7 +148,7 @@ extension Erasure {
       let waiting = try await waitingJobs(naming: user, pending.tokens)
       let gone = pending.jobs.subtracting(waiting)
       if !gone.isEmpty {
-        // A worker has made campaigns of these jobs, or has put them on the dead list.
+        // These jobs are campaigns or entries of the dead list now.
         let building = pending.slices ?? []
         _ = try await eraseFromCampaigns(user, &pending, only: gone)
         let added = pending.slices ?? []
@@ -155,8 +156,8 @@ extension Erasure {
         pending.jobs.subtract(gone)
       }
     }
-    // Erase the user from both streams again: a worker writes the outcomes of a slice to the stream after the slice was
-    // built, and a waiting job may have moved to the dead list.
+    // Erase the user from the event stream and the dead list again. A worker writes the outcomes of a slice to the
+    // event stream after it has built the slice, and a waiting job may have moved to the dead list.
     if pending.slices?.isEmpty ?? false, pending.jobs.isEmpty {
       try await eraseFromEvents(user, pending.tokens)
       try await eraseFromDeadList(user, pending.tokens)

@@ -6,7 +6,7 @@ extension Erasure {
   /// Number of entries of a stream in a page. An entry of the dead list has up to 64 kB.
   private static let erasedEntries = 100
 
-  /// Removes the outcomes and prunes of a user from the stream of events.
+  /// Removes the outcomes and prunes of a user from the event stream.
   func eraseFromEvents(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
     try await remove(from: keys.events) { fields in
       fields["json"].map { Self.names($0, user, self.tokenTest(tokens)) ? .remove : .keep } ?? .keep
@@ -15,10 +15,10 @@ extension Erasure {
 
   /// Erases a user from the dead list.
   ///
-  /// Removes an event of the user, and a job that lists no other user. Any other job that names the user stays without
-  /// the user, as a new entry with the old time. A job that can't be read, because it is cut or malformed, keeps only
-  /// its reason and hint if it may name the user (``UnreadableText``). An event that can't be read is removed if it may
-  /// name the user.
+  /// The user's events are removed, and so are jobs that list no other user. Any other job that names the user becomes
+  /// a new entry with the old time, without the user. An event that can't be read is removed if it may name the user. A
+  /// job that can't be read, because it is cut or malformed, loses its text if it may name the user: only its reason
+  /// and hint remain (``UnreadableText``).
   func eraseFromDeadList(_ user: String, _ tokens: [Registry.OwnedToken]) async throws {
     let (isToken, mayName) = (tokenTest(tokens), mentionTest(user, tokens))
     try await remove(from: keys.dead, replacing: StoreScripts.replaceDead) { fields in
@@ -37,7 +37,7 @@ extension Erasure {
       } catch {
         if mayName(job) {
           new["job"] = []
-          // The size of the original job shows that the entry is incomplete.
+          // The entry has only the beginning of the job. The size of the original job shows this.
           new["size"] = fields["size"] ?? Array("\(job.count)".utf8)
         }
       }

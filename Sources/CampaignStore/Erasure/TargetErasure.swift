@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// The erasure of a user from campaigns. It covers the slices in the user's partition, and the slices in the partitions
-/// of the user's tokens, because these slices may have the tokens as raw tokens of a job.
+/// The erasure of a user from campaigns. It covers the slices in the user's partition. It also covers the slices in the
+/// partitions of the user's tokens, because a job may list these tokens as raw tokens.
 extension Erasure {
   /// Campaigns in one pipeline.
   private static let erasedCampaigns = 50
@@ -23,7 +23,7 @@ extension Erasure {
   /// Erases a user from all existing campaigns.
   ///
   /// - Parameters:
-  ///   - pending: gets the slices that a worker is building.
+  ///   - pending: the erasure; the function adds the slices that a worker is building.
   ///   - only: the ids of the campaigns; `nil` for all.
   /// - Returns: the number of campaigns that had data of the user.
   func eraseFromCampaigns(_ user: String, _ pending: inout PendingErasure, only: Set<String>? = nil) async throws -> Int
@@ -36,7 +36,8 @@ extension Erasure {
       var pipeline = RedisPipeline()
       for id in ids { pipeline.append("HGET", keys.campaign(id), "partitions") }
       for (id, reply) in zip(ids, try await run(pipeline)) {
-        // The number of partitions at the campaign's start: its keys stay in these partitions.
+        // Use the number of partitions at the campaign's start: the keys of a campaign stay in the partitions of that
+        // time.
         let partitions = partitions(of: user, pending.tokens, count: reply.integer ?? keys.partitions)
         var changed = try await eraseFromSets(user, pending.tokens, of: id, in: partitions)
         let slices = partitions.map { SliceReference(campaign: id, partition: $0) }
@@ -105,8 +106,8 @@ extension Erasure {
     return (targets, building)
   }
 
-  /// Returns whether a claim of a slice, or the slices of other legs under this claim, have an unsealed list. The lists
-  /// of earlier claims no longer exist, because each claim removes the lists of the claim that it replaces.
+  /// Returns whether a claim has an unsealed list of targets for the slice, or for the slices of the other legs. The
+  /// lists of earlier claims no longer exist, because each claim removes the lists of the claim that it replaces.
   private func isBuilding(_ slice: SliceReference, under claim: String) async throws -> Bool {
     let whole = CampaignID(slice.campaign).whole
     let parts = try await store.campaigns.find(whole)?.staging.partIDs ?? []

@@ -31,8 +31,8 @@ extension Erasure {
   /// of events, and the user's targets in running and ended campaigns. Counters do not change. A repeated call does
   /// no harm.
   ///
-  /// A digest of the user is stored for 30 days, so that a statement from before the erasure changes nothing if it
-  /// arrives later. A target that waits for its push ends as `deviceGone`.
+  /// Redis stores a digest of the user for 30 days. During this time, data about the user from before the erasure
+  /// changes nothing if it arrives later. A target that waits for its push ends as `deviceGone`.
   ///
   /// The erasure is recorded before it begins. If this process ends, or a worker is reading the user into a campaign,
   /// housekeeping completes the erasure (``finishErasures()``).
@@ -40,8 +40,8 @@ extension Erasure {
     try await erase(user, at: nil)
   }
 
-  /// Erases a user as of an instant.
-  /// - Parameter instant: ms since the epoch, at most Redis' clock; later statements stay. `nil` for now.
+  /// Erases the data of a user up to an instant.
+  /// - Parameter instant: ms since the epoch, at most Redis' clock. Later data about the user stays. `nil` for now.
   func erase(_ user: String, at instant: Int?) async throws -> ErasureSummary {
     var erased = ErasureSummary()
     let start = try await store.time() / 1000
@@ -53,7 +53,7 @@ extension Erasure {
     pending.add(try await store.registry.user(user)?.devices ?? [], until: instant)
     try await save(pending, of: user)
     try await eraseFromWaitingEvents(user, pending.tokens, at: instant)
-    // Every event that a worker has already read counts as earlier than the erasure.
+    // An event that a worker has already read must count as earlier than the erasure.
     if !isRepeated {
       instant = try await store.time() / 1000
       pending.at = max(pending.at, instant)
@@ -62,10 +62,10 @@ extension Erasure {
     }
     (erased.segments, erased.suppression) = try await store.audiences.lists(of: user)
     // Segments come first, because a campaign could still select the user from a segment. After this step, no older
-    // statement can add the user again.
+    // event can add the user to a segment again.
     let known = try await store.audiences.userLists().filter { SuppressionList(segment: $0) == nil }
     _ = try await erase(user, from: known, at: instant)
-    // An older statement may have created a list since the names were read.
+    // An older event may have created a list since the names were read.
     let lists = try await store.audiences.userLists()
     let created = Set(lists.filter { SuppressionList(segment: $0) == nil }).subtracting(known)
     if !created.isEmpty { _ = try await erase(user, from: created.sorted(), at: instant) }
@@ -122,7 +122,7 @@ extension Erasure {
     return instant ?? 0
   }
 
-  /// Removes data that a partition retains only for late statements, a bounded number at a time.
+  /// Removes a bounded number of the entries that a partition keeps only to detect outdated events.
   ///
   /// - Returns: the number of removed entries.
   @discardableResult

@@ -1,7 +1,7 @@
 /// Reason why a user of an audience gets no push.
 ///
-/// A user counts under one reason. The cases are in the order of the expansion's checks: the first reason that applies
-/// to the user counts. For a user with several devices, the device that passed the most checks gives the reason.
+/// Each user counts under one reason: the first of the cases that applies, because the cases are in the order of the
+/// expansion's checks. For a user with several devices, the device that passed the most checks gives the reason.
 public enum ExclusionReason: Int, CaseIterable, Sendable {
   /// The job excludes the user.
   case excluded
@@ -27,7 +27,7 @@ public enum ExclusionReason: Int, CaseIterable, Sendable {
   case unusable
   /// No device matches the condition `where`.
   case notMatching
-  /// The limit of the job selected other users, who were seen more recently.
+  /// The job has a limit, and users who were seen more recently were selected.
   case overLimit
 
   /// The name in Redis and JSON, and a description of these users, in the order of the cases.
@@ -50,7 +50,7 @@ public enum ExclusionReason: Int, CaseIterable, Sendable {
   /// The name in Redis and JSON.
   public var name: String { Self.words[rawValue].name }
 
-  /// Description of these users for people. It follows their number.
+  /// Description of these users for people, to be written after their number.
   public var text: String { Self.words[rawValue].text }
 }
 

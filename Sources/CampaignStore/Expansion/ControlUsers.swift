@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// Users of a slice who are in a control group, in pages. A page has two values for each user: the length (16 bits,
-/// big-endian) and the user in UTF-8. An erased user has the length 0.
+/// Users of a slice who are in a control group, in pages. A page stores two values for each user: the length of the id
+/// (16 bits, big-endian) and the id in UTF-8. An erased user has the length 0.
 public struct ControlUsers: Sendable {
   /// Number of users.
   public private(set) var count = 0

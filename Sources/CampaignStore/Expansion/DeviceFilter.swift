@@ -3,7 +3,7 @@ import Redis
 
 /// Selects the users that a campaign may reach, and selects devices of these users.
 ///
-/// A filter can join several legs of a campaign. Then it decides about each user once, with the devices of all legs,
+/// One filter can serve several legs of a campaign. It then decides about each user once, with the devices of all legs,
 /// and assigns each device to its leg.
 public struct DeviceFilter: Sendable {
   /// The conditions that a device of one leg meets.
@@ -20,7 +20,7 @@ public struct DeviceFilter: Sendable {
   let app: [UInt8]
   private let predicate: DevicePredicate?
   private let sample: UserSample?
-  /// Assignment of users to stages, and the place of the selected stage; `nil` for all stages.
+  /// Assignment of users to stages, and the place of the selected stage (`nil` for all stages); `nil` without stages.
   private let stages: (draw: StageDraw, place: Int?)?
   /// Token of the only device that is selected; empty for all devices.
   private let token: [UInt8]
@@ -33,9 +33,9 @@ public struct DeviceFilter: Sendable {
   private let variant: Int?
   /// Live Activity of the selected tokens; empty if the activity doesn't matter.
   private let activity: [UInt8]
-  /// Time from which ages are counted, in ms since the epoch.
+  /// Start of the campaign, from which ages in the condition are counted, in ms since the epoch.
   let start: Int
-  /// Campaign with values for its users; `nil` for none.
+  /// Id of the campaign whose job has values for single users; `nil` for none.
   private let valuesOf: String?
   /// Send time of each device; `nil` if all may be sent immediately.
   let timing: TargetTiming?
@@ -52,8 +52,8 @@ public struct DeviceFilter: Sendable {
   ///   - sample: users who are not in the sample are left out.
   ///   - stages: the assignment of users to stages, and the place of one stage. Users of all other stages are left out.
   ///     Neither the sample nor the control group removes a user whom a stage lists.
-  ///   - token: devices with another token are left out; `nil` if the token doesn't matter.
-  ///   - devices: the choice among the remaining devices of a user.
+  ///   - token: the only device to select; devices with another token are left out. `nil` if the token doesn't matter.
+  ///   - devices: which of the remaining devices of a user are selected.
   ///   - control: the control group. Its users get no push but are counted.
   ///   - variants: the variants of the content.
   ///   - variant: the place of the variant that all users get; `nil` if each user is assigned one.
@@ -61,7 +61,7 @@ public struct DeviceFilter: Sendable {
   ///     activity doesn't matter.
   ///   - start: the start of the campaign, in ms since the epoch: the same for all its slices.
   ///   - content: the personal content of the pushes.
-  ///   - valuesOf: the campaign with values for its users; `nil` for none.
+  ///   - valuesOf: the id of the campaign whose job has values for single users; `nil` for none.
   ///   - timing: the send time of each device.
   public init(
     service: String, kind: TokenKind, app: String, environment: String, predicate: DevicePredicate? = nil,
@@ -181,7 +181,7 @@ public struct DeviceFilter: Sendable {
 
   /// Returns why a user of the stage gets no push. The caller has found that none of the user's devices is a target.
   ///
-  /// The condition is not evaluated again: a device that passes every other check must have failed it.
+  /// The condition is not evaluated again: if a device passes every other check, it did not meet the condition.
   ///
   /// - Parameter record: the user's device records.
   func reason(for user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer) -> ExclusionReason {
@@ -231,8 +231,8 @@ public struct DeviceFilter: Sendable {
     return (1..<legs.count).first { refusal(of: device, by: legs[$0]) == nil }
   }
 
-  /// Returns the check that a device fails; `nil` if the device passes all checks of one leg. If the device fails
-  /// different checks of several legs, the function returns the last of them in the order of ``ExclusionReason``. The
+  /// Returns the check that a device fails; `nil` if the device passes all checks of one leg. If the legs refuse the
+  /// device for different reasons, the last of these reasons in the order of ``ExclusionReason`` is returned. The
   /// condition is not one of these checks.
   private func refusal(of device: DeviceView) -> ExclusionReason? {
     var furthest = ExclusionReason.excluded

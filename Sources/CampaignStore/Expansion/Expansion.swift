@@ -5,8 +5,9 @@ import Redis
 public struct Expansion: StoreRoom {
   let store: CampaignStore
 
-  /// Restores a sealed list that Redis has lost: writes the targets again and seals them under the same claim. The
-  /// number of departures is unknown, because Redis may also have lost departures (`departures.lua`).
+  /// Restores a sealed list that Redis has lost: writes the targets again and seals them under the same claim. All
+  /// targets of the slice are then checked again before their grants, because Redis may also have lost departures
+  /// (`departures.lua`).
   ///
   /// - Returns: whether the targets are sealed now; false if another worker has the claim.
   public func restore(_ targets: SealedTargets, of ledger: SliceLedger) async throws -> Bool {
@@ -28,7 +29,7 @@ public struct Expansion: StoreRoom {
   /// - Parameters:
   ///   - quota: the maximum number of users; if more match, those seen last are selected. `nil` for all.
   ///   - now: approximate time in ms since the epoch, for quiet hours.
-  ///   - departures: the number of departures from the partition that the claim returned.
+  ///   - departures: the number of the partition's departures that the claim returned.
   /// - Returns: the targets, or `nil` if the claim was lost during the expansion, or if the expansion of another leg
   ///   has sealed the slice.
   public func expand(
@@ -44,7 +45,8 @@ public struct Expansion: StoreRoom {
       builder.flush(to: &pipeline)
     }
     guard var rest else {
-      // Remove the lists: they contain users and tokens, and an erasure does not search the lists of a former claim.
+      // Remove the unsealed lists, because they contain users and tokens. An erasure does not search the lists of a
+      // former claim.
       var pipeline = RedisPipeline()
       ledger.removeLists(to: &pipeline)
       _ = try await run(pipeline)
@@ -76,8 +78,8 @@ public struct Expansion: StoreRoom {
   ///   - source: the source of the members.
   ///   - partition: the partition.
   ///   - reads: the data to read about users in addition to their devices.
-  ///   - body: gets each page. The commands that it adds are steps of an expansion. A refused step ends the walk.
-  /// - Returns: the commands of `body` that were not run yet; `nil` if a step was refused.
+  ///   - body: gets each page, and adds commands of the expansion. The walk ends if a script refuses one of them.
+  /// - Returns: the commands of `body` that were not run yet; `nil` if a command was refused.
   private func walk(
     _ source: MemberSource, in partition: Int, reading reads: UserReads,
     _ body: (MemberPage, inout RedisPipeline) throws -> Void

@@ -17,7 +17,8 @@ struct LegList<Value>: RandomAccessCollection {
 
   mutating func append(contentsOf values: some Sequence<Value>) { otherLegs += values }
 
-  /// Changes the value of a leg in place. A subscript for this would be a coroutine, which allocates memory.
+  /// Changes the value of a leg in place. A subscript that changes a value in place would be a coroutine, which
+  /// allocates memory.
   @inline(__always) mutating func change<Result>(_ place: Int, _ body: (inout Value) -> Result) -> Result {
     place == 0 ? body(&firstLeg) : body(&otherLegs[place - 1])
   }

@@ -18,8 +18,8 @@ struct UserReads: Sendable {
   var isNothing: Bool { !attributes && valuesOf == nil }
 }
 
-/// A page of an audience's members with their device records. The record of a user without devices is null. Tokens have
-/// no records.
+/// A page of an audience's members with their device records. The record of a user without devices is null. If the
+/// members are tokens, there are no records.
 struct MemberPage {
   var members: ArraySlice<RedisReply> = []
   var records: ArraySlice<RedisReply> = []
@@ -49,21 +49,23 @@ struct MemberPage {
   }
 }
 
-/// A cursor over the members of an audience in one partition, page by page, each member once. It writes the commands,
-/// and the caller passes it the replies.
+/// A cursor over the members of an audience in one partition. It returns them page by page, each member once. The
+/// cursor appends commands to the caller's pipeline, and the caller passes the replies to it.
 ///
-/// No command handles more members than ``CampaignStore/batch``, with two exceptions. SSCAN returns a set as a whole if
-/// Redis stores it in one piece. An HGETALL reads the devices of up to ``wholeHash`` users.
+/// No command handles more members than ``CampaignStore/batch``, with two exceptions. SSCAN returns a whole set if
+/// Redis stores the set in one piece (a listpack or an array of integers). An HGETALL reads the devices of up to
+/// ``wholeHash`` users.
 ///
-/// A page passes through up to three reads: the members of a set, the other sets of the expression that contain them,
-/// and their devices. The reads of consecutive pages overlap like those of a pipeline, so a page costs one round trip.
+/// A page needs up to three reads, one after the other: the members of a set, the other sets of the expression that
+/// contain them, and their devices. While one page is in the second read, the next page is in the first, so each page
+/// costs one round trip.
 /// If the choice of sets depends on their sizes, the sizes are read before the first page. If members must be tested
 /// against the users of an earlier campaign, the cursor first reads all of these users, because no set in Redis
 /// contains them.
 ///
 /// SSCAN and HSCAN may repeat members while Redis rebuilds the table. The cursor therefore remembers the members that
-/// it has seen; the bounded size of a partition limits the memory for that. A cursor of Redis does not survive its
-/// connection: after an error the caller starts again.
+/// it has seen; the bounded size of a partition limits the memory for that. A cursor of SSCAN or HSCAN is valid only on
+/// its connection, so the caller starts again after an error.
 struct MemberWalk: Sendable {
   /// A set that is read from end to end.
   private enum Scan {
@@ -91,7 +93,7 @@ struct MemberWalk: Sendable {
   private let partition: Int
   private var search: AudienceSearch?
   private let reads: UserReads
-  /// Sets that are not read completely yet. The first is being read.
+  /// Sets that are not read completely yet. The first of them is being read.
   private var scans: [Scan]
   private var cursor = "0"
   /// Whether the choice of sets depends on sizes that are not known yet.
@@ -106,7 +108,8 @@ struct MemberWalk: Sendable {
   private var read = MemberPage()
   /// Members that the next replies test, and the set from which they were read.
   private var asked: (page: MemberPage, source: AudienceSet)?
-  /// Members of the audience whose devices were not read yet, and those whose devices the next reply contains.
+  /// Members of the audience whose devices were not read yet. `fetched` has the members whose devices the next reply
+  /// contains.
   private var meant: ArraySlice<RedisReply> = []
   private var fetched: ArraySlice<RedisReply> = []
   /// Whether a set has more members than one page.
@@ -234,7 +237,7 @@ struct MemberWalk: Sendable {
 
   // MARK: Replies
 
-  /// Receives the replies to these reads.
+  /// Receives the replies to the commands that ``read(to:)`` appended.
   ///
   /// - Returns: the members that are complete now; none at the beginning.
   mutating func receive(_ replies: ArraySlice<RedisReply>) -> MemberPage {
@@ -315,7 +318,7 @@ struct MemberWalk: Sendable {
     }
   }
 
-  /// Moves on to the next set when all members of the present one were read and tested.
+  /// Continues with the next set when all members of the present one were read and tested.
   private mutating func endScan() {
     guard cursor == "done", read.members.isEmpty else { return }
     scans.removeFirst()
@@ -355,7 +358,7 @@ struct MemberWalk: Sendable {
     isLarge = isLarge || read.members.count > CampaignStore.batch
     if let search, let source = scan.set {
       if search.asked(of: source).isEmpty {
-        // The term depends on no other set, but it may still be false.
+        // The term depends on no other set, but the members of this set may still not match it.
         keep(read, where: search.matches([:], source: source, count: read.members.count), &complete)
         read = MemberPage()
       }

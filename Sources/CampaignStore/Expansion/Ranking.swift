@@ -28,8 +28,8 @@ public struct AudienceQuotas: Sendable, Equatable {
   }
 }
 
-/// Ranking: selects the users seen last over all partitions. Before the expansion each slice counts its users by the
-/// time they were last seen. The worker that counts the last slice computes the quota of each partition.
+/// Ranking: selects the users who were seen last, over all partitions. Before the expansion, each slice counts its
+/// users by the time they were last seen. The worker that counts the last slice computes the quota of each partition.
 ///
 /// Every step can be repeated, and the quotas never change after they are written. No slice selects more users than its
 /// quota, even if a worker dies or users register in between.
@@ -47,7 +47,7 @@ extension Expansion {
   public func quotas(
     for slice: SliceReference, of campaign: Campaign, filter: DeviceFilter
   ) async throws -> AudienceQuotas? {
-    // The legs of a stage have one ranking, which belongs to the first leg.
+    // The legs of a stage share one ranking, which is stored under the first leg.
     let (partition, id) = (slice.partition, campaign.expandedTogether.first ?? slice.campaign)
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.campaign(id), "quotas")
@@ -183,7 +183,7 @@ struct BestUsers {
   /// The bytes of all targets, one after the other, and the end of each target.
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
-  /// Mark of each target.
+  /// The number that the caller gave for each target.
   private var marks: [Int] = []
   private var begun = 0
 

@@ -1,4 +1,4 @@
-/// The targets that a worker has sealed. The worker keeps them for as long as Redis may lose them.
+/// The targets of a slice that a worker has sealed. The worker keeps a copy as long as Redis may lose them.
 public struct SealedTargets: Sendable {
   /// Number of targets.
   public internal(set) var count = 0
@@ -20,7 +20,7 @@ public struct SealedTargets: Sendable {
   public internal(set) var unknownZones: [String] = []
   /// Number of targets of each variant, by place; empty without variants.
   public internal(set) var variants: [Int] = []
-  /// Targets of the other legs of the campaign, which the same expansion has found and the same step seals.
+  /// Targets of the other legs of the campaign. The same expansion finds them, and the same step seals them.
   var siblings: [Sibling] = []
 
   /// Targets of another leg.

@@ -1,9 +1,10 @@
 import PushCore
 import Redis
 
-/// Collects targets into pages and writes them to the slice's list.
+/// Collects the targets of a slice into pages, and writes the pages to the slice's list in Redis.
 ///
-/// One builder finds the targets of all legs of a campaign in a partition. Each leg's targets go to a list of its own.
+/// One builder collects the targets of all legs of a campaign in a partition. Each leg's targets go to a list of its
+/// own.
 struct TargetBuilder {
   /// Targets of one leg.
   private struct Leg {
@@ -21,7 +22,7 @@ struct TargetBuilder {
       if targets.count % TargetPage.size == 0 { targets.ends.append(targets.bytes.count) }
     }
 
-    /// Writes a target.
+    /// Appends a target to the present page, or passes it to the sorter.
     ///
     /// - Parameter place: the sorter's bucket of a target with a send time of its own; `nil` without a sorter.
     mutating func add(at place: Int?, _ write: (inout [UInt8]) -> Void) {
@@ -35,7 +36,7 @@ struct TargetBuilder {
       sorter = nil
     }
 
-    /// Completes the targets and the last page.
+    /// Completes the list of targets with its last page.
     mutating func endPage() {
       finish()
       if targets.count % TargetPage.size != 0 { targets.ends.append(targets.bytes.count) }
@@ -53,7 +54,7 @@ struct TargetBuilder {
       targets.variants = counts
     }
 
-    /// Writes the full pages.
+    /// Appends the commands that write the full pages.
     mutating func flush(to pipeline: inout RedisPipeline) {
       ledger.append(targets, from: flushedPages, to: &pipeline)
       flushedPages = targets.ends.count
@@ -63,7 +64,7 @@ struct TargetBuilder {
     mutating func compact() { targets.bytes = targets.bytes.withUnsafeBytes(Array.init) }
   }
 
-  /// Personal content of a leg, with the values of the present user.
+  /// Values of one user for the personal content of a leg.
   private struct Finding {
     let content: PersonalContent
     var user: PersonalContent.User
@@ -85,11 +86,11 @@ struct TargetBuilder {
   private let own: Int
   /// Whether targets have send times of their own. A test of this value is cheaper than one of a leg's sorter.
   private let isTimed: Bool
-  /// Whether the lists of the other legs exist.
+  /// Whether the lists of the other legs exist in Redis.
   private var hasBegunSiblings = false
   private var renewedAt = ContinuousClock.now
-  /// Selection of users for a campaign with a limit; `nil` without one. The selection is known only after the last
-  /// user.
+  /// Selection of users for a campaign with a limit; `nil` without a limit. Which users are selected is known only
+  /// after the last user.
   private var best: BestUsers?
   /// Number of users from whom ``best`` selects.
   private var candidates = 0
@@ -187,7 +188,7 @@ struct TargetBuilder {
 
   /// Adds the devices of a user, with the values that the content of each leg needs.
   ///
-  /// - Parameter found: for each leg the values of the user that were looked up.
+  /// - Parameter found: for each leg, the user's values that its content uses; `nil` for a leg without personal content.
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     _ found: inout LegList<Finding?>, values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer

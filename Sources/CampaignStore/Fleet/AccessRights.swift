@@ -52,7 +52,8 @@ public enum AccessRole: String, CaseIterable, Sendable {
       }
       return questions + ["script load x", "evalsha x 1 \(keys.campaigns)", "time", "info", "wait 1 1"]
     }
-    // Test each command with a control key and with a slice key, because Redis grants rights to keys by name.
+    // Test each command with a control key (without a partition) and with a slice key, because Redis grants rights to
+    // keys by name.
     let both = [keys.store, keys.home(of: 0)]
     var questions = commands.flatMap { command in both.map { Self.words(command, key: $0) } }
     questions += ["script load x", "evalsha x 1 \(keys.store)", "time", "info"]

@@ -5,7 +5,7 @@ import Redis
 public struct Fleet: StoreRoom {
   let store: CampaignStore
 
-  /// Largest job that is read to find its id, in bytes. The waiting time of a larger job may be unknown.
+  /// Largest size in bytes of a job that is read to find its id. The waiting time of a larger job may be unknown.
   private static let readJob = 65_536
 
   /// Returns a snapshot of the whole system. The cost is about ten commands, up to four for each worker and running
@@ -228,7 +228,7 @@ public struct Fleet: StoreRoom {
       let replies = FleetReplies(try await runEach(pipeline))
       fleet.pendingEntries.quarantined += replies.all.reduce(0) { $0 + ($1?.integer ?? 0) }
       if let problem = replies.problems.first {
-        // All partitions have the same problem, so one error is enough.
+        // The problem is the same in all partitions, so one error is enough.
         fleet.problems.append(problem)
         return
       }
@@ -250,7 +250,7 @@ extension FleetSnapshot {
   }
 }
 
-/// Replies that may be errors. An error becomes a missing reply and a problem.
+/// Replies that may be errors. An error counts as a missing reply, and is added to the problems of the snapshot.
 private struct FleetReplies {
   private(set) var all: [RedisReply?] = []
   private(set) var problems: [StoreError] = []
@@ -272,7 +272,7 @@ private struct FleetReplies {
     return all[position]
   }
 
-  /// Reads a count, and the first member with its score.
+  /// Reads the number of entries, and the first entry's score as its due time.
   mutating func nextScheduledWork() -> FleetSnapshot.ScheduledWork {
     let (count, first) = (next()?.integer ?? 0, next())
     return FleetSnapshot.ScheduledWork(count: count, next: first.flatMap { $0.count == 2 ? $0[1].integer : nil })

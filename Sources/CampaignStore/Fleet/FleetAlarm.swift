@@ -64,18 +64,18 @@ public struct FleetAlarm: Sendable, Equatable {
   }
 }
 
-/// Thresholds for alarms about waiting work. All are in ms, unless the property has another unit.
+/// Thresholds from which waiting work raises an alarm. All are in ms, unless the property has another unit.
 public struct FleetLimits: Sendable {
   /// Time without a heartbeat while other workers are alive. Normally the other workers take over the slices of the
   /// silent worker within seconds.
   public var silence = 60_000
   /// Waiting time on the producers' list. Normally a worker takes in a job within milliseconds.
   public var intake = 60_000
-  /// Waiting time on a lane. The bulk lane may starve, so it has no threshold.
+  /// Waiting time on a lane. The bulk lane has no threshold, because it may wait as long as the other lanes have work.
   public var lanes: [Lane: Int] = [.urgent: 30_000, .normal: 600_000]
-  /// Delay of a scheduled campaign. Normally it begins within a second.
+  /// Delay of a scheduled campaign after its start time. Normally it begins within a second.
   public var lag = 30_000
-  /// Time for which a campaign waits although it could be sent, as workers report.
+  /// Time for which workers report that they can't send a due campaign.
   public var waiting = 60_000
   /// Number of waiting events. One worker applies some thousands a second.
   public var events = 100_000

@@ -4,7 +4,7 @@ public import Redis
 public struct FleetNode: Sendable {
   /// Address of the server.
   public var endpoint: String
-  /// Whether the server has the control keys.
+  /// Whether the server has the control keys: the keys without a partition.
   public var hasControl: Bool
   /// The server's `INFO`, in the sections of ``sections``.
   public var info: RedisServerInfo
@@ -37,6 +37,6 @@ public struct FleetNode: Sendable {
   /// Used percent of the memory limit; `nil` without a limit.
   public var percentUsed: Int? { memory.limit > 0 ? memory.used * 100 / memory.limit : nil }
 
-  /// Commands a second, lately.
+  /// Commands a second, as Redis has measured recently.
   public var commandsPerSecond: Int { info.fields["instantaneous_ops_per_sec"].flatMap { Int($0) } ?? 0 }
 }

@@ -38,7 +38,7 @@ public struct FleetSnapshot: Sendable {
     public var lane: Lane
     /// Number of campaigns on the lane. Slices of these campaigns wait for a worker.
     public var campaigns = 0
-    /// Number of waiting slices of those campaigns that are in the snapshot.
+    /// Number of slices that wait for a worker, of those campaigns on the lane that are in the snapshot.
     public var slices = 0
     /// Time since which the oldest of these campaigns could be sent: its creation or its start time.
     public var since: Int?
@@ -59,7 +59,7 @@ public struct FleetSnapshot: Sendable {
     /// Due time of the first entry, which may have passed.
     public var next: Int?
 
-    /// Returns how long the first entry is overdue, in ms.
+    /// Returns for how long the first entry has been due, in ms; 0 if it is not due.
     public func lag(at now: Int) -> Int { next.map { max(0, now - $0) } ?? 0 }
   }
 
@@ -98,7 +98,7 @@ public struct FleetSnapshot: Sendable {
   public struct Queues: Sendable {
     /// Jobs that no worker has taken in.
     public var intake = Backlog()
-    /// Number of events that are not applied yet, by list.
+    /// Number of events that are not applied yet, for each list of events.
     public var events: [EventList: Int] = [:]
     /// The lanes, highest first.
     public var lanes: [LaneBacklog] = []

@@ -24,11 +24,13 @@ extension Fleet {
     public var events: [EventList]
   }
 
-  /// Duration of the leader's lease in ms. If the leader's machine dies, the others wait this long.
+  /// Duration of the leader's lease in ms. If the leader's machine dies, another worker becomes the leader after this
+  /// time.
   private static let housekeepingLease = 1500
 
-  /// Makes a worker the maintenance leader or renews its lease, and publishes the leader's signal. The function also
-  /// sets the expiry of an ended campaign if the worker that ended the campaign died before it had set the expiry.
+  /// Makes a worker the maintenance leader or renews its lease, and publishes the leader's signal on the wake-up
+  /// channel. The function also sets the expiry of an ended campaign if the worker that ended the campaign died before
+  /// this step.
   ///
   /// - Parameters:
   ///   - instance: instance of the worker.
@@ -109,9 +111,9 @@ extension Fleet {
 public struct HousekeepingProgress: Sendable, Equatable {
   /// The partition that is checked next.
   public var partition = 0
-  /// Place in the list of all campaigns from which the schedule is checked next.
+  /// Place in the list of all campaigns from which the next check of the schedule starts.
   public var schedule = 0
-  /// Place among the running campaigns from which lost slices are searched next.
+  /// Place among the running campaigns from which the next search for lost slices starts.
   public var running = 0
 
   /// Creates the progress at the beginning of every task.

@@ -36,23 +36,25 @@ public struct WorkerInstance: Hashable, Sendable, CustomStringConvertible {
 public struct PresenceState: Sendable {
   /// The worker's instance.
   public var instance: WorkerInstance
-  /// Whether the process has a connection to Redis that subscribes to its presence channel.
+  /// Whether the process is subscribed to its presence channel in Redis.
   public var isListening: Bool
   /// The last heartbeat in ms since the epoch; 0 if the worker is not listed any more.
   public var heartbeat: Int
 
   /// Returns whether the worker is alive: it is listening, or its heartbeat is later than in an earlier observation.
   ///
-  /// If a live worker has just lost its connection, it sends a heartbeat immediately, so its heartbeat is later than in
-  /// the earlier observation. If the worker was removed from the list in between, its heartbeat is 0.
+  /// If a live worker has just lost its connection, it sends a heartbeat as soon as it is connected again. Its
+  /// heartbeat is then later than in the earlier observation. If the worker was removed from the list in between, its
+  /// heartbeat is 0.
   public func isAlive(since earlier: PresenceState) -> Bool { isListening || heartbeat > earlier.heartbeat }
 }
 
-/// Presence of workers. Each worker subscribes to a separate channel, so Redis knows when its process has ended.
+/// Presence of workers. Each worker subscribes to a channel of its own. When its process ends, Redis closes the
+/// connection, so the channel has no subscriber.
 extension Fleet {
   /// Adds a starting worker to the list of workers. The worker must have subscribed to its presence channel before.
   ///
-  /// - Parameter former: an instance of that name that was observed and counts as dead.
+  /// - Parameter former: an instance with the same name that was observed and counts as dead.
   /// - Returns: false if another instance now has the name.
   public func join(_ instance: WorkerInstance, replacing former: WorkerInstance? = nil) async throws -> Bool {
     var pipeline = RedisPipeline()
@@ -72,7 +74,8 @@ extension Fleet {
     return try await presences(of: [WorkerInstance(name: name, nonce: nonce)])[0]
   }
 
-  /// Returns the observed state of all workers that have joined, with three commands for any number of workers.
+  /// Returns the observed state of all workers that have joined. The number of commands is three, whatever the number
+  /// of workers.
   public func presences() async throws -> [PresenceState] {
     var pipeline = RedisPipeline()
     pipeline.append("HGETALL", keys.instances)
@@ -121,7 +124,8 @@ extension Fleet {
     public var holdsSlices: Bool
   }
 
-  /// Renews a worker's presence, and returns the state that lost wake-up messages would have announced.
+  /// Renews a worker's presence, and returns the present state of the fleet, in case the worker has missed wake-up
+  /// messages.
   ///
   /// - Parameters:
   ///   - worker: name of the worker.
@@ -148,7 +152,8 @@ extension Fleet {
   /// Moves the jobs that a dead worker was taking in back to the producers' list, where they are next in turn. Then
   /// removes the worker from the list of workers, if the worker holds no slices.
   ///
-  /// - Parameter nonce: nonce of the dead instance, so that another instance of its name stays; `nil` for any instance.
+  /// - Parameter nonce: nonce of the dead instance. If another instance has the name now, that instance stays. `nil`
+  ///   for any instance.
   public func removeWorker(_ worker: String, nonce: String? = nil) async throws {
     var pipeline = RedisPipeline()
     pipeline.script(

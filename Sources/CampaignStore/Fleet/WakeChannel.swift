@@ -1,7 +1,7 @@
 public import EventLoop
 import Redis
 
-/// A message on the wake-up channel. A message may be lost, so it only announces that a check is useful.
+/// A message on the wake-up channel, which wakes idle workers. A message may be lost, so a worker never depends on one.
 public enum WakeMessage: Sendable, Equatable {
   /// This number of slices can be taken.
   case slices(Int)
@@ -9,7 +9,8 @@ public enum WakeMessage: Sendable, Equatable {
   case left(SliceReference)
   /// A campaign was paused, resumed or cancelled; the control epoch after that.
   case control(epoch: Int)
-  /// The signal of the maintenance leader: number of campaigns on lanes, control epoch, ms until the next signal.
+  /// The signal that the maintenance leader sends regularly: number of campaigns on lanes, control epoch, ms until the
+  /// next signal.
   case beat(campaigns: Int, epoch: Int, next: Int)
   /// A campaign waits until the registration events on their list are applied.
   case events
@@ -40,9 +41,9 @@ public enum WakeMessage: Sendable, Equatable {
 public struct WakeListener: Sendable {
   /// An event of the listener, on its loop.
   public enum Event: Sendable {
-    /// The listener is subscribed. Messages from before are lost.
+    /// The listener is subscribed. It has missed the messages from before this event.
     case listening
-    /// No message arrives until the next ``listening``.
+    /// The connection is lost. No message arrives until the next ``listening``.
     case deaf(any Error)
     /// A message.
     case message(WakeMessage)

@@ -1,9 +1,10 @@
 import PushCore
 
-/// The report of a worker, sent with its heartbeats, for the display of the fleet. No decision depends on it.
+/// The report of a worker about itself, sent with its heartbeats. Commands and the dashboard display it; no decision
+/// depends on it.
 ///
-/// In Redis it is one JSON object for each worker. Unknown members are ignored, so that workers of two versions can be
-/// displayed together.
+/// In Redis, the report of each worker is one JSON object. Unknown members are ignored, so that workers of two versions
+/// can be displayed together.
 public struct WorkerReport: Sendable, Equatable {
   /// The state of a worker's connections to one push service, with one credential.
   public struct Pool: Sendable, Equatable {
@@ -54,8 +55,8 @@ public struct WorkerReport: Sendable, Equatable {
     public var renewalProblem: String?
     /// When the credential expires, in ms since the epoch; `nil` for never.
     public var expiresAt: Int?
-    /// Seconds by which the clock that the worker uses for the credential is ahead of the service's clock; `nil` for no
-    /// known error.
+    /// Seconds by which the clock that the worker uses for the credential is ahead of the service's clock; `nil` if no
+    /// difference is known.
     public var clockError: Int?
 
     /// Creates the state of a credential.
@@ -87,7 +88,8 @@ public struct WorkerReport: Sendable, Equatable {
   public var perSecond = 0
   /// Pushes that were accepted since the worker's start.
   public var accepted = 0
-  /// Number of statements in events since the worker's start that had no effect because a newer one exists.
+  /// Number of changes in events that had no effect since the worker's start, because a newer change of the same data
+  /// exists.
   public var superseded = 0
   /// Whether the worker takes no slices, because it is about to stop or waits for the end of a repartition.
   public var takesNothing = false

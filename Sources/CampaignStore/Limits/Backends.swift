@@ -31,8 +31,8 @@ public struct BackendStatus: Sendable, Equatable {
   /// Returns whether the status is current. Without recent checks, the health of the backend is unknown.
   public func isCurrent(_ now: Int) -> Bool { now - at < Self.memory }
 
-  /// Ms for which a check is valid: longer than the interval between two checks, and than the takeover from a dead
-  /// maintenance leader.
+  /// Time in ms for which a check is valid. It is longer than the interval between two checks, and longer than the time
+  /// until another worker replaces a dead maintenance leader.
   public static let memory = 120_000
   /// Largest stored size of a reason, in bytes.
   private static let longestReason = 200
@@ -55,7 +55,7 @@ public struct BackendStatus: Sendable, Equatable {
   }
 }
 
-/// The checks of backends by one worker, shared with the fleet.
+/// The results of the health checks of apps' backends, which the maintenance leader makes and all workers use.
 extension Limits {
   /// Returns the status of all backends that were ever checked, by app.
   public func backends() async throws -> [String: BackendStatus] {

@@ -1,16 +1,17 @@
 public import PushCore
 import Redis
 
-/// The counters of a guard trial, and the number of *leased sends*: pushes that a worker may send while the guard is
-/// undecided.
+/// Reply to a worker during a guard trial: the counters of the trial, and the number of *leased sends*. A leased send
+/// is the permission to send one push while the guard is undecided.
 public struct GuardTrialAnswer: Sendable, Equatable {
-  /// Answers that all workers together have counted.
+  /// Answers of the push service that all workers together have counted.
   public var counts: GuardCounts
   /// Number of sends that this call has leased to the worker.
   public var leased: Int
   /// Number of sends that the fleet has leased and that have no answer yet.
   public var inFlight: Int
-  /// Answers to the latest campaigns of the app while their guards were undecided, including this campaign.
+  /// Answers of the push service to the latest campaigns of the app while their guards were undecided, including this
+  /// campaign.
   public var app: GuardCounts
 
   /// Creates an answer.
@@ -24,7 +25,7 @@ public struct GuardTrialAnswer: Sendable, Equatable {
 
 /// Decision whether a worker with mostly bad answers declines a campaign.
 public enum DeclineDecision: Sendable, Equatable {
-  /// The worker declines the campaign. Redis has removed its answers from the counters.
+  /// The worker declines the campaign. Redis has subtracted the answers of this worker from the counters.
   case decline
   /// The worker does not decline the campaign: the answers of the other workers are as bad, another worker has already
   /// declined it, or there are no other workers.
@@ -38,15 +39,15 @@ public enum DeclineDecision: Sendable, Equatable {
 extension Limits {
   /// Adds the answers that a worker has counted to the fleet's counters, and leases sends to the worker.
   ///
-  /// The call is not idempotent. If the reply is lost and the call is repeated, its answers count twice, and the guard
-  /// decides slightly too early.
+  /// The call is not idempotent. If the reply is lost and the worker repeats the call, the worker's answers count
+  /// twice, and the guard decides slightly too early.
   ///
   /// - Parameters:
   ///   - app: app of the campaign.
   ///   - minimum: number of answers at which the guard decides; until then the fleet leases at most twice this number.
   ///   - lease: ms without a change after which leased sends count as lost.
   ///   - wanted: number of sends that the worker wants.
-  ///   - news: answers since the last call.
+  ///   - news: answers that the worker has counted since its last call.
   ///   - returned: the number of leased sends to return, because their answer does not count or because the worker does
   ///     not need them.
   ///   - round: number of resumes of the campaign that the worker knows.
@@ -82,7 +83,7 @@ extension Limits {
   /// - Parameters:
   ///   - app: app of the campaign.
   ///   - policy: bounds of the guard.
-  ///   - isOpen: whether the guard is open, so that the worker already prunes devices.
+  ///   - isOpen: whether the guard has decided to let the campaign continue, so that the worker already prunes devices.
   ///   - reported: the worker's answers that are included in the counters.
   ///   - leased: sends that the worker has leased and not returned.
   ///   - timeout: ms without a heartbeat after which a worker counts as dead.
@@ -119,11 +120,11 @@ extension Limits {
     }
   }
 
-  /// Adds the answers that a worker has counted with an open guard to the fleet's counters.
+  /// Adds the answers that a worker has counted after the guard trial to the fleet's counters.
   ///
   /// Not idempotent, like ``guardTrial(_:app:minimum:lease:wanted:news:returned:round:)``.
   ///
-  /// - Returns: the latest answers of the whole fleet; `nil` if the campaign was resumed since or no longer exists.
+  /// - Returns: the latest answers of the whole fleet; `nil` if the campaign no longer exists or was resumed since.
   public func guardWatch(_ id: String, minimum: Int, news: GuardCounts, round: Int) async throws -> GuardCounts? {
     var pipeline = RedisPipeline()
     pipeline.script(StoreScripts.guardWatch, keys: [keys.guardWatch(id), keys.campaign(id)]) {

@@ -13,7 +13,7 @@ public struct MemoryUse: Equatable, Sendable {
   var endpoint: String?
 
   /// Percent of the limit above which no job is activated and no slice expanded. The rest is reserved for slices whose
-  /// targets are sealed: their outcomes are written even if Redis is full.
+  /// targets are sealed, because workers must be able to write their outcomes.
   static let mark = 90
 
   init(used: Int, limit: Int) {
@@ -38,10 +38,10 @@ public struct MemoryUse: Equatable, Sendable {
     self.init(used: (info.usedMemory ?? 0) - uncounted, limit: info.maximumMemory ?? 0)
   }
 
-  /// Free bytes below the mark, for data that is spread evenly over the servers; `nil` without a limit.
+  /// Free bytes below the ``mark``, for data that is spread evenly over the servers; `nil` without a limit.
   public var room: Int? { limit > 0 ? (limit / 100 * Self.mark - used) * servers : nil }
 
-  /// The reason why no job should be activated now; `nil` if there is room.
+  /// The reason why no job should be activated now; `nil` if enough memory is free.
   var problem: StoreError? {
     guard let room, room < 0 else { return nil }
     return StoreError(
@@ -50,7 +50,7 @@ public struct MemoryUse: Equatable, Sendable {
       hint: "raise maxmemory, or wait until ended campaigns expire (ttl); running campaigns continue")
   }
 
-  /// Returns the reason why work of this size should not begin; `nil` if there is room.
+  /// Returns the reason why work of this size should not begin; `nil` if enough memory is free.
   ///
   /// - Parameters:
   ///   - what: the work, as text for a person.
@@ -107,26 +107,26 @@ public enum CampaignSize {
 
 /// Refuses work before Redis has to refuse writes.
 ///
-/// `submit` refuses a campaign that does not fit below ``MemoryUse/mark``. The estimate reads the sizes of sets in 64
-/// partitions. If the Redis user of the producer may not read these sets, `submit` accepts the campaign without an
-/// estimate. Workers expand a slice only if the rest of its campaign fits, and report why it waits
+/// `submit` refuses a campaign if the memory use with this campaign would exceed ``MemoryUse/mark``. The estimate reads
+/// the sizes of sets in 64 partitions. If the Redis user of the producer may not read these sets, `submit` accepts the
+/// campaign without an estimate. Workers expand a slice only if the rest of its campaign fits, and report why it waits
 /// (`ExpansionPreconditions`). Sealed slices continue even if Redis is full. The check does not add up campaigns that
-/// are expanded at the same time. Two such campaigns may therefore both stop in the middle and wait until there is room
-/// for the rest.
+/// are expanded at the same time. Two such campaigns may therefore both stop in the middle, and wait until there is
+/// enough memory for the rest.
 extension Limits {
   /// Returns Redis' present use of memory.
   public func memory() async throws -> MemoryUse {
     MemoryUse(try await redis.serverStates(["memory"]))
   }
 
-  /// Throws if Redis has no room for another campaign.
+  /// Throws if Redis has no memory for another campaign.
   ///
   /// - Throws: ``StoreError`` `full`.
   public func checkRoom() async throws {
     if let problem = try await memory().problem { throw problem }
   }
 
-  /// Throws if Redis has no room for a campaign of the estimated size.
+  /// Throws if Redis has no memory for a campaign of the estimated size.
   ///
   /// - Throws: ``StoreError`` `full`.
   func checkRoom(for campaign: Campaign) async throws {
@@ -150,8 +150,9 @@ extension Limits {
   /// Number of partitions that are read for an estimate. Users are spread evenly over all partitions.
   private static let sampled = 64
 
-  /// Estimates the targets of a campaign and its memory in Redis. The cost does not depend on the size of the campaign.
-  /// A user who is in several sets counts once for each set that is read, so the estimate may be too high.
+  /// Estimates the targets of a campaign and its memory in Redis. The cost of this function does not depend on the size
+  /// of the campaign. The estimate may be too high, because a user counts once for each set with this user that is
+  /// read.
   public func estimate(of campaign: Campaign) async throws -> (targets: Int, bytes: Int) {
     let campaign = try await store.audiences.withEarlierParts(campaign)
     switch campaign.recipients.audience {

@@ -13,7 +13,7 @@ public enum RateSubject: Hashable, Sendable {
   case quota(ServiceQuota)
 }
 
-/// A worker's report that a quota refused many pushes.
+/// A worker's report that a push service refused many pushes because a quota was exceeded.
 public struct QuotaReport: Sendable, Equatable {
   /// Limit in pushes per minute that the service named; `nil` if it named none.
   public var perMinute: Int?
@@ -22,11 +22,11 @@ public struct QuotaReport: Sendable, Equatable {
   public init(perMinute: Int? = nil) { self.perMinute = perMinute }
 }
 
-/// The permits that a token bucket has granted to a worker.
+/// Reply to a worker that asks a token bucket for permits.
 public struct RateAnswer: Sendable, Equatable {
   /// Number of pushes that the worker may send.
   public var leased: Int
-  /// µs until the next permit is due; earlier requests get none.
+  /// µs until the next permit is due. An earlier request gets no permit.
   public var wait: Int
   /// Present rate of the fleet, in pushes a second.
   public var perSecond: Double
@@ -39,51 +39,51 @@ public struct RateAnswer: Sendable, Equatable {
   }
 }
 
-/// A rate for the whole fleet: a token bucket in Redis that grants workers permits for the next moment, by Redis' own
-/// clock.
+/// A rate for the whole fleet: a token bucket in Redis that grants permits to workers. A permit allows one push in the
+/// next moment. The bucket uses Redis' clock.
 ///
-/// In any period, the fleet sends at most 1.02 times the rate, plus the pushes of 0.25 s (at least one push). The 2 %
-/// are for catching up. The 0.25 s have two causes: the bucket saves a ``burst`` of 0.175 s, and workers hold permits
-/// for a moment before they use them.
+/// In any period, the fleet sends at most 1.02 times the rate, plus the pushes of 0.25 s (at least one push). The extra
+/// 2 % let the fleet catch up after a delay. The 0.25 s have two causes: the bucket saves a ``burst`` of 0.175 s, and
+/// workers hold permits for a moment before they use them.
 ///
 /// The bucket of a quota (``PushCore/ServiceQuota``) also has the present limit: it rises in a slow start, and falls
 /// when workers report that the service refuses pushes.
 public enum RateBucket {
-  /// µs: interval between two requests of a worker, and the time for which it gets permits.
+  /// Interval between two requests of a worker, in µs. A request gets permits for this time.
   public static let slice = 125_000
-  /// Capacity of the bucket, in µs of pushes: the permits that it saves while no worker asks. The capacity is one
-  /// ``slice``, plus the possible delay of a worker's request.
+  /// Capacity of the bucket, in µs at the rate: the permits that it saves while no worker asks for permits. The
+  /// capacity is one ``slice``, plus the possible delay of a worker's request.
   public static let burst = 175_000
-  /// µs of pushes that may be caught up after a time without requests: the duration of a failover.
+  /// Maximum time without requests whose pushes may be caught up, in µs: the duration of a failover.
   public static let memory = 5_000_000
-  /// Minimum number of seconds until an unused bucket expires. The interval of two pushes is added to it. Longer than
-  /// ``memory``.
+  /// Minimum number of seconds until an unused bucket expires. The interval between two pushes is added to this time.
+  /// It is longer than ``memory``.
   static let shortestMemory = 60
-  /// Seconds until an unused bucket expires if it counts the sent pushes of a campaign. After a longer pause, the count
-  /// is estimated.
+  /// Seconds until an unused bucket expires if it counts the sent pushes of a campaign. If the bucket has expired after
+  /// a longer pause, the number of sent pushes is estimated.
   static let longestMemory = 8 * 86400
   /// Share of a quota that the fleet uses. The service counts the pushes of each minute, and pushes arrive with
   /// different delays. Together with ``quotaCatchUp``, the fleet sends at most 99.8 % of the quota in a minute.
   public static let quotaShare = 0.99
-  /// µs of pushes that may be caught up under a quota.
+  /// Maximum time without requests whose pushes may be caught up under a quota, in µs.
   public static let quotaCatchUp = 500_000
-  /// Seconds until the bucket of an unused quota expires. Longer than the hour for which a limit that the service named
-  /// is used.
+  /// Seconds until the bucket of an unused quota expires. Longer than one hour, the time for which a limit that the
+  /// service named is used.
   static let quotaMemory = 7200
 }
 
 extension Limits {
   /// Grants a worker permits for pushes, and takes back permits that it did not use.
   ///
-  /// Not idempotent: if the reply is lost, its permits are lost too, and the fleet sends these pushes later, when it
+  /// Not idempotent: if the reply is lost, its permits are lost too. The fleet then sends these pushes later, when it
   /// catches up.
   ///
   /// - Parameters:
   ///   - rate: rate of the subject. Only a campaign can have a rate that is computed from a duration or an end time.
   ///   - wanted: number of pushes that the worker could send in one ``RateBucket/slice``; 0 only returns permits.
   ///   - returned: earlier permits that were not used.
-  ///   - known: slices of the campaign that the worker holds and whose targets it knows, and the number of these
-  ///     targets. The store knows the finished slices.
+  ///   - known: the number of slices of the campaign that the worker holds and whose targets it knows, and the number
+  ///     of these targets. The store itself knows the targets of finished slices.
   ///   - report: report of an exceeded quota, if the subject is a quota.
   public func lease(
     _ wanted: Int, of subject: RateSubject, at rate: CampaignRate, returned: Int,

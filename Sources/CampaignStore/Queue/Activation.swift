@@ -3,10 +3,11 @@ import Redis
 
 /// Activation: writes a campaign with its fields, its parts and its open slices.
 extension Queue {
-  /// Writes the campaign with its parts. The caller must have written its audience before.
+  /// Writes the campaign with its parts and its open slices. The caller must already have written the users and tokens
+  /// that the job lists.
   ///
   /// - Parameters:
-  ///   - request: the entry on the worker's list, if it differs from the job.
+  ///   - request: the entry on the worker's list, if this entry is not the text in `job`.
   ///   - digest: the digest for which the id was reserved.
   ///   - start: the start of the campaign, in UNIX seconds.
   ///   - approval: the reason why it needs approval; `nil` if it needs none.
@@ -19,8 +20,8 @@ extension Queue {
   ) async throws -> Admission {
     let source = resolved ?? job
     let minified = await LargeJobThread.read(source.count) { JSONValue.minified(source[...]) }
-    // If a worker restores a run that Redis has lost (`narrowed`), the run was valid when a worker took it in. The
-    // script then does not check which run the recurring campaign lists now.
+    // If a worker restores a run that Redis has lost (`narrowed`), the run was valid when a worker took it in. Passing
+    // the run's own id skips the check that the recurring campaign lists this run now.
     let parent = narrowed ? campaign.id : Repetition.run(campaign.id)?.parent ?? campaign.id
     let parts = campaign.parts.map { CampaignID(whole: campaign.id, part: $0) }
     let ids = [campaign.id] + parts.map(\.description)
@@ -88,8 +89,8 @@ extension Queue {
       try await acknowledge(request ?? job, worker: worker)
       return .duplicate
     }
-    // The campaign was activated before, or no campaign may begin now. If it has ended or does not exist yet, no other
-    // step removes the audience that this worker has written.
+    // The campaign was activated before, or no campaign may begin now. If the campaign has ended or does not exist yet,
+    // this call must remove the listed users and tokens that it has written, because no other step removes them.
     var isOurs = answer == -1
     if !isOurs { isOurs = try await store.campaigns.status(of: campaign.id)?.state.isFinal ?? true }
     if isOurs {

@@ -9,7 +9,7 @@ public struct DeadJob: Sendable {
   public var at: Int
   /// Description of the error.
   public var reason: String
-  /// The next step for the user; empty if the reason contains it.
+  /// The next step for the user of Carillon; empty if the reason contains it.
   public var hint: String
   /// The id in the job; `nil` if it is not readable.
   public var id: String?
@@ -19,7 +19,7 @@ public struct DeadJob: Sendable {
   public var job: [UInt8]
   /// The list from which a worker took an event; `nil` for a job.
   public var list: EventList?
-  /// The user whose device the job names, if it is a job for one target; `nil` for any other.
+  /// If the job is for one target, the user whose device it names; `nil` for any other job.
   public var user: String?
 
   /// Whether only the beginning of the job is stored, so that the job can't be run from the dead list.
@@ -44,9 +44,9 @@ public struct DeadJob: Sendable {
   }
 }
 
-/// The dead list: jobs that could not be run, with the reason.
+/// The dead list: jobs and events that could not be run, with the reason.
 extension Queue {
-  /// Maximum number of jobs in the dead list.
+  /// Maximum number of entries of the dead list.
   static let deadJobs = 10_000
   /// Maximum number of bytes of a job that the dead list stores. Only jobs that list thousands of users or tokens are
   /// larger, and their producer still has them.
@@ -56,7 +56,7 @@ extension Queue {
 
   /// Moves a job that can't be run to the dead list, and releases the id that may have been reserved for it.
   ///
-  /// - Parameter user: the user whose device the job names, if it is a job for one target; empty for any other.
+  /// - Parameter user: if the job is for one target, the user whose device it names; empty for any other job.
   /// - Returns: the key of the entry in the dead list.
   @discardableResult
   public func deadLetter(

@@ -5,12 +5,12 @@ import Redis
 public enum EventWait: Sendable, Equatable {
   /// The campaign waits for at most this many ms more.
   case waits(campaign: String, milliseconds: Int)
-  /// The campaign waited for ``longest`` and begins. This number of events is not applied yet.
+  /// The campaign has waited for ``longest`` and begins, although this number of events is not applied yet.
   case expired(campaign: String, events: Int)
 
   /// The longest wait, in ms. If the maintenance leader dies, another worker takes its place within 2.5 s, so the
-  /// events are normally still applied in time. If there are too many events, or if a page of events can't be applied,
-  /// the campaign waits no longer than this.
+  /// events are normally still applied in time. After the longest wait, the campaign begins even if there are too many
+  /// events, or if a page of events can't be applied.
   public static let longest = 5000
 
   /// Reads the reply of `dequeue.lua`.

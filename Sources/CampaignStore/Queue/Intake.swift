@@ -5,9 +5,9 @@ import Redis
 public enum Admission: String, Sendable {
   /// The job is new.
   case new
-  /// The same job is known under the same id. Nothing changes.
+  /// The same job is known under this id. Nothing changes.
   case duplicate
-  /// Another job has this id.
+  /// Another job has this id, so this job is refused.
   case conflict
 }
 
@@ -16,7 +16,7 @@ extension Queue {
   /// Time for which an id stays reserved for its job, in seconds: 90 days.
   static let idMemory = 90 * 86400
 
-  /// Puts a job on the producers' list, unless its id is taken.
+  /// Puts a job on the producers' list. If another job has its id, the job is not added.
   ///
   /// - Parameters:
   ///   - job: the job as written.
@@ -56,7 +56,7 @@ extension Queue {
     return try admission(reply)
   }
 
-  /// Returns the id that Redis has given to the connection on which this store waits for jobs. ``endWait(of:)`` needs
+  /// Returns the id that Redis has given to the connection on which this store waits for jobs. ``endWait(of:)`` takes
   /// this id.
   public func intakeConnection() async throws -> Int? {
     var pipeline = RedisPipeline()
@@ -77,8 +77,7 @@ extension Queue {
     pipeline.append("ZADD", keys.workers, "NX", now, worker)
     pipeline.append("BLMOVE", keys.campaigns, keys.intake(worker: worker), "RIGHT", "LEFT", seconds)
     let replies = try await redis.execute(pipeline, timeout: .seconds(seconds + 10))
-    // This error means that the server has become a replica. The client closes the connection when it reads such a
-    // reply.
+    // This error means that the server has become a replica. The client closes the connection after such a reply.
     if replies[1].error?.code == .unblocked { return nil }
     return try await store.checked(replies, of: pipeline)[1].bytes.map(Array.init)
   }
@@ -90,8 +89,8 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// Returns the oldest job on a worker's list that the worker is not taking in. An earlier process of the worker, or
-  /// an error, left such a job there.
+  /// Returns the oldest job on a worker's list that the worker is not taking in at present. An earlier process of the
+  /// worker left such a job there, or an error did.
   ///
   /// - Parameter inHand: the jobs of the list that are being taken in.
   public func unfinishedJob(worker: String, besides inHand: [[UInt8]] = []) async throws -> [UInt8]? {
@@ -105,21 +104,21 @@ extension Queue {
   /// Every step can be repeated, so a worker that dies in between loses nothing.
   ///
   /// - Parameters:
-  ///   - resolved: the job with the content of its template, if it names one.
-  ///   - request: the entry of the worker's list: a run's request (``RunRequest``), or the job as its producer wrote it
-  ///     if an erasure has changed the job.
+  ///   - resolved: the job with the content of its template, if it names a template.
+  ///   - request: the entry on the worker's list, if this entry is not the text in `job`. It is a run's request
+  ///     (``RunRequest``), or the job as its producer wrote it if an erasure has changed the job.
   ///   - original: the job as its producer wrote it, if an erasure has changed it. The digest in Redis is computed from
   ///     this text.
-  ///   - narrowed: whether the campaign needs a slice in every partition and already has its definitions. This is true
+  ///   - narrowed: whether `campaign` already has its definitions, and needs a slice in every partition. This is true
   ///     for a campaign that Redis has lost, because workers may hold slices in any partition.
-  ///   - approval: the reason why it needs approval; `nil` if it needs none.
+  ///   - approval: the reason why the campaign needs approval; `nil` if it needs none.
   ///   - reached: the estimated users and pushes, which the approver sees; `nil` if they were not counted.
   ///   - untimely: the error of a job that has become invalid since it was written, for example because its send time
   ///     has passed. A job from the command line or the API was checked when it was submitted, so it is known and
   ///     accepted. A job that a producer pushed on the list is new, and is refused.
   ///   - restored: the start in ms since the epoch of a campaign that Redis has lost; `nil` for a new campaign.
-  /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses and for an untimely job that is new.
-  ///   After a conflict, the job stays on its list.
+  /// - Throws: ``StoreError`` `invalid` for every job that ``check(_:)`` refuses, and for an untimely job that is new.
+  ///   If another job has the id, the result is `conflict` and the job stays on its list.
   public func activate(
     _ campaign: Campaign, job: [UInt8], resolved: [UInt8]? = nil, request: [UInt8]? = nil, original: [UInt8]? = nil,
     worker: String, narrowed: Bool = false, approval: String? = nil, reached: Reached? = nil, untimely: JobError? = nil,
@@ -130,8 +129,8 @@ extension Queue {
       approval: approval, reached: reached, untimely: untimely, restored: restored)
   }
 
-  /// Activates a campaign on the pinned connections of this store. After a failover, the listed audience could
-  /// otherwise be missing on the server that gets the campaign.
+  /// Activates a campaign on the pinned connections of this store. Otherwise a failover in the middle could write the
+  /// listed users to one server and the campaign to another.
   private func activateHere(
     _ campaign: Campaign, job: [UInt8], _ resolved: [UInt8], request: [UInt8]?, original: [UInt8]?, worker: String,
     narrowed: Bool, approval: String?, reached: Reached?, untimely: JobError?, restored: Int?
@@ -161,7 +160,7 @@ extension Queue {
     }
     let now = try await store.time() / 1000
     if let first = try firstRun(of: campaign, now: now) {
-      // A recurring campaign itself sends no pushes.
+      // The recurring campaign itself sends no pushes. Its start time is the time of its first run.
       campaign.delivery.sendAt = first
       return try await write(
         campaign, job: job, request: request, digest: digest, partitions: [], start: now / 1000, worker: worker)
@@ -173,8 +172,8 @@ extension Queue {
       worker: worker, narrowed: narrowed, approval: approval, reached: reached, restored: restored)
   }
 
-  /// Returns the submitter of a job. Only the submitting call records the submitter; a name in the text of a raw job is
-  /// ignored. A run has the submitter of its recurring campaign.
+  /// Returns the submitter of a job. Only the call that submits a job records its submitter; a name in the text of the
+  /// job is ignored. A run has the submitter of its recurring campaign.
   ///
   /// - Parameters:
   ///   - text: the value that `submit.lua` wrote.

@@ -1,11 +1,11 @@
 import Redis
 
-/// Earlier attempts to take in a job.
+/// Earlier attempts to take in a job. Workers use these numbers to find a job that makes workers fail.
 public struct JobAttempts: Sendable, Equatable {
   /// SHA-1 of the entry on the worker's list, in hex. It is the name of the job's field in the hash `attempts`.
   var digest: String
   /// Number of other worker processes that began to take in the job and did not finish. Most of these processes have
-  /// ended.
+  /// died.
   public var otherLives: Int
   /// Number of failures to take in the job because of damaged data in Redis.
   public var failures: Int
@@ -13,11 +13,11 @@ public struct JobAttempts: Sendable, Equatable {
 
 /// Attempts to take in jobs. They are counted in Redis, because a job may crash the worker that reads it.
 extension Queue {
-  /// Time for which an attempt is kept, in ms: a day. If a job waits longer than that for its next attempt, the reason
+  /// Time for which an attempt counts, in ms: a day. If a job waits for its next attempt for more than a day, the cause
   /// is an outage and not the job.
   private static let attemptMemory = 86_400_000
-  /// Number of fields at which ``beginJob(_:instance:)`` begins to remove old ones. Each worker takes in a few jobs at
-  /// a time, with two fields each. More fields come from workers that died.
+  /// Number of fields of the hash `attempts` from which ``beginJob(_:instance:)`` also removes old fields. Each worker
+  /// takes in a few jobs at a time, with two fields each. More fields come from workers that died.
   private static let attemptFields = 1000
 
   /// Records that a worker begins to take in a job.

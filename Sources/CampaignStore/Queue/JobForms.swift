@@ -1,22 +1,23 @@
 import PushCore
 
-/// The forms of a job from which the store computes the digest that it stores under the job's id.
+/// The texts of a job from which the store computes digests. The store keeps a digest under the job's id, to detect
+/// another job with the same id.
 struct JobForms {
-  /// The canonical text of the job, without fields that have their default value.
+  /// The canonical text of the job, without the fields that have their default value.
   var meaning: [UInt8]
-  /// The canonical text of the job, with all fields that the producer wrote. Earlier versions computed the digest from
-  /// this form. Empty if both forms are equal.
+  /// The canonical text of the job, with all fields that the producer wrote. Earlier versions of Carillon computed the
+  /// digest from this text. Empty if both texts are equal.
   var written: [UInt8]
 
-  /// Empty forms, for a job without an id.
+  /// Empty texts, for a job without an id.
   static let none = JobForms(meaning: [], written: [])
 
-  /// Size of both forms in a command, in bytes.
+  /// Total size of both texts, in bytes.
   var count: Int { meaning.count + written.count }
 }
 
 extension Queue {
-  /// Returns the forms of a job.
+  /// Returns both texts of a job.
   ///
   /// - Throws: an error if the job is not valid JSON.
   func forms(of job: [UInt8]) async throws(JSONSyntaxError) -> JobForms {

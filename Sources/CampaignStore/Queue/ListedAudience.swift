@@ -12,7 +12,7 @@ extension Queue {
     return Set(users.map { Partition.of(user: $0, count: keys.partitions) }).sorted()
   }
 
-  /// Writes listed users or tokens into their partitions.
+  /// Writes the listed users or tokens of a campaign into their partitions.
   ///
   /// - Returns: the partitions that get a slice: those with a listed user or token, or all partitions if workers must
   ///   search for the audience.

@@ -3,17 +3,17 @@ import Redis
 
 /// A job that is not a campaign yet.
 public struct QueuedJob: Sendable, Equatable {
-  /// Place of a waiting job.
+  /// The list on which a job waits.
   public enum Place: Sendable, Equatable {
     /// The producers' list. The job at position 1 is taken in next.
     case queue(position: Int, length: Int)
-    /// The list of this worker, which is taking in the job.
+    /// The list of this worker, which is taking the job in.
     case intake(worker: String)
   }
 
   /// Outline of the job.
   public var outline: JobOutline
-  /// Place of the job.
+  /// The list on which the job waits, and its position there.
   public var place: Place
   /// Key of the list that contains the job.
   public var list: String
@@ -25,11 +25,11 @@ public struct JobQueue: Sendable {
   public var jobs: [QueuedJob] = []
   /// Number of jobs without an id among the jobs that were read. A worker will move them to the dead list.
   public var nameless = 0
-  /// Number of further jobs that were not read. They are taken in later than the others.
+  /// Number of further jobs that were not read. Workers take them in after the jobs that were read.
   public var unseen = 0
 }
 
-/// State of an id that has no campaign.
+/// State of an id that was used for a job and has no campaign record.
 public enum JobMemory: Sendable {
   /// The job was submitted, or is being taken in.
   case submitted
@@ -37,13 +37,13 @@ public enum JobMemory: Sendable {
   case activated
 }
 
-/// Jobs between their producer and their campaign: submission, intake, the dead list, recurring jobs, the schedule.
+/// Jobs before they are campaigns: submission, intake, the dead list, recurring jobs, the schedule.
 public struct Queue: StoreRoom {
   let store: CampaignStore
 
   /// Maximum number of jobs in a page.
   private static let queuePage = 256
-  /// Number of bytes after which a page ends. The last jobs of the page may exceed it.
+  /// Number of bytes after which a page ends. The last job of the page may exceed it.
   private static let queuePageSize = 1 << 20
   /// Number of jobs that ``waiting()`` reads: enough for a person who reads the list, and few enough for a call every
   /// 30 s, even if each job has 1 MB.
@@ -51,13 +51,13 @@ public struct Queue: StoreRoom {
   /// Interval between checks of a job that a worker is taking in. Taking in a job takes a few ms.
   private static let intakeInterval = Duration.milliseconds(50)
 
-  /// Returns a waiting job; `nil` if no job has this id. If there are several copies, it is the one that is taken in
-  /// first.
+  /// Returns a waiting job; `nil` if no job has this id. If there are several copies, the result is the copy that
+  /// workers take in first.
   public func waitingJob(_ id: String) async throws -> QueuedJob? {
     try await copies(of: id).last?.queued
   }
 
-  /// Returns the waiting jobs. If the list is long, returns only the jobs that are taken in next.
+  /// Returns the waiting jobs. If the list is long, the result has only the jobs that workers take in next.
   public func waiting() async throws -> JobQueue {
     var queue = JobQueue()
     var known: [String: QueuedJob] = [:]
@@ -77,10 +77,10 @@ public struct Queue: StoreRoom {
     return queue
   }
 
-  /// Removes every copy of a job from the producers' list. If a worker takes the job first, the job stays with this
-  /// worker.
+  /// Removes every copy of a job from the producers' list. If a worker is already taking the job in, the worker keeps
+  /// the job, and the function waits for the end of the intake.
   ///
-  /// - Parameter timeout: the time in ms to wait until a worker that is taking in the job has made it a campaign.
+  /// - Parameter timeout: the maximum time of this wait, in ms.
   /// - Returns: whether the job was removed; false if it is a campaign now, is still being taken in, or is on no list.
   public func unqueue(_ id: String, timeout: Int) async throws -> Bool {
     let end = ContinuousClock.now + .milliseconds(timeout)
@@ -97,7 +97,7 @@ public struct Queue: StoreRoom {
     }
   }
 
-  /// Removes the copies of one form of a job.
+  /// Removes the copies of a job that have exactly this text.
   ///
   /// - Returns: the number of removed copies.
   private func unqueue(_ job: [UInt8], _ id: String) async throws -> Int {
@@ -112,22 +112,21 @@ public struct Queue: StoreRoom {
     return try await run(pipeline)[0].integer ?? 0
   }
 
-  /// Returns the state of an id, whatever happened to its job; `nil` if no job of this id was submitted or taken in
-  /// within ``idMemory``.
+  /// Returns the state of an id; `nil` if no job with this id was submitted or taken in within ``idMemory``.
   public func memory(of id: String) async throws -> JobMemory? {
     var pipeline = RedisPipeline()
     pipeline.append("STRLEN", keys.job(id))
     pipeline.append("EXISTS", keys.campaign(id))
     let replies = try await run(pipeline)
     let length = replies[0].integer ?? 0
-    // The digest alone has 40 bytes.
+    // The value of a submitted job is its digest, which has 40 bytes. A longer value names a campaign.
     if length > 40 || replies[1].integer == 1 { return .activated }
     return length > 0 ? .submitted : nil
   }
 
   // MARK: Walking over jobs
 
-  /// Returns the waiting jobs that contain a text, with their outlines.
+  /// Returns the waiting jobs whose text contains a text, with their outlines.
   func waitingJobs(containing text: String) async throws -> [(outline: JobOutline, job: [UInt8])] {
     var found: [(outline: JobOutline, job: [UInt8])] = []
     let visit: (Waiting) -> Void = { waiting in
@@ -164,7 +163,8 @@ public struct Queue: StoreRoom {
     var queued: QueuedJob?
   }
 
-  /// Returns the jobs of an id, each different text once, in the order in which a job passes through the lists.
+  /// Returns the jobs with an id. If copies have the same text, only one of them is returned. The order is that in
+  /// which a job passes through the lists.
   private func copies(of id: String) async throws -> [(job: [UInt8], queued: QueuedJob)] {
     var copies: [(job: [UInt8], queued: QueuedJob)] = []
     let visit: (Waiting) -> Void = { waiting in
@@ -179,8 +179,9 @@ public struct Queue: StoreRoom {
     return copies
   }
 
-  /// Calls `body` for the jobs of a list, newest first. Jobs are added at the newest end of the list and removed at its
-  /// oldest end. So a job that stays is never skipped. A job may be visited twice, the second time closer to its turn.
+  /// Calls `body` for the jobs of a list, newest first. Producers add jobs at the newest end of the list, and workers
+  /// take them from the oldest end. A job that stays is therefore never skipped. A job may be visited twice, the second
+  /// time at a position closer to the oldest end.
   private func forEachWaiting(
     in list: String, worker: String?, from start: Int = 0, _ body: (Waiting) async -> Void
   ) async throws {

@@ -2,24 +2,26 @@ import PushCore
 import Redis
 
 extension Campaign {
-  /// Whether the store has values of the campaign's users.
+  /// Whether Redis has placeholder values for the campaign's users.
   var hasValues: Bool { message.hasValuesBeside || !message.recipientValues.isEmpty }
 }
 
-/// Values of a campaign's users that are uploaded before the job is submitted: for each user a JSON object in the hash
-/// of the user's partition. If the job does not arrive, the values expire.
+/// Placeholder values that a producer uploads for the users of a campaign before it submits the job. The hash of the
+/// user's partition has a JSON object for each user. If the job is not submitted in time, the values expire.
 extension Queue {
-  /// Seconds for which values wait for their job: eight days, so that they can be uploaded a week ahead.
+  /// Seconds until values without a job expire: eight days, so that a producer can upload them a week ahead.
   static let valuesMemory = 8 * 86_400
   /// Maximum number of users in one call.
   public static let maximumValues = 1000
 
-  /// Writes values of users for a campaign that is not taken in yet. They replace the users' earlier values.
+  /// Writes placeholder values of users for a campaign that is not taken in yet. They replace the users' earlier
+  /// values.
   ///
   /// - Parameters:
   ///   - values: at most ``maximumValues`` JSON objects.
   ///   - id: the id of the campaign.
-  /// - Throws: ``StoreError`` `invalid` if the campaign has been taken in: some of its pushes may have been sent.
+  /// - Throws: ``StoreError`` `invalid` if the campaign has been taken in, because some of its pushes may have been
+  ///   sent.
   public func put(_ values: [(user: String, json: [UInt8])], of id: String) async throws {
     guard try await store.campaigns.status(of: id) == nil else {
       throw StoreError(
@@ -47,7 +49,7 @@ extension Queue {
     if !pipeline.isEmpty { _ = try await run(pipeline) }
   }
 
-  /// Removes the expiry of the values when their job has arrived. They stay until the campaign ends.
+  /// Removes the expiry of the values when the job has been taken in. The values stay until the campaign ends.
   func keepValues(of campaign: Campaign) async throws {
     guard campaign.message.hasValuesBeside else { return }
     for page in (0..<keys.partitions).batches() {

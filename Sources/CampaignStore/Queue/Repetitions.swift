@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// Recurring campaigns. A job with `repeat` becomes a campaign that is scheduled and never begins. For each run, the
-/// workers create a campaign with its own id. They process this campaign like any other.
+/// Recurring campaigns. A job with `repeat` becomes a campaign that is scheduled and never sends pushes itself. For
+/// each run, the workers create a campaign with its own id, and process this campaign like any other.
 extension Queue {
   /// Returns when the first run of a job begins, in ms since the epoch; `nil` for a job without `repeat`.
   ///
@@ -25,9 +25,9 @@ extension Queue {
       hint: "install the package tzdata, or set worker.zoneinfo")
   }
 
-  /// Begins the due runs of the recurring campaigns among these campaigns.
+  /// Begins the due runs of those of these campaigns that are recurring.
   ///
-  /// - Returns: the campaigns that this call has created. They still have to be taken in.
+  /// - Returns: the ids of the runs that this call has created. Workers still have to take them in.
   func beginRuns(of ids: [String]) async throws -> [String] {
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HGET", keys.campaign(id), "repeat") }
@@ -48,7 +48,7 @@ extension Queue {
 
   /// Begins the due run of a recurring campaign.
   ///
-  /// - Returns: the id of the campaign that this call has created.
+  /// - Returns: the id of the run that this call has created.
   private func beginRun(of id: String) async throws -> String? {
     guard let (record, job) = try await store.campaigns.findWithJob(id), record.state == .scheduled,
       let due = record.times.sendAt
@@ -88,11 +88,11 @@ extension Queue {
   /// all of these runs in one step.
   static let maximumOpenRuns = 100
 
-  /// Moves a recurring campaign on to its next run.
+  /// Sets the time of a recurring campaign's next run, and begins the present run.
   ///
   /// - Parameters:
-  ///   - next: the run that becomes due next, after the run that begins or is skipped; `nil` if there is none.
-  ///   - run: the id of the run that begins; `nil` for none.
+  ///   - next: the run that becomes due after the present one; `nil` if there is none.
+  ///   - run: the id of the present run; `nil` if the run is skipped.
   /// - Returns: whether this call began the run.
   func advance(
     _ record: CampaignRecord, to next: Repetition.Run?, beginning run: String?, _ repetition: Repetition
@@ -133,15 +133,15 @@ public struct RepetitionRecord: Sendable, Equatable {
   public var lastRun: String?
   /// The ids of the earlier runs that had not ended when the last run began, the oldest first.
   public var openRuns: [String] = []
-  /// Whether the last run still has to be taken in.
+  /// Whether no worker has taken in the last run yet.
   public var isPending = false
 
   /// The ids of the runs that may not have ended, the oldest first.
   public var unfinishedRuns: [String] { openRuns + (lastRun.map { [$0] } ?? []) }
 }
 
-/// The intake entry for a run of a recurring campaign. It contains only the id of the run. The worker derives the run's
-/// job from the recurring campaign, which lists the run (`repeat.lua`, `activate.lua`).
+/// The entry on the producers' list for a run of a recurring campaign. It contains only the id of the run. The worker
+/// derives the run's job from the recurring campaign, which lists the run (`repeat.lua`, `activate.lua`).
 public enum RunRequest {
   private static let prefix = "run "
 
@@ -156,7 +156,7 @@ public enum RunRequest {
 }
 
 extension Queue {
-  /// Returns the job of a run that a recurring campaign lists and that still has to be taken in; `nil` if there is no
+  /// Returns the job of a run that a recurring campaign lists and that no worker has taken in yet; `nil` if there is no
   /// such run.
   public func job(ofRun id: String) async throws -> [UInt8]? {
     guard let (parent, wall) = Repetition.run(id), let (record, job) = try await store.campaigns.findWithJob(parent),
@@ -177,11 +177,12 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// Puts the request for a run that could not be taken in back on the producers' list, and removes the run's job from
-  /// the dead list.
+  /// Puts the request for a run back on the producers' list after the run could not be taken in, and removes the run's
+  /// job from the dead list.
   ///
   /// - Parameter key: the key of its job in the dead list.
-  /// - Throws: ``StoreError`` `invalid` if its recurring campaign no longer exists, or has begun another run since.
+  /// - Throws: ``StoreError`` `invalid` if the run's recurring campaign no longer exists, or has begun another run
+  ///   since.
   public func retry(run id: String, from key: String) async throws {
     guard let (parent, _) = Repetition.run(id), try await store.campaigns.find(parent)?.repetition?.lastRun == id else {
       throw StoreError(
@@ -195,12 +196,13 @@ extension Queue {
     _ = try await run(pipeline)
   }
 
-  /// Removes a request from a worker's list: the run was taken in, or does not exist.
+  /// Removes the request for a run from a worker's list, because the run was taken in or does not exist.
   public func dismissRun(_ request: [UInt8], worker: String) async throws {
     try await acknowledge(request, worker: worker)
   }
 
-  /// Moves the job of a run that can't be taken in to the dead list, with the reason. The next run begins at its time.
+  /// Moves the job of a run that can't be taken in to the dead list, with the reason. The schedule of later runs does
+  /// not change.
   public func deadLetter(
     run id: String, request: [UInt8], job: [UInt8], reason: String, hint: String, worker: String
   ) async throws -> String {

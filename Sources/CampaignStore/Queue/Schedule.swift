@@ -1,14 +1,14 @@
 import PushCore
 import Redis
 
-/// Scheduled campaigns. Each begins once, by Redis' clock; any worker may begin it.
+/// Scheduled campaigns. Each begins once, when Redis' clock has reached its start time. Any worker may begin it.
 extension Queue {
   /// Begins the campaigns whose start time has come. Several workers may call this function at the same time.
   ///
-  /// Also repairs the schedule: removes entries that do not belong there, and adds scheduled campaigns that are
-  /// missing.
+  /// The function also repairs the schedule: it removes entries that do not belong there, and adds scheduled campaigns
+  /// that are missing.
   ///
-  /// - Parameter ids: the campaigns.
+  /// - Parameter ids: the ids of the campaigns that are due.
   /// - Returns: the campaigns that this call has begun, and the runs that it has created for recurring campaigns.
   public func promote(_ ids: [String]) async throws -> [String] {
     guard !ids.isEmpty else { return [] }
@@ -19,8 +19,8 @@ extension Queue {
       // A run that fails does not delay other campaigns.
       runs = .failure(error)
     }
-    // The ids may include recurring campaigns. The script never begins a recurring campaign. If it has ended, the
-    // script removes it from the schedule.
+    // The ids may include recurring campaigns. The script never begins a recurring campaign. If such a campaign has
+    // ended, the script removes it from the schedule.
     var pipeline = RedisPipeline()
     for (id, lane) in zip(ids, try await store.slices.lanes(of: ids)) {
       pipeline.script(
@@ -41,11 +41,11 @@ extension Queue {
   }
 
   /// Repairs the schedule, the list of gates and the list of campaigns that wait for approval, from one page of all
-  /// campaigns. Stores of an earlier version don't have the list of campaigns that wait for approval. If campaigns
-  /// expire between two pages, this round may skip some campaigns. The next round reads them.
+  /// campaigns. Stores of an earlier version don't have the list of campaigns that wait for approval. Because campaigns
+  /// may expire between two pages, a pass over all pages may skip some campaigns. The next pass reads them.
   ///
   /// - Parameter position: the start of the page.
-  /// - Returns: the campaigns that this call has begun, and the start of the next page: 0 after the last.
+  /// - Returns: the campaigns that this call has begun, and the start of the next page; 0 after the last page.
   public func repairSchedule(from position: Int) async throws -> (begun: [String], next: Int) {
     var pipeline = RedisPipeline()
     pipeline.append("ZRANGE", keys.all, position, position + CampaignStore.batch - 1)

@@ -3,19 +3,19 @@ import Redis
 
 /// The users who have tokens of Live Activities.
 ///
-/// A token of kind `liveactivity` has the activity among the attributes of its device record. Each activity has a
-/// segment with the users of such tokens, so that a campaign reads only these users. The segment is written before the
-/// record, so it has every such user. The segment may also have users who have lost their token since. The segment is
-/// removed two days after the last registration.
+/// The device record of a token of kind `liveactivity` has the activity as an attribute. For each activity, a segment
+/// has the users of such tokens, so that a campaign to the activity reads only these users. The segment is written
+/// before the record, so it has every such user. It may also have users who have lost their token since. Workers remove
+/// the segment two days after the last registration.
 extension Registry {
   /// Largest number of expired segments that one registration removes.
   private static let removedPerBatch = 4
 
-  /// Adds users to the segments of activities, before their tokens are written. A segment gets its name in a step
-  /// before its first users. From then on, an erasure finds the segment. After the erasure of a user, an older
-  /// registration does not add the user.
+  /// Adds users to the segments of activities, before their tokens are written. The name of a new segment is written in
+  /// an earlier step than its users, so an erasure always finds the segment. After the erasure of a user, an older
+  /// registration does not add the user to the segment again.
   ///
-  /// - Parameter activities: rows of the batch by activity.
+  /// - Parameter activities: for each activity, the indices of its registrations in the batch.
   func addMembers(_ activities: [String: [Int]], of batch: RegistrationBatch) async throws {
     let now = try await store.time() / 1000
     var pipeline = RedisPipeline()
@@ -57,8 +57,8 @@ extension Registry {
     _ = try await run(pipeline)
   }
 
-  /// Refuses an activity without a recently registered token. A campaign to a misspelled name would otherwise reach no
-  /// user.
+  /// Refuses an activity for which no token has registered recently. A campaign to a misspelled activity would
+  /// otherwise reach no user.
   func checkActivity(_ activity: String) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("SISMEMBER", keys.segments, ActivitySegment.name(of: activity))

@@ -1,18 +1,20 @@
 import PushCore
 import Redis
 
-/// A push service's statement about a device, with the campaign of the push. The key `quarantine` has the notices of
-/// quarantined devices, and the key `outbox` has notices for other slots. `commit.lua` describes the layout.
+/// A *notice*: the answer of a push service about a device, with the campaign of the push. The key `quarantine` has the
+/// notices of quarantined devices. The key `outbox` has notices for keys of other slots, until workers apply them
+/// there. `commit.lua` describes the layout.
 struct DeviceNotice {
   /// The effect on the device.
   enum Action: UInt8 {
     case prune = 0
     case quarantine = 1
-    /// The script that wrote the notice has pruned the device; the owner index still has the token.
+    /// The script that wrote the notice has pruned the device from its user. The token's entry in the owner index must
+    /// still be removed.
     case pruned = 2
   }
 
-  /// The common part of the notices of a campaign.
+  /// The part that all notices of a campaign in one value have in common.
   struct Head {
     /// When the answer was recorded, in ms since the epoch.
     var at: UInt64
@@ -33,12 +35,12 @@ struct DeviceNotice {
   var reason: ReasonCode
   /// The reason's text, if the service has no code for it.
   var unknownReason: String
-  /// The time to which the answer refers, in ms since the epoch. The notice does not apply to a device that registered
-  /// later.
+  /// The time to which the service's answer refers, in ms since the epoch. A device that registered later does not
+  /// change.
   var instant: UInt64
-  /// The token; empty in a quarantine, which has the token as its field name.
+  /// The token; empty in the key `quarantine`, where the token is the field name.
   var token: [UInt8]
-  /// The user; empty for a raw token of a job until its owner is known.
+  /// The user; empty for a raw token of a job whose owner is not looked up yet.
   var user: String
 
   /// The bytes of this notice with its head.
@@ -57,7 +59,7 @@ struct DeviceNotice {
     return bytes
   }
 
-  /// Returns the notices that follow one head; none if the bytes have another format.
+  /// Returns the notices in a reply, which follow one head; none if the bytes have another format.
   static func all(in reply: RedisReply) -> [DeviceNotice] {
     reply.withBytes { bytes in
       var reader = NoticeReader(bytes: bytes)

@@ -48,7 +48,7 @@ public struct DeviceRecord: Equatable, Sendable {
     self.service = service
   }
 
-  /// Appends the stored form of the record. Names are cut at 255 bytes, because their lengths have one byte.
+  /// Appends the stored form of the device. Names are cut at 255 bytes, because their lengths have one byte.
   ///
   /// - Throws: ``StoreError`` `invalid` if the record with its attributes exceeds 65,535 bytes.
   func write(to bytes: inout [UInt8]) throws(StoreError) {
@@ -112,7 +112,7 @@ extension [UInt8] {
   }
 }
 
-/// Iterates over the devices of a user's record without copying, because expansion reads millions of them.
+/// Iterates over the devices of a user's record without copying them, because an expansion reads millions of devices.
 struct DeviceCursor: Sequence, IteratorProtocol {
   private let record: UnsafeRawBufferPointer
   private var offset = 0
@@ -135,12 +135,12 @@ struct DeviceCursor: Sequence, IteratorProtocol {
 
 /// One device of a record, read in place without a copy. The view is valid as long as the bytes of the record.
 struct DeviceView {
-  /// The texts of a device, in their order.
+  /// The texts of a device, in the order in which they are stored.
   enum Name: Int {
     case service, app, environment, locale, timezone, appVersion, osVersion
   }
 
-  /// The device's bytes, including the length in front.
+  /// The device's bytes, including their length at the beginning.
   let bytes: UnsafeRawBufferPointer
   private let tokenEnd: Int
 

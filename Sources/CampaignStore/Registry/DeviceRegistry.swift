@@ -1,7 +1,8 @@
 public import PushCore
 import Redis
 
-/// The devices of users. A token belongs to one user. The owner index in the token's partition has this user.
+/// The devices of users. A token belongs to one user, its *owner*. The owner index in the token's partition has the
+/// owner of each token.
 extension Registry {
   /// Removes tokens from any user who has them. A registration from before the removal changes nothing, even if it
   /// arrives later.
@@ -18,24 +19,24 @@ extension Registry {
       .map { $0 == .changed }
   }
 
-  /// A statement that a token has no owner.
+  /// A change in which a token loses its owner.
   struct TokenRemoval {
     var token: OwnedToken
     /// Time of the removal, in ms since the epoch.
     var at: Int
   }
 
-  /// The effect of a statement.
+  /// The effect of a change.
   enum Effect {
     case changed
-    /// Nothing changed: the statement was true already.
+    /// Nothing changed, because the data had the requested state already.
     case none
-    /// Nothing changed, because a newer statement exists.
+    /// Nothing changed, because a newer change of the same data exists.
     case superseded
   }
 
   /// Removes tokens from any user who has them. A token is removed from its user's record first and from the owner
-  /// index last. If the call is repeated, it therefore still finds the token in the index.
+  /// index last. A repeated call therefore still finds the token in the index.
   func unregister(_ removals: [TokenRemoval]) async throws -> [Effect] {
     var effects = removals.map { _ in Effect.none }
     var left = Array(removals.indices)
@@ -52,7 +53,7 @@ extension Registry {
       var again: [Int] = []
       for (index, answer) in zip(left, answers) {
         if answer?.kind == .bulk {
-          // The token has another owner now. The next round removes it from this owner.
+          // The token has another owner now. The next pass of the loop removes it from this owner.
           owners[index] = answer?.string
           again.append(index)
         } else if answer?.integer == 2, effects[index] == .none {
@@ -71,7 +72,7 @@ extension Registry {
     pipeline.append("HGET", keys.devices(partition), user)
     pipeline.append("HGET", keys.attributes(partition), user)
     let replies = try await run(pipeline)
-    // Retained data of a user without devices is not visible.
+    // Data of a user without devices is retained for late registrations, and is not shown.
     guard !replies[0].isNull else { return nil }
     return UserRecord(user: user, devices: replies[0].withBytes(DeviceRecord.all), stored: replies[1])
   }
@@ -159,9 +160,10 @@ extension Registry {
   /// A change to one device of one user.
   struct DeviceEdit {
     enum Action: String {
-      /// Removes the device and records the removal.
+      /// Removes the device, and records the time of the removal.
       case remove
-      /// Removes the device. An earlier registration that arrives later may restore it.
+      /// Removes the device and does not record the time. An earlier registration that arrives later may restore the
+      /// device.
       case prune
       /// Removes the device of an erased user, in the same way as ``prune``.
       case erase
@@ -173,18 +175,18 @@ extension Registry {
     var action: Action
     /// Time of the change, in ms since the epoch. A device that registered later stays as it is.
     var instant: Int
-    /// For a quarantine: the reason and the time, see ``DeviceNotice``.
+    /// For a quarantine: the stored form of the ``DeviceNotice`` with its head, which has the reason and the time.
     var note: [UInt8] = []
   }
 
-  /// Edits devices, and removes the tokens of removed devices from the index.
+  /// Edits devices, and removes the tokens of removed devices from the owner index.
   ///
   /// - Returns: whether each edit has changed its device.
   func edit(_ edits: [DeviceEdit]) async throws -> [Bool] {
     try await effects(of: edits).map { $0 == .changed }
   }
 
-  /// Edits devices, and removes the tokens of removed devices from the index.
+  /// Edits devices, and removes the tokens of removed devices from the owner index. Returns the effect of each edit.
   func effects(of edits: [DeviceEdit]) async throws -> [Effect] {
     let effects = try await apply(edits)
     try await unbind(edits.filter { $0.action != .quarantine && $0.action != .release })
@@ -221,7 +223,8 @@ extension Registry {
 
   /// Removes tokens from the owner index.
   ///
-  /// - Parameter fromAllUsers: whether no user may have the tokens, not only the users of the edits.
+  /// - Parameter fromAllUsers: whether to remove the tokens from whichever user the index names; if false, only from
+  ///   the users of the edits.
   /// - Returns: the reply of `unbind.lua` for each edit.
   @discardableResult
   func unbind(_ edits: [DeviceEdit], fromAllUsers: Bool = false) async throws -> [RedisReply?] {

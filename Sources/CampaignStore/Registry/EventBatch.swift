@@ -2,10 +2,11 @@ import PushCore
 
 /// A batch of events that can be applied together.
 ///
-/// There are several kinds of statements about devices, and the kinds are applied one after the other. For a user or a
-/// token that occurs in two kinds, this order could change the result. The same is true for two logins, because a login
-/// copies data from the known device. So no user or token of a batch occurs in two kinds or in two logins. For
-/// memberships and badges, only the latest statement goes to Redis.
+/// An event makes *statements*, for example that a user has a device. There are several kinds of statements about
+/// devices, and the store applies one kind after the other. If a user or a token occurred in two kinds, this order
+/// could change the result. The same is true for two logins, because a login copies data from the stored device.
+/// Therefore no user or token of a batch occurs in two kinds or in two logins. For memberships and badges, only the
+/// latest statement goes to Redis.
 struct EventBatch {
   /// A device that a user has from now on.
   struct Login {
@@ -23,15 +24,15 @@ struct EventBatch {
   struct Devices {
     var registrations: [DeviceRegistration] = []
     var logins: [Login] = []
-    /// Devices that a user has lost.
+    /// Devices that users have lost.
     var logouts: [Registry.DeviceEdit] = []
-    /// Tokens without a user.
+    /// Tokens that belong to no user from now on.
     var removals: [Registry.TokenRemoval] = []
-    /// Statements by user.
+    /// Statements about attributes, by user.
     var attributes: [String: [UserAttributes.Statement]] = [:]
     /// Badges by user and app.
     var badges: [String: [String: Badge]] = [:]
-    /// The kind of the statements about each user and token.
+    /// For each user and token: the kind of the statements about it.
     fileprivate var kinds: [Subject: Kind] = [:]
   }
 
@@ -47,7 +48,7 @@ struct EventBatch {
   var devices = Devices()
   /// The latest statement by segment and user.
   private(set) var members: [String: [String: MembershipStatement]] = [:]
-  /// Number of statements without effect, because the batch has a newer one.
+  /// Number of statements that were dropped, because the batch has a newer one about the same data.
   private(set) var superseded = 0
 
   /// Adds an event.
@@ -107,7 +108,7 @@ struct EventBatch {
   }
 }
 
-/// A statement that a user is, or is not, in a list of users.
+/// A statement that a user is, or is not, in a segment or a suppression list.
 struct MembershipStatement: Equatable {
   var isMember: Bool
   /// Time of the statement, in ms since the epoch; `nil` for now, by Redis' clock.

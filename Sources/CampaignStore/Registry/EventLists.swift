@@ -8,10 +8,10 @@ public enum EventList: String, CaseIterable, Sendable {
   case receipts
 }
 
-/// Events, in the order in which they were pushed.
+/// The lists of events. Events are applied in the order in which producers pushed them.
 extension Registry {
-  /// Largest number of events in a page. A page of this size usually has 1 MB. A page needs one script call for each
-  /// partition of its users. With small pages, this would be almost one call for each event.
+  /// Largest number of events in a page. A page of this size usually has 1 MB. Applying a page needs one script call
+  /// for each partition of its users. With small pages, this would be almost one call for each event.
   private static let eventPage = 4000
 
   /// An event that can't be applied.
@@ -32,15 +32,15 @@ extension Registry {
   public struct EventPage: Sendable {
     /// The events as they were pushed.
     public var events: [[UInt8]]
-    /// The number of events that had left the list before these were read.
+    /// The number of events that had left the list, since it exists, before these events were read.
     var taken: Int
   }
 
   /// Returns the oldest events of the list, without removing them.
   public func events(on list: EventList) async throws -> EventPage {
     var pipeline = RedisPipeline()
-    // The order matters: if events leave the list between the commands, the count is too low and `takeoff` refuses the
-    // page.
+    // The counter must be read before the events. If events leave the list between the two commands, the counter is too
+    // low, and `takeoff` refuses the page.
     pipeline.append("HGET", keys.housekeeping, "taken:" + list.rawValue)
     pipeline.append("LRANGE", keys.events(list), -Self.eventPage, -1)
     let replies = try await run(pipeline)
@@ -48,15 +48,15 @@ extension Registry {
       events: replies[1].map { Array($0.bytes ?? []) }.reversed(), taken: replies[0].integer ?? 0)
   }
 
-  /// Removes the oldest events from the list, after they were applied or found invalid.
+  /// Removes a page of events from the list, after all of them were applied or found invalid.
   ///
   /// - Parameters:
   ///   - page: the events.
   ///   - list: the list.
-  ///   - dead: the events of the page that go to the dead list.
-  ///   - instance: the maintenance leader.
-  /// - Returns: false if another worker is the maintenance leader, or has already removed the page. Then that worker
-  ///   applies the remaining events.
+  ///   - dead: the invalid events of the page, which this call moves to the dead list.
+  ///   - instance: this worker, which is the maintenance leader.
+  /// - Returns: false if another worker is the maintenance leader now, or has already removed the page. In this case,
+  ///   that worker applies the remaining events.
   public func takeOff(
     _ page: EventPage, _ list: EventList, dead: [DeadEvent], as instance: WorkerInstance
   ) async throws -> Bool {

@@ -10,7 +10,7 @@ public struct ImportCheckpoint: Equatable, Sendable {
   public var rows: Int
   /// Bad rows before the checkpoint.
   public var skipped: Int
-  /// Rows before the checkpoint that were valid when they were imported.
+  /// Rows before the checkpoint that were valid and were imported.
   public var imported: Int
   /// Rows before the checkpoint that changed nothing, because a newer registration exists.
   public var outdated: Int

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// The attribute names found in the store.
+/// The attribute names found in the store, to report misspelled names in a job.
 public struct KnownAttributes: Sendable, Equatable {
   /// The requested names that none of the users has, sorted.
   public var missing: [String] = []
@@ -17,15 +17,15 @@ public struct KnownAttributes: Sendable, Equatable {
 }
 
 extension Registry {
-  /// Number of examined users after which a name counts as missing. Reading them takes some tenths of a second. The
-  /// search still finds an attribute that one user in a thousand has.
+  /// Number of examined users without the attribute after which its name counts as missing. Reading them takes some
+  /// tenths of a second. The search still finds an attribute that one user in a thousand has.
   public static let maximumExamined = 20_000
-  /// Number of partitions that are read in a round trip, and number of users of each partition. A round trip reads
-  /// about 100 kB.
+  /// Number of partitions that are read in a round trip, and number of users that are read of each partition. A round
+  /// trip reads about 100 kB.
   private static let attributePartitions = 16
   private static let attributeUsers = 50
 
-  /// Searches the users for attributes with these names. The search ends when all are found, so it is cheap for
+  /// Searches the users for attributes with these names. The search ends when all names are found, so it is cheap for
   /// existing names.
   ///
   /// - Parameters:
@@ -49,7 +49,7 @@ extension Registry {
         pipeline.append("HSCAN", keys.attributes(page.partition), page.cursor, "COUNT", Self.attributeUsers)
       }
       for (page, reply) in zip(pages, try await run(pipeline)) {
-        // A partition with more pages goes to the end of the queue, so all partitions take turns.
+        // A partition with more pages goes to the end of the queue, so that the search reads all partitions in turn.
         if let cursor = reply[0].string, cursor != "0" { open.append((page.partition, cursor)) }
         let pairs = reply[1]
         for place in stride(from: 1, to: pairs.count, by: 2) {

@@ -5,34 +5,34 @@ import Redis
 ///
 /// A registration takes five steps in up to three slots:
 ///
-/// - (a) The script writes the user into the owner index, and a note with all data that is needed to complete the
-///   registration.
+/// - (a) The script writes the user into the owner index. It also writes a *note* with all data of the registration,
+///   from which any worker can complete the registration (``RegistrationNote``).
 /// - (b) The device is removed from the record of its former user.
 /// - (c) The device is added to the record of its new user.
-/// - (d) If a token of the partition was taken from its user since step (a), the index is read again. If a token now
-///   belongs to another user, its device is removed from the record.
+/// - (d) If a token of the partition was taken from a user since step (a), the index is read again. If a token of the
+///   batch now belongs to another user, its device is removed from the record of step (c).
 /// - (e) The note is removed.
 ///
-/// A token is therefore in two records only while a registration is in progress. If the process dies, this lasts until
+/// Between these steps, a token may be in the records of two users. If the process dies, this lasts until
 /// ``redoMoves(in:)`` finds the note.
 ///
 /// Every step is one call of a script for many devices. Several batches may be in progress at the same time if each
-/// step is done in the order of the batches. A batch must wait for an earlier batch that registers the same token for
-/// another user.
+/// step is done in the order of the batches. If two batches register the same token for different users, the later
+/// batch must wait for the earlier one.
 extension Registry {
-  /// A batch after step (a).
+  /// A batch after step (a). A *row* is the index of a registration in the batch.
   public struct BoundRegistrations: Sendable {
     let batch: RegistrationBatch
     /// The calls of `bind.lua`.
     var parts: [BoundPart] = []
     /// Whether these are logins of an app that allows one device for each user.
     var isExclusive = false
-    /// Rows that have no effect, because a newer registration or removal of the token exists.
+    /// Rows without effect, because a newer registration or removal of the token exists.
     var refused: [Int] = []
     /// Rows whose token belonged to another user.
     var moved: [(row: Int, old: String)] = []
 
-    /// Rows of users who lose a token because of a later row.
+    /// Rows of users who lose a token because of a later row of this batch.
     var rowsBeforeTheirUsersLose: Set<Int> {
       var last: [String: Int] = [:]
       for (row, old) in moved { last[old] = max(row, last[old] ?? 0) }
@@ -43,8 +43,8 @@ extension Registry {
   struct BoundPart: Sendable {
     var part: RegistrationBatch.Part
     var note: [UInt8]
-    /// Number of tokens of the partition that had been taken from users at step (a); -1 if step (d) is required in any
-    /// case.
+    /// Number of tokens of the partition that had ever been taken from users at step (a); -1 if step (d) is required in
+    /// any case.
     var taken: Int
   }
 
@@ -57,13 +57,13 @@ extension Registry {
     var older: [Int] = []
     /// Rows whose attributes must be merged with the stored ones.
     var unmerged: [Int] = []
-    /// Devices that were removed from their users, mostly because the users had too many. The owner index still has
-    /// their tokens.
+    /// Devices that step (c) removed from their users, mostly because the users had too many devices. The owner index
+    /// still has their tokens.
     var evicted: [DeviceEdit]
-    /// The notes of these devices, see `upsert.lua`.
+    /// The notes about these removed devices, which `upsert.lua` writes.
     var notes: [(partition: Int, name: [UInt8])] = []
 
-    /// Adds the devices that were removed in another step.
+    /// Adds the removed devices of another call.
     mutating func addLeft(_ other: EnteredRegistrations) {
       evicted += other.evicted
       notes += other.notes
@@ -74,7 +74,8 @@ extension Registry {
   public struct RegistrationOutcome: Sendable {
     /// For each registration, whether it is valid; false if its token is registered for another user.
     public var stands: [Bool]
-    /// Number of devices that were removed, mostly because their users had too many. They may be from the same batch.
+    /// Number of devices that were removed, mostly because their users had too many devices. They may be devices of
+    /// this batch.
     public var evicted: Int
     /// Number of registrations without effect, because a newer registration or removal exists.
     public var superseded = 0
@@ -146,7 +147,7 @@ extension Registry {
   public func enter(_ bound: BoundRegistrations) async throws -> EnteredRegistrations {
     let batch = bound.batch
     let refused = Set(bound.refused)
-    // A refused login still removes the user's other devices.
+    // A login that is refused because it is outdated still removes the user's other devices.
     let alone =
       bound.isExclusive && !refused.isEmpty ? try await upsert(refused.sorted(), of: bound, writing: false) : nil
     guard !bound.moved.isEmpty else {
@@ -177,7 +178,8 @@ extension Registry {
     let batch = bound.batch
     var outcome = RegistrationOutcome(
       stands: Array(repeating: true, count: batch.count), evicted: entered.evicted.count)
-    // The devices of refused rows are removed too, because an earlier attempt may have written them into a record.
+    // For refused rows, the records are checked too, because an earlier attempt may have written these devices into
+    // them.
     var doubted = Set(bound.refused)
     var left: [BoundPart] = []
     if !bound.parts.isEmpty {
@@ -204,12 +206,12 @@ extension Registry {
     for row in entered.void { outcome.stands[row] = false }
     try await forget(entered.evicted)
     try await clear(entered.notes)
-    // Some of these devices may still be in a record. A login that removes such a device has already removed its token
-    // from the index, so the token must not come back.
+    // Remove the tokens that step (a) has written for these rows. A login that removes such a device has removed its
+    // token before, so the token must not stay in the index. This applies even while the device is still in a record.
     try await unbind(batch.removals(of: entered.void))
     outcome.superseded = Set(bound.refused).union(entered.void).union(entered.older).count
-    // Merge the attributes of these rows by their times, because they may be the user's latest attributes even if the
-    // user has lost the device.
+    // Merge the attributes of these rows by their times. They may be the user's latest attributes, even if the user has
+    // lost the device.
     try await state(bound.refused + entered.unmerged, of: batch)
     return outcome
   }
@@ -239,8 +241,8 @@ extension Registry {
         (users[$0], batch.owned(rows[$0]), Int(batch.rows[rows[$0]].registeredAt))
       })
     try await clear(notes.map { ($0.part.partition, $0.note) })
-    // If the token was unregistered in the meantime and an older registration of it arrived, the index is older than
-    // the record.
+    // The record may be newer than the index: the token was unregistered in the meantime, and then an older
+    // registration of the token arrived. Register such devices again.
     let behind = rows.indices.filter { index in
       stands[index] && owners[index].map { $0.registeredAt < batch.rows[rows[index]].registeredAt } ?? false
     }
@@ -251,12 +253,12 @@ extension Registry {
     return stands
   }
 
-  /// Completes the registrations that a dead process left unfinished in one partition of the owner index.
+  /// Completes the registrations that a dead process left unfinished and that have a note in this partition.
   ///
   /// This is safe while a live process registers devices: every step can be repeated, and the owner index decides which
   /// registration is valid.
   ///
-  /// - Returns: the number of registrations found.
+  /// - Returns: the number of unfinished registrations that were found.
   public func redoMoves(in partition: Int) async throws -> Int {
     var pipeline = RedisPipeline()
     pipeline.append("HSCAN", keys.moving(partition), 0, "COUNT", Self.notesPerBatch)
@@ -264,7 +266,7 @@ extension Registry {
     let notes = stride(from: 0, to: pairs.count - 1, by: 2).map {
       RegistrationNote(name: pairs[$0].bytes.map(Array.init) ?? [], value: pairs[$0 + 1])
     }
-    // Devices that were removed from their users while the index still has their tokens.
+    // Devices that were removed from their users; the index still has their tokens.
     let left = notes.flatMap(\.left).map { user, device in
       DeviceEdit(user: user, token: device.owned, action: .prune, instant: Int(device.registeredAt))
     }
@@ -299,22 +301,22 @@ extension Registry {
     return begun.count + left.count
   }
 
-  /// Largest number of notes that one call reads; each has up to 96 registrations.
+  /// Largest number of notes that one call of ``redoMoves(in:)`` reads. Each note has up to 96 registrations.
   static let notesPerBatch = 8
 
-  /// Runs step (b), but skips a user who owns the token again. If registrations have no times, only the owner index
-  /// shows which one is the latest.
+  /// Runs step (b), but leaves a device with its former user if this user owns the token again. If registrations have
+  /// no times, only the owner index shows which registration is the latest.
   private func leaveOldUsers(_ devices: [(old: String, token: OwnedToken, instant: Int)]) async throws {
     guard !devices.isEmpty else { return }
     let owners = try await owners(of: devices.map(\.token))
-    // The removal is recorded, so that a suspended process does not restore the device for a moment.
+    // The time of the removal is recorded, so that a suspended process can't write the device again.
     _ = try await apply(
       zip(devices, owners).filter { $0.old != $1?.user }.map {
         DeviceEdit(user: $0.0.old, token: $0.0.token, action: .remove, instant: $0.0.instant)
       })
   }
 
-  /// Runs step (d). A device that registered for its user after `instant` stays.
+  /// Runs step (d). If a device registered for its user after `instant`, it stays.
   private func leave(_ devices: [(user: String, token: OwnedToken, instant: Int)]) async throws {
     _ = try await apply(
       devices.map { DeviceEdit(user: $0.user, token: $0.token, action: .prune, instant: $0.instant) })
@@ -322,14 +324,14 @@ extension Registry {
 
   /// Runs step (c).
   ///
-  /// - Parameter writing: whether the devices are written; if not, only other devices of their users are removed.
+  /// - Parameter writing: whether the devices are written. If false, only the other devices of their users are removed.
   private func upsert(
     _ rows: some Collection<Int>, of bound: BoundRegistrations, writing: Bool = true
   ) async throws -> EnteredRegistrations {
     let batch = bound.batch
     var entered = EnteredRegistrations(bound: bound, evicted: [])
     var parts = batch.parts(of: rows, by: \.userPartition)
-    // A script stops early if records are large. The next call gets the remaining rows.
+    // A script stops early if the records are large. The next call then gets the remaining rows.
     while !parts.isEmpty {
       var pipeline = RedisPipeline(reserving: batch.bytes.count + batch.count * 32)
       let names = parts.map { _ in RegistrationNote.newName() }
@@ -365,7 +367,7 @@ extension Registry {
     return entered
   }
 
-  /// Removes the tokens of removed devices from the index, unless the devices have been registered again.
+  /// Removes the tokens of removed devices from the index. If a device has been registered again, its token stays.
   private func forget(_ devices: [DeviceEdit]) async throws {
     guard !devices.isEmpty else { return }
     try await unbind(zip(devices, store.results.areRegistered(devices)).filter { !$1 }.map(\.0))
@@ -381,7 +383,8 @@ extension Registry {
 }
 
 extension RegistrationBatch {
-  /// Returns whether a later row has attributes of the same user. If no row has a time, the last one wins.
+  /// Returns whether a later row has attributes of the same user. If rows have no time, the attributes of the last row
+  /// win.
   fileprivate func hasLaterAttributes(than row: Int) -> Bool {
     let user = user(of: row)
     return rows.indices[(row + 1)...].contains { rows[$0].end > rows[$0].attributes && self.user(of: $0) == user }

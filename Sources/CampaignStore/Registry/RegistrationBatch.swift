@@ -1,18 +1,18 @@
 import PushCore
 import Redis
 
-/// Devices that register together, encoded once in the form that goes to Redis.
+/// Registrations of devices that go to Redis together. They are encoded once, in the form that the scripts read.
 ///
-/// The devices register in the order of the rows. If a batch has one token for two users, each row of the token's part
-/// must be checked again to find the final owner.
+/// The devices register in the order of the rows. If a batch has one token for two users, the batch must check all rows
+/// of this token's script call again, to find the final owner.
 public struct RegistrationBatch: Sendable {
-  /// One registration. All places are offsets into ``bytes``.
+  /// One registration. `start`, `user`, `record` and `attributes` are offsets into ``bytes``.
   struct Row {
-    /// Start of `at:user`, as in the owner index.
+    /// Start of the text `at:user`, the value in the owner index.
     var start: Int
-    /// Start of the user.
+    /// Start of the user's id.
     var user: Int
-    /// Start of the device record, and end of the user.
+    /// Start of the device record, and end of the user's id.
     var record: Int
     /// Start of the attributes, and end of the record.
     var attributes: Int
@@ -32,12 +32,13 @@ public struct RegistrationBatch: Sendable {
 
   /// Largest number of rows in a call. Redis needs 0.25 ms for a call of this size.
   private static let partRows = 96
-  /// Bytes in a call above which no row is added. A row usually has a few hundred bytes, but a record may have 64 KiB.
+  /// Number of bytes in a call from which no further row is added. A row usually has a few hundred bytes, but a record
+  /// may have 64 KiB.
   private static let partBytes = 128 << 10
 
   private(set) var bytes: [UInt8] = []
   private(set) var rows: [Row] = []
-  /// The rows with tokens of a Live Activity, by its name.
+  /// The rows with tokens of a Live Activity, by the name of the activity.
   private(set) var activities: [String: [Int]] = [:]
   private let partitions: Int
   private let services: PushServices
@@ -58,7 +59,7 @@ public struct RegistrationBatch: Sendable {
     bytes.reserveCapacity(bytes.count + count * 192)
   }
 
-  /// Sets times that are later than `now` to `now`.
+  /// Replaces registration times that are later than `now` by `now`.
   ///
   /// - Parameter now: ms since the epoch, by Redis' clock.
   mutating func cut(to now: UInt64) throws(StoreError) {
@@ -113,7 +114,7 @@ public struct RegistrationBatch: Sendable {
   ///
   /// - Parameters:
   ///   - chosen: indexes of rows, ascending.
-  ///   - partition: the row's partition to use: of its user or of its token.
+  ///   - partition: which partition of a row to use: that of its user or that of its token.
   func parts(of chosen: some Collection<Int>, by partition: KeyPath<Row, Int>) -> [Part] {
     // A counting sort places the rows in one pass, for any number of partitions.
     var ends = [Int](repeating: 0, count: partitions + 1)
@@ -169,7 +170,7 @@ public struct RegistrationBatch: Sendable {
 
   /// Appends the arguments of `bind.lua` for a part.
   func appendOwners(of part: Part, to arguments: inout RedisArguments) {
-    // The buffer is read only during this call. The same applies to the calls below.
+    // The closure does not keep the buffer after this call. The same applies to the calls below.
     bytes.withUnsafeBytes { bytes in
       for index in part.rows {
         let row = rows[index]

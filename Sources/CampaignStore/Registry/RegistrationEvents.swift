@@ -3,20 +3,21 @@ import Redis
 
 /// Applies events from producers about users and devices.
 extension Registry {
-  /// Retention time, in ms, of data that is needed only to judge late statements, such as the times of removals: 30
-  /// days.
+  /// Retention time, in ms, of data that is needed only to compare the times of late events, such as the times of
+  /// removals: 30 days.
   static let memory = 30 * 86_400_000
 
-  /// Applies events. If two events are about the same fact, the later one wins, in whatever order and however often
-  /// they are applied. If two events have the same time, the removal or the opt-out wins. The scripts decide this when
+  /// Applies events. If two events are about the same data, the later one wins, in whatever order and however often
+  /// they are applied. If both have the same time, the removal or the opt-out wins. The scripts compare the times when
   /// they write, so a suspended process can't undo newer data.
   ///
   /// A time ahead of Redis' clock is replaced by the time of that clock.
   ///
   /// - Parameters:
   ///   - events: at most a few thousand.
-  ///   - apps: apps that allow one device for each user, the device of the last login.
-  /// - Returns: the number of statements without effect, because a newer one exists.
+  ///   - apps: apps in which a user has only one device, the device of the last login.
+  /// - Returns: the number of changes without effect, because a newer change of the same data exists. An event may
+  ///   contain several changes.
   @discardableResult
   public func apply(_ events: [RegistrationEvent], lastDeviceOnly apps: Set<String> = []) async throws -> Int {
     guard !events.isEmpty else { return 0 }
@@ -71,7 +72,8 @@ extension Registry {
 
   // MARK: Logins
 
-  /// Registers devices for users. Copies data that a login does not have from the stored record of the device.
+  /// Registers the devices of logins for users. Data that a login does not have is copied from the stored record of the
+  /// device.
   private func logIn(_ logins: [EventBatch.Login], lastDeviceOnly apps: Set<String>) async throws -> Int {
     guard !logins.isEmpty else { return 0 }
     let tokens = logins.map { OwnedToken($0.row.token.bytes, $0.row.service) }
@@ -98,8 +100,9 @@ extension Registry {
     return superseded
   }
 
-  /// Removes from the owner index the tokens that users lose because of these logins. The script that writes a login
-  /// removes the devices afterwards, so a repeated call still finds the tokens in the records.
+  /// Removes the tokens of other devices that users lose because of these logins from the owner index. The script that
+  /// writes a login removes these devices from the records afterwards. A repeated call therefore still finds the tokens
+  /// in the records.
   private func unbindOthers(than logins: [DeviceRegistration]) async throws {
     let present = try await devices(of: logins.map(\.user))
     try await unbind(
@@ -132,11 +135,11 @@ extension Registry {
 
   // MARK: Attributes
 
-  /// Merges statements about users' attributes with the stored attributes. Writes the result only if no other caller
-  /// has changed the attributes since they were read. The times are stored with the values.
+  /// Merges changes of users' attributes with the stored attributes. If another caller has changed the attributes since
+  /// they were read, they are read and merged again. The times are stored with the values.
   ///
-  /// - Parameter statements: the statements by user.
-  /// - Returns: the number of statements without effect, because a newer one exists.
+  /// - Parameter statements: the changes by user.
+  /// - Returns: the number of changes without effect, because a newer one exists.
   func state(_ statements: [String: [UserAttributes.Statement]]) async throws -> Int {
     var left = statements.filter { !$0.value.isEmpty }
     guard !left.isEmpty else { return 0 }
@@ -185,7 +188,7 @@ extension Registry {
         for (index, answer) in zip(part, reply) {
           let user = merged[index].user
           if answer.kind == .bulk {
-            // Statements from before the erasure are void.
+            // Changes from before the erasure have no effect.
             let rest = left[user]?.filter { $0.at > answer.integer ?? 0 } ?? []
             superseded += (left[user]?.count ?? 0) - rest.count
             left[user] = rest.isEmpty ? nil : rest
@@ -208,7 +211,7 @@ extension RegistrationEvent {
 }
 
 extension DeviceRecord {
-  /// Copies data from another record of the device if this record does not have the data.
+  /// Copies from another record of the device the data that this record does not have.
   fileprivate mutating func fill(from known: DeviceRecord) {
     kind = known.kind
     lastSeen = max(lastSeen, known.lastSeen)

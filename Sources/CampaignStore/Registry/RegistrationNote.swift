@@ -1,7 +1,7 @@
 import Redis
 
-/// The data of registrations in progress, from which any worker can complete them. `bind.lua` writes a note for
-/// registrations that have begun, `upsert.lua` for devices that left their users.
+/// A note: the data of registrations in progress, from which any worker can complete them. `bind.lua` writes a note
+/// about registrations that have begun, and `upsert.lua` writes one about devices that were removed from their users.
 struct RegistrationNote {
   /// A registration that has begun.
   struct Begun {
@@ -10,18 +10,18 @@ struct RegistrationNote {
     var old: String
   }
 
-  /// Name of the note's field.
+  /// Name of the note: a field of the hash `moving`.
   var name: [UInt8]
   /// The registrations to complete; empty if the bytes have another format.
   var begun: [Begun] = []
-  /// Devices that left their users while the owner index still has their tokens.
+  /// Devices that were removed from their users and whose tokens are still in the owner index.
   var left: [(user: String, device: DeviceRecord)] = []
   /// The tokens of all devices in the note, including those of complete registrations.
   var tokens: [[UInt8]] = []
 
   /// Mark of `bind.lua` for a registration that needs no completion.
   private static let none = 0xffff
-  /// First bytes of a note about devices that left.
+  /// First four bytes of a note about removed devices.
   private static let ofLeft = 0xffff_ffff
 
   /// Returns a random and therefore unique name.
@@ -34,9 +34,9 @@ struct RegistrationNote {
   ///
   /// - Parameters:
   ///   - name: name of the field.
-  ///   - value: u32 length of the registrations, the registrations (each u16 length and name of the user, device
-  ///     record, u32 length and attributes), then the entries that `bind.lua` describes. Or the format that
-  ///     `upsert.lua` describes.
+  ///   - value: the note in one of two formats. The first one has the u32 length of the registrations, the
+  ///     registrations (each u16 length and id of the user, device record, u32 length and attributes), and then the
+  ///     entries that `bind.lua` describes. `upsert.lua` describes the second one.
   init(name: [UInt8], value: RedisReply) {
     self.name = name
     if value.withBytes({ bytes in

@@ -2,14 +2,14 @@ import PushCore
 
 /// The attributes of a user, with the times at which they were set.
 ///
-/// A registration replaces all attributes; an event sets or removes single ones. For each attribute the latest
-/// statement wins, in whatever order statements arrive. If two statements about an attribute have the same time, a
-/// removal wins, else the greater value. If two replacements have the same time, the greater text wins. If they have no
-/// time, the later call wins.
+/// A registration replaces all attributes; an event sets or removes single ones. Both are *statements* with a time. For
+/// each attribute the latest statement wins, in whatever order statements arrive. If two statements about an attribute
+/// have the same time, a removal wins; otherwise the greater value wins. If two replacements have the same time, the
+/// greater text wins. If they have no time, the later call wins.
 ///
-/// In Redis, the attributes of a user are one JSON object. Its first member, with the empty name, is an array: the time
-/// of the last replacement, then name and time of each attribute with a later statement. No attribute has an empty
-/// name.
+/// In Redis, the attributes of a user are one JSON object. Its first member has the empty name, which no attribute has.
+/// The value of this member is an array: the time of the last replacement, then name and time of each attribute with a
+/// later statement.
 struct UserAttributes: Equatable {
   /// A statement about a user's attributes.
   struct Statement {
@@ -27,7 +27,7 @@ struct UserAttributes: Equatable {
 
   /// Time of the last replacement of all attributes; 0 for never.
   private(set) var replacedAt = 0
-  /// Times of later statements about single attributes, including removed ones.
+  /// Times of the statements about single attributes after the last replacement, including removals.
   private(set) var times: [String: Int] = [:]
   /// The values as JSON.
   private(set) var values: [String: [UInt8]] = [:]
@@ -69,7 +69,7 @@ struct UserAttributes: Equatable {
     return attributes.values.isEmpty ? [] : attributes.object(withTimes: false)
   }
 
-  /// The statements that result in these attributes, the oldest first.
+  /// The statements that lead to these attributes, the oldest first.
   var statements: [Statement] {
     var all: [Statement] = []
     let untimed = values.filter { times[$0.key] == nil }

@@ -43,7 +43,7 @@ extension DeviceRegistration {
   ///
   /// - Parameters:
   ///   - row: data of the device and of its user.
-  ///   - app: app for a row that names none; empty for any.
+  ///   - app: the app of a row that names none; empty if the device may be of any app.
   public init(_ row: DeviceRow, app: String = "") {
     var device = DeviceRecord(token: row.token.bytes, service: row.service)
     device.kind = row.kind

@@ -4,7 +4,7 @@ public enum Damage: Sendable, Equatable {
   case slice(SliceReference)
   /// Keys of one campaign.
   case campaign(String)
-  /// A key that workers can rebuild from other keys or write again. Its old content is lost.
+  /// A key that workers can derive from other keys, or fill again. Its old content is lost.
   case list(key: String)
   /// Keys of a partition, which all campaigns share.
   case partition(Int)
@@ -32,8 +32,8 @@ extension StoreError {
   /// Creates the error for damaged data.
   ///
   /// - Parameters:
-  ///   - damage: the affected object.
-  ///   - what: the error, with the key and its expected value.
+  ///   - damage: the damaged part of the store.
+  ///   - what: the description of the error, with the key and its expected value.
   init(_ damage: Damage, _ what: String) {
     let hint =
       switch damage {

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Finds the damaged key after Redis, or a script, has failed on a key.
+/// Finds the damaged key after a command or a script has failed because of the type or value of a key.
 extension Repair {
   /// Returns the error for a command that Redis refused. If a damaged key is the cause, the error names the key and its
   /// expected value.
@@ -38,7 +38,7 @@ extension Repair {
     return found
   }
 
-  /// Isolates a damaged list, if this store may do so.
+  /// Isolates a damaged key that workers can rebuild, if this store may do so.
   ///
   /// - Parameter stored: keys that may have a wrong type.
   private func setAside(_ error: StoreError, _ stored: [StoredKey]) async {
@@ -78,7 +78,7 @@ extension Repair {
     } catch let error as StoreError where error.code == .damaged {
       return error
     } catch {
-      // This error comes from the inspection itself, so it is not the damage.
+      // This error comes from the inspection itself and says nothing about the damage.
     }
     return nil
   }
@@ -93,7 +93,7 @@ extension Repair {
     return StoredFields(key, fields, reply)
   }
 
-  /// Returns the affected object if a script found an impossible value, but the inspection did not find it.
+  /// Returns the affected part of the store if a script found an impossible value, but the inspection did not find it.
   private static func subject(of stored: [StoredKey]) -> Damage? {
     for key in stored {
       if case .slice = key.damage { return key.damage }
@@ -104,8 +104,8 @@ extension Repair {
     return nil
   }
 
-  /// Returns whether a script has failed on a value: it returned `DAMAGED`, or computed with a text that is not a
-  /// number.
+  /// Returns whether a script has failed because of a value: it returned `DAMAGED`, or tried to compute with a text
+  /// that is not a number.
   private static func isOfValue(_ error: RedisServerError) -> Bool {
     if error.code.rawValue == "DAMAGED" { return true }
     return error.code == .generic && Self.failures.contains { error.message.contains($0) }

@@ -1,15 +1,15 @@
 import PushCore
 
-/// A user id in a form that an older version of Carillon stored. This version does not find it.
+/// A user id in a form that an older version of Carillon stored. Lookups with the present form of the id don't find it.
 ///
 /// Older versions stored ids unchanged from files and events: with white space at an edge, not in NFC, or with an
 /// invisible character at an edge. ``UserID`` defines the present form.
 struct OldIdentifier {
   /// The id as it is stored.
   let stored: String
-  /// The id in the present form; `nil` if the id has none, so that an operator must decide.
+  /// The id in the present form; `nil` if the id is not valid in the present form, so that an operator must decide.
   let present: String?
-  /// The problem of the stored form, as a clause.
+  /// The problem of the stored form, as text within a sentence.
   let fault: String
 
   /// Creates the description of an id.
@@ -30,7 +30,7 @@ struct OldIdentifier {
     self.stored = stored
   }
 
-  /// Returns the old forms among ids, in their order.
+  /// Returns those of these ids that have an old form, in their order.
   static func all(in ids: some Sequence<String>) -> [OldIdentifier] { ids.compactMap(OldIdentifier.init) }
 
   /// Returns the problem and its consequence for a member of a list of users.

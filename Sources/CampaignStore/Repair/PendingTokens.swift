@@ -1,13 +1,13 @@
 import Redis
 
-/// The tokens of the registrations in progress in a partition.
+/// The tokens of the registrations in progress in a partition, according to their notes (``RegistrationNote``).
 ///
-/// A note never changes under its name, so each note is read once in a pass. A crash of an import leaves thousands of
-/// notes. Reading all of them for every page of tokens would cost work that grows with the square of their number.
+/// The content of a note never changes, so each note is read once in a pass of the check. A crash of an import leaves
+/// thousands of notes. Reading all of them for every page of tokens would be quadratic work.
 final class PendingTokens {
   private let store: CampaignStore
   private let key: String
-  /// Names of the notes with a token, by token.
+  /// For each token, the names of the notes that contain it.
   private var names: [[UInt8]: [[UInt8]]] = [:]
   private var read: Set<[UInt8]> = []
   /// The notes that existed at the last update.
@@ -18,9 +18,9 @@ final class PendingTokens {
     key = store.keys.moving(partition)
   }
 
-  /// Reads the new notes.
+  /// Reads the notes that are new since the last update.
   ///
-  /// - Parameter standing: reply to `HKEYS`, with the names of the present notes.
+  /// - Parameter standing: reply to `HKEYS` of the hash with the notes.
   func update(_ standing: RedisReply) async throws {
     current = Set(standing.compactMap { $0.bytes.map(Array.init) })
     let new = current.subtracting(read).sorted { $0.lexicographicallyPrecedes($1) }
@@ -38,9 +38,11 @@ final class PendingTokens {
   func contains(_ token: [UInt8]) -> Bool { names[token]?.contains { current.contains($0) } ?? false }
 }
 
-/// The tokens of pruned devices that the owner index still has, by partition.
+/// The tokens of pruned devices that the owner index still has, by partition. Their notices are in the outbox of the
+/// partition, and their delivery removes the tokens from the index.
 ///
-/// An outbox is read again only if it has changed: after a crash it may be long, and every page of tokens needs it.
+/// After a crash an outbox may be long, and the check of every page of tokens needs it. It is therefore read again only
+/// if it has changed.
 final class UndeliveredTokens {
   /// Identifies the content of an outbox, which grows at its end and shrinks from its beginning.
   private struct Stamp: Equatable {

@@ -88,8 +88,8 @@ extension StoreCheck {
     }
   }
 
-  /// Returns the lost slices and their number of claims. The check can miss a reference that moves between lists. The
-  /// worker that takes the reference then claims the slice, so the number of claims changes.
+  /// Returns the lost slices, each with the number of its claims. The check can miss a slice that moves between two
+  /// lists. The worker that takes the slice then claims it, so the number of claims changes.
   private func lost(_ id: String) async throws -> [Int: Int] {
     let partitions = try await store.slices.lostSlices(of: id)
     var pipeline = RedisPipeline()

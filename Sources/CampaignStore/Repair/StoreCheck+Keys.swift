@@ -3,12 +3,12 @@ import Redis
 
 /// Checks keys by their names: their type, their owner, and their expiry.
 extension StoreCheck {
-  /// The objects that the names of keys reveal.
+  /// The objects of the store, as the names of the keys show them.
   struct Names {
-    /// The segments, each with one of its sets.
+    /// The segments, each with one of its keys.
     var segments: [String: String] = [:]
     var campaigns: Set<String> = []
-    /// Campaigns with a key of a wrong type. Nothing else is reported about them.
+    /// Campaigns with a key of a wrong type. The check reports nothing else about them.
     var unreadableCampaigns: Set<String> = []
     var unreadableSlices: Set<SliceReference> = []
     var unreadablePartitions: Set<Int> = []
@@ -17,7 +17,7 @@ extension StoreCheck {
     /// Whether a key that all checks need has a wrong type.
     var isUnreadable = false
 
-    /// Returns whether an error follows from a key of a wrong type that was already reported.
+    /// Returns whether the reported wrong type of a key explains an error.
     func explain(_ error: StoreError) -> Bool {
       switch error.damage {
       case .partition(let partition)?: unreadablePartitions.contains(partition)
@@ -54,7 +54,8 @@ extension StoreCheck {
       switch (isControl, kind) {
       case (true, "job"), (true, "submitter"): Queue.idMemory
       case (true, "import"), (true, "aside"): 7 * 86400
-      // A campaign that ends at a known time needs its bucket until then. A lost bucket would grant a burst.
+      // The bucket of a campaign that ends at a known time must stay until then. A new bucket would grant a burst
+      // again.
       case (true, "rate"): RateBucket.longestMemory
       case (true, "apprate"), (true, "backendrate"): RateBucket.shortestMemory
       case (true, "quota"): RateBucket.quotaMemory
@@ -66,13 +67,13 @@ extension StoreCheck {
     }
   }
 
-  /// Checks all keys of the store.
+  /// Checks the names, types and expiry of all keys of the store.
   mutating func keys(_ found: ([StoreFinding]) throws -> Void) async throws -> Names {
     var names = Names()
     var count = 0
     for home in try await homes() {
-      // The namespace has no special character of a glob pattern. SCAN has no key, so it goes to the server of the
-      // command before it.
+      // The namespace has no special character of a glob pattern. SCAN has no key, so the client sends it to the server
+      // of the command before it.
       try await forEachPage(with: home) {
         $1.append("SCAN", $0, "MATCH", "{\(self.keys.namespace)[:}]*", "COUNT", CampaignStore.batch)
       } _: { page in
@@ -86,7 +87,7 @@ extension StoreCheck {
     return names
   }
 
-  /// Returns one key of each server, because a cluster has several servers.
+  /// Returns one key for each server, because a cluster has several servers.
   private func homes() async throws -> [String] {
     try await store.identify().compactMap { server in
       if server.hasControl { return keys.store }
@@ -166,9 +167,9 @@ extension StoreCheck {
     return open(.wrongType, key.name, "", detail)
   }
 
-  /// Finds a worker's list whose worker is not in the list of workers.
+  /// Finds the lists of workers that are not in the list of workers.
   private func unlisted(_ key: Named) async throws -> [StoreFinding] {
-    // A worker that wrongly counted as dead is listed again at its next heartbeat.
+    // A live worker that wrongly counted as dead is not in the list until its next heartbeat.
     let left = try await twice([key]) { keys in
       try await check(listsOf: keys, repairing: false).map(\.0)
     }
@@ -189,7 +190,8 @@ extension StoreCheck {
     return zip(workers, try await store.run(pipeline).map { $0.integer ?? 0 }).filter { $1 > 0 }
   }
 
-  /// Finds sets of segments whose names are not listed: an import or a removal is in progress, or did not end.
+  /// Finds sets of segments whose names are not in the list of segments, because an import or a removal is in progress,
+  /// or was interrupted.
   func unlistedSegments(among segments: [String: String]) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     let names = segments.keys.sorted()
@@ -210,7 +212,8 @@ extension StoreCheck {
     return findings
   }
 
-  /// Finds keys without an expiry that should have one. Their writer died before it could set the expiry.
+  /// Finds keys without an expiry that should have one. The process that wrote such a key died before it could set the
+  /// expiry.
   private func expire(nonExpiring keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys, lasting)
     if repairs, !found.isEmpty {
@@ -227,7 +230,7 @@ extension StoreCheck {
     return pipeline.isEmpty ? [] : zip(keys, try await store.run(pipeline)).filter { $1.integer == -1 }.map(\.0)
   }
 
-  /// Finds keys of campaigns that no longer exist, and lets them expire after a day.
+  /// Finds keys of campaigns that no longer exist, and makes them expire after a day.
   private func expire(orphans keys: [Named]) async throws -> [StoreFinding] {
     let found = try await twice(keys) { keys in
       let gone = try await missing(among: Set(keys.compactMap(\.campaign)))
@@ -237,7 +240,7 @@ extension StoreCheck {
       var pipeline = RedisPipeline()
       for key in found { pipeline.append("EXPIRE", key.name, Self.orphanMemory) }
       _ = try await store.run(pipeline)
-      // A job that Redis had lost may have been activated again since the check. The keys of its campaign must stay.
+      // A campaign that Redis had lost may have been activated again since the check. Its keys must stay.
       let gone = try await missing(among: Set(found.compactMap(\.campaign)))
       pipeline.removeAll()
       for key in found where !gone.contains(key.campaign ?? "") { pipeline.append("PERSIST", key.name) }
@@ -246,11 +249,11 @@ extension StoreCheck {
     return found.map { finding(.orphan, $0.name, $0.campaign ?? "") }
   }
 
-  /// Seconds for which the remaining keys of a campaign stay for an inspection: a day.
+  /// Seconds for which an operator can still inspect the remaining keys of a campaign: a day.
   private static let orphanMemory = 86_400
 
-  /// Returns the campaigns that no longer exist and that no worker is taking in. A worker writes the audience before
-  /// the campaign.
+  /// Returns the ids that have no campaign and that no worker is taking in. A worker writes the listed users before the
+  /// campaign, so their keys alone do not mean that the campaign is missing.
   private func missing(among ids: Set<String>) async throws -> Set<String> {
     var pipeline = RedisPipeline()
     for id in ids {
@@ -261,7 +264,8 @@ extension StoreCheck {
     let replies = try await store.run(pipeline)
     return Set(
       zip(ids, stride(from: 0, to: replies.count, by: 2)).filter { _, at in
-        // A value of 40 bytes is a digest alone: the id is reserved, and the job is not activated.
+        // A value of 40 bytes is only the digest of a job: the id is reserved for the job, and the job is not
+        // activated.
         replies[at].integer == 0 && replies[at + 1].integer != 40
       }.map(\.0))
   }

@@ -3,11 +3,12 @@ import Redis
 
 /// Checks lists of users for ids in a form of an older version.
 ///
-/// The order ensures that an opt-out is valid at every moment. First ``addPresentForms(to:in:)`` adds the present forms
-/// to every list. Then `StoreCheck+Renames.swift` moves devices to the present forms. ``members(of:in:)`` removes the
-/// old forms last. Each step can be repeated, so the next check completes a repair whose process died.
+/// A user who has opted out must count as opted out at every moment. The order of the steps ensures this. First,
+/// ``addPresentForms(to:in:)`` adds the present forms of the ids to every list. Then, `StoreCheck+Renames.swift` moves
+/// devices to the present forms. Finally, ``members(of:in:)`` removes the old forms. Each step can be repeated, so the
+/// next check completes a repair whose process died.
 extension StoreCheck {
-  /// Returns the names of lists, suppression lists first.
+  /// Returns the names of lists of users, suppression lists first.
   static func optOutsFirst(_ lists: some Collection<String>) -> [String] {
     lists.sorted {
       (SuppressionList(segment: $0) == nil ? 1 : 0, $0) < (SuppressionList(segment: $1) == nil ? 1 : 0, $1)
@@ -24,7 +25,7 @@ extension StoreCheck {
     }
   }
 
-  /// Finds members in an old form, and removes those whose present form is in the list and who have no device.
+  /// Finds members in an old form. Removes those who have no device and whose present form is in the list.
   mutating func members(of lists: [String], in partition: Int) async throws -> [StoreFinding] {
     var findings: [StoreFinding] = []
     for list in lists {
@@ -47,7 +48,7 @@ extension StoreCheck {
     return findings
   }
 
-  /// Adds present forms to a list, with the times at which the old forms became members.
+  /// Adds ids in their present form to a list, with the times at which the old forms became members.
   private func enter(_ old: [OldIdentifier], into list: String, from partition: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.command("SMISMEMBER") { arguments in

@@ -3,7 +3,7 @@ import Redis
 
 /// Checks tokens and their owners: compares the owner index with the records of users.
 extension StoreCheck {
-  /// An entry of the index as it was read.
+  /// An entry of the owner index: a token with its owner, as it was read.
   private struct Entry {
     var token: [UInt8]
     var text: RedisReply
@@ -12,7 +12,7 @@ extension StoreCheck {
     var service: String?
   }
 
-  /// Finds notes of registrations that have not ended.
+  /// Finds the notes of registrations that have not ended (``RegistrationNote``).
   func registrations(in partition: Int) async throws -> [StoreFinding] {
     let key = keys.moving(partition)
     let left = try await twice([true]) { _ in
@@ -27,7 +27,7 @@ extension StoreCheck {
     guard !old.isEmpty else { return [] }
     var rest = old
     while repairs, !rest.isEmpty {
-      // Each call completes some notes, which may be notes of other processes. So the remaining notes are read again
+      // Each call completes some notes, also notes of other processes. The remaining notes are therefore read again
       // only after as many calls as they may need.
       for _ in 0..<(rest.count / Registry.notesPerBatch + 1) { _ = try await store.registry.redoMoves(in: partition) }
       rest.formIntersection(try await notes(key))
@@ -41,7 +41,7 @@ extension StoreCheck {
     return Set(try await store.run(pipeline)[0].compactMap { $0.bytes.map(Array.init) })
   }
 
-  /// Finds entries of the index whose device does not exist, or that belong to another partition.
+  /// Finds entries of the owner index whose device does not exist, or that belong to another partition.
   mutating func owners(in partition: Int) async throws -> [StoreFinding] {
     let key = keys.owner(partition)
     let pending = PendingTokens(of: partition, in: store)
@@ -141,8 +141,8 @@ extension StoreCheck {
     return rest
   }
 
-  /// Removes entries, after misplaced ones were written to their own partition. A registration that arrives in between
-  /// stays valid.
+  /// Removes entries; misplaced entries are first written to their own partition. A registration that arrives in
+  /// between stays valid.
   private func remove(_ entries: [Entry], in partition: Int, _ pending: PendingTokens) async throws {
     var pipeline = RedisPipeline()
     for entry in entries {
@@ -161,8 +161,8 @@ extension StoreCheck {
       }
     }
     _ = try await store.run(pipeline)
-    // If a user registered the device between the check and the removal, the user has the device but does not own its
-    // token.
+    // If a user registered the device between the check and the removal, the user now has the device but does not own
+    // its token. Register these devices again.
     let back = try await withServices(entries.filter { $0.service == nil }).filter { $0.service != nil }
     try await bind(
       back.map {
@@ -182,7 +182,7 @@ extension StoreCheck {
     var registeredAt: Int
   }
 
-  /// Finds devices of a partition whose token has no owner, or has another owner who also has the device.
+  /// Finds devices of users of a partition whose token has no owner, or has another owner who also has the device.
   func tokens(of devices: [Device], in partition: Int) async throws -> [StoreFinding] {
     let known = devices.filter { store.services[$0.token.service] != nil }
     let found = try await twice(known) { devices in
@@ -193,8 +193,8 @@ extension StoreCheck {
     let owners = try await store.registry.owners(of: found.map(\.token))
     let ownerless = zip(found, owners).filter { $1 == nil }.map(\.0)
     let others = zip(found, owners).compactMap { device, owner in owner.map { (device, $0) } }
-    // If the owner does not have the device, the entry of the index is wrong. A device is removed from one user before
-    // it is added to the other, so the order of these reads matters.
+    // If the owner in the index does not have the device, the entry of the index is wrong. A registration removes the
+    // device from one user before it adds it to the other, so the order of these reads matters.
     let theirs = try await store.results.areRegistered(others.map { edit($0.0, of: $0.1.user) })
     let doubled = try await registered(zip(others, theirs).filter(\.1).map(\.0.0))
     if repairs {
@@ -245,7 +245,7 @@ extension Repair {
   /// Returns the tokens of pruned devices that the owner index may still have.
   func undelivered(in partition: Int) async throws -> Set<[UInt8]> {
     var tokens: Set<[UInt8]> = []
-    // A delivery removes entries from the front, so places are counted from the end.
+    // A delivery removes entries from the front of the list, so this loop counts positions from the end.
     var last = -1
     while true {
       var pipeline = RedisPipeline()

@@ -1,10 +1,10 @@
 import PushCore
 import Redis
 
-/// Quick checks by counts and types alone, which take moments and need only read rights.
+/// Quick checks that compare only counts and types of keys. They take moments and need only read rights.
 extension Repair {
-  /// Checks the keys that everything depends on, and compares the counts of each partition. It repairs nothing:
-  /// ``check(repairing:pause:found:)`` does.
+  /// Checks the keys that everything depends on, and compares the counts of each partition. The function repairs
+  /// nothing; ``check(repairing:pause:found:)`` repairs.
   ///
   /// - Parameter pause: time between the two checks of values that may be changing.
   /// - Returns: the findings, and the approximate number of users of a partition.

@@ -1,17 +1,17 @@
 import PushCore
 import Redis
 
-/// Checks users whose devices, attributes and counters have a form of the id that an older version stored.
+/// Checks users whose devices, attributes or counters are stored under an old form of their id (``OldIdentifier``).
 extension StoreCheck {
   /// The data of a partition under an old form of an id.
   private struct OldUser {
     var id: OldIdentifier
     var devices: [DeviceRecord]
-    /// Whether every byte of the record was read.
+    /// Whether the whole record of the user's devices could be read.
     var isReadable: Bool
     var attributes: RedisReply
     var pressure: RedisReply
-    /// The notes of quarantined devices, by the devices' places.
+    /// The stored notices of quarantined devices, by the position of the device.
     var notes: [Int: DeviceNotice] = [:]
 
     /// Whether the id is only listed, without any data.
@@ -21,15 +21,15 @@ extension StoreCheck {
     var user: String { id.present ?? "" }
   }
 
-  /// Finds users under old forms of their ids, and moves their data to the present forms. Devices move by the ordinary
-  /// registration.
+  /// Finds users under old forms of their ids, and moves their data to the present forms. The devices move by ordinary
+  /// registrations.
   ///
-  /// This check runs before tokens and their owners are compared, so that a move that a dead process has begun is
-  /// completed first.
+  /// This check runs before tokens and their owners are compared, because it completes moves that a dead process has
+  /// begun.
   mutating func renames(in partition: Int) async throws -> [StoreFinding] {
     var old: [OldIdentifier] = []
     try await forEachMember(of: keys.users(partition)) { old += OldIdentifier.all(in: $0) }
-    // Users without a device whose data is retained.
+    // Also read the users without a device whose data is retained.
     try await forEachRanked(in: keys.retained(partition)) { old += OldIdentifier.all(in: $0) }
     var findings: [StoreFinding] = []
     for page in old.batches(of: Self.usersPerBatch) {
@@ -64,13 +64,13 @@ extension StoreCheck {
       !isBusy[place] && all[place].isReadable && all[place].devices.allSatisfy { store.services[$0.service] != nil }
     }
     let users = try await withNotes(places.map { all[$0] }, in: partition)
-    // The old owner is removed from the index first. Otherwise, if both owners have the same time, the index would keep
-    // the greater id.
+    // Remove the owner in the old form from the index first. Otherwise, if both registrations have the same time, the
+    // index would keep the greater id.
     try await store.registry.unbind(edits(of: users, .prune))
     try await register(users)
     try await stateAttributes(of: users)
     try await unitePressure(of: users)
-    // Running campaigns withhold targets that they have sealed for the old form.
+    // Running campaigns then withhold the targets that they have sealed for the old form.
     _ = try await store.registry.apply(edits(of: users, .prune))
     var answers = all.map { _ in false }
     for (place, isGone) in zip(places, try await removeRest(of: users, in: partition)) { answers[place] = isGone }
@@ -96,7 +96,7 @@ extension StoreCheck {
     }
   }
 
-  /// Returns whether an erasure of either form is in progress. An erasure uses the ids from its start until it is
+  /// Returns whether an erasure of either form is in progress. Such an id must not change until the erasure is
   /// complete.
   private func areErased(_ page: [OldIdentifier]) async throws -> [Bool] {
     var pipeline = RedisPipeline()
@@ -135,8 +135,8 @@ extension StoreCheck {
     }
   }
 
-  /// Registers the devices for the present forms. A quarantined device gets a new note, because the note contains the
-  /// user.
+  /// Registers the devices for the present forms. A quarantined device gets a new notice, because the notice contains
+  /// the user's id.
   private func register(_ users: [OldUser]) async throws {
     var registrations: [DeviceRegistration] = []
     var quarantines: [Registry.DeviceEdit] = []

@@ -12,25 +12,25 @@ extension StoreCheck {
     var granted: Int
     /// The slice's counters by variant.
     var variants: [VariantOutcome: Int]
-    /// Version of its targets and ledger; `nil` before the targets are sealed.
+    /// Version of the format of its targets and ledger; `nil` before the targets are sealed.
     var format: Int?
   }
 
-  /// An outcome of the targets of a variant.
+  /// A variant and an outcome of its targets.
   private struct VariantOutcome: Hashable {
-    /// The variant as in a ledger record.
+    /// The variant in the form of a ledger record: its position plus one.
     var variant: UInt8
     var outcome: Outcome
   }
 
   /// The totals of a ledger.
   private struct LedgerTally {
-    /// The outcomes that readers derive from the records and the phase of the slice.
+    /// Number of targets by outcome. If a record has no outcome, the phase of the slice gives it.
     var outcomes: [Outcome: Int] = [:]
-    /// Only the outcomes that are in the records.
+    /// Number of targets by variant and outcome, only for outcomes that are in the records.
     var variants: [VariantOutcome: Int] = [:]
     var waiting = 0
-    /// Records that no version has written.
+    /// Number of records that no version of Carillon has written.
     var unreadable = 0
     var ended: Int { outcomes.values.reduce(0, +) }
   }
@@ -42,7 +42,8 @@ extension StoreCheck {
       pipeline.append("HGETALL", keys.slice(slice.partition, of: slice.campaign))
       pipeline.append("LLEN", keys.targets(slice.partition, slice.campaign))
     }
-    // The bitmap is read last: a slice that was sealed before and is finished now was isolated or has just ended.
+    // Read the bitmap of finished slices last. A slice that was sealed at the first read and is finished now has just
+    // ended, or was isolated.
     pipeline.append("GET", keys.finished(record.id))
     let replies = try await store.run(pipeline)
     let finished = PartitionBitmap(replies.last?.bytes.map(Array.init) ?? [])
@@ -59,7 +60,7 @@ extension StoreCheck {
           findings.append(open(.damagedSlice, key, "\(reference)", "it has \(count) targets on \(pages) pages"))
           continue
         }
-        // Another version's ledger can't be read, and a slice has no ledger before the targets are sealed.
+        // This version can't read the ledger of another version. Before the targets are sealed, a slice has no ledger.
         if slice.phase == .expanding || (slice.format ?? TargetPage.formatVersion) != TargetPage.formatVersion {
           continue
         }
@@ -92,8 +93,7 @@ extension StoreCheck {
       variants: variants, format: try fields.number("format"))
   }
 
-  /// Checks the ledger of a sealed slice. Its counters are compared with the ledger only if nothing was committed in
-  /// between.
+  /// Compares the counters of a sealed slice with its ledger. If a worker commits in between, the slice is skipped.
   private func ledger(of slice: Slice) async throws -> [StoreFinding] {
     let (partition, id) = (slice.reference.partition, slice.reference.campaign)
     let isSealed = slice.phase == .sealed
@@ -156,7 +156,8 @@ extension StoreCheck {
     return waiting
   }
 
-  /// Finds waiting targets that are not in the list of waiting targets, and entries of that list that do not wait.
+  /// Finds targets that wait for a retry and are not in the list of waiting targets, and entries of that list whose
+  /// targets do not wait.
   private func hold(_ indexes: [Int], of slice: SliceReference) async throws -> [StoreFinding] {
     let (partition, id) = (slice.partition, slice.campaign)
     let retry = keys.retry(partition, id)
@@ -190,7 +191,7 @@ extension StoreCheck {
     }
     for key in Set(slice.variants.keys).union(ledger.variants.keys) {
       let (counted, recorded) = (slice.variants[key] ?? 0, ledger.variants[key] ?? 0)
-      // If a cancel ended a target, its variant is in the targets, not in the ledger.
+      // If a cancel ended a target, only the sealed target has its variant, not the ledger.
       let isLeft = isCancelled && (key.outcome == .unknown || key.outcome == .cancelled)
       if isLeft ? counted < recorded : counted != recorded {
         return "\(counted) \(key.outcome.name) of variant \(key.variant), by the ledger \(recorded)"

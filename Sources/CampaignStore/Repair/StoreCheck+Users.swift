@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Checks users: their partition, and the partition's data about them.
+/// Checks users: whether they are in their own partition, and the data of the partition about them.
 extension StoreCheck {
   // MARK: Places
 
@@ -29,7 +29,7 @@ extension StoreCheck {
 
   private func place(of user: String) -> Int { Partition.of(user: user, count: keys.partitions) }
 
-  /// Adds members to their own partitions, then removes them from this one.
+  /// Moves members of a segment: adds them to their own partitions, then removes them from this one.
   private func move(_ foreignUsers: [String], of segment: String, from partition: Int) async throws -> [StoreFinding] {
     let key = keys.segment(partition, segment)
     // The segment may have been removed or replaced since.
@@ -49,8 +49,8 @@ extension StoreCheck {
     return users.map { finding(.misplacedMember, key, $0) }
   }
 
-  /// Registers devices in their own partition, then removes them from this one. A device that was registered later for
-  /// another user is only removed.
+  /// Moves devices: registers them in their users' own partitions, then removes them from this one. If a device was
+  /// registered later for another user, it is only removed.
   private func move(_ foreignUsers: [(String, RedisReply)], from partition: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.command("HMGET") { arguments in

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Compares the keys of the store with each other.
+/// The complete check of the store, which compares keys with each other.
 extension Repair {
   /// Finds every inconsistency of the store, and repairs those that can be repaired safely.
   ///
@@ -14,7 +14,7 @@ extension Repair {
   ///
   /// - Parameters:
   ///   - repairs: whether to repair.
-  ///   - pause: time between two reads: longer than the steps of a registration.
+  ///   - pause: time between two reads of the same data. It is longer than the steps of a registration.
   ///   - found: gets the findings, in the order of the checks.
   /// - Returns: the numbers of checked objects.
   /// - Throws: ``StoreError``, `RedisError`, and errors of `found`.
@@ -26,11 +26,11 @@ extension Repair {
     guard !names.isUnreadable else { return check.tally }
     let partitions = 0..<keys.partitions
     for partition in partitions { try await check.runCheck(names, found) { try await $0.registrations(in: partition) } }
-    // Users in wrong partitions come first, because the owners of tokens can only be checked after that.
+    // Check for users in wrong partitions first, because the owners of tokens can only be checked after that.
     for partition in partitions {
       try await check.runCheck(names, found) { try await $0.places(in: partition, segments: names.segments.keys) }
     }
-    // The opt-outs must have the present ids before any device has them.
+    // The opt-outs must have the present ids before any device has such an id.
     let lists = StoreCheck.optOutsFirst(names.segments.keys)
     if repairs {
       for partition in partitions {
@@ -51,13 +51,13 @@ extension Repair {
   }
 }
 
-/// A check of the store. Its passes are in the extensions.
+/// The state of one check. Its passes over the store are in the extensions.
 struct StoreCheck {
   let store: CampaignStore
   let repairs: Bool
   let pause: Duration
   var tally = StoreCheckTally()
-  /// Users who are in a wrong partition and stay there.
+  /// Users who are in a wrong partition and were not moved.
   var misplaced: Set<String> = []
 
   let undelivered: UndeliveredTokens
@@ -69,7 +69,7 @@ struct StoreCheck {
 
   var keys: Keyspace { store.keys }
 
-  /// Runs one check. If it needs a key of a wrong type that is already reported, the check is left out.
+  /// Runs one pass. If the pass fails because of a key whose wrong type is already reported, the pass is left out.
   mutating func runCheck(
     _ names: Names, _ found: ([StoreFinding]) throws -> Void,
     _ look: (inout StoreCheck) async throws -> [StoreFinding]
@@ -107,7 +107,7 @@ struct StoreCheck {
   /// Reads all keys, or all members of a set or hash, a page at a time.
   ///
   /// - Parameters:
-  ///   - home: a key of the server to read, if the command has no key.
+  ///   - home: if the command has no key, a key of the server to read.
   ///   - read: appends the command for a page at a cursor.
   ///   - body: gets the entries of the page: for a hash, fields and values in turn.
   func forEachPage(

@@ -1,12 +1,13 @@
 import PushCore
 import Redis
 
-/// Isolates damaged data, so that everything else continues: a slice, a campaign, or a list that workers rebuild.
+/// Isolates damaged data, so that everything else continues. The damaged data is a slice, a campaign, or a key that
+/// workers rebuild.
 extension Repair {
   /// Seconds until isolated data expires: a week.
   private static let isolatedLifetime = 7 * 86400
 
-  /// Isolates a slice. The reason goes to the dead list, and the slice counts as finished without its targets. Its
+  /// Isolates a slice. The dead list gets the reason, and the slice counts as finished without its targets. Its
   /// campaign ends as failed when all other slices are finished. The keys of the slice stay until they expire.
   ///
   /// - Returns: the campaign's state if this was its last slice.
@@ -38,7 +39,7 @@ extension Repair {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Isolates a campaign. The reason goes to the dead list, and the remaining data is renamed.
+  /// Isolates a campaign. The dead list gets the reason, and the remaining keys are renamed.
   ///
   /// - Returns: false if there is no such campaign.
   public func takeOut(campaign id: String, reason: String, hint: String) async throws -> Bool {
@@ -85,14 +86,14 @@ extension Repair {
     return parts.filter { CampaignID($0).whole == whole && CampaignID($0).part != nil }
   }
 
-  /// Returns whether a damaged key has been isolated.
+  /// Returns whether a damaged key does not exist any more, because it was isolated.
   public func isGone(_ key: String) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("EXISTS", key)
     return try await run(pipeline)[0].integer == 0
   }
 
-  /// Isolates a key of a wrong type, if workers write it again.
+  /// Isolates a key of a wrong type, if workers can rebuild it or fill it again.
   public func setAside(damaged key: String) async {
     guard let stored = StoredKey(key, keys), case .list = stored.damage else { return }
     await setAside(key, type: stored.type)
@@ -108,12 +109,12 @@ extension Repair {
         $0.append(type ?? "")
         $0.append(Self.isolatedLifetime)
       }
-      // The epoch starts again from the beginning. Otherwise a worker that has applied a higher epoch would count as up
-      // to date.
+      // The control epoch starts again from 0. Remove the epochs that workers have applied, because a worker with a
+      // higher epoch would count as up to date.
       if key == keys.epoch { pipeline.append("UNLINK", keys.applied) }
       _ = try await redis.execute(pipeline)
     } catch {
-      // The key was not renamed, so the next reader finds the damage again.
+      // The key was not renamed. The next process that reads it finds the damage again.
     }
   }
 }

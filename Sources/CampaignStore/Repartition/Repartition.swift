@@ -20,16 +20,16 @@ public struct RepartitionTally: Equatable, Sendable {
 public struct Repartition: StoreRoom {
   let store: CampaignStore
 
-  /// Moves all data to its new partitions, and then records the new number of partitions in the store. The store must
-  /// be locked for this number (``lock(for:)``), without running campaigns and live workers (``obstacles(timeout:)``).
+  /// Moves all data to its new partitions, and then stores the new number of partitions. The store must be locked for
+  /// this number (``lock(for:)``), without running campaigns and live workers (``obstacles(timeout:)``).
   ///
-  /// All data is written to its new place before it leaves the old one. So the move may be interrupted at any time and
-  /// repeated, for the same number or another one. A writer that began before the lock may still write to the old
-  /// places. Therefore the passes through the store are repeated until no data moves.
+  /// All data is written to its new place before it is removed from the old one. The move may therefore be interrupted
+  /// at any time, and repeated for the same number or another one. A writer that began before the lock may still write
+  /// to the old places. Therefore the passes through the store are repeated until a pass moves no data.
   ///
   /// - Parameters:
   ///   - count: the new number of partitions.
-  ///   - spread: number of partitions that may have users, see ``lock(for:)``.
+  ///   - spread: the number of partitions that may have data, which ``lock(for:)`` returns.
   ///   - progress: called after each partition, with the pass and the number of completed partitions.
   /// - Throws: ``StoreError`` `conflict` if the store is now locked for another number, and errors of `progress`.
   public func change(
@@ -50,8 +50,8 @@ public struct Repartition: StoreRoom {
         try await move.members(of: partition)
         try await progress(pass, partition + 1)
       }
-      // The owner index moves after the users. A token's push service is part of the owner's device, which must be in
-      // its new place first.
+      // The owner index moves after the users, because the owner's device has the push service of a token. The device
+      // must be in its new place first.
       for partition in 0..<spread { try await move.owners(of: partition) }
       pass += 1
     } while move.tally != before

@@ -3,8 +3,8 @@ import Redis
 
 /// The move of campaigns that have not begun.
 extension RepartitionMove {
-  /// Creates new slices and audiences for campaigns that have not begun. All other campaigns have ended before the
-  /// move, and keep their slices.
+  /// Creates new slices and lists of users for campaigns that have not begun. All other campaigns have ended before the
+  /// move, and their slices do not move.
   mutating func campaigns(_ spread: Int) async throws {
     try await here.campaigns.forEachPage(.oldestFirst, of: Self.page) { ids in
       for id in ids { try await reslice(id, spread) }
@@ -15,7 +15,7 @@ extension RepartitionMove {
   private mutating func reslice(_ id: String, _ spread: Int) async throws {
     guard let (record, job) = try await here.campaigns.findWithJob(id), !record.state.isFinal else { return }
     let campaign = try record.campaign(job, record.apps(in: here.services))
-    // The campaign, not its parts, has the keys of the listed users.
+    // Only the whole campaign has the keys of the listed users, so skip its parts.
     guard campaign.part == nil else {
       return try await reslice(id, to: destination.queue.listedPartitions(of: campaign))
     }
@@ -48,7 +48,8 @@ extension RepartitionMove {
     tally.campaigns += try await here.run(pipeline)[0].integer ?? 0
   }
 
-  /// Moves the separately uploaded values of a job to the partitions of their users.
+  /// Moves the placeholder values that were uploaded separately from the job of a campaign to the partitions of their
+  /// users.
   private mutating func moveValues(of id: String, in partition: Int) async throws {
     try await forEachPage("HSCAN", keys.values(partition, id)) { move, pairs in
       var moved: [Int: [Int]] = [:]

@@ -3,8 +3,8 @@ import Redis
 
 /// The move of segments and of the owner index.
 extension RepartitionMove {
-  /// Moves the times of statements about single users of a segment, and copies the time of the whole segment to all
-  /// partitions.
+  /// Moves the times of membership changes of single users of a segment, and copies the time of the whole segment to
+  /// all partitions.
   private mutating func times(of name: String, _ partition: Int) async throws {
     let key = keys.stated(partition, name)
     try await forEachPage("ZSCAN", key) { move, reply in
@@ -52,7 +52,7 @@ extension RepartitionMove {
   }
 
   /// Moves the entries of a partition's owner index that belong to another partition. An entry whose device does not
-  /// exist is invalid. It stays, because the push service of its token is unknown.
+  /// exist does not move, because the push service of its token is unknown. Such an entry is invalid.
   mutating func owners(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.owner(partition)) { move, reply in
       let entries = Self.pairs(reply)
@@ -79,10 +79,10 @@ extension RepartitionMove {
     }
   }
 
-  /// Returns the push service of each token from its owner's device, which has moved already; `nil` if the owner has no
-  /// such device.
+  /// Returns the push service of each token, from the device of its owner in the new partition; `nil` if the owner has
+  /// no such device.
   private func services(of entries: [(token: [UInt8], text: [UInt8])]) async throws -> [String?] {
-    // The entry is `at:user`.
+    // The value of the entry is `at:user`.
     let users = entries.map { $0.text.drop { $0 != UInt8(ascii: ":") }.dropFirst() }
     var services = [String?](repeating: nil, count: entries.count)
     try await here.registry.perPartition(entries.indices, of: { newPartition(ofUser: Array(users[$0])) }) {

@@ -5,15 +5,15 @@ import Redis
 extension RepartitionMove {
   private struct User {
     var name: [UInt8]
-    /// The device records.
+    /// The user's device records.
     var blob: [UInt8]
     var attributes: [UInt8] = []
     /// Badges and frequency cap counters; empty for none.
     var pressure: [UInt8] = []
   }
 
-  /// Moves the users of a partition who belong to another one, with their devices, attributes, counters and quarantine
-  /// notes.
+  /// Moves the users of a partition who belong to another one, with their devices, attributes, frequency cap counters
+  /// and notices about quarantined devices.
   mutating func users(of partition: Int) async throws {
     try await forEachPage("HSCAN", keys.devices(partition)) { move, reply in
       var users: [User] = []
@@ -78,7 +78,7 @@ extension RepartitionMove {
     if !pipeline.isEmpty { _ = try await here.run(pipeline) }
   }
 
-  /// Writes users to their new partitions. If a device is there already, the later registration wins.
+  /// Writes users to their new partitions. If a device is already there, the later registration wins.
   private func enter(_ users: [User]) async throws {
     // Each row is user, record of one device, attributes.
     var waiting: [Int: ArraySlice<([UInt8], [UInt8], [UInt8])>] = [:]
@@ -112,7 +112,7 @@ extension RepartitionMove {
     }
   }
 
-  /// Moves the retained data of users without a device.
+  /// Moves the data of users without a device, which is retained for late registrations.
   mutating func retained(of partition: Int) async throws {
     try await forEachPage("ZSCAN", keys.retained(partition)) { move, reply in
       let away = Self.pairs(reply).filter { move.newPartition(ofUser: $0.token) != partition }

@@ -3,7 +3,7 @@ import Redis
 
 /// A repartition in progress: it moves the data of a store to the partitions of another partition count.
 struct RepartitionMove {
-  /// Number of entries that the move requests for a page of a hash, a set or the list of campaigns.
+  /// Number of entries in a page of a hash, a set or the list of campaigns.
   static let page = 200
   /// A limit above the number of devices of any user, so that a move evicts no device.
   static let devicesPerUser = 1_000_000
@@ -23,15 +23,15 @@ struct RepartitionMove {
 
   func newPartition(ofUser bytes: [UInt8]) -> Int { Partition.of(user: bytes, count: destination.keys.partitions) }
 
-  /// Completes registrations and feedback in the present partitions.
+  /// Completes unfinished registrations and delivers the outboxes, in the present partitions.
   func completePending(_ partitions: Range<Int>) async throws {
     _ = try await here.results.deliverFeedback(from: partitions)
     for partition in partitions { while try await here.registry.redoMoves(in: partition) > 0 {} }
   }
 
-  /// Copies the statements of a partition about removals and erasures to every partition that may get their users and
-  /// tokens. The statements have only digests of users and tokens, so their exact partition is unknown. Unneeded copies
-  /// expire like the others.
+  /// Copies the times of removals and erasures of a partition to every partition that may get their users and tokens.
+  /// These records have only digests of users and tokens, so their new partition is unknown. Unneeded copies expire
+  /// like the others.
   mutating func marks(of partition: Int) async throws {
     let step = Self.greatestCommonDivisor(keys.partitions, destination.keys.partitions)
     let homes = stride(from: partition % step, to: destination.keys.partitions, by: step).filter { $0 != partition }
@@ -42,7 +42,7 @@ struct RepartitionMove {
     }
   }
 
-  /// Adds members of a sorted set to other sorted sets. The later time wins.
+  /// Adds members to other sorted sets. If a set already has a member, the later time wins.
   func enter(_ pairs: [(token: [UInt8], text: [UInt8])], _ homes: [String]) async throws {
     guard !pairs.isEmpty, !homes.isEmpty else { return }
     var pipeline = RedisPipeline()

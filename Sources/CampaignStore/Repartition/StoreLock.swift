@@ -1,6 +1,6 @@
 import Redis
 
-/// Whether campaigns may begin, from the view of a worker. Raw values are those of `synccontrol.lua`.
+/// Whether campaigns may begin, as a worker sees it. Raw values are those of `synccontrol.lua`.
 public enum StoreLock: Int, Sendable {
   /// Campaigns may begin.
   case none = 0
@@ -14,7 +14,7 @@ public enum StoreLock: Int, Sendable {
 public struct LockObstacles: Equatable, Sendable {
   /// Some of the campaigns that have begun and not ended, with their states.
   public var campaigns: [String] = []
-  /// Number of such campaigns.
+  /// Number of all campaigns that have begun and not ended.
   public var campaignCount = 0
   /// Live workers.
   public var workers: [String] = []
@@ -26,16 +26,17 @@ public struct LockObstacles: Equatable, Sendable {
   public var isEmpty: Bool { campaignCount == 0 && workers.isEmpty }
 }
 
-/// Locking a store. While a store is *locked*, no campaign begins. When the running campaigns have ended, workers
-/// leave, and the keys can be moved.
+/// Locking a store. While a store is *locked*, no campaign begins. When the running campaigns have ended, the workers
+/// stop, and the keys can be moved.
 extension Repartition {
-  /// Largest number of campaigns that are named to the operator.
+  /// Largest number of campaigns that an error names.
   private static let namedCampaigns = 5
 
-  /// Locks the store until it has another number of partitions. The store may be locked already, for any number.
+  /// Locks the store until its number of partitions has changed. The store may already be locked, also for another
+  /// number.
   ///
-  /// - Parameter count: 1 to 16,384.
-  /// - Returns: the number of partitions that may have users.
+  /// - Parameter count: the future number of partitions, 1 to 16,384.
+  /// - Returns: the number of partitions that may have users, before or after the change.
   /// - Throws: ``StoreError`` `notFound` if the store does not exist.
   public func lock(for count: Int) async throws -> Int {
     var pipeline = RedisPipeline()

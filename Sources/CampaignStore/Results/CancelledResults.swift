@@ -1,17 +1,18 @@
 import PushCore
 import Redis
 
-/// Result lines of targets that a cancel ended. Such targets get no record, so no commit writes their lines.
+/// Result lines of targets that ended because their campaign was cancelled. Such targets get no record, so no commit
+/// writes their lines.
 extension SliceLedger {
   /// Writes the result lines of a cancelled slice that no commit has written. Repeating the call is safe.
   ///
-  /// With ``PushCore/ResultsMode/failures``, these are the lines of targets that may have been delivered. Cancelled
-  /// targets were not sent, and a large campaign may have millions of them. So they only get lines with
+  /// With ``PushCore/ResultsMode/failures``, only targets that may have been delivered get a line. All other targets of
+  /// a cancelled campaign were not sent, and a large campaign may have millions of them. They get lines only with
   /// ``PushCore/ResultsMode/all``.
   ///
   /// - Parameters:
   ///   - counters: counters of the slice, which is closed.
-  ///   - results: the campaign's choice of lines.
+  ///   - results: which targets of the campaign get a result line.
   func keepCancelledResults(_ counters: SliceCounters, _ results: ResultsMode) async throws {
     let isKept = { (outcome: Outcome) in results == .all || results == .failures && outcome == .unknown }
     guard [.unknown, .cancelled].contains(where: { counters.outcomes[$0] ?? 0 > 0 && isKept($0) }),

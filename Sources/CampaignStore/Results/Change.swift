@@ -68,8 +68,8 @@ public struct WebhookStatus: Sendable, Equatable {
   public var retryAt: Int
   /// Error of the last failed attempt; empty if none has failed.
   public var error: String
-  /// Number of changes after ``position``, including those that the webhook does not subscribe to; at most 1,000 are
-  /// stored.
+  /// Number of changes after ``position``, including those that the webhook does not subscribe to. At most 1,000,
+  /// because Redis stores no more changes.
   public var backlog = 0
 
   /// Creates a status.
@@ -99,7 +99,7 @@ public struct WebhookStatus: Sendable, Equatable {
 extension Results {
   /// Largest number of changes in a page.
   private static let changesPerBatch = 50
-  /// Largest number of alarms that are reported. If more alarms are active, they have a common cause.
+  /// Largest number of alarms that are reported. If more alarms are active, the same cause is behind most of them.
   private static let maximumAlarms = 200
 
   /// Returns the changes after a position, oldest first, and the position of the last read entry.
@@ -112,7 +112,8 @@ extension Results {
 
   /// Returns the delivery status of webhooks, and the id of the latest change (`0-0` if there is none).
   ///
-  /// A new webhook is stored. It gets every change after the present latest one.
+  /// A webhook without a status is new: the function stores a status for it. The webhook gets every change after the
+  /// present latest one.
   @discardableResult
   public func statuses(of webhooks: [String]) async throws -> (statuses: [WebhookStatus], latest: String) {
     guard !webhooks.isEmpty else { return ([], "0-0") }
@@ -133,8 +134,8 @@ extension Results {
       }
       let status = WebhookStatus(name: name, position: latest)
       statuses.append(status)
-      // Another worker may have stored a status in between, and may have delivered changes. So only an unreadable
-      // status is replaced.
+      // Another worker may have stored a status in between, and may have delivered changes. Only an unreadable status
+      // is therefore replaced.
       new.append(reply.string == nil ? "HSETNX" : "HSET", keys.webhooks, name, status.text)
     }
     if !new.isEmpty { _ = try await run(new) }

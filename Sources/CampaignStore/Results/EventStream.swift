@@ -1,7 +1,8 @@
 import PushCore
 import Redis
 
-/// Outcomes and prunes as a Redis stream, for a data warehouse. The default of `redis.streamLength` turns it off.
+/// The event stream: outcomes and prunes as a Redis stream, for a data warehouse. By default (`redis.streamLength` 0),
+/// the stream is off.
 ///
 /// Each entry has the fields `kind` (`outcome` or `prune`) and `json`. The worker writes the outcomes of a slice after
 /// the end of the slice and before it counts the slice as finished. If this worker dies in between, the next worker

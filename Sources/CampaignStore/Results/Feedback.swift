@@ -1,14 +1,15 @@
 import PushCore
 import Redis
 
-/// Delivers the notices in the outboxes of partitions to the owner index and the feedback list, at least once.
+/// Feedback: applies the notices of pruned devices (``DeviceNotice``). The outboxes of partitions have these notices. A
+/// delivery changes the owner index and the feedback list, at least once for each notice.
 extension Results {
   /// Number of entries of an outbox that are read together. Each entry has the notices of one commit: a few devices,
   /// rarely some hundreds.
   static let entriesPerBatch = 32
 
-  /// Empties the outboxes of some partitions. A dozen partitions together cost half as much as one by one, because the
-  /// owners of the tokens are in the tokens' partitions, and more tokens then share a partition.
+  /// Empties the outboxes of some partitions. The notices go to the partitions of their tokens. A dozen partitions
+  /// together cost half as much as one by one, because then more notices go to the same partition.
   ///
   /// - Returns: the number of delivered notices.
   @discardableResult
@@ -21,7 +22,7 @@ extension Results {
       let pages = zip(waiting, try await run(pipeline)).filter { !$1.isEmpty }
       let notices = pages.map { page in page.1.flatMap(DeviceNotice.all) }
       try await deliver(notices.flatMap { $0 })
-      // The removal comes last: a repeated delivery does no harm, but a missing one would.
+      // Remove the entries last: delivering an entry twice does no harm, but losing one does.
       pipeline.removeAll()
       for (partition, entries) in pages {
         guard let first = entries.first, let last = entries.last else { continue }
@@ -43,8 +44,8 @@ extension Results {
     let prunes = notices.filter { $0.action != .quarantine }
     let registered = zip(prunes, try await areRegistered(prunes.map(\.edit)))
     try await store.registry.unbind(registered.filter { $0.action == .pruned && !$1 }.map(\.0.edit))
-    // A raw token whose device registered after the answer was not pruned, so it gets no entry. All other devices were
-    // pruned: now, by the commit, or by an earlier delivery of this notice.
+    // If a raw token is registered since the answer, its device was not pruned, so it gets no entry. All other devices
+    // were pruned: now, by the commit, or by an earlier delivery of this notice.
     try await appendFeedback(
       registered.filter { $0.action == .pruned || !$1 }.map(\.0).map {
         feedback(
@@ -82,8 +83,8 @@ extension Results {
     _ = try await run(pipeline)
   }
 
-  /// Returns whether the user of each edit has a device with the token of the edit. If the device of a prune exists, it
-  /// has registered again.
+  /// Returns whether the user of each edit has a device with the token of the edit. For the edit of a prune, such a
+  /// device has registered again.
   func areRegistered(_ edits: [Registry.DeviceEdit]) async throws -> [Bool] {
     var registered = edits.map { _ in false }
     try await store.registry.perPartition(

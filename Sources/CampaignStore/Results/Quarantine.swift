@@ -95,7 +95,7 @@ extension Results {
     return gone
   }
 
-  /// The largest time of a device record.
+  /// The largest time that a device record can store.
   static let endOfTime = 1 << 48 - 1
 
   private static func edit(

@@ -1,12 +1,12 @@
 import PushCore
 import Synchronization
 
-/// The parts of a campaign's job that decide where its receipts count.
+/// The parts of a campaign's job that decide for which part and variant a receipt counts.
 struct ReceiptRules: Sendable {
   /// The assignment of users to stages; `nil` for a campaign without stages.
   var draw: StageDraw?
-  /// For each stage, the parts whose targets may include a user of the stage, without companions; empty for a campaign
-  /// without parts.
+  /// For each stage, the parts whose targets may include a user of the stage: one part for each leg, without
+  /// companions. Empty for a campaign without parts.
   var legs: [[CampaignPart]]
   /// The variants of the content; `nil` for a campaign without variants.
   var variants: CampaignVariants?
@@ -28,20 +28,20 @@ struct ReceiptRules: Sendable {
   }
 }
 
-/// The rules of campaigns that got receipts lately, so that a campaign's job is read once and not for each page of
-/// receipts.
+/// The rules of campaigns that got receipts recently. With this cache, the job of a campaign is read once and not for
+/// each page of receipts.
 final class ReceiptRuleCache: Sendable {
   /// The rules of one campaign.
   private struct Entry {
     /// The time at which the campaign was created, in ms since the epoch. It distinguishes campaigns that use the same
-    /// id one after the other. An erasure changes the job but not this time. The rules can still be used, because the
+    /// id one after the other. An erasure changes the job but not this time. The cached rules stay valid, because the
     /// receipts of an erased user don't count.
     var createdAt: Int
     var rules: ReceiptRules
   }
 
-  /// Maximum number of campaigns. The rules of a campaign are small, except for the users that its stages list
-  /// (``PushCore/CampaignStages/maximumUsers``). If there are more campaigns, all entries are removed.
+  /// Maximum number of campaigns in the cache. When it is full, all entries are removed. The rules of a campaign are
+  /// small, except for the users that its stages list (``PushCore/CampaignStages/maximumUsers``).
   static let most = 64
 
   private let entries = Mutex<[String: Entry]>([:])

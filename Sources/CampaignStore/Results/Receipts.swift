@@ -16,7 +16,7 @@ extension Results {
     let ids = Array(Set(receipts.map(\.campaign)))
     var pipeline = RedisPipeline()
     for id in ids { pipeline.append("HMGET", keys.campaign(id), "partitions", "ttl", "receipts") }
-    // A campaign keeps the number of partitions that the store had at its start.
+    // The number of partitions of the store at the start of each campaign. Keys of a campaign stay in these partitions.
     var partitions: [String: Int] = [:]
     var seconds: [String: Int] = [:]
     var variants: [String: CampaignVariants] = [:]
@@ -25,8 +25,8 @@ extension Results {
     for (id, reply) in zip(ids, replies) {
       guard let count = reply[0].integer else { continue }
       (partitions[id], seconds[id]) = (count, reply[1].integer)
-      // The script stores in the campaign that it has receipts, so that the worker that ends the campaign sets their
-      // expiry. If the campaign has already ended, `receipt.lua` sets the expiry.
+      // The script records in the campaign that it has receipts. The worker that ends the campaign then sets the expiry
+      // of the receipts. If the campaign has already ended, `receipt.lua` sets the expiry.
       if reply[2].isNull { pipeline.script(StoreScripts.noteReceipts, keys: [keys.campaign(id)]) { _ in } }
       if reply[2].integer == Self.receiptsByVariant { variants[id] = rules[CampaignID(id).whole]?.variants }
     }
@@ -45,7 +45,7 @@ extension Results {
     if !pipeline.isEmpty { _ = try await run(pipeline) }
     func kept(_ id: String) -> Int { ((seconds[id] ?? Campaign.defaultTimeToLive) + Self.receiptMargin) * 1000 }
     // If Redis loses the sealed list of targets, the slice may be sealed again while its index is built. The loop then
-    // repeats.
+    // builds the index again.
     for _ in 0..<Self.maximumTries where !groups.isEmpty {
       let unindexed = try await record(groups, kept)
       for slice in Set(unindexed.map(\.slice)) {
@@ -57,8 +57,8 @@ extension Results {
 
   private static let maximumTries = 3
 
-  /// Returns the rules of campaigns that have parts or variants, by id. Reads a campaign's job only if no receipt came
-  /// for the campaign lately.
+  /// Returns the rules of campaigns that have parts or variants, by id. Reads the job of a campaign only if its rules
+  /// are not in the cache.
   func rules(of ids: Set<String>) async throws -> [String: ReceiptRules] {
     let ids = Array(ids)
     var pipeline = RedisPipeline()
@@ -83,9 +83,9 @@ extension Results {
     return all
   }
 
-  /// Returns receipts with the ids of parts, for campaigns with parts. If a campaign has several legs, each of them may
-  /// have the user. In this case, the receipt is returned once for each leg, and it counts for the legs that have the
-  /// user as a target.
+  /// Replaces the campaign of each receipt by its part, for campaigns with parts. If a campaign has several legs, each
+  /// of them may have the user. In this case, the receipt is returned once for each leg, and it counts for the legs
+  /// that have the user as a target.
   private func byPart(_ receipts: [ReceiptEvent], _ rules: [String: ReceiptRules]) -> [ReceiptEvent] {
     receipts.flatMap { receipt in
       var receipt = receipt
@@ -100,10 +100,10 @@ extension Results {
     }
   }
 
-  /// Records receipts by group.
+  /// Records receipts in groups, one script call for each group.
   /// - Parameters:
   ///   - groups: users by receipt kind, campaign, partition and variant.
-  ///   - kept: returns the ms until the receipts of a running campaign expire.
+  ///   - kept: returns after how many ms the receipts of a campaign expire, if the campaign has not ended.
   /// - Returns: the groups of slices without an index of users.
   private func record(_ groups: [ReceiptGroup: [String]], _ kept: (String) -> Int) async throws -> Set<ReceiptGroup> {
     var pipeline = RedisPipeline()
@@ -151,7 +151,7 @@ extension Results {
   /// Value of the campaign's field `receipts` if its receipts are counted by variant.
   static let receiptsByVariant = 2
 
-  /// Returns the place of the winning variant for each part whose users all get it.
+  /// Returns the place of the winning variant for each of these parts whose users all get the winner.
   private func winners(of ids: [String]) async throws -> [String: Int] {
     guard !ids.isEmpty else { return [:] }
     var pipeline = RedisPipeline()

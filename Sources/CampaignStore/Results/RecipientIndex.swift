@@ -1,14 +1,14 @@
 import PushCore
 import Redis
 
-/// The index of a slice's users and their targets. It is built when it is first needed, and stays as long as the
-/// campaign's results. `recipients.lua` describes the format and finds users in it.
+/// The index of a slice's users, which finds the targets of a user. The first receipt for the slice builds it, and it
+/// stays as long as the campaign's results. `recipients.lua` describes the format and finds users in the index.
 extension Results {
   /// Number of targets in a page.
   private static let indexPage = 4096
   /// Largest part of an index in one command, in bytes.
   private static let indexPart = 64 << 10
-  /// Seconds until an unfinished index expires.
+  /// Seconds until an index expires that was begun and not completed.
   private static let unfinishedIndex = 600
 
   /// Returns the hash of a user in the index: 48 bits, so that Lua stores it exactly.
@@ -20,7 +20,7 @@ extension Results {
 
   /// Builds the index of a sealed slice. Workers that build it at the same time write the same bytes.
   ///
-  /// - Parameter milliseconds: ms until the index expires, if the slice has no expiry.
+  /// - Parameter milliseconds: ms until the index expires, if the keys of the slice have no expiry yet.
   func buildRecipientIndex(of slice: SliceReference, keptFor milliseconds: Int) async throws {
     let (partition, id) = (slice.partition, slice.campaign)
     var pipeline = RedisPipeline()

@@ -1,6 +1,6 @@
 import PushCore
 
-/// A line of the results hash: `outcome status reason at-ms`, with a dash for a missing value.
+/// A line of the hash with the results of a slice: `outcome status reason at-ms`, with a dash for a missing value.
 struct ResultLine {
   private let service: any PushService
   private(set) var text: [UInt8] = []
@@ -12,7 +12,8 @@ struct ResultLine {
     self.service = service
   }
 
-  /// Sets the line for a record. Answers of the same batch often have the same record, so the line is reused.
+  /// Sets the line for a record. Consecutive targets often have the same record, so an unchanged line is not built
+  /// again.
   mutating func set(_ record: LedgerRecord, unknownReason: [UInt8]) {
     if record == self.record, record.reason != .other { return }
     self.record = record

@@ -21,9 +21,9 @@ public struct TargetResult: Sendable {
   /// Place of the target's variant (`PushCore/CampaignVariants`); `nil` without an outcome, and in a campaign without
   /// variants.
   public var variant: Int?
-  /// The outcome in the form of a ledger record, even if the ledger has no such record.
+  /// The outcome in the form of a ledger record, also if the ledger has no record with an outcome.
   var record: LedgerRecord
-  /// Whether the outcome follows from the phase of the slice, because the ledger has none.
+  /// Whether the outcome follows from the phase of the slice, because the ledger has no outcome.
   var isDerived: Bool
 }
 
@@ -92,7 +92,7 @@ public struct Results: StoreRoom {
     }
   }
 
-  /// Appends the commands that read a ``SliceView``.
+  /// Appends the commands whose replies make a ``SliceView``.
   private func view(_ slice: SliceReference, to pipeline: inout RedisPipeline) {
     pipeline.command("HMGET") { arguments in
       arguments.append(keys.slice(slice.partition, of: slice.campaign))
@@ -105,7 +105,7 @@ public struct Results: StoreRoom {
   ///
   /// - Parameters:
   ///   - token: the token.
-  ///   - name: the push service of the token, one of the campaign's.
+  ///   - name: the push service of the token. The campaign must have a leg of this service.
   ///   - id: id of the campaign.
   public func result(of token: DeviceToken, _ name: String, in id: String) async throws -> TargetResult? {
     guard let record = try await store.campaigns.find(id) else { throw store.campaigns.noSuchCampaign(id) }
@@ -117,8 +117,9 @@ public struct Results: StoreRoom {
       found = page.first { $0.token == token }
       return found == nil
     }
-    // The slice of the token's owner is read first, then the slice in the token's own partition, which may have it as a
-    // raw token. A pruned token no longer has an owner, so the other slices follow.
+    // Read the slice in the partition of the token's owner first. Then read the slice in the token's own partition,
+    // where the job may have listed it as a raw token. A pruned token no longer has an owner, so the other slices
+    // follow.
     var likely = [Partition.of(token: token.bytes, of: service, count: record.placement.partitions)]
     if let owner = try await store.registry.owners(of: [token], service)[0] {
       likely.insert(Partition.of(user: owner, count: record.placement.partitions), at: 0)
@@ -244,7 +245,7 @@ private struct SliceView {
     self.reference = reference
     phase = try fields.text("phase").flatMap(SlicePhase.init(rawValue:)) ?? .expanding
     cancelledAt = UInt64(try fields.number("cancelledAt") ?? 0)
-    // A slice without a seal has no targets.
+    // A slice that is not sealed has no targets.
     let most = (pages.integer ?? 0) * TargetPage.size
     count = try fields.number("count", upTo: most) ?? 0
     granted = try fields.number("granted", upTo: count) ?? 0

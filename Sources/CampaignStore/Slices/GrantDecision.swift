@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// Decision about a granted target, in the form of `grant.lua`.
+/// The decision whether a granted target is sent, in the form of `grant.lua`.
 public struct GrantDecision: Sendable, Equatable {
   fileprivate let code: UInt32
 
@@ -12,7 +12,7 @@ public struct GrantDecision: Sendable, Equatable {
 
   fileprivate init(code: UInt32) { self.code = code }
 
-  /// Creates a decision to withhold the target: it ends with this outcome without a push.
+  /// Creates the decision to withhold a target: workers do not send the push, and the target ends with this outcome.
   public init(withheldAs outcome: Outcome) { code = Self.firstWithheld + UInt32(outcome.rawValue) }
 
   /// The outcome of a target that is not sent; `nil` if the target is sent.
@@ -38,7 +38,8 @@ public struct GrantDecision: Sendable, Equatable {
   }
 }
 
-/// The rules of ``GrantRules`` in the form that scripts read, with the keys of one partition.
+/// The ``GrantRules`` of a campaign, which decide about its targets, in the form that scripts read and with the keys of
+/// one partition.
 struct PackedGrantRules: Sendable {
   let app: [UInt8]
   /// Rules for frequency caps and badges; empty for none.
@@ -134,10 +135,10 @@ extension TargetChunk {
   }
 }
 
-/// A digest of a name, for values that Redis stores by the million. It has 64 bits, so two campaigns of one user almost
-/// never have the same digest.
+/// A digest of a campaign's id for the records of recent campaigns, of which Redis stores millions. It has 64 bits, so
+/// two campaigns of one user almost never have the same digest.
 enum NameDigest {
-  /// FNV-1a.
+  /// Returns the 64-bit FNV-1a hash of a name.
   static func bytes(_ name: String) -> [UInt8] {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }

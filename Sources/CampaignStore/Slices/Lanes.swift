@@ -1,7 +1,8 @@
 public import PushCore
 import Redis
 
-/// A slice: one campaign in one partition. It is the unit of claiming, parallelism, checkpointing and recovery.
+/// A reference to a slice, which is one leg of a campaign in one partition. Workers claim, send and recover slices
+/// independently of each other.
 public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   /// The campaign's id.
   public var campaign: String
@@ -28,17 +29,18 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(partition):\(campaign)" }
 }
 
-/// The lists of slices: open, held and parked. The lists are hints, and workers rebuild them from the leases.
+/// The lists of slices: open, held and parked. Each entry is a *reference* to a slice. The lists are only hints, and
+/// workers rebuild them from the leases.
 extension Slices {
-  /// Dequeues a reference to one slice, like `dequeueSlices`.
+  /// Dequeues a reference to one slice, like ``dequeueSlices(worker:lanes:excluding:atMost:beginning:report:while:)``.
   public func dequeueSlice(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...]
   ) async throws -> SliceReference? {
     try await dequeueSlices(worker: worker, lanes: lanes).first
   }
 
-  /// Fixes the partitions of a campaign, so that its expansion can begin. The caller must have checked the
-  /// preconditions.
+  /// Fixes the partitions of a campaign, so that its expansion can begin. The caller must already have checked that
+  /// nothing blocks the expansion.
   ///
   /// - Returns: false if the campaign no longer exists.
   private func begin(_ id: String) async throws -> Bool {
@@ -55,11 +57,12 @@ extension Slices {
   ///   - lanes: the lanes to read, highest first.
   ///   - excluded: campaigns to skip.
   ///   - number: the maximum number of slices to take from a campaign.
-  ///   - begin: called for a campaign whose partitions are not fixed yet. It fixes them (``fixPartitions(of:)``) and
-  ///     returns true. It returns false to skip a campaign that can't be expanded now. With `nil`, this function fixes
-  ///     the partitions immediately.
-  ///   - report: called for each campaign that waits for registration events, and for each that begins without them.
-  ///   - mayContinue: whether to try another campaign; called after each campaign without an available slice.
+  ///   - begin: called for a campaign whose partitions are not fixed yet. The closure fixes them
+  ///     (``fixPartitions(of:)``) and returns true, or returns false if the campaign can't be expanded now and must be
+  ///     skipped. With `nil`, `dequeueSlices` fixes the partitions itself.
+  ///   - report: called for each campaign that waits for registration events, and for each campaign that begins
+  ///     although events are not applied.
+  ///   - mayContinue: called after each campaign without an available slice; whether to try another campaign.
   public func dequeueSlices(
     worker: String, lanes: ArraySlice<Lane> = Lane.allCases[...], excluding excluded: Set<String> = [],
     atMost number: (String) -> Int = { _ in 1 }, beginning begin: ((String) async throws -> Bool)? = nil,
@@ -92,8 +95,8 @@ extension Slices {
         let partitions = reply.compactMap(\.integer)
         if !partitions.isEmpty { return partitions.map { SliceReference(campaign: id, partition: $0) } }
         switch reply.integer {
-        // If a lane has one reference to a missing campaign, it may have many. Each of them would cost as much as a
-        // slice.
+        // If a lane has one reference to a missing campaign, it may have many. To dequeue them one by one would cost as
+        // much as slices, so remove them in batches.
         case -2: while mayContinue(), try await prune(lane) > 0 {}
         case -3:
           let hasBegun = if let begin { try await begin(id) } else { try await self.begin(id) }
@@ -140,7 +143,7 @@ extension Slices {
   /// Number of campaigns to read from the head of a lane, in addition to the number of excluded campaigns.
   private static let lookahead = 64
 
-  /// Returns the next campaign of a lane. Excluded campaigns are skipped and do not move to the end of the lane.
+  /// Returns the next campaign of a lane. Excluded campaigns are skipped and keep their positions in the lane.
   private func nextCampaign(of lane: Lane, excluding excluded: Set<String>) async throws -> String? {
     let ring = keys.lane(lane.rawValue)
     var pipeline = RedisPipeline()
@@ -161,8 +164,8 @@ extension Slices {
 
   /// Appends the command that puts a slice back among the open slices of its campaign.
   ///
-  /// - Parameter isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so
-  ///   that other workers take it even if they hold enough slices.
+  /// - isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so that other
+  ///   workers take it even if they already hold enough slices.
   func requeue(
     _ slice: SliceReference, lane: Lane, worker: String, isLeft: Bool = false, to pipeline: inout RedisPipeline
   ) {
@@ -188,7 +191,7 @@ extension Slices {
 
   /// Parks a reference to a slice that another worker has claimed, until the lease of that claim ends.
   ///
-  /// Does not remove the reference: it may be the only one, and the other worker may die.
+  /// The reference must not be removed: it may be the only one to this slice, and the other worker may die.
   public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
     _ = try await park(slice, for: milliseconds, worker: worker, isHeld: true)
   }

@@ -1,14 +1,15 @@
 import PushCore
 import Redis
 
-/// Late acceptances: a worker reports that a push was accepted after another terminal outcome was recorded. They are
-/// rare and have a separate script.
+/// Late acceptances: the answer "accepted" to a push whose target already has another terminal outcome in the ledger.
+/// They are rare and have a separate script.
 extension SliceLedger {
-  /// Replaces terminal outcomes in the ledger with the late acceptances of a batch.
+  /// Replaces terminal outcomes in the ledger by `accepted`, for targets with a late acceptance.
   ///
   /// If this fails, the recorded outcomes stay, as if the acceptances had never arrived.
   ///
-  /// - Parameters:
+  /// - indexes: the targets with a late acceptance: the batch has `accepted` for them, and the ledger has another
+  ///   terminal outcome.
   ///   - indexes: the targets with a late acceptance: the batch has `accepted`, and the ledger has another outcome.
   ///   - batch: the committed batch.
   ///   - seal: the seal of the commit.

@@ -1,13 +1,14 @@
 import PushCore
 import Redis
 
-/// Lost slices: slices of running campaigns that are in no list.
+/// Lost slices: unfinished slices of running campaigns that are in no list of slices. Workers put them back on their
+/// lanes.
 extension Slices {
-  /// Number of campaigns that are checked together.
+  /// Number of campaigns that one call of ``reopenLost(from:)`` checks.
   private static let campaignsPerCheck = 16
 
-  /// Opens lost slices of the next running campaigns. The cost does not depend on the number of workers, unless there
-  /// is a lost slice.
+  /// Opens lost slices of the next running campaigns. If no slice is lost, the cost does not depend on the number of
+  /// workers.
   ///
   /// - Parameter cursor: the position among the running campaigns; 0 for the first.
   /// - Returns: the number of lost slices, which is nearly always 0, and the next position: 0 after the last campaign.
@@ -62,13 +63,13 @@ extension Slices {
       lost += try await abandoned(among: page, of: id)
     }
     guard !lost.isEmpty else { return [] }
-    // A slice that is held without a lease has just been taken, or its worker has died. This is rare, so the lists of
-    // all workers may be read.
+    // A slice that is held without a lease has just been taken, or its worker has died. This is rare, so reading the
+    // lists of all workers is acceptable.
     let held = try await heldPartitions(of: id)
     return lost.filter { !held.contains($0) }
   }
 
-  /// Returns the slices that are not parked and have no live lease.
+  /// Returns the slices that are not parked and whose claims have no valid lease.
   private func abandoned(among partitions: ArraySlice<Int>, of id: String) async throws -> [Int] {
     var pipeline = RedisPipeline()
     pipeline.command("ZMSCORE") {
@@ -77,7 +78,8 @@ extension Slices {
     }
     let due = try await run(pipeline)[0]
     let now = try await store.time() / 1000
-    // A slice that is parked for more than a year counts as not parked, because no retry takes that long.
+    // A slice that is parked for more than a year counts as not parked, because its time is invalid: no retry takes
+    // that long.
     let latest = now + 366 * Self.longestLease
     let rest = zip(partitions, due).filter { !($1.string.flatMap(Double.init).map { $0 <= Double(latest) } ?? false) }
       .map(\.0)

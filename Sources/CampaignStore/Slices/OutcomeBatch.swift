@@ -1,14 +1,14 @@
 public import PushCore
 import Redis
 
-/// Outcomes to merge into one slice's ledger, in contiguous storage.
+/// The outcomes that one commit writes to the ledger of a slice, in contiguous memory.
 public struct OutcomeBatch: Sendable {
-  /// Effect of an outcome on the device.
+  /// The change of the device that an outcome requires.
   public enum Action: Sendable {
     case none, prune, quarantine
 
-    /// Returns the code that `commit.lua` reads. `isOfUser`: whether the device belongs to a user; false for a raw
-    /// token.
+    /// Returns the code of the action that `commit.lua` reads. `isOfUser` says whether the device belongs to a user;
+    /// false for a raw token.
     fileprivate func code(isOfUser: Bool) -> UInt8 {
       switch self {
       case .prune: (isOfUser ? DeviceNotice.Action.pruned : .prune).rawValue
@@ -18,7 +18,7 @@ public struct OutcomeBatch: Sendable {
     }
   }
 
-  /// Rules about result lines that every outcome of a stretch meets. A stretch is a run of outcomes with consecutive
+  /// Properties of result lines that all outcomes of a stretch share. A *stretch* is a run of outcomes with consecutive
   /// indexes.
   fileprivate struct Lines: OptionSet {
     let rawValue: UInt8
@@ -37,13 +37,13 @@ public struct OutcomeBatch: Sendable {
     var token: UInt32 = 0
     /// Length of that token; 0 if the outcome has no result line.
     var tokenLength: UInt16 = 0
-    /// Index in `details`; -1 for none.
+    /// Position in `details` of the outcome's further effects; -1 for none.
     var detail: Int32 = -1
     var record: LedgerRecord
 
     fileprivate var isTerminal: Bool { record.state.code >= Outcome.accepted.rawValue }
 
-    /// Rules that are true for this outcome. The rules of a stretch are the intersection of the rules of its outcomes.
+    /// The properties of this outcome. Those of a stretch are the intersection of the properties of its outcomes.
     fileprivate var lines: Lines {
       let isAccepted = record.state == .terminal(.accepted)
       if tokenLength > 0 { return isAccepted ? .all : [.all, .allButAccepted] }
@@ -51,7 +51,7 @@ public struct OutcomeBatch: Sendable {
     }
   }
 
-  /// Effects of an outcome beyond the ledger and the results hash. Few outcomes have any.
+  /// Further effects of an outcome: neither in the ledger nor in the results hash. Few outcomes have any.
   struct Detail {
     var action: Action
     var token: Range<Int>
@@ -65,7 +65,7 @@ public struct OutcomeBatch: Sendable {
   private(set) var details: [Detail] = []
   private var bytes: [UInt8] = []
   private var lineCount = 0
-  /// Whether an outcome belongs to a variant.
+  /// Whether the batch has outcomes of variants.
   private var hasVariants = false
 
   /// Creates an empty batch.
@@ -76,7 +76,7 @@ public struct OutcomeBatch: Sendable {
   /// Whether the batch is empty.
   public var isEmpty: Bool { entries.isEmpty }
 
-  /// Whether all outcomes are terminal.
+  /// Whether all outcomes in the batch are terminal, so that no target of the batch is retried.
   public var isFinal: Bool { entries.allSatisfy(\.isTerminal) }
 
   /// Estimated size of the script's arguments, in bytes.
@@ -112,9 +112,9 @@ public struct OutcomeBatch: Sendable {
   ///   - action: the effect on the device.
   ///   - token: the token of the target.
   ///   - user: the user's id in UTF-8; empty for a raw token of a job.
-  ///   - timestamp: for `prune`, the time to which the answer refers, in ms since the epoch. A device that registered
-  ///     later stays.
-  ///   - keepsResult: whether the results hash gets a line.
+  ///   - timestamp: for `prune`, the time to which the answer refers, in ms since the epoch. If the device registered
+  ///     later, it is not pruned.
+  ///   - keepsResult: whether the results hash gets a line for the target.
   ///   - unknownReason: the service's text for a reason that has no code. At most 255 bytes are stored.
   public mutating func append(
     _ record: LedgerRecord, at index: Int, action: Action, token: ArraySlice<UInt8>, user: ArraySlice<UInt8>,
@@ -163,14 +163,14 @@ public struct OutcomeBatch: Sendable {
     entries.sort { $0.index < $1.index }
   }
 
-  /// The largest time that fits into the 48 bits of a notice.
+  /// The largest time that fits into the 48 bits of a ``DeviceNotice``.
   private static let endOfTime: UInt64 = 1 << 48 - 1
 
   /// Writes the arguments of `commit.lua` from ARGV 8 on.
   ///
   /// - Parameters:
   ///   - service: the push service of the tokens and reasons.
-  ///   - names: the names at the start of the slice's notices, see ``DeviceNotice/Head``.
+  ///   - names: the first bytes of the slice's notices: service, app and campaign (``DeviceNotice/Head``).
   ///   - rules: the rules for granting targets of the slice.
   ///   - request: the request of the commit.
   func write(
@@ -202,12 +202,12 @@ public struct OutcomeBatch: Sendable {
   /// One more than the largest state code.
   private static let states = Int(Outcome.allCases.map(\.rawValue).max() ?? 0) + 1
 
-  /// Divides the entries into stretches. Returns the heads in the form that `commit.lua` reads, and the range of each
-  /// stretch.
+  /// Divides the entries into stretches. Returns the description of each stretch in the form that `commit.lua` reads,
+  /// and the range of its entries.
   private func runs() -> (heads: [UInt8], ranges: [Range<Int>]) {
     var heads: [UInt8] = []
     var ranges: [Range<Int>] = []
-    // An outcome of a variant is also counted in the variant's field for that state.
+    // An outcome of a variant also counts in the variant's field for its state.
     var tallies = [Int](repeating: 0, count: hasVariants ? VariantCounts.numbers : Self.states)
     var start = 0
     while start < entries.count {
@@ -241,7 +241,7 @@ public struct OutcomeBatch: Sendable {
   }
 
   /// Returns the details in the form that `commit.lua` reads. Each has the index of the target, the fingerprint of the
-  /// user, and a notice.
+  /// user (``UserFingerprint``), and a ``DeviceNotice``.
   private func packedDetails() -> [UInt8] {
     guard !details.isEmpty else { return [] }
     var packed: [UInt8] = []

@@ -1,9 +1,10 @@
 import PushCore
 
-/// The outcomes of a committed batch, with a few bytes for each target. Tokens and users are not stored; they are read
-/// from the sealed targets.
+/// The outcomes of a committed batch, which the worker keeps for a replay after a failover. They need a few bytes for
+/// each target. Tokens and users are not stored here; they are read from the sealed targets.
 public struct RecordedOutcomes: Sendable {
-  /// Consecutive targets with the same record, including its time. The answers came in one read of the connection.
+  /// Consecutive targets with the same record, including its time. This is typical, because a connection reads many
+  /// answers together.
   private struct RecordRun {
     var first: UInt32
     var count: UInt32
@@ -11,7 +12,7 @@ public struct RecordedOutcomes: Sendable {
     var record: LedgerRecord
   }
 
-  /// Effects of an outcome beyond the ledger and the results hash.
+  /// Further effects of an outcome: neither in the ledger nor in the results hash.
   private struct Effect {
     var index: UInt32
     var action: OutcomeBatch.Action
@@ -25,8 +26,8 @@ public struct RecordedOutcomes: Sendable {
   /// Whether there is nothing to replay.
   public var isEmpty: Bool { runs.isEmpty }
 
-  /// Stores the outcomes of a batch, except those that Redis has refused. If a refused outcome were replayed later, it
-  /// could end a target as undelivered, although the new owner of the slice has sent this target.
+  /// Stores the outcomes of a batch, except those that Redis has refused. A replay of a refused outcome could end a
+  /// target as undelivered, although the new owner of the slice has sent its push.
   ///
   /// - Parameters:
   ///   - batch: the committed batch.
@@ -50,7 +51,7 @@ public struct RecordedOutcomes: Sendable {
     }
   }
 
-  /// Returns the batch again, with tokens and users from the slice's sealed targets.
+  /// Returns the batch for a replay, with tokens and users from the slice's sealed targets.
   public func batch(of ledger: SliceLedger) async throws -> OutcomeBatch {
     var batch = OutcomeBatch()
     var effects = self.effects[...]
@@ -63,8 +64,8 @@ public struct RecordedOutcomes: Sendable {
           batch.append(run.record, at: index)
           continue
         }
-        // If the list does not have this index, the index belongs to another slice, or to a sealed list that Redis
-        // lost.
+        // If the list does not have this index, the outcome belongs to a sealed list that Redis has lost, or to another
+        // slice.
         guard let (token, user) = try await targets.target(index) else { continue }
         batch.append(
           run.record, at: index, action: effect?.action ?? .none, token: token, user: user,

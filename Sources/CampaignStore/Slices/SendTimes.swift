@@ -1,13 +1,13 @@
-/// Send times of the targets of a slice, if these times differ.
+/// Send times of the targets of a slice, for a slice whose targets have different send times.
 ///
-/// The targets are sorted by send time, so this value has one step for each time and not one for each target.
-/// `commit.lua` grants no target of a step whose time has not come.
+/// The targets are sorted by send time. A *step* is a run of targets with the same send time, so the stored form needs
+/// little space. `commit.lua` does not grant the targets of a step before their send time.
 ///
 /// Stored form:
 ///
 /// - u32 number of steps
-/// - for each step u32 first target, u48 due time (ms since the epoch, 0 for immediately), u16 zone (0xFFFF if the zone
-///   doesn't matter), u8 1 if its targets get nothing
+/// - for each step: u32 first target, u48 due time (ms since the epoch, 0 for immediately), u16 zone (0xFFFF if the
+///   zone doesn't matter), u8 1 if the targets of the step get no push, else 0
 /// - u16 number of zones
 /// - for each zone u8 length and name
 ///
@@ -35,7 +35,7 @@ public struct SendTimes: Sendable, Equatable {
 
   /// Steps in the order of their targets. The first step begins with target 0.
   public private(set) var steps: [Step]
-  /// Names of the steps' zones.
+  /// Names of the time zones of the steps.
   public private(set) var zones: [String]
 
   /// Size of a stored step in bytes.
@@ -43,8 +43,8 @@ public struct SendTimes: Sendable, Equatable {
   /// Bytes in front of the first step.
   private static let header = 4
   private static let noZone = 0xFFFF
-  /// Largest stored size in bytes. Only the largest slice could exceed it, if each of its targets had a separate time.
-  /// This can't happen, because times are whole minutes, and all clocks of the world are within 26 hours of each other.
+  /// Largest stored size in bytes. A slice could exceed it only if each of its targets had a separate time. This can't
+  /// happen, because times are whole minutes, and all clocks of the world are within 26 hours of each other.
   static let largest = 4 << 20
 
   /// Creates an instance. Requires at least one step.
@@ -69,7 +69,7 @@ public struct SendTimes: Sendable, Equatable {
     return steps.first { $0.first > step.first }?.first
   }
 
-  /// Returns the number of targets before the first one whose time has not come; `nil` if the time of every target has
+  /// Returns the number of targets before the first target whose send time has not come; `nil` if all send times have
   /// come.
   ///
   /// - Parameter now: ms since the epoch.

@@ -4,7 +4,7 @@ public import PushCore
 public enum ClaimAnswer: Sendable {
   /// The caller owns the slice.
   case claimed(SliceProgress)
-  /// Another worker's lease has this much time left, in ms.
+  /// Another worker owns the slice. Its lease ends after this time, in ms.
   case held(milliseconds: Int)
   /// The slice has ended. The worker must still add the slice's counters to the campaign (`finish.lua`).
   case finished
@@ -29,10 +29,10 @@ public struct SliceProgress: Sendable {
   /// Number of writes to the slice since its targets were sealed.
   public var version: SliceVersion
   /// Number of consecutive claims that expired with targets in doubt and without a new outcome. Several such claims
-  /// mean that a target of the slice kills its workers.
+  /// suggest a *poison target*: a target whose push crashes the worker that sends it.
   public var deaths: Int
-  /// First and last index of the targets that the last worker was sending in its search for a poison target
-  /// (`bisect.lua`) when it died; `nil` if it was not searching.
+  /// If the last worker died during a search for a poison target (`bisect.lua`): first and last index of the targets
+  /// that it was sending. `nil` if it was not searching.
   public var bisected: ClosedRange<Int>?
   /// Number of targets whose own send time has not come.
   public var later = 0
@@ -49,7 +49,7 @@ public struct GrantedTarget: Equatable, Sendable {
   public var index: Int
   /// Number of attempts before this one.
   public var attempt: UInt8
-  /// History of those attempts.
+  /// History of the attempts before this one.
   public var history: AttemptHistory
 
   /// Creates a granted target. The defaults are those of a first attempt.
@@ -62,9 +62,9 @@ public struct GrantedTarget: Equatable, Sendable {
 
 /// Number of writes to a slice since its targets were sealed.
 public struct SliceVersion: Equatable, Sendable {
-  /// Number of commits by owners.
+  /// Number of commits by owners of the slice.
   public var sequence: Int
-  /// Number of failover replays.
+  /// Number of replays after failovers.
   public var replays: Int
 
   /// Creates a version. The default is the version of a newly sealed slice.
@@ -77,14 +77,15 @@ public struct SliceVersion: Equatable, Sendable {
   public var next: SliceVersion { SliceVersion(sequence: sequence + 1, replays: replays) }
 }
 
-/// Request that a commit makes in addition to its outcomes.
+/// The part of a commit that is not outcomes: the request for further grants, and the state that the worker expects in
+/// Redis.
 public struct CommitRequest: Sendable {
   /// State that the worker expects in Redis.
   public enum ExpectedState: Sendable {
-    /// Redis is expected to have this version: the version after the last acknowledged commit.
+    /// Redis is expected to have this version, which is the version after the last acknowledged commit.
     case acknowledged(SliceVersion)
-    /// Redis may have lost commits that it had acknowledged, and this commit replays them. The values are the number of
-    /// granted targets and the decisions about these targets. A replay grants nothing.
+    /// Redis may have lost commits that it had acknowledged, and this commit replays them. The associated values are
+    /// the number of granted targets and the decisions about these targets. A replay grants nothing.
     case replay(granted: Int, decisions: [GrantDecision] = [])
   }
 
@@ -94,12 +95,13 @@ public struct CommitRequest: Sendable {
   public var expected: ExpectedState
   /// Maximum number of further targets to grant.
   public var credit: Int
-  /// Number of targets in doubt that the worker sends again after it has taken over the slice.
+  /// Number of targets in doubt that the worker has sent again after it took over the slice.
   public var resent: Int
-  /// Number of departures that the worker has handled (`departures.lua`); `nil` for the number before the expansion.
+  /// The number of departures that the worker has handled (`departures.lua`); `nil` for the number before the
+  /// expansion.
   public var departures: Int?
-  /// Targets that `commit.lua` may grant next and whose users may have departed. It checks these targets when it grants
-  /// them.
+  /// Targets that this commit may grant and whose users may have departed. `commit.lua` checks these targets when it
+  /// grants them.
   public var suspects: [SealedTarget] = []
 
   /// Creates a request.
@@ -137,12 +139,12 @@ public struct CommitAnswer: Sendable {
   public var firstDecisions: [GrantDecision] = []
   /// Decisions about the retries, in order; empty if all of them are sent without a badge.
   public var retryDecisions: [GrantDecision] = []
-  /// Checked targets that the worker must not send, with the decisions.
+  /// Targets of departed users that `commit.lua` has checked and that the worker must not send, with the decisions.
   public var withheld: [(index: Int, decision: GrantDecision)] = []
   /// The departures after those that the worker has handled according to its request; `nil` if there are none.
   ///
-  /// Before the worker sends targets of these users, it must check them with ``SliceLedger/regrant(_:seal:)``. Suspects
-  /// of the request need no further check.
+  /// Before the worker sends targets of these users, it must check them with ``SliceLedger/regrant(_:seal:)``. Only the
+  /// suspects of the request need no further check.
   public var departures: NewDepartures?
 }
 

@@ -12,7 +12,7 @@ public struct SealAnswer: Sendable {
 }
 
 /// A batch of slices of one campaign, with few targets each. A worker claims, expands and seals these slices together.
-/// Each step takes one round trip for all slices. An error of one slice does not affect the others.
+/// Each of these steps takes one round trip for all slices. An error in one slice does not affect the others.
 public struct SliceBatch: Sendable {
   private struct Member {
     let ledger: SliceLedger
@@ -40,7 +40,7 @@ public struct SliceBatch: Sendable {
   ) {
     self.store = store
     self.filter = filter
-    // One search is planned for all slices.
+    // All slices share one search, because it does not depend on the partition.
     let search = AudienceSearch(campaign, start: filter.start)
     isOfTokens = search == nil
     members = ledgers.map { ledger in
@@ -53,8 +53,8 @@ public struct SliceBatch: Sendable {
     }
   }
 
-  /// Claims the slices and reads the first part of their audience, in one round trip. This is possible because the
-  /// reads need no claim.
+  /// Claims the slices and reads the first part of their audience, in one round trip. The reads can be sent with the
+  /// claim, because reading needs no claim.
   ///
   /// - Returns: for each slice the answer of ``SliceLedger/claim(worker:gracePeriod:)``.
   public mutating func claim(
@@ -115,8 +115,8 @@ public struct SliceBatch: Sendable {
   /// Returns the targets of the slice at a position after its expansion.
   public func targets(of position: Int) -> SealedTargets { members[position].builder.targets }
 
-  /// Seals the targets of slices that are expanded. In the same round trip, Redis grants targets of each slice and ends
-  /// slices without targets.
+  /// Seals the targets of slices that are expanded. In the same round trip, Redis grants targets of each slice, and
+  /// closes the slices without targets.
   ///
   /// - Parameter credits: the maximum number of targets to grant, for each position; 0 for no commit.
   /// - Returns: the result for each slice, in the order of `credits`.
@@ -182,16 +182,14 @@ public struct SliceBatch: Sendable {
   /// Replies to the commands of one slice.
   private struct Part {
     var replies: ArraySlice<Result<RedisReply, StoreError>>
-    /// Number of replies to reads of the audience. They are the last replies.
+    /// Number of replies to commands that read the audience. They are the last replies of the slice.
     var reads: Int
   }
 
   /// Runs the commands of several slices in one round trip.
   ///
-  /// - Parameters:
-  ///   - positions: the positions of the slices; `nil` for all.
-  ///   - write: writes the commands of one slice. The commands that read the audience come last, and the closure
-  ///     returns their number.
+  /// - write: appends the commands of one slice. The commands that read the audience come last, and the closure returns
+  ///   their number.
   private mutating func run(
     _ positions: Set<Int>? = nil, _ write: (inout Member, inout RedisPipeline) -> Int
   ) async throws -> [Part] {
@@ -211,7 +209,7 @@ public struct SliceBatch: Sendable {
   }
 }
 
-/// A commit to a slice, followed by a close of the slice. Both are optional.
+/// A commit to a slice, and then a close of the slice. Either may be left out.
 public struct SliceCommit: Sendable {
   /// The slice and its claim.
   public let ledger: SliceLedger
@@ -255,7 +253,7 @@ extension Slices {
     var replies = try await runEach(pipeline)[...]
     var answers: [Result<SliceCommitAnswer, any Error>] = []
     for commit in commits {
-      // Take both replies before either of them can throw.
+      // Take both replies from the list before either of them can throw.
       let (committed, closed) = (
         commit.request == nil ? nil : replies.popFirst(), commit.closes ? replies.popFirst() : nil
       )

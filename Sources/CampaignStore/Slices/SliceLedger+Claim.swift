@@ -7,8 +7,8 @@ extension SliceLedger {
   ///
   /// - Parameters:
   ///   - worker: the worker that claims it.
-  ///   - gracePeriod: the remaining ms of the grace period. An expired claim of another worker is still valid for this
-  ///     time.
+  ///   - gracePeriod: the remaining ms of the grace period after a failover. During this time, expired claims of other
+  ///     workers are still valid.
   /// - Throws: ``StoreError`` `mismatch` if another version has sealed the slice.
   public func claim(worker: String, gracePeriod: Int = 0) async throws -> ClaimAnswer {
     var pipeline = RedisPipeline()
@@ -33,8 +33,8 @@ extension SliceLedger {
     }
   }
 
-  /// Reads the answer to a claim. If an earlier owner left an expansion unfinished, claims the slice again, and removes
-  /// the unsealed lists of that owner.
+  /// Reads the answer to a claim. If an earlier owner did not finish an expansion, this function claims the slice again
+  /// and removes the unsealed lists of that owner.
   func answer(toClaim reply: RedisReply, worker: String, gracePeriod: Int) async throws -> ClaimAnswer {
     switch reply[0].string {
     case "abandoned":
@@ -74,7 +74,7 @@ extension SliceLedger {
   }
 
   /// Reads the targets that the last worker was sending in its search for a poison target (`bisect.lua`) when it died.
-  /// Returns `nil` for an invalid value. The search for the poison target then starts again.
+  /// Returns `nil` for an invalid value; the search then starts again.
   private static func range(_ text: String, of count: Int) -> ClosedRange<Int>? {
     let ends = text.split(separator: " ").compactMap { Int($0) }
     return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil

@@ -1,15 +1,15 @@
 public import PushCore
 import Redis
 
-/// The ledger of one slice: the records of its targets. Every change names the claim id as a fencing token, so Redis
-/// refuses changes by a worker that has lost its claim.
+/// The ledger of one slice: the records of its targets. Every change names the id of the worker's claim as a fencing
+/// token. Redis therefore refuses changes by a worker that has lost its claim.
 public struct SliceLedger: Sendable {
   /// The slice.
   public let slice: SliceReference
   /// Duration of a lease in ms.
   public let lease: Int
-  /// Claim id: 128 random bits as text. A counter would not be safe, because Redis could lose a number and issue it
-  /// again.
+  /// Claim id: 128 random bits as text. A counter would not be safe, because Redis could lose its value in a failover
+  /// and issue the same number again.
   public let claim: [UInt8]
   /// Ids of the campaign's parts, one for each leg, in the order of the legs. An expansion of this slice writes the
   /// targets of all these parts.
@@ -17,7 +17,7 @@ public struct SliceLedger: Sendable {
   let store: CampaignStore
   /// Push service of the campaign.
   let service: any PushService
-  /// First bytes of the slice's notices (see `commit.lua`): the names of service, app and campaign.
+  /// First bytes of the slice's notices about devices (see `commit.lua`): the names of service, app and campaign.
   private let names: [UInt8]
 
   let sliceKey: [UInt8]
@@ -92,7 +92,7 @@ public struct SliceLedger: Sendable {
 
   private static func newClaim() -> [UInt8] {
     var random = SystemRandomNumberGenerator()
-    // Two numbers of 64 bits are enough. Each random number costs a system call.
+    // Two random numbers of 64 bits are enough. Each random number costs a system call.
     return (0..<2).flatMap { _ in
       let bits = random.next()
       return (0..<16).map { Hex.digits[Int(bits >> UInt64(4 * $0) & 15)] }
@@ -103,8 +103,8 @@ public struct SliceLedger: Sendable {
     [sliceKey, commitKeys[5], commitKeys[6], commitKeys[11], departures] + rules.lists
   }
 
-  /// Records which targets the worker sends next, without other targets of the slice, to find a poison target; `nil`
-  /// ends the search.
+  /// Records which targets the worker sends next, without other targets of the slice. The worker does this to find a
+  /// *poison target*: a target whose push crashes the worker that sends it. `nil` ends the search.
   ///
   /// - Returns: false if the claim is stale.
   public func bisect(_ targets: ClosedRange<Int>?) async throws -> Bool {
@@ -116,10 +116,9 @@ public struct SliceLedger: Sendable {
     return try await store.run(pipeline)[0].integer == 1
   }
 
-  /// Appends the commands that add pages of targets to the unsealed list, several pages in a command. This is a step of
-  /// the expansion.
+  /// Appends the commands that add pages of targets to the unsealed list of the claim, several pages in a command.
   ///
-  /// This step needs no fencing token, because the key of the list contains the claim id, and only the owner of the
+  /// These commands need no fencing token, because the key of the list contains the claim id, and only the owner of the
   /// claim can seal the list. `claim.lua` has created the list. RPUSHX adds nothing if the list has expired since then.
   func append(_ targets: SealedTargets, from first: Int = 0, to pipeline: inout RedisPipeline) {
     for start in stride(from: first, to: targets.ends.count, by: Self.pagesPerBatch) {
@@ -141,14 +140,14 @@ public struct SliceLedger: Sendable {
     write(OutcomeBatch(), request, to: &pipeline)
   }
 
-  /// Returns whether Redis refused a step of an expansion because the list has expired or the worker has lost the
+  /// Returns whether Redis refused a command of an expansion, because the list has expired or the worker has lost the
   /// claim.
   static func isRefused(_ reply: RedisReply) -> Bool {
     reply.kind == .array ? reply.first?.integer == 0 : reply.integer == 0
   }
 
-  /// Appends the commands that write the control group. The seal makes the control group valid. This step needs no
-  /// fencing token, because the key of the list contains the claim id.
+  /// Appends the commands that write the control group. The control group becomes valid with the seal. The commands
+  /// need no fencing token, because the key of the list contains the claim id.
   func append(_ control: ControlUsers, to pipeline: inout RedisPipeline) {
     let pages = control.pages
     guard !pages.isEmpty else { return }
@@ -165,14 +164,14 @@ public struct SliceLedger: Sendable {
   /// Creates the list of another leg's slice for the targets that this claim finds.
   ///
   /// `LTRIM` with an empty range deletes the list that an earlier attempt left. `UNLINK` would reply 0 for a missing
-  /// list, which ``isRefused(_:)`` takes for a refused step.
+  /// list, and ``isRefused(_:)`` treats this reply as a refusal.
   func beginBuilding(to pipeline: inout RedisPipeline) {
     pipeline.append("LTRIM", building, 1, 0)
     pipeline.append("RPUSH", building, "")
     pipeline.append("EXPIRE", building, Self.buildingLifetime)
   }
 
-  /// Returns the keys of the unsealed lists that a claim of this slice may have, with those for the other legs.
+  /// Returns the keys of the unsealed lists that a claim of this slice may have, including the lists of the other legs.
   func unsealedLists(of claim: [UInt8]) -> [[UInt8]] {
     let lists = parts.flatMap {
       store.keys.unsealedLists(slice.partition, $0, claim: String(decoding: claim, as: UTF8.self))
@@ -234,8 +233,8 @@ public struct SliceLedger: Sendable {
   public func targets(from first: Int, count: Int, of sealed: Int, seal: [UInt8]) async throws -> TargetChunk {
     let chunk = try await targets(from: first, count: count)
     guard chunk.count < min(count, sealed - first) else { return chunk }
-    // The list may have been sealed after the first read. The function therefore reads the phase of the slice, and then
-    // reads the list again. A sealed slice must have its whole list.
+    // The slice may have been sealed between the first read and this one. Read the phase of the slice, and then the
+    // list again. A sealed slice must have its whole list.
     var pipeline = RedisPipeline()
     pipeline.append("HMGET", sliceKey, "phase", "seal", "count")
     let slice = try await store.run(pipeline)[0]
@@ -394,7 +393,7 @@ public struct SliceLedger: Sendable {
 
   /// Appends the command that closes the slice.
   func close(_ closing: Closing, variantLanguages: Int? = nil, to pipeline: inout RedisPipeline) {
-    // Only a cancel ends targets here and needs the keys of their records.
+    // Only a cancel ends targets here, and only then are the keys of the records needed.
     let keys = [sliceKey, commitKeys[2]]
     let more = [targets, commitKeys[1], commitKeys[11], commitKeys[6]] + unsealedLists(of: claim)
     pipeline.script(StoreScripts.close, keys: closing == .cancel ? keys + more : keys) {

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Facts about a slice that its seal records.
+/// The facts about a slice that `seal.lua` records when it seals the targets.
 struct SliceSeal {
   /// Number of targets.
   var count: Int
@@ -23,6 +23,8 @@ struct SliceSeal {
     (self.count, self.pages, self.departures) = (count, pages, departures)
   }
 
+  /// Creates the facts about a slice with complete targets.
+  ///
   /// - Parameters:
   ///   - targets: the complete targets.
   ///   - departures: the number of departures from the partition before the expansion began; `nil` if unknown.

@@ -1,7 +1,8 @@
 import PushCore
 import Redis
 
-/// Takeover: recovers slices after the death of a worker, a lost reply or the end of a pause.
+/// Takeover: gives slices to other workers when a worker has died, a reply was lost or the time of a parked slice has
+/// come.
 extension Slices {
   /// Puts slices whose retry is due back on their lanes. Any worker may do this, and several may do it at the same
   /// time.
@@ -28,7 +29,7 @@ extension Slices {
     return try await references(in: run(pipeline)[0]) { pipeline, text in pipeline.append("LREM", list, 0, text) }
   }
 
-  /// Returns the unfinished slices: those that their campaigns have not counted yet.
+  /// Returns those of these slices that their campaigns have not counted as finished yet.
   public func uncounted(_ slices: Set<SliceReference>) async throws -> Set<SliceReference> {
     guard !slices.isEmpty else { return [] }
     let slices = Array(slices)
@@ -74,7 +75,7 @@ extension Slices {
       if references.isEmpty { return requeued }
       let given = try await giveBack(references, of: worker, isGone: isGone)
       requeued += given
-      // If slices have few targets, a worker may have held more slices than one read returns.
+      // If slices have few targets, the worker may have held more slices than one read returns. Read its list again.
       guard isFull, leftovers == nil, !given.isEmpty else { return requeued }
     }
   }
@@ -131,13 +132,13 @@ extension Slices {
   public func recordFailover(for milliseconds: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("SET", keys.failover, "1", "PX", milliseconds)
-    // The reply is not checked. A full Redis refuses the write, but a Redis whose data has just been loaded is not
-    // full.
+    // The reply is not checked, because only a full Redis refuses the write. A Redis that has just loaded its data is
+    // not full.
     _ = try await redis.execute(pipeline)
   }
 
   /// Returns whether Redis may have lost its last writes a moment ago. A worker that has just started calls this
-  /// function. The function uses any server that answers, even if its connection is not admitted.
+  /// function, before it admits connections. The function therefore also uses connections that are not admitted.
   ///
   /// If the list of workers is empty, the result is `false`: no worker that could replay writes is known. Otherwise the
   /// result is `true` if the server's process started less than 3 s ago, if a worker has recorded a failover, or if the
@@ -145,7 +146,7 @@ extension Slices {
   ///
   /// - Parameters:
   ///   - uptime: seconds since the start of the server's process.
-  ///   - timeout: age in ms of the latest heartbeat above which no worker was running, or Redis was unreachable.
+  ///   - timeout: age in ms of the latest heartbeat. If it is older, no worker was running, or Redis was unreachable.
   public func mayHaveFailedOver(uptime: Int, timeout: Int) async throws -> Bool {
     var pipeline = RedisPipeline()
     pipeline.append("EXISTS", keys.failover)
@@ -159,7 +160,7 @@ extension Slices {
       || now * 1000 > latest.addingReportingOverflow(timeout).partialValue
   }
 
-  /// Seconds after its start for which a server counts as young.
+  /// Seconds after its start for which a server may have lost its last writes.
   private static let youth = 3
 
   /// Returns the lanes of campaigns; `nil` for a campaign that no longer exists.
