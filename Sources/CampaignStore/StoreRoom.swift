@@ -3,7 +3,7 @@ import Redis
 
 /// A room of the store: the operations on one kind of thing, in the folder of the same name.
 ///
-/// A room is a value over the store. A caller that needs one room holds that room.
+/// A room is a value that only has the store. A caller that needs one room stores only that room.
 protocol StoreRoom: Sendable {
   /// The connection, the keys and the other rooms.
   var store: CampaignStore { get }

@@ -1,15 +1,15 @@
 import CMicrohttpd
 import Synchronization
 
-/// Writer of a body in pieces. If the client is slow, the writer waits instead of storing more bytes.
+/// Writer of a response body in pieces. If the client is slow, the writer waits instead of storing more bytes.
 public final class HTTPBodyWriter: Sendable {
-  /// The error of a write after the client has gone, or while the server stops.
+  /// The error of a write after the client has disconnected, or while the server stops.
   public struct Closed: Error {
     public init() {}
   }
 
-  /// Maximum number of bytes that may wait for the client before the writer must wait. The bytes are enough for some
-  /// round trips.
+  /// Maximum number of bytes that wait for the client. A further write waits. These bytes are enough for some round
+  /// trips.
   private static let limit = 256 * 1024
 
   private struct State {
@@ -17,9 +17,9 @@ public final class HTTPBodyWriter: Sendable {
     /// Number of bytes of ``buffer`` that were sent.
     var sent = 0
     var isFinished = false
-    /// Whether the remaining part of the body is missing.
+    /// Whether the body ended with an error, so that its rest is missing.
     var isBroken = false
-    /// Whether the body no longer has a reader.
+    /// Whether the body has lost its reader: the client has disconnected, or the server stops.
     var isClosed = false
     /// The connection that waits for bytes.
     var suspended: ConnectionHandle?
@@ -32,7 +32,7 @@ public final class HTTPBodyWriter: Sendable {
 
   /// Adds bytes, and returns when there is room for more.
   ///
-  /// - Throws: ``Closed`` if the body no longer has a reader.
+  /// - Throws: ``Closed`` if the client has disconnected, or the server stops.
   public func write(_ bytes: [UInt8]) async throws {
     guard !bytes.isEmpty else { return }
     let suspended = try state.withLock { state throws(Closed) in
@@ -54,7 +54,7 @@ public final class HTTPBodyWriter: Sendable {
 
   /// Ends the body.
   ///
-  /// - Parameter isBroken: Whether a part is missing.
+  /// - Parameter isBroken: Whether the body ended with an error, so that its rest is missing.
   func finish(isBroken: Bool) {
     let suspended = state.withLock { state in
       state.isFinished = true
@@ -65,7 +65,7 @@ public final class HTTPBodyWriter: Sendable {
     suspended?.resume()
   }
 
-  /// Closes the body, because its reader has gone or the server stops.
+  /// Closes the body, because the client has disconnected or the server stops.
   func close() {
     let (writer, suspended) = state.withLock { state in
       state.isClosed = true

@@ -1,6 +1,6 @@
 /// The answer to a client.
 public struct HTTPResponse: Sendable {
-  /// The part after the headers.
+  /// The content after the headers.
   public enum Body: Sendable {
     /// These bytes.
     case bytes([UInt8])
@@ -29,7 +29,7 @@ public struct HTTPResponse: Sendable {
 
 /// The decision about a request after its headers and before its body.
 public enum HTTPAdmission: Sendable {
-  /// Answer the request immediately with this response, and do not store its body.
+  /// Answer the request immediately with this response, and discard its body.
   case refuse(HTTPResponse)
   /// Read the body within the limit of the terms, then handle the request.
   case accept(HTTPTerms)
@@ -39,9 +39,10 @@ public enum HTTPAdmission: Sendable {
 public struct HTTPTerms: Sendable {
   /// Maximum bytes of the body; 0 for none.
   public var bodyLimit: Int
-  /// Whether the limit on requests in progress (``HTTPServerOptions/requests``) does not apply, as for a health check.
+  /// Whether the request is a health check, to which the limit on requests in progress (``HTTPServerOptions/requests``)
+  /// does not apply.
   public var isProbe: Bool
-  /// Whether the task of the request is cancelled when the client has gone. Use `false` for a request that changes
+  /// Whether the task of the request is cancelled when the client disconnects. Use `false` for a request that changes
   /// data, because it must be finished and recorded.
   public var endsWithClient: Bool
 

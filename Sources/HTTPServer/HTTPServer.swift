@@ -6,8 +6,8 @@ import Synchronization
 /// An HTTP/1.1 server based on libmicrohttpd. One thread of libmicrohttpd waits for all sockets. Tasks create the
 /// answers; the connection of a request is suspended until its answer is ready.
 ///
-/// Every wait, list and buffer has a bound (``HTTPServerOptions``). Without a free file descriptor, the server accepts
-/// no connection until one is free (libmicrohttpd, `MHD_accept_connection`).
+/// Every wait, list and buffer has a bound (``HTTPServerOptions``). If no file descriptor is free, the server accepts
+/// no connection until one becomes free (libmicrohttpd, `MHD_accept_connection`).
 public final class HTTPServer: Sendable {
   /// `@unchecked Sendable` is sound because any thread may call libmicrohttpd's functions for a daemon, except
   /// `MHD_stop_daemon`, which ``stop(within:)`` calls once.
@@ -28,18 +28,18 @@ public final class HTTPServer: Sendable {
   private let daemon: Mutex<Daemon?>
   private let clock: Clock
 
-  /// Maximum time in which requests must end after they were cancelled.
+  /// Maximum time in which requests must end after the server has cancelled them.
   private static let lastWait = Duration.seconds(10)
-  /// Seconds between two checks for connections that take too long, and for clients that have gone.
+  /// Seconds between two checks for connections that take too long, and for clients that have disconnected.
   private static let clockInterval = 0.5
 
   /// Creates a server, which starts to listen and to serve immediately.
   ///
-  /// - Throws: The error that prevents this, with the address.
+  /// - Throws: The error that prevents the start, with the address.
   public init(_ options: HTTPServerOptions, handler: any HTTPHandler) throws(HTTPServerError) {
     let listener = try Listener.open(host: options.host, port: options.port)
     let core = ServerCore(handler, options)
-    // Released after the end of the daemon, because its callbacks may run until then.
+    // The core is released after the end of the daemon, because the daemon calls its callbacks until then.
     let context = Unmanaged.passRetained(core)
     let pointer = cmicrohttpd_start(
       listener.descriptor, UInt32(options.connections + options.spareConnections), options.memoryPerConnection,
@@ -63,8 +63,8 @@ public final class HTTPServer: Sendable {
       }, context.toOpaque())
     guard let pointer else {
       context.release()
-      // Does not close the socket. libmicrohttpd (0.9.75) closes it after some failures, such as a wrong key, but not
-      // after others. A second close could close a descriptor that is in use again.
+      // Do not close the socket here. libmicrohttpd (0.9.75) closes it after some failures, such as a wrong key, but
+      // not after others. A second close could close a descriptor that is in use again.
       throw HTTPServerError(
         description: "can't serve on \(options.host):\(listener.port): libmicrohttpd does not start"
           + (options.identity == nil ? "" : "; check that the certificate is PEM and that the key belongs to it"),
@@ -89,8 +89,8 @@ public final class HTTPServer: Sendable {
   /// Number of open connections.
   public var connections: Int { core.connections.open }
 
-  /// Accepts no more connections, answers the requests in progress, and ends. Idempotent: a second call returns
-  /// immediately.
+  /// Stops accepting connections, answers the requests in progress, and then ends the server. Idempotent: a second call
+  /// returns immediately.
   ///
   /// - Parameter deadline: Time for the requests in progress. After this time, their connections are closed.
   public func stop(within deadline: Duration) async {
@@ -114,7 +114,7 @@ public final class HTTPServer: Sendable {
       // block a thread of Swift's executor.
       DispatchQueue.global().async {
         MHD_stop_daemon(daemon.pointer)
-        // MHD_quiesce_daemon: the caller must not close the socket before the end of the daemon.
+        // MHD_quiesce_daemon: the caller must close the socket, but not before the end of the daemon.
         if listener >= 0 { close(listener) }
         daemon.core.release()
         continuation.resume()

@@ -4,14 +4,14 @@ public struct HTTPServerOptions: Sendable {
   public var host: String
   /// The port; 0 lets the system choose.
   public var port: Int
-  /// Maximum number of connections. A browser opens six connections, a scraper one. A further connection replaces the
-  /// connection that was quiet for longest, in the network with the most connections.
+  /// Maximum number of connections. A browser opens six connections, a scraper one. A further connection replaces an
+  /// existing one: in the network with the most connections, the one that was quiet for longest.
   public var connections = 128
-  /// Number of connections in addition to ``connections``. They are used while no connection is quiet, and while an
-  /// ended connection is being closed. libmicrohttpd accepts ten connections at the same time.
+  /// Number of connections in addition to ``connections``. They are needed while no existing connection is quiet, and
+  /// while a replaced connection is being closed. libmicrohttpd accepts ten connections at the same time.
   public var spareConnections = 32
-  /// Maximum number of requests in progress. Above this number, all requests except health checks get a 503. It is
-  /// lower than ``connections``, so that long answers leave room for the next health check.
+  /// Maximum number of requests in progress. Above this number, all requests except health checks get a 503. The number
+  /// is lower than ``connections``, so that a health check gets a connection even during many long answers.
   public var requests = 96
   /// Bytes of memory for a connection's headers and buffers. Longer headers are refused (431).
   public var memoryPerConnection = 32 * 1024

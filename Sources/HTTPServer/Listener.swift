@@ -6,10 +6,12 @@ struct Listener {
   /// The requested port, or the port that the system chose.
   let port: Int
 
-  /// Number of connections that the kernel stores until they are accepted. This is enough for bursts of clients that
-  /// all reconnect.
+  /// Number of connections that the kernel queues until the server accepts them. This is enough when many clients
+  /// reconnect at the same moment.
   private static let backlog: Int32 = 512
 
+  /// Opens a socket that listens at an address.
+  ///
   /// - Parameters:
   ///   - host: A numeric address.
   ///   - port: 0 lets the system choose.

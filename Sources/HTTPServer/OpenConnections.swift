@@ -1,17 +1,17 @@
 import Glibc
 import Synchronization
 
-/// The open connections, with the phase of each and its start.
+/// The open connections of the server. For each connection, this type knows the phase and its start.
 ///
-/// This type ends connections whose request takes too long. If there are too many connections, it ends the connection
-/// that was quiet for longest. It also ends the work for a client that has gone.
+/// It ends connections whose request takes too long. If there are too many connections, it ends the connection that was
+/// quiet for longest. It also cancels the work for clients that have disconnected.
 final class OpenConnections: Sendable {
   private enum Phase {
     /// No complete request has arrived since this time.
     case waiting(UInt64)
     /// The server has worked on the answer, or on the next part of it, since this time.
     case working(ServerExchange, UInt64)
-    /// The answer is being sent; the client last took a part of it at this time.
+    /// The answer is being sent. The time is when the client last took a part of it.
     case sending(UInt64)
     /// The server has shut down the socket. libmicrohttpd will close it soon.
     case ended
@@ -33,9 +33,9 @@ final class OpenConnections: Sendable {
     var isEnded: Bool { if case .ended = phase { true } else { false } }
   }
 
-  /// Time in ns after which the server checks whether the client of a request in progress still waits. Answers to short
-  /// requests are ready before this check. A client that closes its sending side after such a request therefore gets
-  /// its answer.
+  /// Time in ns after which the server checks whether the client of a request in progress is still connected. A client
+  /// may close its sending side after its request, which looks like a disconnect. Answers to short requests are ready
+  /// before this check, so such a client still gets its answer.
   private static let attention: UInt64 = 500_000_000
 
   /// POLLRDHUP of Linux (poll(2)), which Glibc's module lacks: the client has closed its sending side, or both sides.
@@ -57,8 +57,9 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Records a new connection. If there are too many, ends the connection that was quiet for longest, in the network
-  /// with the most connections. A client that opens connections without end therefore ends only its own connections.
+  /// Records a new connection. If there are too many, the function ends a connection: in the network with the most
+  /// connections, the one that was quiet for longest. A client that opens connections without end therefore ends only
+  /// connections of its own network.
   func opened(_ descriptor: Int32, now: UInt64) {
     let network = Self.network(of: descriptor)
     state.withLock { connections in
@@ -100,7 +101,7 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Ends work for clients that have gone.
+  /// Cancels the work for clients that have disconnected.
   func endAbandoned(now: UInt64) {
     let abandoned = state.withLock { connections in
       connections.compactMap { descriptor, connection -> ServerExchange? in
@@ -127,21 +128,23 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Shuts down a connection, under the lock. libmicrohttpd's thread notices shutdown(2) and closes the descriptor.
-  /// libmicrohttpd reports the end of a connection before it closes the descriptor, so the number belongs to this
+  /// Shuts down the socket of a connection. The caller holds the lock. libmicrohttpd's thread notices shutdown(2) and
+  /// closes the descriptor. Before that, it reports the end of the connection, so the descriptor belongs to this
   /// connection until ``closed(_:)``.
   private static func end(_ descriptor: Int32, in connections: inout [Int32: Connection]) {
     shutdown(descriptor, Int32(SHUT_RDWR))
     connections[descriptor]?.phase = .ended
   }
 
-  /// Returns whether the client has closed its end (poll(2)). Called under the lock, like ``end(_:in:)``.
+  /// Returns whether the client has closed its sending side (poll(2)). The caller holds the lock, as for
+  /// ``end(_:in:)``.
   private static func isHungUp(_ descriptor: Int32) -> Bool {
     var socket = pollfd(fd: descriptor, events: hungUp, revents: 0)
     return poll(&socket, 1, 0) > 0 && socket.revents != 0
   }
 
-  /// Returns an IPv4 address, or the first 64 bits of an IPv6 address: one host may have all addresses with these bits.
+  /// Returns an IPv4 address, or the first 64 bits of an IPv6 address, because one host may use all addresses with
+  /// these bits.
   private static func network(of descriptor: Int32) -> UInt64 {
     var storage = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)

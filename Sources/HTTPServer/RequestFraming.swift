@@ -1,5 +1,5 @@
-/// The reason why the server refuses a request before it examines the content. The server then closes the connection,
-/// because the start of the next request is uncertain.
+/// A reason to refuse a request because of its head. The server then closes the connection, because it can't know where
+/// the next request starts.
 struct RequestFault: Error, Equatable {
   var status = 400
   var reason: String
@@ -15,7 +15,8 @@ struct RequestFault: Error, Equatable {
 enum RequestFraming {
   typealias Field = (name: [UInt8], value: [UInt8])
 
-  /// Headers that a request may have only once. With two values, the proxy and the server could use different values.
+  /// Headers that a request may have only once. If there were two values, a proxy could use one and the server the
+  /// other.
   private static let singletons = [
     "authorization", "content-encoding", "content-length", "content-type", "host", "transfer-encoding",
   ]
@@ -52,7 +53,7 @@ enum RequestFraming {
     _ version: String, _ length: [UInt8]?, _ encoding: [UInt8]?
   ) throws(RequestFault) {
     if let length {
-      // 18 digits always fit into 64 bits.
+      // A number of 18 digits always fits into 64 bits.
       guard (1...18).contains(length.count), length.allSatisfy(isDigit) else {
         throw RequestFault("the header content-length is not a number of bytes")
       }
@@ -60,7 +61,7 @@ enum RequestFraming {
     guard let encoding else { return }
     guard length == nil else { throw RequestFault("the request has both content-length and transfer-encoding") }
     guard version != "HTTP/1.0" else { throw RequestFault("HTTP/1.0 has no transfer-encoding") }
-    // The value must have no spaces after it, because libmicrohttpd accepts only the exact text as chunked.
+    // No spaces may follow the value, because libmicrohttpd recognises only the exact text `chunked`.
     let word = String(decoding: encoding, as: UTF8.self).lowercased()
     guard word == "chunked" else {
       throw word.hasSuffix("chunked")

@@ -1,16 +1,16 @@
 import CMicrohttpd
 import Glibc
 
-/// The head of a request, read from libmicrohttpd while its memory is valid: within the first call of its access
-/// handler.
+/// The head of a request. It must be read within the first call of libmicrohttpd's access handler, because
+/// libmicrohttpd's memory of the head is valid only then.
 struct RequestHead {
   private let method: [UInt8]
   private let target: [UInt8]
   private let version: String
   private let fields: [RequestFraming.Field]
-  /// Whether libmicrohttpd has reported the whole head, so that nothing is hidden in it.
+  /// Whether libmicrohttpd has reported every byte of the head (see ``RequestLayout``).
   private let isExact: Bool
-  /// Length of the body in bytes, as announced.
+  /// Length of the body in bytes, as the header `Content-Length` announces it.
   let length: Int
   let isChunked: Bool
 

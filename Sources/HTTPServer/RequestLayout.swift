@@ -1,12 +1,13 @@
-/// Compares the head of a request with the pieces that libmicrohttpd reports.
+/// Checks that libmicrohttpd has reported every byte of the head of a request.
 ///
 /// Before version 1.0, libmicrohttpd silently accepts a NUL as the end of a name, a value or the whole head. It also
-/// accepts a bare LF as the end of a line, and joins folded lines. It parses in place, and overwrites every separator
-/// byte with a NUL. The reported pieces must therefore fill the head exactly, with one separator between the words of
-/// the first line and two after each line. Otherwise the head contains hidden bytes. A NUL immediately before a bare LF
-/// can't be distinguished from CR LF, but both end the line.
+/// accepts a bare LF as the end of a line, and joins folded lines. A proxy could therefore see another request than
+/// this server. libmicrohttpd parses in place, and overwrites every separator byte with a NUL. The reported pieces must
+/// therefore fill the head exactly, with one separator between the words of the first line and two after each line.
+/// Otherwise the head contains bytes that were not reported. A NUL immediately before a bare LF can't be distinguished
+/// from CR LF, but both end the line.
 enum RequestLayout {
-  /// A text in the head.
+  /// The position of a reported text in the head.
   struct Piece {
     /// Offset in bytes from the start of the method.
     var start: Int
@@ -15,7 +16,7 @@ enum RequestLayout {
     var end: Int { start + count }
   }
 
-  /// Returns whether nothing is hidden between the pieces.
+  /// Returns whether the pieces fill the head exactly.
   ///
   /// - Parameter head: The bytes from the method to the empty line, both included.
   static func isExact(

@@ -1,6 +1,6 @@
-/// The parsed target of a request (RFC 9112 section 3.2).
+/// The parsed target of a request, which is its path and query (RFC 9112 section 3.2).
 struct RequestTarget {
-  /// The path, decoded piece by piece; `["*"]` for the asterisk-form.
+  /// The path, split at slashes and then decoded; `["*"]` for the target `*`.
   var path: [String]
   /// The query, decoded, in the order of its arrival.
   var query: [(name: String, value: String)] = []
@@ -36,8 +36,8 @@ struct RequestTarget {
     }
   }
 
-  /// Returns the path and the query of a target. If the target is a whole URL, its host counts instead of the header
-  /// `Host` (RFC 9112 section 3.2.2). This server treats all hosts alike.
+  /// Returns the path and the query of a target as one text. The target may be a whole URL; its host replaces the
+  /// header `Host` (RFC 9112 section 3.2.2). The host is not returned, because this server treats all hosts alike.
   private static func origin(_ text: [UInt8]) throws(RequestFault) -> ArraySlice<UInt8> {
     guard text.first != UInt8(ascii: "/") else { return text[...] }
     let lowered = text.prefix(8).map { $0 | 0x20 }

@@ -3,8 +3,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The state of libmicrohttpd's callbacks, which all run on libmicrohttpd's only thread. Lives until the end of the
-/// daemon.
+/// The code behind libmicrohttpd's callbacks, and its state. All callbacks run on libmicrohttpd's only thread. The core
+/// lives until the end of the daemon.
 final class ServerCore: Sendable {
   private struct State {
     var exchanges: [ObjectIdentifier: ServerExchange] = [:]
@@ -16,7 +16,7 @@ final class ServerCore: Sendable {
 
   let connections: OpenConnections
   private let handler: any HTTPHandler
-  /// Number of requests in progress above which only probes are answered.
+  /// Number of requests in progress above which the server answers only health checks.
   private let maximumRequests: Int
   private let state: Mutex<State>
 
@@ -38,16 +38,16 @@ final class ServerCore: Sendable {
     return Unmanaged.passRetained(exchange).toOpaque()
   }
 
-  /// Implements `MHD_AccessHandlerCallback`. libmicrohttpd calls it with the headers, then with each part of the body,
-  /// then without a part, and again after each resumption of the connection.
+  /// Implements `MHD_AccessHandlerCallback`. libmicrohttpd calls it first with the headers, then with each part of the
+  /// body, and then once more without a part. After each resumption of the connection, libmicrohttpd calls it again.
   func handle(
     _ connection: OpaquePointer, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>,
     upload: UnsafePointer<CChar>?, uploadSize: UnsafeMutablePointer<Int>,
     slot: UnsafeMutablePointer<UnsafeMutableRawPointer?>
   ) -> MHD_Result {
     guard let known = slot.pointee else { return cmicrohttpd_no }
-    // The exchange was retained in `begin`. It is released in `completed`, which libmicrohttpd calls once for each
-    // request that has begun.
+    // The exchange was retained in `begin`. `completed` releases it, which libmicrohttpd calls once for each request
+    // that has begun.
     let exchange = Unmanaged<ServerExchange>.fromOpaque(known).takeUnretainedValue()
     if let target = exchange.takeTarget() {
       return receive(RequestHead(connection, method: method, target, version: version), connection, exchange)
@@ -62,7 +62,7 @@ final class ServerCore: Sendable {
     case .answer(let response): return queue(response, on: connection, exchange)
     case .handle(let request):
       connections.recordProgress(cmicrohttpd_descriptor(connection), on: exchange, now: Self.now)
-      // Suspends the connection before a task can resume it.
+      // Suspend the connection before a task can resume it.
       let handle = ConnectionHandle(pointer: connection)
       handle.suspend()
       exchange.keep(
@@ -104,8 +104,8 @@ final class ServerCore: Sendable {
     _ head: RequestHead, _ connection: OpaquePointer, _ exchange: ServerExchange
   ) -> MHD_Result {
     state.withLock { $0.exchanges[ObjectIdentifier(exchange)] = exchange }
-    // libmicrohttpd accepts a bare LF as the end of a chunk's line, so a proxy may see another end of the body. The
-    // connection therefore ends after such a body, and no further bytes are read as a request.
+    // libmicrohttpd accepts a bare LF as the end of a line between chunks, so a proxy may see another end of the body.
+    // The connection therefore ends after a chunked body, and no further bytes are read as a request.
     exchange.isLast = head.isChunked
     do throws(RequestFault) {
       let request = try head.request()
@@ -115,8 +115,8 @@ final class ServerCore: Sendable {
         return cmicrohttpd_yes
       case .refuse(let response):
         exchange.refuse(response)
-        // A short body is still read. If the connection were closed with unread bytes, the system would reset it, and
-        // the answer would be lost.
+        // Read the rest of a short body. If the connection were closed with unread bytes, the system would reset it,
+        // and the client would lose the answer.
         guard head.isChunked || head.length > ServerExchange.discardLimit else { return cmicrohttpd_yes }
         return queue(response, on: connection, exchange)
       }
@@ -142,7 +142,7 @@ final class ServerCore: Sendable {
     return admission
   }
 
-  /// Reserves bytes of the memory for bodies.
+  /// Reserves bytes of the memory for bodies (``HTTPServerOptions/bodyMemory``).
   private func reserve(_ count: Int) -> Bool {
     state.withLock { state in
       guard state.bodyMemory >= count else { return false }
@@ -157,7 +157,7 @@ final class ServerCore: Sendable {
     let made: OpaquePointer?
     switch response.body {
     case .bytes(var bytes):
-      // MHD_RESPMEM_MUST_COPY: the array belongs to this function.
+      // MHD_RESPMEM_MUST_COPY: libmicrohttpd copies the array, because the array belongs to this function.
       made = MHD_create_response_from_buffer(bytes.count, &bytes, cmicrohttpd_copy)
     case .stream(let write): made = stream(write, to: connection, exchange)
     }
@@ -187,8 +187,8 @@ final class ServerCore: Sendable {
       self.connections = connections
     }
 
-    /// Called on libmicrohttpd's thread, which is the only reader. Therefore no other read can run between a suspension
-    /// and its record.
+    /// Called on libmicrohttpd's thread. Only this thread reads, so no other read can run between a suspension of the
+    /// connection and the record of it.
     func read(into target: UnsafeMutableRawBufferPointer) -> Int {
       let count = writer.read(into: target, for: connection)
       let descriptor = cmicrohttpd_descriptor(connection.pointer)

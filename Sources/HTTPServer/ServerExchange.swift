@@ -1,7 +1,7 @@
 import CMicrohttpd
 import Synchronization
 
-/// The state of a request and its answer. Shared by libmicrohttpd's thread and the task that answers.
+/// The state of one request and its answer. libmicrohttpd's thread and the task that makes the answer share it.
 final class ServerExchange: Sendable {
   /// The action for the next call of libmicrohttpd.
   enum Step {
@@ -9,7 +9,7 @@ final class ServerExchange: Sendable {
     case handle(HTTPRequest)
     /// Send the answer, which is ready.
     case answer(HTTPResponse)
-    /// Do nothing: the connection is suspended, so libmicrohttpd should not have called.
+    /// Do nothing. The connection is suspended, so libmicrohttpd should not have made this call.
     case nothing
   }
 
@@ -24,7 +24,7 @@ final class ServerExchange: Sendable {
     case begun(Target)
     /// The body is arriving, and is stored up to a limit.
     case receiving(HTTPRequest, limit: Int)
-    /// The body is arriving, and is not needed.
+    /// The body is arriving and is discarded, because the request is already answered.
     case discarding(HTTPResponse)
     case handling
     case answered(HTTPResponse)
@@ -37,16 +37,16 @@ final class ServerExchange: Sendable {
     var received = 0
     /// Number of bytes of the server's memory for bodies that this request uses.
     var reserved = 0
-    /// Whether the work for the request ends when the client has gone.
+    /// Whether the work for the request is cancelled when the client disconnects.
     var endsWithClient = false
-    /// Whether the connection ends with this request.
+    /// Whether the connection is closed after this request.
     var isLast = false
     var task: Task<Void, Never>?
     var writer: HTTPBodyWriter?
   }
 
-  /// Number of bytes of a body that are read and discarded beyond the stored bytes, so that the client gets its answer
-  /// instead of a reset.
+  /// Number of bytes of a body that the server reads and discards, so that the client gets its answer instead of a
+  /// reset of the connection.
   static let discardLimit = 256 * 1024
 
   private let state: Mutex<State>
@@ -74,7 +74,7 @@ final class ServerExchange: Sendable {
   /// Sets the answer to the request. The body is discarded.
   func refuse(_ response: HTTPResponse) { state.withLock { $0.phase = .discarding(response) } }
 
-  /// Whether the connection ends with this request.
+  /// Whether the connection is closed after this request.
   var isLast: Bool {
     get { state.withLock { $0.isLast } }
     set { state.withLock { $0.isLast = newValue } }
@@ -86,7 +86,7 @@ final class ServerExchange: Sendable {
   /// Processes a part of the body.
   ///
   /// - Parameters:
-  ///   - memory: Reserves a number of bytes of the server's memory for bodies; returns `false` if there is no room.
+  ///   - memory: Reserves a number of bytes of the server's memory for bodies; returns `false` if not enough is free.
   ///   - refusal: Makes an answer from a status and a reason.
   /// - Returns: Whether the connection may continue.
   func receive(
@@ -102,7 +102,7 @@ final class ServerExchange: Sendable {
           state.phase = .discarding(refusal(503, "too many requests with large bodies are in progress"))
         } else {
           state.reserved += bytes.count
-          // Removes the request from the phase before the body grows. Otherwise, each part would copy the whole body.
+          // Remove the request from the phase before the body grows. Otherwise, each part would copy the whole body.
           state.phase = .handling
           request.body.append(contentsOf: bytes)
           state.phase = .receiving(request, limit: limit)
@@ -137,7 +137,7 @@ final class ServerExchange: Sendable {
     }
   }
 
-  /// Stores the task that answers or writes the body, so that a stop can cancel it.
+  /// Stores the task that makes the answer or writes the body, so that a stop of the server can cancel it.
   func keep(_ task: Task<Void, Never>, writer: HTTPBodyWriter? = nil) {
     state.withLock { state in
       state.task = task
@@ -145,7 +145,7 @@ final class ServerExchange: Sendable {
     }
   }
 
-  /// Cancels work that only the client needs, because the client has gone.
+  /// Handles a disconnected client: cancels the work if only the client needs it.
   func abandon() {
     if state.withLock({ $0.endsWithClient || $0.writer != nil }) { cancel() }
   }
@@ -157,7 +157,7 @@ final class ServerExchange: Sendable {
     writer?.close()
   }
 
-  /// Ends the request, after its answer or because the client has gone.
+  /// Ends the request after its answer, or because the client has disconnected.
   func end() {
     let (task, writer) = state.withLock { state in
       state.phase = .ended

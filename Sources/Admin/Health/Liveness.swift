@@ -2,7 +2,7 @@ import Dispatch
 import HTTPServer
 import Synchronization
 
-/// Checks whether the essential parts of a process make progress.
+/// Checks whether the essential parts of a process, such as event loops, make progress.
 ///
 /// A timer on a separate Dispatch queue checks the parts, and the server's thread answers `/livez`. Neither depends on
 /// a part that may be stuck.
@@ -13,7 +13,8 @@ public final class Liveness: Sendable {
     let name: String
     /// Time in ns without progress after which the part counts as stuck.
     let deadline: UInt64
-    /// Time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due. Must not block.
+    /// Returns since when the part has owed an answer, in ns of `DispatchTime`; `nil` if no answer is due. Must not
+    /// block.
     let overdueSince: @Sendable () -> UInt64?
     /// Called by the timer every second.
     fileprivate let look: @Sendable () -> Void
@@ -23,8 +24,8 @@ public final class Liveness: Sendable {
     /// - Parameters:
     ///   - name: the name for operators.
     ///   - deadline: the longest time without progress.
-    ///   - overdueSince: returns the time since which an answer is due, in ns of `DispatchTime`; `nil` if none is due.
-    ///     Must not block.
+    ///   - overdueSince: returns since when the part has owed an answer, in ns of `DispatchTime`; `nil` if no answer is
+    ///     due. Must not block.
     public init(_ name: String, within deadline: Duration, overdueSince: @escaping @Sendable () -> UInt64?) {
       self.name = name
       self.deadline = Liveness.nanoseconds(deadline)
@@ -37,7 +38,8 @@ public final class Liveness: Sendable {
     /// - Parameters:
     ///   - name: the name for operators.
     ///   - deadline: the longest time until an answer.
-    ///   - ask: asks the part to call the closure, which counts as its answer. Must not block.
+    ///   - ask: asks the part to call the closure `answer`; this call proves that the part makes progress. Must not
+    ///     block.
     public init(
       _ name: String, within deadline: Duration,
       asking ask: @escaping @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void
@@ -58,12 +60,14 @@ public final class Liveness: Sendable {
     }
   }
 
-  /// Record of the time at which a part was asked for an answer. The answer clears the record.
+  /// The time at which a part was asked for an answer. The answer clears the time.
   private final class Pulse: Sendable {
     private let state = Mutex<UInt64?>(nil)
 
     var asked: UInt64? { state.withLock { $0 } }
 
+    /// Records that the part is asked for an answer now.
+    ///
     /// - Returns: `false` if the previous request has no answer yet.
     func begin() -> Bool {
       state.withLock { state in
@@ -82,7 +86,7 @@ public final class Liveness: Sendable {
     let source: any DispatchSourceTimer
   }
 
-  /// Seconds between two requests to a part for an answer. A stuck part is detected at most a second after its
+  /// Interval in seconds at which each part is asked for an answer. A stuck part is detected at most a second after its
   /// deadline.
   private static let interval = 1
 
@@ -103,7 +107,8 @@ public final class Liveness: Sendable {
 
   deinit { timer.source.cancel() }
 
-  /// The parts without progress within their deadline, each with its time; empty if there are none.
+  /// Descriptions of the parts that have made no progress within their deadline, each with the time since its last
+  /// progress; empty if there are none.
   var stuck: [String] {
     let now = Self.now
     return parts.compactMap { part in

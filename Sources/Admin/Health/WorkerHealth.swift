@@ -22,7 +22,7 @@ public struct WorkerHealth: Sendable, Equatable {
   public var isReady: Bool { !checks.contains { $0.isFatal && $0.reason != nil } }
 
   /// - Parameters:
-  ///   - worker: `nil` before the worker starts.
+  ///   - worker: the values of the worker; `nil` before the worker starts.
   ///   - obstacle: the reason why the worker can't start, if known.
   public init(_ worker: WorkerMetrics?, obstacle: String?) {
     guard let worker else {
@@ -49,7 +49,7 @@ public struct WorkerHealth: Sendable, Equatable {
         reason: worker.isStoreLocked ? "no campaign starts: the store is being repartitioned" : nil,
         isFatal: false),
     ]
-    // The worker can send while at least one credential works. The metrics report stopped credentials.
+    // The worker can send pushes while at least one credential is valid. The metrics report each stopped credential.
     let isUseless = worker.credentials.allSatisfy { $0.state.stopped != nil }
     for credential in worker.credentials {
       checks.append(
@@ -59,7 +59,7 @@ public struct WorkerHealth: Sendable, Equatable {
     }
   }
 
-  /// `{"ready":…,"checks":[{"name":…,"ok":…,"reason":…}]}`.
+  /// The checks as JSON: `{"ready":…,"checks":[{"name":…,"ok":…,"reason":…}]}`.
   var json: String {
     JSONWriter.object { json in
       json.member("ready", isReady)

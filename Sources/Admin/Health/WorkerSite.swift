@@ -2,8 +2,8 @@ import HTTPServer
 public import PushWorker
 import Synchronization
 
-/// The present worker of this process, for health checks and metrics. The object exists before the worker. After a
-/// repartition of the store, another worker replaces the present one.
+/// The present worker of this process, for health checks and metrics. The object exists before the worker starts. After
+/// a repartition of the store, a new worker replaces the present one in the same process.
 public final class CurrentWorker: Sendable {
   private struct State {
     var worker: PushWorker?
@@ -33,7 +33,7 @@ public final class CurrentWorker: Sendable {
 /// campaigns, users or devices.
 public enum WorkerSite {
   /// - Parameters:
-  ///   - liveness: checks the essential parts.
+  ///   - liveness: checks whether the essential parts make progress.
   ///   - droppedLogLines: returns the number of log lines that were dropped.
   public static func routes(
     of current: CurrentWorker, _ identity: WorkerIdentity, _ liveness: Liveness,

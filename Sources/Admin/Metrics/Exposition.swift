@@ -1,4 +1,4 @@
-/// Metrics in the text format 0.0.4 of Prometheus: one family after the other, each with its type and meaning.
+/// A text with metrics in Prometheus' format 0.0.4: one metric family after the other, each with its type and meaning.
 public struct Exposition: Sendable {
   /// The kinds of metric.
   public enum Kind: String, Sendable {
@@ -14,7 +14,7 @@ public struct Exposition: Sendable {
   /// Creates an empty exposition.
   public init() {}
 
-  /// Begins a family. Its samples follow.
+  /// Begins a metric family. The samples that are added next belong to it.
   public mutating func family(_ name: String, _ kind: Kind, _ meaning: String) {
     self.name = name
     text += "# HELP \(name) \(meaning)\n# TYPE \(name) \(kind.rawValue)\n"

@@ -1,7 +1,7 @@
 public import CampaignStore
 import PushCore
 
-/// The fleet's metrics. Only `carillon admin` serves them, so that Prometheus gets each value only once.
+/// The metrics of the whole fleet. Only `carillon admin` serves them, so that Prometheus gets each value only once.
 public struct FleetExposition: Sendable {
   let fleet: FleetSnapshot
   let wanted: WantedWorkers
@@ -11,7 +11,7 @@ public struct FleetExposition: Sendable {
     self.wanted = wanted
   }
 
-  /// Reports only that Redis did not answer.
+  /// Writes only the metric that says that Redis did not answer.
   public static func writeAbsence(to metrics: inout Exposition) { metrics.single(up, .gauge, upMeaning, 0) }
 
   private static let up = "carillon_fleet_up"

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Resource usage of this process, under the names that all Prometheus clients use.
+/// Resource usage of this process, under the metric names that all Prometheus clients use.
 public struct ProcessUsage {
   var processorSeconds: Double
   var residentBytes: Int
@@ -9,7 +9,7 @@ public struct ProcessUsage {
   var openDescriptors: Int
   var maximumDescriptors: Int
   var threads: Int
-  /// UNIX seconds.
+  /// Start of the process in UNIX seconds.
   var startedAt: Double
 
   /// Returns the current usage; `nil` without /proc.
@@ -18,7 +18,7 @@ public struct ProcessUsage {
       // proc(5): the second field is the program's name in parentheses and may contain any character.
       let end = stat.lastIndex(of: ")")
     else { return nil }
-    // The fields from the third field on, as proc(5) counts them from one.
+    // Skip the first two fields. proc(5) counts the fields from one.
     let fields = stat[stat.index(after: end)...].split(separator: " ")
     func field(_ number: Int) -> Double { fields.count > number - 3 ? Double(fields[number - 3]) ?? 0 : 0 }
     let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
@@ -32,7 +32,7 @@ public struct ProcessUsage {
       startedAt: bootTime + field(22) / ticks)
   }
 
-  /// UNIX seconds at which the machine started.
+  /// Start of the machine in UNIX seconds.
   private static let bootTime: Double = {
     let stat = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)) ?? ""
     let line = stat.split(separator: "\n").first { $0.hasPrefix("btime ") }
@@ -41,7 +41,7 @@ public struct ProcessUsage {
 
   /// Writes the process' use of resources, if the system reports it, and the number of dropped log lines.
   ///
-  /// - Parameter droppedLogLines: lines since the process began.
+  /// - Parameter droppedLogLines: number of log lines that were dropped since the start of the process.
   public static func write(to metrics: inout Exposition, droppedLogLines: Int) {
     read()?.write(to: &metrics)
     metrics.single(

@@ -1,12 +1,13 @@
 public import CampaignStore
 import PushCore
 
-/// Number of workers that the remaining pushes need. Pure.
+/// Number of workers that the remaining pushes need, for autoscaling. Pure.
 ///
-/// The remaining targets of a campaign are estimated as the number of its unfinished slices, multiplied by the average
+/// The remaining targets of a campaign are estimated: the number of its unfinished slices, multiplied by the average
 /// size of its finished slices. Slices that only wait for retries need no worker. A campaign with a rate needs only as
-/// many workers as its rate requires, and more workers than slices are useless. While a push service does not work, the
-/// number does not change, because more workers would only add load.
+/// many workers as its rate requires. The number is never higher than the number of slices, because further workers
+/// would have no work. While a push service does not work, the number does not change, because more workers would only
+/// add load.
 public struct WantedWorkers: Sendable, Equatable {
   public var workers: Int
   public var live: Int
@@ -38,8 +39,8 @@ public struct WantedWorkers: Sendable, Equatable {
         Double(unfinished * each) / Double(seconds),
         Self.limit(of: record.delivery.rate, whole: record.slices.total * each, left: unfinished * each, at: fleet.at))
     }
-    // The queue of parked slices does not tell their campaigns, so each parked slice counts with the average size of
-    // all slices.
+    // The list of parked slices does not show the campaign of each slice. So each parked slice counts with the average
+    // size of all slices.
     let parked = min(slices, fleet.queues.parked.lag(at: fleet.at) > 0 ? 0 : fleet.queues.parked.count)
     if slices > 0 {
       remaining = remaining * (slices - parked) / slices
@@ -67,7 +68,7 @@ public struct WantedWorkers: Sendable, Equatable {
     }
   }
 
-  /// Returns the pushes per second that a campaign's rate allows.
+  /// Returns how many pushes per second the rate of a campaign allows.
   ///
   /// - Parameters:
   ///   - whole: the campaign's targets.

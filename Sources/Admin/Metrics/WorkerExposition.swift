@@ -4,7 +4,7 @@ import PushTransport
 import PushWorker
 import Redis
 
-/// The constant labels of a worker's metrics.
+/// The labels that identify a worker in its metrics.
 public struct WorkerIdentity: Sendable {
   public var name: String
   public var version: String
@@ -21,7 +21,7 @@ public struct WorkerIdentity: Sendable {
 /// A worker's metrics. `deploy/operations/metrics.md` lists them, and a test compares the list with this code.
 struct WorkerExposition {
   let identity: WorkerIdentity
-  /// `nil` before the worker starts.
+  /// The values of the worker; `nil` before the worker starts.
   let worker: WorkerMetrics?
   let isReady: Bool
 
@@ -217,8 +217,8 @@ struct WorkerExposition {
     ("app", label(credential.state.apps))
   }
 
-  /// Returns the app label of a pool. If several apps share the connections, the label has the first app and the number
-  /// of the others.
+  /// Returns the label `app` for the connections of some apps. If several apps share the connections, the label has the
+  /// first app and the number of the others.
   static func label(_ apps: [String]) -> String {
     guard let first = apps.first else { return "none" }
     return apps.count == 1 ? first : "\(first)+\(apps.count - 1)"

@@ -1,7 +1,8 @@
 import PushCore
 import TLS
 
-/// The token file: a line for each token with its name, its scopes and the SHA-256 of its text.
+/// The access tokens of the API, from the token file. The file has a line for each token with its name, its scopes and
+/// the SHA-256 of its text.
 public struct AccessTokens: Sendable {
   /// The owner of a valid token.
   public struct Holder: Sendable, Equatable {
@@ -35,6 +36,8 @@ public struct AccessTokens: Sendable {
   /// Creates an empty set of tokens.
   public init() {}
 
+  /// Parses a token file.
+  ///
   /// - Parameter text: contents of the file. Empty lines and lines that begin with `#` are ignored.
   public init(parsing text: String) throws(FileError) {
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

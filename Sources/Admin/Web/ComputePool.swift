@@ -2,10 +2,11 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A few threads for requests with long computations, one request per thread. Such requests do not delay other
-/// requests, including health checks.
+/// A few threads for requests with long computations, one request per thread. Such requests therefore do not delay
+/// other requests, including health checks.
 ///
-/// One token can use all threads except one, so that a client with long requests does not block the others.
+/// The requests of one token can use all threads except one, so that a client with long requests does not block the
+/// others.
 public final class ComputePool: Sendable {
   /// A thread that runs one request at a time.
   private final class Lane: TaskExecutor {
@@ -27,7 +28,7 @@ public final class ComputePool: Sendable {
   private struct State {
     var free: [Lane]
     var waiting: [Waiter] = []
-    /// Number of threads that each token uses.
+    /// Number of threads that the requests of each token use, by the token's name.
     var running: [String: Int] = [:]
     var nextID: UInt64 = 0
   }
@@ -57,10 +58,10 @@ public final class ComputePool: Sendable {
     state = Mutex(State(free: (0..<count).map { _ in Lane() }))
   }
 
-  /// Runs `body` with all its synchronous parts on one thread of the pool.
+  /// Runs all synchronous parts of `body` on one thread of the pool.
   ///
   /// If the caller is cancelled or has waited too long, this function returns immediately and cancels `body`. The
-  /// thread is free again when `body` returns.
+  /// thread is free again only when `body` returns.
   ///
   /// - Parameter holder: the token's name.
   /// - Throws: errors of `body`; a ``Problem`` with 503 if there are too many requests or `body` takes too long;
@@ -150,7 +151,7 @@ public final class ComputePool: Sendable {
     if let next { next.waiter.start(next.lane) }
   }
 
-  /// The first result that is set, for one waiting task.
+  /// A result for one waiting task. Only the first value that is set counts.
   private final class OneResult<Value: Sendable>: Sendable {
     private enum State {
       case nothing

@@ -2,7 +2,7 @@ import Foundation
 import HTTPServer
 import TLS
 
-/// The dashboard: one file that sends requests only to the API of the same server.
+/// The route of the dashboard: one HTML file that sends requests only to the API of the same server.
 public enum PageRoute {
   /// `GET /`.
   public static var route: Route {
@@ -10,9 +10,9 @@ public enum PageRoute {
     return Route("GET", "/", nil, query: .ignored) { _ in response }
   }
 
-  /// Returns the dashboard with a content security policy. The policy lists the hashes of the page's scripts and
-  /// styles, so browsers do not run injected code. Style attributes are allowed, because they contain the lengths of
-  /// bars.
+  /// Returns the dashboard with a content security policy. The policy lists the hashes of the scripts and styles in the
+  /// file, so browsers do not run injected code. Style attributes are allowed, because the dashboard sets the lengths
+  /// of bars with them.
   static func response(to page: [UInt8]) -> HTTPResponse {
     let text = String(decoding: page, as: UTF8.self)
     let policy = [
@@ -29,8 +29,8 @@ public enum PageRoute {
       ], body: .bytes(page))
   }
 
-  /// Returns the hashes of the contents of all elements with a name, in the form of CSP level 3; `'none'` without such
-  /// an element.
+  /// Returns the hashes of the contents of all elements with a name, as CSP level 3 writes them; `'none'` if there is
+  /// no such element.
   private static func hashes(of element: String, in page: String) -> String {
     var hashes: [String] = []
     var rest = page[...]

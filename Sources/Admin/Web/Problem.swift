@@ -1,16 +1,16 @@
 public import HTTPServer
 import PushCore
 
-/// An error in the form of RFC 9457: the problem, its place and the next step.
+/// An error of the API in the form of RFC 9457: the problem, its place and the next step.
 public struct Problem: Error, Sendable, Equatable {
   public var status: Int
-  /// The `code` of a command's `--json` error, or a code for HTTP only.
+  /// The `code` that a command has in its `--json` error, or a code that only the API has.
   public var code: String
   /// The problem and its place.
   public var detail: String
   /// The next step.
   public var hint: String?
-  /// Headers that give programs a part of this information, such as `Retry-After`.
+  /// Headers of the response that repeat a part of the error for programs, such as `Retry-After`.
   public var headers: [String: String]
 
   /// Creates a problem from its parts.
@@ -30,7 +30,7 @@ public struct Problem: Error, Sendable, Equatable {
     if status == 401 { self.headers["WWW-Authenticate"] = "Bearer realm=\"carillon\"" }
   }
 
-  /// The response.
+  /// The error as an HTTP response.
   public var response: HTTPResponse {
     var json = JSONWriter()
     json.beginObject()

@@ -1,6 +1,6 @@
 /// A token bucket that limits the requests of a client. Pure: the caller supplies the time.
 struct RequestRate {
-  /// Permitted requests per second. `burst` is the maximum number of permits that are saved.
+  /// Permitted requests per second. The `burst` is the maximum number of saved permits.
   let rate: Double
   let burst: Double
   private var left: Double
@@ -15,7 +15,7 @@ struct RequestRate {
   /// Takes a permit.
   ///
   /// - Parameter now: monotonic nanoseconds.
-  /// - Returns: `nil` if a permit was available; otherwise the seconds until the next one.
+  /// - Returns: `nil` if a permit was available; otherwise the seconds until the next permit.
   mutating func take(now: UInt64) -> Int? {
     if seenAt == 0 { seenAt = now }
     left = min(burst, left + Double(now &- min(now, seenAt)) / 1e9 * rate)

@@ -11,10 +11,10 @@ public struct RouteCall: Sendable {
   /// Returns a value of the path.
   public func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
-  /// Returns a value of the query; `nil` if it is missing.
+  /// Returns a value of the query; `nil` if the query does not have the name.
   public func query(_ name: String) -> String? { request.query.first { $0.name == name }?.value }
 
-  /// Returns an integer of the query.
+  /// Returns a value of the query as an integer; `value` if the query does not have the name.
   public func number(_ name: String, in range: ClosedRange<Int>, default value: Int) throws(Problem) -> Int {
     guard let text = query(name) else { return value }
     guard let number = Int(text), range.contains(number) else {
@@ -41,9 +41,9 @@ public struct RouteCall: Sendable {
 public struct Route: Sendable {
   /// Names that are allowed in a query.
   public enum Query: Sendable {
-    /// Only these names; any other is an error.
+    /// Only these names. A query with any other name gets an error.
     case names([String])
-    /// Any name. The query is ignored, because probes, scrapers and links add names of their own.
+    /// Any names. The route ignores the query, because probes, scrapers and links add names of their own.
     case ignored
   }
 
@@ -55,10 +55,10 @@ public struct Route: Sendable {
   public var query: Query
   /// Limit of the body in bytes; 0 for no body.
   public var bodyLimit: Int
-  /// Whether the limit on concurrent requests does not apply.
+  /// Whether the limit on requests in progress does not apply, as for a health check.
   public var isProbe: Bool
   public var handle: @Sendable (RouteCall) async throws -> HTTPResponse
-  /// Answers on the server's own thread without a task; `nil` if ``handle`` answers. Must not block.
+  /// Makes the response on the server's own thread, without a task; `nil` if ``handle`` makes it. Must not block.
   private(set) var answer: (@Sendable () -> HTTPResponse)?
 
   private let pieces: [String]
@@ -94,7 +94,8 @@ public struct Route: Sendable {
     Route("GET", path, nil, query: .ignored, isProbe: true, handle: handle)
   }
 
-  /// Terms of a request. A request with scope `view` changes nothing, so it ends when its client disconnects.
+  /// How the server handles a request to this route. A request with scope `view` changes nothing, so it is cancelled
+  /// when its client disconnects.
   var terms: HTTPTerms {
     HTTPTerms(bodyLimit: bodyLimit, isProbe: isProbe, endsWithClient: method == "GET" || scope == .view)
   }
@@ -119,7 +120,7 @@ public struct Route: Sendable {
   /// The supported methods for the header Allow.
   var methods: [String] { method == "GET" ? ["GET", "HEAD"] : [method] }
 
-  /// Throws if the headers show that the body can't be read.
+  /// Throws if the headers show that the route can't read the body of the request.
   func checkBody(of request: HTTPRequest) throws(Problem) {
     guard bodyLimit > 0 else { return }
     if let encoding = request.header("Content-Encoding"), encoding.lowercased() != "identity" {

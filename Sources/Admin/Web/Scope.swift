@@ -1,4 +1,4 @@
-/// A permission of a token.
+/// A permission of an access token.
 public enum Scope: String, CaseIterable, Sendable {
   /// Read everything except secrets.
   case view
@@ -7,6 +7,6 @@ public enum Scope: String, CaseIterable, Sendable {
   /// Pause, resume, cancel and approve campaigns, choose the winning variant, retry and drop dead jobs, release and
   /// purge quarantined devices.
   case operate
-  /// Everything, including the operations of no other scope: erase users, read the audit log.
+  /// Everything, including operations that no other scope allows: erase users, read the audit log.
   case admin
 }

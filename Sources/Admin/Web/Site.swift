@@ -2,19 +2,20 @@ import Dispatch
 public import HTTPServer
 import Synchronization
 
-/// All routes of a process. The site finds the route of a request, checks the token's scope, and converts errors to
-/// problems.
+/// All routes of a process. The site finds the route of a request, checks the scopes of its token, and converts errors
+/// to ``Problem`` responses.
 public final class Site: HTTPHandler {
   private struct State {
     var routes: [Route]
     var tokens: AccessTokens
     var rates: [String: RequestRate] = [:]
-    /// Limits requests with a missing or wrong token. This slows down guessing without an effect on valid tokens.
+    /// Limits requests with a missing or wrong token. This slows down attempts to guess a token, and does not affect
+    /// requests with valid tokens.
     var failures = RequestRate(rate: 5, burst: 20)
   }
 
-  /// Limit of requests per second and burst of one token. A dashboard sends a few requests every two seconds; a backend
-  /// registers devices one by one.
+  /// Limit of the requests of one token: requests per second, and burst. A dashboard sends a few requests every two
+  /// seconds; a backend may register devices one by one.
   private static let rate = (perSecond: 200.0, burst: 400.0)
 
   /// Converts any error of another module to a problem.
@@ -22,7 +23,7 @@ public final class Site: HTTPHandler {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - routes: if two routes match, the first one is used.
+  ///   - routes: the routes. If two routes match a request, the first one is used.
   ///   - tokens: the tokens for routes with a scope.
   ///   - describe: converts any error to a problem.
   public init(_ routes: [Route], tokens: AccessTokens, describe: @escaping @Sendable (any Error) -> Problem) {
@@ -68,7 +69,7 @@ public final class Site: HTTPHandler {
 
   /// Finds the route and the token's holder of a request.
   ///
-  /// - Parameter isAgain: whether the request was counted before.
+  /// - Parameter isAgain: whether the request has already taken a permit of its token.
   private func find(
     _ request: HTTPRequest, isAgain: Bool = false
   ) throws(Problem) -> (Route, [String: String], AccessTokens.Holder?) {

@@ -1,13 +1,13 @@
 public import PushCore
 
-/// One entry of a slice's target list: ``size`` consecutive targets, fewer in the last page.
+/// One entry of the list of a slice's targets: a page of ``size`` consecutive targets, fewer in the last page.
 ///
-/// For each target: u16 token length, u16 user length (big-endian), token, user in UTF-8 (empty for a raw token of a
-/// job). If the highest bit of the token's length is set, u16 length and `PushCore/TargetValues` follow. An erased
-/// target (`blank.lua`) has neither token nor user. Only the first two bytes of its values stay, which contain its
-/// variant.
+/// The page has for each target: u16 token length, u16 user length (big-endian), token, user in UTF-8 (empty for a raw
+/// token of a job). If the highest bit of the token's length is set, u16 length and `PushCore/TargetValues` follow. An
+/// erased target (`blank.lua`) has neither token nor user. Of its values, only the first two bytes stay, because they
+/// contain its variant.
 ///
-/// With a separate entry for each target, Redis would need twice the time to append the targets, and many times the
+/// If each target had an entry of its own, Redis would need twice the time to append the targets, and many times the
 /// time to read them.
 enum TargetPage {
   /// Version of these pages and of the records in the slice's ledger. A slice stores its version when its targets are
@@ -20,7 +20,7 @@ enum TargetPage {
   static let size = 128
   /// Number of bytes in front of each token.
   static let header = 4
-  /// Flag in the length of a token: values follow the user.
+  /// Flag in the length of a token: the values of the target follow its user.
   static let hasValues = 0x8000
   /// Size of the largest possible page in bytes.
   static let maximumBytes = size * (header + DeviceToken.maximumLength + 2 * Int(UInt16.max))
@@ -47,7 +47,7 @@ enum TargetPage {
     values(&bytes)
     let length = bytes.count - place - 2
     guard length <= Int(UInt16.max) else {
-      // Values that exceed the length field are left out.
+      // If the values exceed the length field, the target gets no values.
       bytes.removeLast(length)
       return
     }
@@ -61,7 +61,7 @@ enum TargetPage {
   }
 }
 
-/// Targets of a slice as read from its list, in contiguous storage.
+/// Consecutive targets of a slice as read from its list, in contiguous memory.
 public struct TargetChunk: Sendable {
   /// The index in the slice of the first target.
   public let first: Int
@@ -86,8 +86,8 @@ public struct TargetChunk: Sendable {
     places.reserveCapacity(capacity)
   }
 
-  /// Appends the targets of the next page, up to the first byte that is not valid. The first page must contain the
-  /// target ``first``.
+  /// Appends the targets of the next page, up to the first byte that is not valid. The page of the first call must
+  /// contain the target ``first``.
   mutating func append(page: UnsafeRawBufferPointer) {
     guard page.count <= TargetPage.maximumBytes else { return }
     let start = bytes.count
@@ -125,7 +125,7 @@ public struct TargetChunk: Sendable {
     bytes[Int(places[position].token)..<Int(places[position].user)]
   }
 
-  /// Returns the values of the target at a position for the campaign's content.
+  /// Returns the values with which the push of the target at a position is rendered.
   public func values(_ position: Int) -> TargetValues {
     let (token, _, end) = places[position]
     guard bytes[Int(token) - TargetPage.header] & UInt8(TargetPage.hasValues >> 8) != 0 else { return .none }

@@ -1,11 +1,12 @@
-/// A set of byte strings. It stores the strings one after the other in one array, with open addressing, so that
-/// thousands of strings need only a few allocations. Expansion uses it to detect repeated members of SSCAN.
+/// A set of byte strings. It stores the strings one after the other in one array, with a hash table of their positions,
+/// so that thousands of strings need only a few allocations. The expansion uses it to detect members that SSCAN has
+/// returned before.
 struct ByteStringSet {
   private var bytes: [UInt8] = []
   /// End of each string in `bytes`.
   private var ends: [UInt32] = []
-  /// Positions in `ends`, plus one; 0 is an empty slot. The number of slots is a power of two, and at most half of them
-  /// are used.
+  /// Hash table with open addressing. A used slot has a position in `ends`, plus one; 0 is an empty slot. The number of
+  /// slots is a power of two, and at most half of them are used.
   private var slots: [UInt32] = Array(repeating: 0, count: 64)
 
   var isEmpty: Bool { ends.isEmpty }
@@ -30,7 +31,8 @@ struct ByteStringSet {
   }
 
   private func find(_ string: UnsafeRawBufferPointer) -> Int {
-    // FNV-1a is sufficient: the keys are short, and no attacker gains from collisions within one partition.
+    // The hash FNV-1a is sufficient: the strings are short, and collisions within one partition do not help an
+    // attacker.
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in string { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     let mask = slots.count - 1

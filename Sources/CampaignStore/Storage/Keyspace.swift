@@ -2,8 +2,9 @@ import PushCore
 
 /// The names of all Redis keys of the store.
 ///
-/// *Control* keys have the hash tag `{namespace}`, and *slice* keys have the hash tag `{namespace:partition}`. A script
-/// uses keys of one hash tag only, so the store also runs on a cluster.
+/// *Control* keys concern the whole store and have the hash tag `{namespace}`. *Slice* keys concern one partition and
+/// have the hash tag `{namespace:partition}`. A script uses keys of one hash tag only, so the store also runs on a
+/// cluster.
 public struct Keyspace: Sendable {
   /// The prefix of all keys: one or more of `A-Za-z0-9_-`. A brace would break the hash tags.
   public let namespace: String
@@ -11,7 +12,7 @@ public struct Keyspace: Sendable {
   public let partitions: Int
   private let control: String
 
-  /// Creates the key names of a store.
+  /// Creates the key names of a store with this namespace and number of partitions.
   /// - Returns: `nil` if the namespace has a character that is not allowed, or if `partitions` is not from 1 to 16,384.
   public init?(namespace: String, partitions: Int) {
     let allowed = namespace.utf8.allSatisfy { byte in
@@ -38,13 +39,13 @@ public struct Keyspace: Sendable {
   var store: String { control + "store" }
   /// List: jobs from producers.
   public var campaigns: String { control + "campaigns" }
-  /// List: events from producers about users and devices, or receipts from apps.
+  /// List: events from producers about users and devices, or receipts from apps, depending on the list.
   public func events(_ list: EventList) -> String { control + list.rawValue }
   /// List: the jobs that a worker is taking in.
   func intake(worker: String) -> String { control + "intake:" + worker }
   /// Hash: SHA-1 of a job → the workers that began to take it in, see `beginjob.lua`.
   var attempts: String { control + "attempts" }
-  /// String: digest of the job that has an id, and whether the job was activated.
+  /// String: digest of the job that has this id, and whether the job was activated.
   func job(_ id: String) -> String { control + "job:" + id }
   /// String: digest of a submitted job, and its submitter.
   func submitter(_ id: String) -> String { control + "submitter:" + id }
@@ -52,9 +53,9 @@ public struct Keyspace: Sendable {
   func campaign(_ id: String) -> String { control + "campaign:" + id }
   /// List: actions on a campaign, with time and actor, see `control.lua`.
   func timeline(_ id: String) -> String { control + "timeline:" + id }
-  /// Hash: leased sends and answers of all workers during a campaign's guard trial, see `guardtrial.lua`.
+  /// Hash: sends leased to all workers, and their answers, during a campaign's guard trial, see `guardtrial.lua`.
   func guardTrial(_ id: String) -> String { control + "trial:" + id }
-  /// Hash: the latest answers to a campaign whose guard is open, see `guardwatch.lua`.
+  /// Hash: the latest answers to a campaign after its guard trial, see `guardwatch.lua`.
   func guardWatch(_ id: String) -> String { control + "watch:" + id }
   /// Hash: token bucket of a campaign with a rate, see `rate.lua`.
   func rate(campaign id: String) -> String { control + "rate:" + id }
@@ -103,15 +104,15 @@ public struct Keyspace: Sendable {
   var gates: String { control + "gates" }
   /// Sorted set: campaigns that wait for approval, by their start time.
   var approvals: String { control + "approvals" }
-  /// Number: the control epoch. Every pause, resume and cancel raises it.
+  /// Number: the control epoch. Every change by a pause, resume or cancel raises it.
   var epoch: String { control + "epoch" }
   /// String: exists for a short time after a worker detected that Redis may have lost its last writes.
   var failover: String { control + "failover" }
   /// Sorted set: workers by the control epoch that they have applied.
   var applied: String { control + "applied" }
-  /// Sorted set: ended campaigns whose keys have no expiry yet, by their end.
+  /// Sorted set: ended campaigns whose keys have no expiry yet, by their end time.
   var ended: String { control + "ended" }
-  /// Sorted set: ended campaigns, by a time after which their record has expired.
+  /// Sorted set: ended campaigns whose records expire, by a time after which the record has expired.
   var expiring: String { control + "expiring" }
   /// Sorted set: campaigns by creation time.
   var all: String { control + "all" }
@@ -148,7 +149,7 @@ public struct Keyspace: Sendable {
 
   // MARK: Channels
 
-  /// The wake-up channel of the fleet, see `WakeMessage`.
+  /// The wake-up channel of the workers, see `WakeMessage`.
   var wake: String { control + "wake" }
   /// Channel that an instance of a worker subscribes to while it lives. Nothing is published there.
   func presence(_ instance: WorkerInstance) -> String { control + "presence:" + instance.name + ":" + instance.nonce }
@@ -158,7 +159,7 @@ public struct Keyspace: Sendable {
 
   // MARK: Slice
 
-  /// A key of a partition, to find the server of the partition.
+  /// A key of a partition, with which the client finds the server of the partition.
   func home(of partition: Int) -> String { slice(partition, "") }
 
   private func slice(_ partition: Int, _ name: String) -> String { "{\(namespace):\(partition)}:\(name)" }
@@ -177,7 +178,7 @@ public struct Keyspace: Sendable {
   func owner(_ partition: Int) -> String { slice(partition, "owner") }
   /// Hash: notes of registrations in progress, see `bind.lua`. `partition` is the partition of the token.
   func moving(_ partition: Int) -> String { slice(partition, "moving") }
-  /// Number: how many tokens of the partition were taken from users, see `settle.lua`.
+  /// Number: how many times a token of the partition was taken from a user, see `settle.lua`.
   func taken(_ partition: Int) -> String { slice(partition, "taken") }
   /// String: number of departures (a user lost a device or opted out), and the fingerprints of the users who departed
   /// last, see `departures.lua`.
@@ -188,7 +189,8 @@ public struct Keyspace: Sendable {
   func erased(_ partition: Int) -> String { slice(partition, "erased") }
   /// Sorted set: users without a device whose attributes or badges are retained, by the start of the retention (ms).
   func retained(_ partition: Int) -> String { slice(partition, "retained") }
-  /// Sorted set: users by the time (ms) of the last change of their membership in a segment; '' for the whole segment.
+  /// Sorted set: users by the time (ms) of the last change of their membership in a segment; the member '' stands for
+  /// the whole segment.
   func stated(_ partition: Int, _ name: String) -> String { slice(partition, "stated:" + name) }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
@@ -196,14 +198,14 @@ public struct Keyspace: Sendable {
   func importing(_ partition: Int, _ name: String, id: String) -> String {
     slice(partition, "importing:" + name + ":" + id)
   }
-  /// Sorted set, during an import that replaces a suppression list: users whose opt-outs arrived since its start, by
-  /// time (ms); '' for the import itself.
+  /// Sorted set, during an import that replaces a suppression list: users whose opt-outs have arrived since the start
+  /// of the import, by time (ms); the member '' stands for the import itself.
   func arrivals(_ partition: Int, _ name: String) -> String { slice(partition, "arrivals:" + name) }
   /// Set: users with a receipt of a kind for a campaign's push.
   func receipts(_ partition: Int, _ kind: ReceiptEvent.Kind, _ id: String) -> String {
     slice(partition, kind.rawValue + ":" + id)
   }
-  /// String: the users of a slice's targets, sorted, see `recipients.lua`.
+  /// String: an index of the users of a slice's targets, sorted, see `recipients.lua`.
   func recipients(_ partition: Int, _ id: String) -> String { slice(partition, "recipients:" + id) }
   /// Set: users or raw tokens that a job lists.
   func audience(_ partition: Int, _ id: String) -> String { slice(partition, "audience:" + id) }
@@ -211,7 +213,8 @@ public struct Keyspace: Sendable {
   func values(_ partition: Int, _ id: String) -> String { slice(partition, "values:" + id) }
   /// Hash: claim, lease, phase and counters of a slice.
   func slice(_ partition: Int, of id: String) -> String { slice(partition, "slice:" + id) }
-  /// List: pages of unsealed targets of a claim. The first page is empty and comes from `claim.lua`.
+  /// List: pages of targets that a claim has written and not sealed. The first page is empty and comes from
+  /// `claim.lua`.
   func building(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim)")
   }
@@ -219,7 +222,7 @@ public struct Keyspace: Sendable {
   func buildingControl(_ partition: Int, _ id: String, claim: String) -> String {
     slice(partition, "building:\(id):\(claim):control")
   }
-  /// Returns the lists of a claim before its seal.
+  /// Returns the keys of the lists that a claim writes before its seal.
   func unsealedLists(_ partition: Int, _ id: String, claim: String) -> [String] {
     [building(partition, id, claim: claim), buildingControl(partition, id, claim: claim)]
   }
@@ -229,9 +232,9 @@ public struct Keyspace: Sendable {
   func targets(_ partition: Int, _ id: String) -> String { slice(partition, "targets:" + id) }
   /// String: a record of fixed size for every target.
   func ledger(_ partition: Int, _ id: String) -> String { slice(partition, "ledger:" + id) }
-  /// Sorted set: indexes of waiting targets, by due time.
+  /// Sorted set: indexes of the targets that wait for a retry, by due time.
   func retry(_ partition: Int, _ id: String) -> String { slice(partition, "retry:" + id) }
-  /// Hash: index of a target → text of a reason without a code.
+  /// Hash: index of a target → text of the service's reason, if the reason has no code.
   func reasons(_ partition: Int, _ id: String) -> String { slice(partition, "reasons:" + id) }
   /// Hash: canonical text of a token → `outcome status reason at-ms`.
   public func results(_ partition: Int, _ id: String) -> String { slice(partition, "results:" + id) }

@@ -13,8 +13,8 @@ public enum Partition {
     Int(CRC16.of(bytes)) % count
   }
 
-  /// Returns the partition of a raw token, which also has the token's entry in the owner index: CRC16 of the token's
-  /// canonical text, modulo `count`.
+  /// Returns the partition of a token: CRC16 of the token's canonical text, modulo `count`. This partition has the
+  /// token's entry in the owner index, and the target of a raw token.
   ///
   /// The hash uses the text, not the bytes, because other languages store the text and `redis-cli` shows it.
   public static func of(token bytes: [UInt8], of service: any PushService, count: Int) -> Int {

@@ -1,7 +1,7 @@
 #if DEBUG
   import Foundation
 
-  /// A defect that a test puts into a script, to verify that the suite detects it. Only a debug build has it.
+  /// A defect that a debug build puts into a script, so that a test can verify that the test suite detects it.
   struct ScriptMutation {
     var script: String
     var find: String

@@ -1,11 +1,11 @@
 import Redis
 import Synchronization
 
-/// Identifies one run of one Redis server.
+/// The identity of one run of one Redis server. If it changes, the server may have lost writes.
 public struct ServerIdentity: Sendable {
   /// Address of the server, the same for all its runs.
   public let place: String
-  /// Run id and replication id.
+  /// Run id and replication id, which change with a restart or failover.
   public let name: String
   /// Seconds since the server's start.
   public let uptime: Int
@@ -33,7 +33,8 @@ public struct ServerIdentity: Sendable {
   public func has(partition: Int) -> Bool { state.owns(keys.home(of: partition)) }
 }
 
-/// The admitted connections: those whose servers have been identified. The copies of a store share this object.
+/// The admitted connections of a worker's store: those whose servers the worker has identified
+/// (``CampaignStore/admit(_:)``). The copies of a store share this object.
 final class ConnectionFence: Sendable {
   private struct State {
     var byPlace: [String: UInt64] = [:]

@@ -38,9 +38,9 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var code: Code
   /// The problem and its place.
   public var message: String
-  /// The next step for the reader.
+  /// The next step for the person who reads the error.
   public var hint: String
-  /// The damaged data, with ``Code/damaged``.
+  /// The damaged part of the store, for the code ``Code/damaged``.
   public internal(set) var damage: Damage?
 
   /// Creates an error.

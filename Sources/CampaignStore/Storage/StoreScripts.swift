@@ -1,6 +1,6 @@
 import Redis
 
-/// The transitions of the store. Each is a Lua file in a folder `Scripts`, embedded at build time.
+/// The Lua scripts that change the store. Each is a file in a folder `Scripts`, embedded at build time.
 enum StoreScripts {
   static let initialise = script("initialise", PackageResources.initialise_lua)
   static let hold = script("hold", PackageResources.hold_lua)
@@ -123,7 +123,7 @@ enum StoreScripts {
   static let repairName = script("repairname", PackageResources.repairname_lua)
   static let repairOwners = script("repairowners", PackageResources.repairowners_lua)
 
-  /// Creates a script with the shared functions that it needs.
+  /// Creates a script, with the files of shared functions that it calls.
   ///
   /// - Parameters:
   ///   - editsDevices: inserts `device.lua` after the `#!lua` line, which must stay first.
@@ -143,7 +143,7 @@ enum StoreScripts {
     notesDepartures: Bool = false, grantsTargets: Bool = false
   ) -> RedisScript {
     var source = String(decoding: bytes, as: UTF8.self)
-    // Each part is inserted in front of the previous ones.
+    // Each shared file is inserted in front of the files that were inserted before.
     var parts: [[UInt8]] = []
     if grantsTargets { parts.append(PackageResources.grant_lua) }
     if notesDepartures { parts.append(PackageResources.depart_lua) }

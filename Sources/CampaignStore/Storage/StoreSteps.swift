@@ -2,7 +2,7 @@
   import Foundation
   import Synchronization
 
-  /// Lets tests decide the order of the steps of several callers of a store, and end a caller between two steps.
+  /// Lets tests decide in which order the steps of several callers of a store run, and end a caller between two steps.
   enum StoreSteps {
     /// Called before each pipeline of the task. An error from it ends the call.
     @TaskLocal static var beforeEach: (@Sendable () async throws -> Void)?

@@ -25,17 +25,17 @@ enum StoredHash {
     }
   }
 
-  /// Largest number of targets of a slice: a ledger is a string, and Redis limits a string to 512 MiB.
+  /// Largest number of targets of a slice. The ledger of a slice is a string, and Redis limits a string to 512 MiB.
   static let maximumTargets = (512 << 20) / LedgerRecord.size
-  /// Limit of exact integers in Lua.
+  /// Largest integer that Lua computes exactly.
   static let maximumCounted = 1 << 53
   /// Times until the end of the year 9999.
   private static let times = 0...Timestamp.range.upperBound
   private static let stages = 0...CampaignStages.maximum
   private static let bitmap = Value.text(16384 / 8)
 
-  /// Returns the allowed values of a field; `nil` for a field that may have any text, and for a field of another
-  /// program.
+  /// Returns the allowed values of a field; `nil` for a field that may have any text, and for a field that the store
+  /// does not know.
   func value(of field: String) -> Value? {
     switch self {
     case .slice: Self.ofSlice[field]
@@ -44,7 +44,7 @@ enum StoredHash {
     }
   }
 
-  /// The checked fields.
+  /// The names of the fields with limited values.
   var fields: [String] {
     switch self {
     case .slice: Self.ofSlice.keys.sorted()
@@ -107,7 +107,7 @@ enum StoredHash {
   private static let outcomes = Outcome.allCases.map { String($0.rawValue) }
 }
 
-/// Values of a hash of the store. Each value is checked when it is read.
+/// The values of a hash of the store. Each value is checked when a caller reads it.
 struct StoredFields {
   private let key: StoredKey
   private let values: [String: RedisReply]

@@ -4,19 +4,20 @@ import Synchronization
 
 /// The time zones of the system. Each zone is read when it is first needed.
 ///
-/// Foundation has its own list, which is as old as its toolchain. Governments sometimes change time zones only a few
-/// weeks in advance. So this type reads the distribution's database (package tzdata), which gets updates.
+/// Foundation has its own copy of the time zones, which is as old as the Swift toolchain. Governments sometimes change
+/// time zones only a few weeks in advance. So this type reads the database of the Linux distribution (package tzdata),
+/// which gets updates.
 public final class ZoneDatabase: Sendable {
   /// Folder of the database files.
   public let folder: String
-  /// The rules by zone name; `nil` for zones that do not exist.
+  /// The rules by zone name; `nil` for names that no zone has.
   private let known = Mutex<[String: ZoneRules?]>([:])
 
   /// Folder in which distributions install the database.
   public static let systemFolder = "/usr/share/zoneinfo"
   /// The database of the system.
   public static let system = ZoneDatabase(folder: systemFolder)
-  /// Largest number of cached names, because the data of devices may contain any number of unknown names.
+  /// Largest number of cached names. The data of devices may contain any number of unknown names.
   private static let maximumKnown = 4096
 
   /// Creates a database.
@@ -42,7 +43,7 @@ public final class ZoneDatabase: Sendable {
     return rules
   }
 
-  /// Reads a zone outside the lock, so two callers may read it at the same time.
+  /// Reads the file of a zone without holding the lock, so two callers may read it at the same time.
   private func read(_ name: String) -> ZoneRules? {
     guard Self.isName(name), let data = FileManager.default.contents(atPath: folder + "/" + name) else { return nil }
     return ZoneRules(tzif: Array(data))

@@ -1,7 +1,7 @@
 import EventLoop
 
-/// Route to the server of one connection. The server is the address in the URL, the primary that the sentinels name,
-/// or, in a cluster, the server with the slot of ``RedisOptions/home``.
+/// Finds the server for one connection. This is the server at the address in the URL, the primary that the sentinels
+/// name, or, in a cluster, the server with the slot of ``RedisOptions/home``.
 ///
 /// Not `Sendable`: it belongs to the actor that owns the connection.
 final class PrimaryRoute {
@@ -13,11 +13,11 @@ final class PrimaryRoute {
 
   private let url: RedisURL
   private let guide: Guide
-  /// Id of this route's listener in the monitor.
+  /// Id of the listener that this route has added to the monitor of the sentinels or the cluster.
   private var listener: UInt64?
   /// Address of the primary, as last reported.
   private var primary: RedisAddress?
-  /// Address that was reported as the primary's address, but whose server was not a primary.
+  /// The last reported address of the primary, if its server was not a primary.
   private var doubted: RedisAddress?
 
   init(_ url: RedisURL, options: RedisOptions) {
@@ -31,13 +31,13 @@ final class PrimaryRoute {
       }
   }
 
-  /// Whether the server must be a primary.
+  /// Whether the route looks for a primary; false if the URL names a single server.
   private var isOfPrimary: Bool { if case .none = guide { false } else { true } }
 
-  /// Returns the server for the next connection.
+  /// Returns the address of the server to which the next connection goes.
   ///
   /// - Parameter primaryMoved: called on a thread of the monitor for each report of the primary's address, until
-  ///   ``close()``; pass the address to ``moves(to:)``.
+  ///   ``close()``. The callee must pass the address to ``moves(to:)``.
   func target(_ primaryMoved: @escaping @Sendable (RedisAddress) -> Void) async throws(RedisError) -> RedisURL {
     let address: RedisAddress
     switch guide {
@@ -62,11 +62,12 @@ final class PrimaryRoute {
     return url.at(address)
   }
 
-  /// Connects to a target. After a failure, the next call of ``target(_:)`` asks for another target.
+  /// Connects to the server that ``target(_:)`` returned. After a failure, the next call of ``target(_:)`` looks for
+  /// another server.
   ///
   /// - Parameters:
   ///   - scripts: the scripts to load before the first call.
-  ///   - mustBePrimary: whether the server must take writes even if the URL names a single server.
+  ///   - mustBePrimary: whether the server must accept writes even if the URL names a single server.
   func connect(
     to target: RedisURL, options: RedisOptions, scripts: [RedisScript] = [], mustBePrimary: Bool = false,
     on loop: EventLoop
@@ -80,19 +81,20 @@ final class PrimaryRoute {
     }
   }
 
-  /// Returns whether a target is still the primary, as far as this route knows.
+  /// Returns whether a server is still the primary, as far as this route knows.
   func isCurrent(_ target: RedisURL) -> Bool { isOfPrimary ? primary == target.addresses[0] : true }
 
-  /// Returns whether the connection to the previous primary must be closed, because there is another primary.
+  /// Handles a report of the primary's address. Returns whether the connection to the previous primary must be closed,
+  /// because another server is the primary now.
   func moves(to address: RedisAddress) -> Bool {
     defer { primary = address }
     return address != primary
   }
 
-  /// Records that the last target was not a primary. Another sentinel or server may have the right address.
+  /// Records that the last server was not a primary. Another sentinel or cluster server may know the right address.
   func doubt() { doubted = primary }
 
-  /// Stops listening.
+  /// Removes the listener from the monitor.
   func close() async {
     guard let listener else { return }
     self.listener = nil

@@ -1,4 +1,4 @@
-/// Address of a server.
+/// Address of a Redis server or a sentinel.
 public struct RedisAddress: Hashable, Sendable, CustomStringConvertible {
   /// Name, IPv4 address, or IPv6 address without its brackets.
   public var host: String

@@ -3,9 +3,9 @@ public import EventLoop
 /// Client of Redis: of a single server, of the primary that sentinels name, or of a cluster. It has at most one
 /// connection to each server at a time.
 ///
-/// The first call connects. The client replaces a lost connection and retries with growing, jittered pauses until
-/// ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the next connection
-/// until their wait timeout ends.
+/// The first call connects. The client replaces a lost connection, and repeats failed attempts with growing, jittered
+/// pauses until ``close()``. If the connection is lost, calls in flight fail with ``RedisError/mayHaveExecuted`` set.
+/// Unsent calls move to the next connection until their wait timeout ends.
 ///
 /// In a cluster, the parts of a pipeline go to the servers of their keys' slots, see ``ClusterClient``. A command
 /// without a key goes to the server of the previous command in the pipeline. If there is none, it goes to the server of
@@ -26,7 +26,8 @@ public final class RedisClient: Sendable {
   /// - Parameters:
   ///   - url: address and login.
   ///   - options: timeouts and backoff.
-  ///   - scripts: loaded on every new connection before its first call; other scripts are loaded at their first call.
+  ///   - scripts: the scripts to load on every new connection before its first call. Other scripts are loaded at their
+  ///     first call.
   ///   - random: the source of jitter.
   ///   - loop: the loop of the client. Calls from an actor on the same loop need not wake a thread.
   public init(
@@ -54,7 +55,8 @@ public final class RedisClient: Sendable {
   ///   - admitted: the connections that the call may use, from ``serverStates(_:waitTimeout:)``. On any other
   ///     connection, the call fails with ``RedisError/Code/reconnected``. Use this if you must first check whether a
   ///     server has lost data.
-  /// - Returns: one reply per command, in their order; a refusal by Redis is a reply.
+  /// - Returns: one reply per command, in the order of the commands. If Redis refuses a command, the refusal is its
+  ///   reply.
   public func execute(
     _ pipeline: RedisPipeline, timeout: Duration? = nil, waitTimeout: Duration? = nil,
     on admitted: RedisConnections? = nil
@@ -85,8 +87,8 @@ public final class RedisClient: Sendable {
     return try await execute(pipeline)[0]
   }
 
-  /// Connects if the client is not connected yet, and throws the error of the last attempt on failure. In a cluster,
-  /// the client connects to the server of ``RedisOptions/home``.
+  /// Connects if the client is not connected yet. If all attempts fail, throws the error of the last attempt. In a
+  /// cluster, the client connects to the server of ``RedisOptions/home``.
   ///
   /// - Parameter waitTimeout: time for all attempts, instead of ``RedisOptions/waitTimeout``.
   /// - Returns: the server's `INFO` from the beginning of the connection.
@@ -103,7 +105,8 @@ public final class RedisClient: Sendable {
   /// - Parameters:
   ///   - sections: sections of `INFO`, such as `memory`.
   ///   - waitTimeout: time to wait for a connection to each server, instead of ``RedisOptions/waitTimeout``.
-  /// - Returns: at least one server. In a cluster, only the servers that answer, because the others serve no client.
+  /// - Returns: the states of at least one server. In a cluster, servers that do not answer are left out, because they
+  ///   serve no client.
   /// - Throws: an error if no server answers.
   public func serverStates(
     _ sections: [String] = ["default"], waitTimeout: Duration? = nil
@@ -114,7 +117,7 @@ public final class RedisClient: Sendable {
     }
   }
 
-  /// Returns whether all servers with data have a connection now, and all these connections are in the given set.
+  /// Returns whether all servers with data have a connection now, and all these connections are in the set `admitted`.
   public func isConnected(by admitted: RedisConnections) async -> Bool {
     switch servers {
     case .one(let server): await server.connectionNumber.map(admitted.contains) ?? false
@@ -140,7 +143,7 @@ public final class RedisClient: Sendable {
     return Int64(seconds) * 1_000_000 + Int64(microseconds)
   }
 
-  /// Closes the connections and fails all waiting calls. Idempotent; the client can't be used again.
+  /// Closes the connections and fails all waiting calls. Idempotent. After this call, the client can't be used again.
   public func close() async {
     switch servers {
     case .one(let server): await server.close()

@@ -11,11 +11,12 @@ public struct RedisOptions: Sendable {
   public var sentinel: SentinelOptions
   /// Options for reading a cluster's map, used if the URL names a cluster.
   public var cluster: ClusterOptions
-  /// In a cluster, the key whose server gets the commands without a key, such as `TIME`.
+  /// In a cluster, the key whose server gets commands without a key, such as `TIME`, if no command with a key precedes
+  /// them in the pipeline.
   public var home: String
-  /// Time for connecting, login and loading the scripts, without the name lookup.
+  /// Time for connecting, login and loading the scripts. The lookup of the host name does not count.
   public var connectTimeout: Duration
-  /// Time for the answers of a call, counted from the call. A blocking command needs a longer time.
+  /// Time in which all answers of a call must arrive, counted from the call. A blocking command needs a longer time.
   public var answerTimeout: Duration
   /// Time that a call waits for a connection if there is none; zero fails immediately.
   public var waitTimeout: Duration
@@ -24,7 +25,7 @@ public struct RedisOptions: Sendable {
 
   /// - Parameters:
   ///   - clientName: the name for `CLIENT LIST`.
-  ///   - passwordFile: file whose first line is the password, for a URL without a password.
+  ///   - passwordFile: a file whose first line is the password. It is used if the URL has no password.
   ///   - tls: the TLS options, used if the URL requires TLS.
   ///   - sentinel: the options for sentinels, used if the URL names some.
   ///   - cluster: the options for reading a cluster's map.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Set of connections, by numbers that are unique in this process.
+/// Set of connections. Each connection has a number that is unique in this process.
 public struct RedisConnections: Hashable, Sendable {
   private static let last = Atomic<UInt64>(0)
 
@@ -16,13 +16,13 @@ public struct RedisConnections: Hashable, Sendable {
   func contains(_ number: UInt64) -> Bool { numbers.contains(number) }
 }
 
-/// State of a server with data, as observed over one connection.
+/// State of a server with data, as the server reported it over one connection.
 public struct RedisServerState: Sendable {
   /// Address of the server; for a primary behind sentinels, the addresses of the sentinels.
   public let endpoint: String
-  /// Number of the connection.
+  /// Number of the connection that reported the state.
   public let connection: UInt64
-  /// Server's `INFO`.
+  /// The server's `INFO`.
   public let info: RedisServerInfo
   /// The slot map through which the client found the server, and the server's address in it; `nil` if one server has
   /// all keys.
@@ -37,7 +37,7 @@ public struct RedisServerState: Sendable {
     self.place = place
   }
 
-  /// Returns whether the key's slot belonged to this server at the time of the observation. The key need not exist.
+  /// Returns whether the key's slot belonged to this server when the state was read. The key need not exist.
   public func owns(_ key: String) -> Bool {
     guard let place else { return true }
     return place.map.owner(of: KeySlot(of: key)) == place.address

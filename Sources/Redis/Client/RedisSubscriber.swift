@@ -5,21 +5,22 @@ public import EventLoop
 /// pauses until ``close()``.
 ///
 /// Messages that are published while the subscriber is not connected are lost, because Redis does not store messages.
-/// The owner must therefore also read the announced state from time to time, and after each new subscription.
+/// The owner must therefore not rely on messages alone: it must read the state that they announce from time to time,
+/// and after each new subscription.
 ///
 /// Source: Redis Pub/Sub, "Delivery semantics": at most once.
 public actor RedisSubscriber {
   /// Event that the subscriber delivers to its owner, on its loop.
   public enum Event: Sendable {
-    /// From now on, messages arrive. Earlier messages are lost.
+    /// From now on, messages arrive. Messages that were published before are lost.
     case listening
-    /// No message arrives until the next ``listening``.
+    /// The connection is lost. No message arrives until the next ``listening``.
     case lost(RedisError)
     /// A message.
     case message(channel: RedisReply, text: RedisReply)
   }
 
-  /// Interval of checks whether a silent connection still works.
+  /// Interval at which the subscriber checks whether a connection without messages still works.
   private static let pingInterval = DispatchTimeInterval.seconds(10)
 
   private let route: PrimaryRoute
@@ -54,7 +55,7 @@ public actor RedisSubscriber {
     if let pause = await attempt() { startConnecting(after: pause) }
   }
 
-  /// Ends the subscription. Idempotent; the subscriber can't be used again.
+  /// Ends the subscription. Idempotent. After this call, the subscriber can't be used again.
   public func close() async {
     isClosed = true
     connecting?.cancel()
@@ -108,8 +109,8 @@ public actor RedisSubscriber {
     }
   }
 
-  /// Handles a report of the primary's address. Closes the connection to the previous primary. Messages may still
-  /// arrive from there, but clients no longer publish there.
+  /// Handles a report of the primary's address: closes the connection to the previous primary. That server may still
+  /// deliver messages, but clients no longer publish there.
   private func primaryMoved(to address: RedisAddress) {
     guard route.moves(to: address), let connection else { return }
     Task { await connection.close(because: "\(address) is the primary now") }
@@ -125,7 +126,7 @@ public actor RedisSubscriber {
 
   private func ping() {
     guard let connection else { return }
-    // The PING closes a connection that no longer works.
+    // If the connection no longer works, the failed PING closes it.
     Task { try? await connection.ping() }
   }
 }

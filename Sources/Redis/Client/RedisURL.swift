@@ -6,10 +6,10 @@
 ///
 /// User, password and host may be percent-encoded. Neither the description nor an error ever contains the password.
 public struct RedisURL: Hashable, Sendable {
-  /// Whether the connection to Redis uses TLS. The scheme `rediss://` sets this. For sentinels and clusters, the owner
-  /// of the URL sets it.
+  /// Whether the connection to Redis uses TLS. The scheme `rediss://` sets this property. The URLs of sentinels and
+  /// clusters have no such scheme, so the code that uses such a URL sets the property.
   public var isTLS: Bool
-  /// Topology, which determines how the primary is found.
+  /// Topology of the servers, which determines how the client finds the primary.
   public enum Topology: Hashable, Sendable {
     /// The primary is at the URL's only address.
     case single
@@ -19,7 +19,7 @@ public struct RedisURL: Hashable, Sendable {
     case cluster
   }
 
-  /// Topology of the servers.
+  /// How the client finds the primary.
   public var topology: Topology
   /// Addresses; at least one. The default port is 6379, and 26379 for sentinels.
   public var addresses: [RedisAddress]
@@ -67,7 +67,7 @@ public struct RedisURL: Hashable, Sendable {
       throw Self.invalid("it has a query or a fragment, or a raw \"?\" or \"#\" in the password")
     }
 
-    // The separator is the last @ before the first slash. A slash in a password must therefore be percent-encoded.
+    // The login ends at the last @ before the first slash. A slash in a password must therefore be percent-encoded.
     var path: Substring = ""
     if let slash = authority.firstIndex(of: "/") {
       path = authority[authority.index(after: slash)...]

@@ -17,7 +17,7 @@ public struct RedisVersion: Comparable, Hashable, Sendable, CustomStringConverti
     self.patch = patch
   }
 
-  /// Parses `7.0.15`; missing or unreadable later parts count as 0.
+  /// Parses a text such as `7.0.15`. Missing or unreadable minor and patch versions count as 0.
   public init?(_ text: some StringProtocol) {
     let parts = text.split(separator: ".").map { Int($0) }
     guard let first = parts.first, let major = first else { return nil }

@@ -1,4 +1,4 @@
-/// Repeats attempts to connect.
+/// Repeats attempts to connect, with a pause between two attempts.
 enum RetryLoop {
   /// Starts a task that makes attempts, the first one after `delay`.
   ///

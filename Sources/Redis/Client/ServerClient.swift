@@ -1,17 +1,17 @@
 import Dispatch
 import EventLoop
 
-/// Client of one Redis server. It has one connection at a time; a lost connection is replaced, never reused.
+/// Client of one Redis server. It has one connection at a time. If a connection is lost, the client opens a new one.
 ///
-/// The first call connects. When the client loses its connection, it retries with growing, jittered pauses until
-/// ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the next connection
-/// until their wait timeout ends.
+/// The first call connects. When the client loses its connection, it repeats attempts to connect with growing, jittered
+/// pauses until ``close()``. Calls in flight fail with ``RedisError/mayHaveExecuted`` set. Unsent calls move to the
+/// next connection until their wait timeout ends.
 ///
 /// A server may report that it is a replica (`READONLY`, `MASTERDOWN`) or that it is loading its data. The client then
 /// closes the connection, because the host name may now lead to another server. If the server was a replica, the client
-/// then connects only to a server that takes writes. The caller gets such a refusal as an answer and must handle it.
-/// The client also closes a connection on which Redis requires the password again (`NOAUTH`). The next connection uses
-/// the present content of the password file.
+/// from then on connects only to a server that accepts writes. The caller gets such a report as the answer to its
+/// command and must handle it. The client also closes a connection on which Redis requires the password again
+/// (`NOAUTH`). The next connection uses the present content of the password file.
 ///
 /// If the URL names sentinels, the client asks them for the primary before every connection, and listens to them. When
 /// there is another primary, the client closes the connection to the old primary immediately, even if the old primary
@@ -42,7 +42,8 @@ actor ServerClient {
   private var state = State.idle
   private var failedAttempts = 0
   private var lastError: RedisError?
-  /// Whether a server has reported that it takes no writes, and the client has not found another server yet.
+  /// Whether the next connection must go to a server that accepts writes, because the last server has reported that it
+  /// accepts none.
   private var wantsPrimary = false
   private var waiters: [UInt64: Waiter] = [:]
   private var nextID: UInt64 = 0
@@ -55,9 +56,10 @@ actor ServerClient {
   /// - Parameters:
   ///   - url: address and login.
   ///   - options: timeouts and backoff.
-  ///   - scripts: loaded on every new connection before its first call; other scripts are loaded at their first call.
+  ///   - scripts: the scripts to load on every new connection before its first call. Other scripts are loaded at their
+  ///     first call.
   ///   - random: the source of jitter.
-  ///   - mustBePrimary: whether the server must take writes.
+  ///   - mustBePrimary: whether the server must accept writes.
   ///   - loop: the loop of the client. Calls from an actor on the same loop need not wake a thread.
   init(
     url: RedisURL, options: RedisOptions, scripts: [RedisScript], random: any RandomNumberGenerator & Sendable,
@@ -90,7 +92,7 @@ actor ServerClient {
         }
         return replies
       } catch {
-        // Nothing of the call was sent, so the next connection may send it.
+        // No byte of the call was sent, so the call may be sent on the next connection.
         guard error.code == .closed, !error.mayHaveExecuted, !isClosed, EventLoop.now < waitEnd else { throw error }
       }
     }
@@ -117,7 +119,7 @@ actor ServerClient {
     return await (try connection(until: waitEnd)).0.server
   }
 
-  /// Closes the connection and fails all waiting calls. Idempotent; the client can't be used again.
+  /// Closes the connection and fails all waiting calls. Idempotent. After this call, the client can't be used again.
   func close(because reason: String? = nil) async {
     guard !isClosed else { return }
     let last = state
@@ -211,7 +213,7 @@ extension ServerClient {
     Task { await connection.close(because: "\(address) is the primary now") }
   }
 
-  /// Closes the connection to a server that takes no writes, is still loading its data, or requires a new login.
+  /// Closes the connection to a server that accepts no writes, is still loading its data, or requires a new login.
   private func leave(_ connection: RedisConnection, _ error: RedisServerError) async {
     // Another call may have closed this connection already, and a new connection may exist.
     guard case .connected(let current, _) = state, current === connection else { return }
@@ -223,8 +225,8 @@ extension ServerClient {
   private func connectionDied(_ error: RedisError) {
     guard case .connected = state else { return }
     lastError = error
-    // A restart of the server closes the connections of the whole fleet at the same moment, so even the first attempt
-    // has jitter.
+    // When a server restarts, the whole fleet loses its connections at the same moment. Therefore even the first
+    // attempt has jitter.
     startConnecting(after: options.backoff.delay(attempt: 0, using: &random))
   }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Monitors that all clients of the process share, one for each key. A monitor lives as long as a client holds a
-/// reference to it.
+/// Monitors that all clients of the process share, one for each key. A *monitor* is an actor that watches the sentinels
+/// or the map of a cluster. It exists as long as a client has a reference to it.
 final class SharedMonitors<Key: Hashable & Sendable, Monitor: AnyObject & Sendable>: Sendable {
   private struct Entry {
     weak var monitor: Monitor?
@@ -23,17 +23,19 @@ final class SharedMonitors<Key: Hashable & Sendable, Monitor: AnyObject & Sendab
   }
 }
 
-/// The callers that wait for the next result of a monitor, and the listeners that get every result.
+/// The callers that wait for the next result of a monitor, and the listeners that get every result. They share the
+/// recorded errors.
 struct WatchAudience<Value: Sendable> {
   typealias Waiter = CheckedContinuation<Result<Value, RedisError>, Never>
 
   private var waiters: [Waiter] = []
   private var listeners: [UInt64: @Sendable (Value) -> Void] = [:]
   private var nextID: UInt64 = 0
-  /// The first temporary error since the last result; without one, the latest permanent error.
+  /// The error for the waiting callers: the first temporary error since the last result, or, without a temporary error,
+  /// the latest permanent one.
   private var lastError: RedisError?
 
-  /// Whether the audience has no listener. Waiting callers do not count.
+  /// Whether no listener is left. Waiting callers do not count.
   var isEmpty: Bool { listeners.isEmpty }
 
   /// Adds a caller that gets the next result or error.
@@ -57,7 +59,7 @@ struct WatchAudience<Value: Sendable> {
   }
 
   /// Records an error of one server. A permanent error does not replace a temporary one, because the caller must give
-  /// up only if every server returns a permanent error.
+  /// up only if all servers return permanent errors.
   mutating func record(_ error: RedisError) {
     if lastError?.isPermanent ?? true { lastError = error }
   }
@@ -65,8 +67,8 @@ struct WatchAudience<Value: Sendable> {
   /// Fails the waiting callers with the recorded error.
   ///
   /// - Parameters:
-  ///   - unanswered: the message if no error was recorded.
-  ///   - prefix: text before the message of the error.
+  ///   - unanswered: the message of the error if no error was recorded.
+  ///   - prefix: text to put before the message of the recorded error.
   mutating func fail(_ unanswered: String, prefix: String) {
     var error = lastError ?? RedisError(.notReady, unanswered, hint: Hint.address)
     error.message = "\(prefix): \(error.message)"

@@ -8,7 +8,7 @@ public enum CRC16 {
 
   /// Returns the checksum of the bytes.
   public static func of(_ bytes: UnsafeRawBufferPointer) -> UInt16 {
-    // The caller owns the buffer during this call, and this function only reads it.
+    // The caller owns the buffer during this call, and this function only reads from it.
     table.withUnsafeBufferPointer { table in
       var crc: UInt16 = 0
       for byte in bytes { crc = crc << 8 ^ table[Int(UInt8(truncatingIfNeeded: crc >> 8) ^ byte)] }

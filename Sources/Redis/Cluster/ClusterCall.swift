@@ -1,4 +1,4 @@
-/// Call to a cluster: the commands that have no answer yet, and the server for each of them. Pure.
+/// A call to a cluster: its commands without an answer, and the server for each of them. Pure.
 ///
 /// The commands of a slot are sent in their order. While a slot is moving, a redirected command may run after later
 /// commands that were not redirected.
@@ -6,22 +6,22 @@ struct ClusterCall {
   /// Commands for one server.
   struct Part {
     let address: RedisAddress
-    /// Whether the commands are redirected to this server only once (`ASK`), each after `ASKING`.
+    /// Whether the commands were redirected with `ASK`. The server then runs each of them only after an `ASKING`.
     let isAsking: Bool
     /// Positions of the commands in the call.
     fileprivate(set) var positions: [Int]
     fileprivate(set) var pipeline: RedisPipeline
   }
 
-  /// Result of a server's answers.
+  /// What must happen after the answers of a server.
   struct Outcome {
-    /// Slots that have another owner now.
+    /// Slots for which the server has named another owner.
     var moved: [(slot: KeySlot, address: RedisAddress)] = []
-    /// Whether any command must be sent again.
+    /// Whether at least one command must be sent again.
     var isRedirected = false
-    /// Whether any command must be sent again after a pause, because keys are moving.
+    /// Whether at least one command must be sent again after a pause, because its keys are moving.
     var hasArriving = false
-    /// Whether any command must be sent again after a pause, because no server serves the slot.
+    /// Whether at least one command must be sent again after a pause, because no server serves its slot.
     var hasUnserved = false
   }
 
@@ -30,14 +30,14 @@ struct ClusterCall {
   private var replies: [RedisReply?]
   /// Positions of the commands without an answer, in their order.
   private var open: [Int]
-  /// For a command that was redirected once (`ASK`): the server that has its key, by the position of the command.
+  /// The servers for commands that were redirected with `ASK`, by the position of the command.
   private var askTargets: [Int: RedisAddress] = [:]
-  /// Whether any command has been executed.
+  /// Whether a server has executed at least one command of the call.
   private(set) var hasRun = false
 
   /// - Parameters:
   ///   - pipeline: the commands, at least one.
-  ///   - home: the slot of commands without a key that do not follow a command with a key.
+  ///   - home: the slot for commands without a key, if no command with a key precedes them.
   init(_ pipeline: RedisPipeline, home: KeySlot) {
     self.pipeline = pipeline
     slots = pipeline.slots(home: home)
@@ -107,7 +107,7 @@ struct ClusterCall {
       case .ask(let address): askTargets[position] = address
       case .tryAgain:
         outcome.hasArriving = true
-        // A command that was redirected to the new owner of the slot is sent there again.
+        // A command that was sent to the new owner of the slot must be sent there again.
         if part.isAsking { askTargets[position] = part.address }
       case .clusterDown: outcome.hasUnserved = true
       }
@@ -115,9 +115,10 @@ struct ClusterCall {
     return outcome
   }
 
-  /// All answers. If the call is not complete, they include the last refusals.
+  /// The answers to all commands. If the call is not complete, the answers to the remaining commands are their last
+  /// refusals.
   ///
-  /// - Returns: `nil` if any command has never been answered.
+  /// - Returns: `nil` if at least one command has no answer and no refusal.
   var answers: [RedisReply]? {
     let answers = replies.compactMap { $0 }
     return answers.count == replies.count ? answers : nil

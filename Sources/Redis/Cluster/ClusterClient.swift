@@ -2,10 +2,10 @@ import EventLoop
 
 /// Client of a cluster, with one connection at a time to each server that has slots.
 ///
-/// The client sends the parts of a pipeline to the servers of their keys' slots at the same time; the answers have the
+/// The client sends the parts of a pipeline to the servers of their keys' slots at the same time. The answers have the
 /// order of the pipeline. If a server reports that a slot has moved (`MOVED`), the client uses the new address and
-/// reads the map again. If a server reports that a key has moved (`ASK`), the client uses the new address once. If a
-/// server can't be reached or does not answer, the client also reads the map again. The client sends commands only to
+/// reads the slot map again. If a server reports that a key has moved (`ASK`), the client uses the new address once. If
+/// a server can't be reached or does not answer, the client also reads the map again. The client sends commands only to
 /// servers that the map or a redirection names.
 ///
 /// Source: Redis Cluster specification, "Clients and servers roles" and "Live resharding".
@@ -13,8 +13,8 @@ actor ClusterClient {
   /// Maximum number of redirections of a call. Without this limit, two servers that redirect to each other would cause
   /// an endless loop.
   private static let maximumRedirects = 16
-  /// Maximum number of retries of a call whose keys are moving. Such a call may fail until the whole slot has moved; a
-  /// caller that can wait retries it later.
+  /// Maximum number of retries of a call whose keys are moving. Servers may refuse such a call until the whole slot has
+  /// moved. A caller that can wait repeats the call later.
   private static let maximumArrivals = 3
   /// Time to wait for a server before the map is read again.
   private static let step = Duration.milliseconds(300)
@@ -74,7 +74,7 @@ actor ClusterClient {
             pauses = pauses || outcome.hasArriving || outcome.hasUnserved
           case .failure(let error):
             await doubt(part.address, error)
-            // Nothing of this part was sent. Another server may now own the slots.
+            // No byte of this part was sent. Another server may now own the slots.
             guard isPassing(error), EventLoop.now < end else { throw error }
             isLost = true
           }
@@ -129,7 +129,7 @@ actor ClusterClient {
       var isChanging = false
       for (address, result) in await readStates(sections, map, waitTimeout: rest(until: end)) {
         switch result {
-        // Another server has taken over, or will do so soon.
+        // The server is a replica now: another server has taken over its slots, or will do so soon.
         case .success(let state) where state.info.role == .replica:
           isChanging = true
           await monitor.doubt(address)
@@ -195,7 +195,7 @@ actor ClusterClient {
     return true
   }
 
-  /// Closes the connections and fails all waiting calls. Idempotent; the client can't be used again.
+  /// Closes the connections and fails all waiting calls. Idempotent. After this call, the client can't be used again.
   func close() async {
     guard !isClosed else { return }
     isClosed = true
@@ -213,7 +213,7 @@ extension ClusterClient {
     if let server = servers[address] { return server }
     let server = ServerClient(
       url: url.at(address), options: options, scripts: scripts, random: random, mustBePrimary: true, on: loop)
-    // After ``close()``, a new client must not be stored, because nothing would close it.
+    // After ``close()``, a new client must not be stored, because no code would close it.
     if !isClosed { servers[address] = server }
     return server
   }
@@ -252,7 +252,7 @@ extension ClusterClient {
 // MARK: - The map
 
 extension ClusterClient {
-  /// Returns the present map, or the first one.
+  /// Returns the present map. If there is none yet, waits for the first one.
   private func map(until end: UInt64) async throws(RedisError) -> ClusterMap {
     while true {
       guard !isClosed else {
@@ -263,7 +263,7 @@ extension ClusterClient {
         let added = await monitor.add { [weak self, loop] map in
           loop.execute { [weak self] in self?.assumeIsolated { $0.adopt(map) } }
         }
-        // Another call may have added a listener before.
+        // Another call may have added a listener in the meantime.
         if listener == nil { listener = added } else { await monitor.remove(added) }
       }
       do throws(RedisError) {
@@ -276,8 +276,8 @@ extension ClusterClient {
     }
   }
 
-  /// Adopts a new map. Closes the connections to servers without slots, so that calls that hang there are sent to other
-  /// servers.
+  /// Uses a new map from now on. Closes the connections to servers without slots, so that calls that wait there are
+  /// sent to other servers.
   private func adopt(_ map: ClusterMap) {
     guard !isClosed else { return }
     self.map = map
@@ -296,7 +296,7 @@ extension ClusterClient {
     if outcome.hasUnserved { await monitor.doubt(part.address) }
   }
 
-  /// Records that a server gave no answer. Other servers may know its successor.
+  /// Reports to the monitor that a server gave no answer, so that it asks other servers for the new owner of the slots.
   private func doubt(_ address: RedisAddress, _ error: RedisError) async {
     switch error.code {
     case .reconnected, .cancelled, .overloaded: break
@@ -304,7 +304,7 @@ extension ClusterClient {
     }
   }
 
-  /// Returns whether a retry of a failed call may succeed, with a new map or a moment later.
+  /// Returns whether a failed call may succeed if it is repeated later, or with a new map.
   private func isPassing(_ error: RedisError) -> Bool {
     guard !error.mayHaveExecuted, !error.isPermanent else { return false }
     switch error.code {

@@ -2,7 +2,7 @@
 struct ClusterMap: Equatable, Sendable {
   private static let noOwner = UInt16.max
 
-  /// Primaries that have slots, or had some when the map was read.
+  /// The primaries that had slots when the map was read. Slots may have moved since.
   private(set) var primaries: [RedisAddress] = []
   /// All servers, including replicas. Each of them can return the map.
   private(set) var servers: [RedisAddress] = []
@@ -11,14 +11,15 @@ struct ClusterMap: Equatable, Sendable {
 
   /// Parses the answer to `CLUSTER SLOTS`.
   ///
-  /// Source: Redis documentation, CLUSTER SLOTS: an empty or absent host means the server that was asked, `?` means a
-  /// server of unknown address.
+  /// Source: Redis documentation, CLUSTER SLOTS. An empty or missing host means the server that answered. `?` means a
+  /// server whose address is unknown.
   ///
   /// - Parameters:
   ///   - reply: the answer.
   ///   - asked: the server that answered.
-  ///   - reachable: for servers that announce an unreachable address, the reachable address, by announced address.
-  /// - Returns: `nil` for any other answer.
+  ///   - reachable: the reachable addresses of servers that announce an unreachable address. The keys are the announced
+  ///     addresses.
+  /// - Returns: `nil` if the answer has another format.
   init?(parsing reply: RedisReply, from asked: RedisAddress, reachable: [RedisAddress: RedisAddress] = [:]) {
     guard reply.kind == .array else { return nil }
     for range in reply {

@@ -1,7 +1,8 @@
 import Dispatch
 import EventLoop
 
-/// Monitor that reads the slot map of a cluster. All clients of the process share one monitor for each cluster.
+/// Monitor that reads the slot map of a cluster from its servers. All clients of the process share one monitor for each
+/// cluster.
 ///
 /// ``ClusterTopology`` decides; this actor executes its actions.
 actor ClusterMonitor {
@@ -36,13 +37,13 @@ actor ClusterMonitor {
     topology = ClusterTopology(seeds: url.addresses, turn: Int.random(in: 0..<KeySlot.count))
   }
 
-  /// Returns the present map, or the first one.
+  /// Returns the present map. If there is none yet, waits for the first one.
   func map() async throws(RedisError) -> ClusterMap {
     if let map = topology.map { return map }
     return try await next(.wanted)
   }
 
-  /// Returns the next map, which is read from another server than the given one.
+  /// Returns a new map, which is read from another server than the given one.
   ///
   /// - Parameter address: a server that gave no answer, or does not have the slots that the map names.
   func map(doubting address: RedisAddress) async throws(RedisError) -> ClusterMap {
@@ -57,7 +58,7 @@ actor ClusterMonitor {
     return try result.get()
   }
 
-  /// Records that a server gave no answer, or a refusal that contradicts the map.
+  /// Records that a server gave no answer, or refused a command for a slot that it has according to the map.
   func doubt(_ address: RedisAddress) { handle(.suspected(address)) }
 
   /// Records the owner of a slot that a server reported in a redirection.
@@ -66,7 +67,7 @@ actor ClusterMonitor {
   /// Calls `listener` with each new map until ``remove(_:)``.
   func add(_ listener: @escaping @Sendable (ClusterMap) -> Void) -> UInt64 { audience.add(listener) }
 
-  /// Removes a listener. Without a listener, no server is asked until a caller needs a map.
+  /// Removes a listener. If no listener is left, the monitor asks no server until a caller needs a map.
   func remove(_ listener: UInt64) {
     audience.remove(listener)
     if audience.isEmpty { timer?.disarm() }
@@ -100,8 +101,8 @@ actor ClusterMonitor {
     }
   }
 
-  /// Returns the map of one server. Uses a separate connection, so that only a server that accepts connections can
-  /// answer.
+  /// Returns the map of one server. The function opens a separate connection, so that only servers that accept
+  /// connections can answer.
   private func map(of server: RedisAddress) async throws(RedisError) -> ClusterMap {
     var settings = options
     settings.clientName += " asking"

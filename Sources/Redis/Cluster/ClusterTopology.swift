@@ -6,12 +6,12 @@
 ///        │                                   next ── all were asked ──▶ settling: not found, pause
 ///        └────────── timer, and no request in between ◀── settling
 ///
-/// Any server may be wrong: a server that was cut off returns an old map. A caller that finds a contradiction reports
-/// it (`suspected`), and the machine asks another server. While the machine is settling, it asks no server, and handles
-/// new requests at the end of the pause.
+/// Any server may return a wrong map: a server that was cut off from the others has an old one. If a caller finds a
+/// contradiction, it reports the server (`suspected`), and the machine asks another one. While the machine is settling,
+/// it asks no server, and handles new requests at the end of the pause.
 struct ClusterTopology {
   enum Event: Equatable {
-    /// A caller needs a map, or a newer one.
+    /// A caller needs a map, or a newer map than the one that it has.
     case wanted
     /// A caller can't reach a server of the map, or got no answer from it.
     case suspected(RedisAddress)
@@ -19,7 +19,7 @@ struct ClusterTopology {
     case moved(KeySlot, RedisAddress)
     /// The server that was asked has answered.
     case answered(ClusterMap)
-    /// The server that was asked can't be reached, does not answer, or has no useful answer.
+    /// The server that was asked can't be reached, does not answer, or returns an unusable answer.
     case failed
     /// The wait is over.
     case timer
@@ -50,11 +50,11 @@ struct ClusterTopology {
   private var phase = Phase.resting
   /// Servers that a caller could not reach; they are asked last.
   private var suspected: Set<RedisAddress> = []
-  /// Rotation of the list of servers, so that the list does not always begin with the same server.
+  /// Number by which the list of servers is rotated, so that the search does not always begin with the same server.
   private var turn: Int
 
   /// - Parameters:
-  ///   - seeds: the servers in the URL, at least one.
+  ///   - seeds: the addresses in the URL, at least one.
   ///   - turn: selects the first server to ask, so that processes begin with different servers.
   init(seeds: [RedisAddress], turn: Int = 0) {
     self.seeds = seeds
@@ -69,7 +69,7 @@ struct ClusterTopology {
       suspected.insert(address)
       return begin()
     case .moved(let slot, let address):
-      // If one slot has moved, others may have moved too.
+      // If one slot has moved, other slots may have moved too, so read the whole map.
       map?.move(slot, to: address)
       return begin()
     case .answered(let map):
@@ -110,8 +110,8 @@ struct ClusterTopology {
     }
   }
 
-  /// Returns the servers to ask, in order: the known servers, the servers of the URL, and the suspected servers. The
-  /// servers of the URL are useful if the cluster has moved completely.
+  /// Returns the servers to ask, in order: the known servers, the servers of the URL, and the suspected servers. If all
+  /// known servers have gone, the servers of the URL can still answer.
   private mutating func candidates() -> [RedisAddress] {
     var known = map?.servers ?? []
     turn += 1

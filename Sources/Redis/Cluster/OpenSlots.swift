@@ -1,8 +1,10 @@
-/// Slots of a cluster whose move was not finished.
+/// Slots of a cluster whose migration was begun and not completed.
 enum OpenSlots {
-  /// Parses the line of the answering server in its `CLUSTER NODES`. Only this server knows which slots it moves.
+  /// Returns the open slots in the answer to `CLUSTER NODES`, from the line of the server that answered. Only this
+  /// server knows which slots it moves.
   ///
-  /// Source: Redis documentation, CLUSTER NODES: `[93-<-ID]` is being imported, `[77->-ID]` is being migrated.
+  /// Source: Redis documentation, CLUSTER NODES: `[93-<-ID]` means that the slot is being imported, `[77->-ID]` that it
+  /// is being migrated.
   static func read(_ text: String) -> [Int] {
     guard let own = text.split(whereSeparator: \.isNewline).first(where: { $0.contains("myself") }) else { return [] }
     return own.split(separator: " ").dropFirst(8).compactMap { word in
@@ -13,7 +15,8 @@ enum OpenSlots {
 }
 
 extension RedisClient {
-  /// Returns the slots of a cluster whose move was not finished, each once; empty without a cluster.
+  /// Returns the slots of a cluster whose migration was not completed, each once; empty if the servers are not a
+  /// cluster.
   ///
   /// - Throws: `RedisServerError` if the user has no permission.
   public func openSlots() async throws -> [Int] {

@@ -1,4 +1,4 @@
-/// Redirection: the answer of a cluster server that did not run the command. Pure.
+/// Redirection: the refusal of a cluster server that could not run a command itself. Pure.
 enum Redirect: Equatable {
   /// The slot has another owner from now on.
   case moved(KeySlot, RedisAddress)
@@ -10,7 +10,7 @@ enum Redirect: Equatable {
   /// The cluster, or this slot, has no server at the moment.
   case clusterDown
 
-  /// Parses a refusal.
+  /// Reads a redirection from a refusal.
   ///
   /// Source: Redis Cluster specification, "MOVED Redirection": `MOVED slot host:port`. An empty host means the server
   /// that was asked. An IPv6 address has colons and no brackets, so the port follows the last colon.
@@ -18,7 +18,8 @@ enum Redirect: Equatable {
   /// - Parameters:
   ///   - error: the refusal.
   ///   - asked: the server that refused.
-  ///   - reachable: for servers that announce an unreachable address, the reachable address, by announced address.
+  ///   - reachable: the reachable addresses of servers that announce an unreachable address. The keys are the announced
+  ///     addresses.
   /// - Returns: `nil` for any other refusal.
   init?(_ error: RedisServerError, from asked: RedisAddress, reachable: [RedisAddress: RedisAddress] = [:]) {
     switch error.code {

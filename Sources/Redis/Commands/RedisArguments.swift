@@ -48,8 +48,9 @@ public struct RedisArguments: Sendable {
     appendLineEnd()
   }
 
-  /// Begins a command. The number of its arguments is known only at its end. This function therefore writes one digit,
-  /// and ``end(_:)`` corrects it and makes room for more digits. In this way, no caller can pass a wrong number.
+  /// Begins a command. The number of its arguments is known only at its end. This function therefore writes one digit
+  /// as a placeholder. ``end(_:)`` writes the number, and makes room for more digits. In this way, no caller can pass a
+  /// wrong number.
   mutating func begin() -> Int {
     count = 0
     let start = bytes.count
@@ -158,7 +159,7 @@ extension UInt16: RedisArgument {
   public func append(to arguments: inout RedisArguments) { arguments.append(decimal: UInt64(self)) }
 }
 
-/// Bytes or decimal text of a reply; a reply without text is an empty argument.
+/// Bytes or decimal text of a reply, as an argument. A reply without text is an empty argument.
 extension RedisReply: RedisArgument {
   public func append(to arguments: inout RedisArguments) {
     if kind == .integer, let integer {

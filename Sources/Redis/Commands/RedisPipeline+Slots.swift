@@ -1,15 +1,16 @@
 extension RedisPipeline {
-  /// Commands without a key: they concern a server or a channel.
+  /// Commands that have no key, because they concern a server or a channel.
   private static let keyless: Set<String> = [
     "ACL", "CLIENT", "CLUSTER", "COMMAND", "CONFIG", "DBSIZE", "DEBUG", "ECHO", "FLUSHALL", "FLUSHDB", "INFO", "KEYS",
     "LASTSAVE", "LATENCY", "PING", "PUBLISH", "PUBSUB", "ROLE", "SCAN", "SCRIPT", "SLOWLOG", "TIME", "WAIT",
   ]
 
-  /// Returns the slot of each command: the slot of its first key, or the slot of the previous command if it has no key.
+  /// Returns the slot of each command: the slot of its first key. A command without a key has the slot of the previous
+  /// command.
   ///
   /// All keys of a command must be in one slot, or Redis refuses the command (`CROSSSLOT`).
   ///
-  /// - Parameter home: the slot of commands without a key that do not follow a command with a key.
+  /// - Parameter home: the slot for commands without a key, if no command with a key precedes them.
   func slots(home: KeySlot) -> [KeySlot] {
     var last = home
     return bytes.withUnsafeBytes { bytes in

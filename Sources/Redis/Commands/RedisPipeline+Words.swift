@@ -17,7 +17,7 @@ extension RedisPipeline {
     }
   }
 
-  /// Returns the name of a command for messages about its refusal: its name, or `the script NAME`.
+  /// Returns the name of a command for messages about its refusal. For the call of a script, this is `the script NAME`.
   ///
   /// - Parameter position: the position of the command in the pipeline.
   public func name(of position: Int) -> String {

@@ -12,13 +12,13 @@
 /// Commands of other callers may run between those of a pipeline. `MULTI`, `SUBSCRIBE` (see ``RedisSubscriber``) and
 /// `HELLO 3` must not be used here.
 public struct RedisPipeline: Sendable {
-  /// Call of a script. Only the connection knows the script's SHA-1, because the server computes it when it loads the
-  /// script.
+  /// Call of a script. The call names the script by its SHA-1, which only the connection knows: the server computes it
+  /// when it loads the script.
   struct ScriptCall: Sendable {
     var script: RedisScript
     /// Position of the command in the pipeline.
     var position: Int
-    /// Offset in the buffer at which the 40 hex digits are filled in.
+    /// Offset in the buffer at which the connection writes the 40 hex digits of the SHA-1.
     var hash: Int
 
     fileprivate func moved(by offset: Int, to position: Int) -> ScriptCall {
@@ -80,7 +80,7 @@ public struct RedisPipeline: Sendable {
     let start = arguments.begin()
     arguments.append("EVALSHA" as StaticString)
     arguments.append(Self.unknownHash)
-    // The placeholder is the last argument so far. Its line end follows it.
+    // The placeholder for the SHA-1 is the last argument so far, followed by its line end.
     let hash = arguments.bytes.count - 2 - Self.hashLength
     arguments.append(decimal: UInt64(keys.count))
     for key in keys { arguments.append(key) }
@@ -130,12 +130,12 @@ public struct RedisPipeline: Sendable {
     starts.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the hash of one call.
+  /// Writes the SHA-1 of the script of one call.
   mutating func fill(_ call: ScriptCall, with hash: [UInt8]) {
     arguments.bytes.replaceSubrange(call.hash..<(call.hash + Self.hashLength), with: hash)
   }
 
-  /// Appends a command of `other` with its hash.
+  /// Appends a command of `other`, with the SHA-1 if it calls a script.
   mutating func copy(_ position: Int, from other: RedisPipeline) {
     starts.append(arguments.bytes.count)
     arguments.bytes.append(contentsOf: other.arguments.bytes[other.range(of: position)])

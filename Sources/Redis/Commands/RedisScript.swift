@@ -1,6 +1,6 @@
 /// Lua script that Redis runs as one atomic step.
 ///
-/// Create one instance per script and keep it, because connections identify loaded scripts by instance.
+/// Create one instance per script and keep it, because a connection recognises a loaded script by its instance.
 public final class RedisScript: Sendable {
   /// Name for errors and logs.
   public let name: String
@@ -18,8 +18,8 @@ public final class RedisScript: Sendable {
   /// Returns the text to load into a server of the given version.
   ///
   /// Redis 7 reads script flags from a `#!lua` line. For scripts with that line, Redis 7 also refuses keys outside the
-  /// slot of the declared keys. Before Redis 7, that line is a syntax error. The line end is kept, so that line numbers
-  /// in errors are right.
+  /// slot of the declared keys. Before Redis 7, that line is a syntax error, so the function removes its text. The line
+  /// end stays, so that line numbers in errors are right.
   ///
   /// - Parameter version: the version of the server; `nil` if it does not report one, which counts as a current
   ///   version.

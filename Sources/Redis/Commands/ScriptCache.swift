@@ -1,7 +1,7 @@
 /// State of the server's script cache as one connection knows it: the SHA-1 of each script that the connection has
 /// loaded, as the server reported it. Pure.
 struct ScriptCache {
-  /// Pipeline that repeats the calls which failed with NOSCRIPT.
+  /// Pipeline that repeats the calls that failed with NOSCRIPT.
   struct Repetition {
     var pipeline: RedisPipeline
     /// Position of each repeated call in ``pipeline``, and the position of the failed call whose answer it replaces.
@@ -37,7 +37,7 @@ struct ScriptCache {
     }
   }
 
-  /// Returns the pipeline with the known hashes.
+  /// Returns the pipeline with the known SHA-1 of each script.
   func filled(_ pipeline: RedisPipeline) -> RedisPipeline {
     var filled = pipeline
     for call in pipeline.scriptCalls {
@@ -60,7 +60,7 @@ struct ScriptCache {
     var again = loading(lost.map(\.script).filter { seen.insert(ObjectIdentifier($0)).inserted }, into: version)
     var answers: [(new: Int, old: Int)] = []
     for call in lost {
-      // Repeats `ASKING`, because it is valid for one command only, and that command was refused.
+      // Repeat `ASKING`, because it applies only to the next command, which was refused.
       if call.position > 0, pipeline.isAsking(call.position - 1) { again.copy(call.position - 1, from: pipeline) }
       answers.append((again.count, call.position))
       again.copy(call.position, from: pipeline)

@@ -1,13 +1,13 @@
 import TLS
 
-/// Contents of the files that a connection needs, as they are now. Reading blocks.
+/// Present contents of the files that a connection needs. Reading them blocks the thread.
 struct ConnectionFiles: Sendable {
   /// Password for the login; `nil` for none.
   var password: String?
   /// TLS settings; `nil` for plain TCP.
   var tls: TLSPeer?
 
-  /// - Parameter url: the URL. Its password takes precedence over the password in a file.
+  /// - Parameter url: the URL of Redis. Its password takes precedence over the password in a file.
   init(url: RedisURL, options: RedisOptions) throws(RedisError) {
     password = try Self.password(url: url, file: options.passwordFile)
     guard url.isTLS else { return }
@@ -51,7 +51,7 @@ struct ConnectionFiles: Sendable {
   }
 }
 
-/// TLS settings for a server.
+/// TLS settings for the connection to one server.
 struct TLSPeer: Sendable {
   var context: TLSContext
   /// Name or address that its certificate must contain.

@@ -1,4 +1,4 @@
-/// First commands of a connection, and the check of their answers. Pure.
+/// The first commands of a connection: login, name, database and `INFO`. Checks their answers. Pure.
 struct Handshake {
   private enum Step: String {
     case login = "logging in"
@@ -35,6 +35,8 @@ struct Handshake {
     endpoint = url.endpoint
   }
 
+  /// Checks the answers to the first commands.
+  ///
   /// - Returns: the result of `INFO`; empty if this user has no permission for it.
   func check(_ replies: [RedisReply]) throws(RedisError) -> RedisServerInfo {
     var info = RedisServerInfo(parsing: "")
@@ -43,7 +45,7 @@ struct Handshake {
         if step == .info { info = RedisServerInfo(parsing: reply.string ?? "") }
         continue
       }
-      // A connection also works without a name, and with a server that does not report its information.
+      // A connection also works without a name, and if the server does not report its information.
       let isOptional = (step == .name || step == .info) && [.noPermission, .generic].contains(error.code)
       if isOptional { continue }
       if step == .login, error.code == .generic { throw Self.wrongLogin(error, endpoint: endpoint) }
@@ -92,7 +94,7 @@ enum Hint {
   static let speaksTLS = "Check that this port uses TLS. If not, write redis://, or use the TLS port (tls-port)."
   static let none = "Nothing needs to be done."
 
-  /// Returns a hint of another module as a sentence.
+  /// Returns a hint of another module as a sentence with a capital letter and a full stop.
   static func sentence(_ hint: String) -> String {
     hint.prefix(1).uppercased() + hint.dropFirst() + "."
   }

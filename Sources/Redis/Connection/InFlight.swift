@@ -1,18 +1,18 @@
-/// Queue of the calls that wait for answers, in the order of Redis' answers. Pure: no clock, no I/O.
+/// Queue of the calls that wait for answers. Redis answers in the order of the calls. Pure: no clock, no I/O.
 struct InFlight<Waiter> {
   struct Call {
-    /// Number of missing answers.
+    /// Number of answers that have not arrived.
     var missing: Int
-    /// Deadline in the connection's monotonic nanoseconds.
+    /// Time at which the connection fails if answers are missing, in the connection's monotonic nanoseconds.
     var deadline: UInt64
-    /// Offset of the call's first byte in all bytes ever sent on the connection.
+    /// Number of bytes that the connection had sent before the call's first byte.
     var offset: UInt64
     var waiter: Waiter
   }
 
   private var calls: [Call?] = []
   private var head = 0
-  /// Indexes of the oldest call's answers in the arena that is being filled.
+  /// Indexes of the arrived answers of the oldest call in the ``ReplyArena`` that is being filled.
   private var roots: [Int] = []
 
   var count: Int { calls.count - head }
@@ -20,7 +20,7 @@ struct InFlight<Waiter> {
   /// Earliest deadline of all calls.
   var earliestDeadline: UInt64? { calls[head...].lazy.compactMap { $0?.deadline }.min() }
 
-  /// Index of the last answer of the oldest call, which does not have all its answers yet.
+  /// Index of the last arrived answer of the oldest call, if further answers of this call are missing.
   var lastRoot: Int? { roots.last }
 
   mutating func append(_ call: Call) {
@@ -58,7 +58,7 @@ struct InFlight<Waiter> {
     return .complete(call.waiter, roots: finished)
   }
 
-  /// Empties the queue of a dead connection.
+  /// Empties the queue when the connection has died, and returns its calls.
   mutating func removeAll() -> [Call] {
     let rest = calls[head...].compactMap { $0 }
     calls = []

@@ -1,21 +1,22 @@
-/// Queue of bytes to send: whole pipelines without copies, and the position in the first one.
+/// Queue of bytes to send. It stores whole pipelines without copying them, and the number of bytes of the first
+/// pipeline that were sent.
 struct OutgoingBytes {
-  /// Maximum size in bytes up to which waiting pipelines are joined, so that they need one system call. Above this
-  /// size, copying costs more than the system call.
+  /// Maximum size in bytes up to which waiting pipelines are copied together, so that one system call sends them. Above
+  /// this size, copying costs more than a further system call.
   private static let joined = 16 << 10
 
   private var chunks: [[UInt8]] = []
   private var offset = 0
-  /// Number of bytes given to the socket since the connection began.
+  /// Number of bytes that the socket has taken since the connection began.
   private(set) var written: UInt64 = 0
-  /// Number of bytes accepted since the connection began.
+  /// Number of bytes that were added to the queue since the connection began.
   private(set) var accepted: UInt64 = 0
 
   var waiting: Int { Int(accepted - written) }
 
   mutating func append(_ bytes: [UInt8]) {
     accepted += UInt64(bytes.count)
-    // The first chunk may be partly sent and does not change.
+    // The first chunk must not change, because it may be partly sent.
     if chunks.count > 1, let last = chunks.indices.last, chunks[last].count + bytes.count <= Self.joined {
       chunks[last].append(contentsOf: bytes)
     } else {

@@ -8,10 +8,10 @@ extension RedisConnection {
   ///
   /// - Parameters:
   ///   - url: address and login; the first address is used.
-  ///   - options: timeouts, name and files; wait timeout and backoff are not used here.
-  ///   - scripts: loaded before the first call; other scripts are loaded at their first call.
-  ///   - isPrimary: whether an address is skipped if its server is not a primary. A server that does not report its
-  ///     role counts as a primary.
+  ///   - options: timeouts, name and files. The wait timeout and the backoff are not used here.
+  ///   - scripts: the scripts to load before the first call. Other scripts are loaded at their first call.
+  ///   - isPrimary: whether the server must be a primary; then an address is skipped if its server is not a primary. A
+  ///     server that does not report its role counts as a primary.
   ///   - loop: the loop of the connection.
   public static func connect(
     to url: RedisURL, options: RedisOptions = RedisOptions(), scripts: [RedisScript] = [], isPrimary: Bool = false,
@@ -21,7 +21,7 @@ extension RedisConnection {
     do throws(RedisError) {
       return try await connect(by: target, scripts: scripts, isPrimary: isPrimary, on: loop)
     } catch {
-      // The password may have changed after the file was read. The login has failed only if the file still contains the
+      // The password file may have changed after it was read. The login fails only if the file still contains the
       // refused password.
       guard error.code == .authentication, options.passwordFile != nil else { throw error }
       let again = try await Target(url, options)
@@ -37,7 +37,7 @@ extension RedisConnection {
     let deadline = EventLoop.now + target.options.connectTimeout.wholeNanoseconds
     var failure: RedisError?
     for (index, address) in addresses.enumerated() {
-      // The addresses share the remaining time, so that an address that drops packets leaves time for the others.
+      // The addresses share the remaining time. If an address drops packets, time is left for the others.
       let now = EventLoop.now
       let share = (max(deadline, now) - now) / UInt64(addresses.count - index)
       let connection = RedisConnection(
@@ -55,14 +55,14 @@ extension RedisConnection {
     throw failure ?? RedisError(.unknownHost, "the host has no address", endpoint: url.endpoint, hint: Hint.address)
   }
 
-  /// Addresses and login, as the name service and the files contain them now.
+  /// Addresses and login for one attempt to connect, as the name service and the files contain them now.
   private struct Target: Sendable {
     var url: RedisURL
     var options: RedisOptions
     var addresses: [SocketAddress]
     var files: ConnectionFiles
 
-    /// Asks the name service and reads the files on a queue that may block.
+    /// Asks the name service and reads the files, on a queue whose threads may block.
     init(_ url: RedisURL, _ options: RedisOptions) async throws(RedisError) {
       let result: Result<Target, RedisError> = await withCheckedContinuation { continuation in
         DispatchQueue.global().async {
@@ -90,7 +90,8 @@ extension RedisConnection {
       let watcher = SocketWatcher(
         socket, on: loop, onReadable: { [weak self] in self?.assumeIsolated { $0.readable() } },
         onWritable: { [weak self] in self?.assumeIsolated { $0.writable() } })
-      // Waits only for writability, which shows that the connection attempt has ended (connect(2), EINPROGRESS).
+      // Wait only until the socket is writable, which shows that the connection attempt has ended (connect(2),
+      // EINPROGRESS).
       watcher.wantsRead = false
       watcher.wantsWrite = true
       self.watcher = watcher
@@ -112,7 +113,7 @@ extension RedisConnection {
     advanceHandshake(continuation)
   }
 
-  /// Continues the stream's own handshake; plain TCP has none.
+  /// Continues the TLS handshake of the stream. Plain TCP has none.
   func advanceHandshake(_ continuation: CheckedContinuation<RedisError?, Never>) {
     do {
       let step = try stream?.handshake()
@@ -140,7 +141,7 @@ extension RedisConnection {
     } catch {
       var failure = error
       // With TLS 1.3, the server checks the client certificate last, so the connection may die before the first
-      // command. The cause of the death is the better error.
+      // command. The error of the connection's death is then more helpful.
       if case .dead(let cause) = phase { failure = cause }
       failure.mayHaveExecuted = false
       if failure.code == .answerTimeout {

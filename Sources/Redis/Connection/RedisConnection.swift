@@ -6,15 +6,16 @@ import TLS
 /// Connection to one Redis server. It sends each call immediately and returns the answers in the order of the calls.
 ///
 /// It runs on one event loop with its socket, its buffers and its parser. The first failure or missed deadline ends it
-/// permanently, because the assignment of answers to calls is unknown after that. All calls in flight and all later
-/// calls fail. ``RedisClient`` replaces dead connections.
+/// permanently, because it is then unknown which answer belongs to which call. All calls in flight and all later calls
+/// fail. ``RedisClient`` replaces dead connections.
 ///
 /// The many properties are the link to the server and the parts that manage its traffic (``ReplyParser``, `InFlight`,
 /// `OutgoingBytes`, ``ScriptCache``).
 public actor RedisConnection {
   /// Maximum number of calls in flight. Each call is a suspended task, and a worker has a few dozen of them.
   static let maximumCalls = 65_536
-  /// Maximum number of unsent bytes. A commit is below 1 MB, so more means that the server has stopped reading.
+  /// Maximum number of unsent bytes. A commit of a worker is below 1 MB, so more bytes mean that the server has stopped
+  /// reading.
   static let maximumUnsentBytes = 64 << 20
 
   private typealias Waiter = CheckedContinuation<Result<[RedisReply], RedisError>, Never>
@@ -32,7 +33,8 @@ public actor RedisConnection {
   private let traffic: RedisTraffic.Counter
   let answerTimeout: Duration
   let tls: TLSPeer?
-  /// The buffer of 64 kB has room for the answers of about a hundred commits, and has the size of a socket's buffer.
+  /// The buffer of 64 kB has space for the answers to about a hundred commits of a worker. It is as large as a socket's
+  /// buffer.
   private let readBuffer = ReadBuffer(count: 64 << 10)
   var phase = Phase.idle
   var socket: Socket?
@@ -45,10 +47,10 @@ public actor RedisConnection {
   private var outgoing = OutgoingBytes()
   var scripts = ScriptCache()
   private var onDeath: (@Sendable (RedisError) -> Void)?
-  /// Handler for messages, set permanently by the first subscription.
+  /// Handler for messages of channels. The first subscription sets it permanently.
   private var onMessage: (@Sendable (RedisReply) -> Void)?
 
-  /// Server's `INFO` from the beginning of the connection.
+  /// The server's `INFO`, read at the beginning of the connection.
   public internal(set) var server = RedisServerInfo(parsing: "")
 
   public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -66,7 +68,8 @@ public actor RedisConnection {
   /// - Parameters:
   ///   - pipeline: the commands; an empty pipeline is answered immediately.
   ///   - timeout: timeout for the answers, counted from now; `nil` for the answer timeout of the connection.
-  /// - Returns: one reply per command, in their order; a refusal is a reply.
+  /// - Returns: one reply per command, in the order of the commands. If Redis refuses a command, the refusal is its
+  ///   reply.
   /// - Throws: ``RedisError`` if the connection failed. ``RedisError/mayHaveExecuted`` is false only if no byte of the
   ///   call was sent.
   public func execute(
@@ -110,7 +113,8 @@ public actor RedisConnection {
     die(RedisError(.closed, reason, endpoint: endpoint, hint: Hint.none))
   }
 
-  /// Subscribes to a channel. After that, this connection can be used only for further channels and ``ping()``.
+  /// Subscribes to a channel. From then on, this connection can be used only to subscribe to further channels and for
+  /// ``ping()``.
   ///
   /// - Parameter handler: called on the loop with each message of any channel, in Redis' form: `message`, channel,
   ///   text.
@@ -153,8 +157,8 @@ extension RedisConnection {
         .overloaded, "\(inFlight.count) calls and \(outgoing.waiting) unsent bytes are waiting already",
         endpoint: endpoint, hint: "Send fewer commands at a time, or find the cause of the slow answers (SLOWLOG GET).")
     }
-    // Checks for cancellation here and not with a cancellation handler, which would pass the call's task through the
-    // global pool twice (SE-0461).
+    // Check for cancellation here. A cancellation handler would pass the call's task through the global pool twice
+    // (SE-0461).
     guard !Task.isCancelled else {
       throw RedisError(.cancelled, "the call was cancelled", endpoint: endpoint, hint: Hint.none)
     }
@@ -187,8 +191,8 @@ extension RedisConnection {
       if isClosed { return peerClosed() }
       watcher.wantsWrite = wantsWrite
     } catch {
-      // Reads the server's last message, which may explain the failure. With `wantsWrite` set, `readable()` does not
-      // try to write again.
+      // Read the server's last message, which may explain the failure. Because `wantsWrite` is set, `readable()` does
+      // not try to write again.
       watcher.wantsWrite = true
       readable()
       peerClosed("\(error)")
@@ -206,7 +210,7 @@ extension RedisConnection {
 
   func readable() {
     if case .handshaking(let continuation) = phase { advanceHandshake(continuation) }
-    // The loop ends, because the server sends only the answers to the commands in flight.
+    // The loop ends, because the server sends nothing except the answers to the commands in flight.
     while case .open = phase, let stream {
       do {
         switch try stream.read(into: readBuffer.bytes) {
@@ -240,7 +244,7 @@ extension RedisConnection {
   private func deliver() throws {
     while let root = try parser.next() {
       if let onMessage, parser.isMessage(root) {
-        // The arena contains only this message, because a connection with subscriptions has no calls with several
+        // The arena contains only this message: on a connection with subscriptions, no call is waiting for further
         // answers.
         onMessage(RedisReply(arena: parser.take(), index: root))
         continue
@@ -285,8 +289,8 @@ extension RedisConnection {
     onDeath = nil
   }
 
-  /// Handles the end of the connection by the server. A server that rejects a client first sends an error that belongs
-  /// to no command.
+  /// Handles the case that the server has closed the connection. A server that rejects a client first sends an error
+  /// that answers no command.
   func peerClosed(_ what: String = "Redis closed the connection") {
     switch phase {
     case .open: break
@@ -305,8 +309,8 @@ extension RedisConnection {
       hint: "Check that Redis is running. Its log may say why it closed the connection.")
   }
 
-  /// Checks the deadlines. One timer serves all calls: it is armed for a time that is not later than the earliest
-  /// deadline, and checks again when it fires. A call that ends in time costs no timer operation.
+  /// Checks the deadlines. One timer serves all calls. It fires at the earliest deadline or before; this function then
+  /// sets it for the next deadline. A call that ends in time therefore costs no timer operation.
   func timerFired() {
     timerDeadline = .max
     switch phase {

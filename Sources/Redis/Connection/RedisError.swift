@@ -1,4 +1,4 @@
-/// Failure of the transport to Redis: of an address, a connection, a handshake or a deadline.
+/// Failure of the connection to Redis: the address, the connection, the handshake or a deadline.
 ///
 /// Answers of Redis, including refusals, are data: see ``RedisReply`` and ``RedisServerError``.
 public struct RedisError: Error, Sendable, CustomStringConvertible {
@@ -16,7 +16,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
     case answerTimeout
     /// The connection was closed: by the peer, the network, or ``RedisClient/close()``.
     case closed
-    /// The call was only for an earlier connection. Nothing of the call was sent.
+    /// The call was allowed only on an earlier connection. Nothing of the call was sent.
     case reconnected
     /// The received bytes are not RESP2, or exceed a limit of this client.
     case protocolViolation
@@ -33,7 +33,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
     case refused
     /// Redis is running but can't serve now: it is loading its data, or a script blocks it.
     case notReady
-    /// More calls are waiting than the limits of this client allow.
+    /// More calls are waiting than this client allows.
     case overloaded
     /// The calling task was cancelled.
     case cancelled
@@ -43,7 +43,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
   public var code: Code
   /// Description of the failure.
   public var message: String
-  /// `host:port`; empty if no server is concerned. Never contains a password.
+  /// `host:port`; empty if the error concerns no server. Never contains a password.
   public var endpoint: String
   /// The next step for the user.
   public var hint: String

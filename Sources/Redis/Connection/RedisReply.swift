@@ -3,7 +3,7 @@
 /// Copying a reply, reading an element and iterating over an array allocate nothing. A view keeps the whole storage of
 /// its call alive, so copy the parts that are kept for a long time.
 public struct RedisReply: Sendable {
-  /// Type of RESP2.
+  /// Type of an answer in the protocol RESP2.
   public enum Kind: UInt8, Sendable {
     /// Short text such as `OK`.
     case status
@@ -52,7 +52,7 @@ public struct RedisReply: Sendable {
     return arena.bytes[node.value..<(node.value + Int(node.count))]
   }
 
-  /// Text of ``bytes`` as UTF-8, with invalid bytes replaced; `nil` for types without bytes.
+  /// Text of ``bytes``, decoded as UTF-8 with invalid bytes replaced; `nil` for types without bytes.
   public var string: String? {
     kind.isText ? withBytes { String(decoding: $0, as: UTF8.self) } : nil
   }
@@ -66,7 +66,7 @@ public struct RedisReply: Sendable {
     }
   }
 
-  /// Refusal, if this answer is one.
+  /// The refusal, if Redis refused the command; otherwise `nil`.
   public var error: RedisServerError? {
     guard kind == .error else { return nil }
     return RedisServerError(line: withBytes { String(decoding: $0, as: UTF8.self) })

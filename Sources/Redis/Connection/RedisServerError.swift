@@ -50,7 +50,7 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   /// Rest of the answer, for people.
   public var message: String
 
-  /// Whether a new connection may get a different answer. Either this server can't serve now, and the same name may
+  /// Whether the command may succeed on a new connection. Either this server can't serve now, and the same name may
   /// lead to another server, or the server requires a new login.
   var isOfConnection: Bool { [.readOnly, .primaryDown, .unblocked, .loading, .noAuthentication].contains(code) }
 
@@ -75,11 +75,11 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   public var description: String { "\(code.rawValue) \(message)" }
 
   /// Returns the refusal of a command within a script. Before Redis 7, the refusal is inside an error of the script,
-  /// after one or two positions in the script: "ERR Error running script (call to f_…): @user_script:3: WRONGTYPE
-  /// Operation …", "ERR Error running script (call to f_…): @user_script:3: @user_script: 3: -OOM command not allowed
-  /// …" (scripting.c, luaCallFunction).
+  /// after one or two positions in the script (scripting.c, luaCallFunction). Examples: "ERR Error running script (call
+  /// to f_…): @user_script:3: WRONGTYPE Operation …", "ERR Error running script (call to f_…): @user_script:3:
+  /// @user_script: 3: -OOM command not allowed …".
   ///
-  /// - Returns: `nil` if Redis refused no command, so that the script itself is wrong.
+  /// - Returns: `nil` if Redis refused no command of the script, so that the error is in the script itself.
   private static func refusal(inScript line: String) -> String? {
     guard line.hasPrefix("ERR Error running script"), let head = line.firstRange(of: "): ") else { return nil }
     var rest = line[head.upperBound...]

@@ -2,7 +2,7 @@
 ///
 /// ``RedisURL/isTLS`` determines whether TLS is used.
 public struct RedisTLS: Hashable, Sendable {
-  /// PEM file with the trusted certificates; `nil` for the system's.
+  /// PEM file with the trusted root certificates; `nil` for those of the system.
   public var trustRoots: String?
   /// PEM file with this client's certificate and its intermediates; `nil` for none. It requires ``key``.
   public var certificate: String?

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Statistics of this process' requests to each Redis server. A connection counts round trips and commands with two
-/// relaxed atomic additions. Contents of commands are never recorded.
+/// Statistics of this process' requests to each Redis server. For each pipeline, a connection counts the round trip and
+/// the commands with two relaxed atomic additions. Contents of commands are never recorded.
 public enum RedisTraffic {
   /// Requests to one server.
   public struct Total: Sendable, Equatable {
@@ -28,8 +28,8 @@ public enum RedisTraffic {
     }
   }
 
-  /// Maximum number of servers with a separate counter. A cluster has fewer servers. The limit bounds the memory if
-  /// addresses change.
+  /// Maximum number of servers with a separate counter. A cluster has fewer servers. The limit bounds the memory if the
+  /// addresses of servers change often.
   private static let limit = 256
   private static let counters = Mutex<[String: Counter]>([:])
 

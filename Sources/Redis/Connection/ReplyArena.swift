@@ -1,9 +1,10 @@
-/// Storage of the answers to one call: one buffer for all bytes, another one for the structure.
+/// Storage of the answers to one call: one buffer for the bytes of all answers, and an array of *nodes* for their
+/// structure.
 ///
-/// The children of an array are adjacent, so the n-th child is found by its index.
+/// The children of an array are adjacent nodes, so the n-th child is found by its index.
 final class ReplyArena: Sendable {
   struct Node: Sendable {
-    /// Integer, offset of the first byte, or index of the first child.
+    /// The integer; for a text the offset of its first byte; for an array the index of its first child.
     var value = 0
     /// Number of bytes of a text, or of children of an array.
     var count: UInt32 = 0
@@ -19,19 +20,21 @@ final class ReplyArena: Sendable {
   }
 }
 
-/// Builder that collects answers in the order in which they are parsed.
+/// Collects answers in the order in which they are parsed, and makes the ``ReplyArena``.
 struct ReplyBuilder {
   private var bytes: [UInt8] = []
   private var nodes: [ReplyArena.Node] = []
 
   /// Maximum number of children of one array. No command of Carillon requests more than some hundred elements. A larger
-  /// number therefore means a corrupt stream, which must not make the builder reserve gigabytes.
+  /// number therefore means a corrupt stream, for which the builder must not reserve gigabytes.
   static let maximumElements = 1 << 20
 
   var isEmpty: Bool { nodes.isEmpty }
 
   mutating func reserve(bytes count: Int) { bytes.reserveCapacity(count) }
 
+  /// Adds a text: a bulk string, a status or an error.
+  ///
   /// - Returns: the index of the node.
   mutating func addText(
     _ text: UnsafeRawBufferPointer, kind: RedisReply.Kind, parent: Int?, position: Int
@@ -49,6 +52,8 @@ struct ReplyBuilder {
     place(ReplyArena.Node(), parent, position)
   }
 
+  /// Adds an array, whose children are added later.
+  ///
   /// - Returns: the index of the node; `nil` if the array is larger than ``maximumElements``.
   mutating func addArray(count: Int, parent: Int?, position: Int) -> Int? {
     guard count <= Self.maximumElements else { return nil }

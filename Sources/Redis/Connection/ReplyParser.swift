@@ -1,7 +1,7 @@
 import CHiredis
 
-/// Parser for Redis' answers: hiredis' protocol reader, which builds replies directly into a ``ReplyBuilder``. Bytes
-/// in, replies out, no I/O.
+/// Parser for Redis' answers. It wraps the protocol reader of hiredis, and builds the replies directly in a
+/// ``ReplyBuilder``. Bytes in, replies out, no I/O.
 ///
 /// Not thread-safe, like hiredis' reader. Each connection has its own parser.
 struct ReplyParser: ~Copyable {
@@ -11,11 +11,11 @@ struct ReplyParser: ~Copyable {
   }
 
   /// Maximum number of bytes of one answer. A job has at most 1 MiB, and batches have hundreds of elements. 64 MiB are
-  /// far above any answer to Carillon and far below a harmful amount of memory.
+  /// far more than any answer to Carillon needs, and far less than a harmful amount of memory.
   static let maximumReplyBytes = 64 << 20
 
-  /// hiredis frees its buffer when it becomes empty with more unused bytes than this (redisReaderFeed). The value is
-  /// above the size of one read, so that the reader does not allocate a buffer for every read.
+  /// When hiredis' buffer is empty and has more unused bytes than this, hiredis frees the buffer (redisReaderFeed). The
+  /// value is above the size of one read, so that hiredis does not allocate a buffer for every read.
   private static let keptBuffer = 256 << 10
 
   private let reader: UnsafeMutablePointer<redisReader>
@@ -118,9 +118,9 @@ extension UnsafePointer<redisReadTask> {
 }
 
 extension redisReplyObjectFunctions {
-  /// Callbacks of the reader. They are closures, not named functions, because the type of an element count differs
-  /// between hiredis 0.14 and 1.x and must be inferred. If a result is null, hiredis assumes that memory is full
-  /// (read.c), and the stream ends.
+  /// Callbacks of the reader. They are closures, not named functions: the type of an element count differs between
+  /// hiredis 0.14 and 1.x, so the compiler must infer it. If a callback returns null, hiredis assumes that memory is
+  /// full (read.c), and the stream ends.
   fileprivate static var intoBuilder: redisReplyObjectFunctions {
     var table = redisReplyObjectFunctions()
     table.createString = { task, text, length in

@@ -6,19 +6,19 @@
 ///                            failed, unknown    ▼ │ while there is another
 ///                                              next ── all were asked ──▶ resting: not found, wait
 ///
-/// Any sentinel may be wrong: a sentinel that was cut off from the others reports the previous primary. A caller that
-/// could not use the result therefore reports this (`suspected`), and the machine asks the next sentinel.
+/// Any sentinel may be wrong: a sentinel that was cut off from the others reports the previous primary. If a caller
+/// could not use the reported address, it reports this (`suspected`), and the machine asks the next sentinel.
 struct PrimarySearch {
   enum Event: Equatable {
     /// A caller needs the primary.
     case wanted
-    /// A caller found no primary at this address, or can't reach it.
+    /// A caller can't reach the server at this address, or the server is not a primary.
     case suspected(RedisAddress)
-    /// The sentinel that was asked has answered; `nil` if it does not know the name.
+    /// The sentinel that was asked has answered. The value is `nil` if the sentinel does not know the name.
     case answered(RedisAddress?)
     /// The sentinel that was asked can't be reached, or does not answer.
     case failed
-    /// The connection to the last sentinel has ended.
+    /// The connection to the sentinel that answered last has ended.
     case lost
     /// A sentinel announced another primary.
     case announced(RedisAddress)
@@ -54,7 +54,7 @@ struct PrimarySearch {
     case .wanted, .timer:
       return begin()
     case .suspected(let address):
-      // Two callers may doubt the same address. The search begins with another sentinel only if this address is still
+      // Two callers may suspect the same address. The search begins with another sentinel only if this address is still
       // the last reported one.
       if failedCount == nil, address == primary { selectNext() }
       return begin()
@@ -73,12 +73,13 @@ struct PrimarySearch {
       failedCount = count
       return [.ask(sentinels[0])]
     case .lost:
-      // The next sentinel is not asked immediately, because sentinels that always close their connections would cause
-      // an endless loop.
+      // The machine does not ask the next sentinel immediately. If all sentinels always closed their connections, this
+      // would be an endless loop.
       if failedCount == nil { selectNext() }
       return []
     case .announced(let address):
-      // During a search, the waiting callers get the address in the next answer, which is at least as recent.
+      // During a search, only record the address. The waiting callers get the address in the next answer, which is at
+      // least as recent.
       primary = address
       return failedCount == nil ? [.found(address)] : []
     }

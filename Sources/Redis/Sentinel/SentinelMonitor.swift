@@ -26,7 +26,7 @@ actor SentinelMonitor {
   private let options: SentinelOptions
   private var search: PrimarySearch
   private var session: SentinelSession?
-  /// Number of the session, which distinguishes the end of an earlier session from the end of the present one.
+  /// Number of the present session. It distinguishes the end of an earlier session from the end of this one.
   private var sessions = 0
   private var timer: LoopTimer?
   private var audience = WatchAudience<RedisAddress>()
@@ -41,7 +41,7 @@ actor SentinelMonitor {
 
   /// Returns the present address of the primary.
   ///
-  /// - Parameter doubted: an address that was reported, but whose server is not a primary.
+  /// - Parameter doubted: an address that was reported as the primary's, but whose server is not a primary.
   func primary(doubting doubted: RedisAddress? = nil) async throws(RedisError) -> RedisAddress {
     let result: Result<RedisAddress, RedisError> = await withCheckedContinuation { continuation in
       audience.add(waiter: continuation)
@@ -53,7 +53,7 @@ actor SentinelMonitor {
   /// Calls `listener` for each report of the primary's address until ``remove(_:)``.
   func add(_ listener: @escaping @Sendable (RedisAddress) -> Void) -> UInt64 { audience.add(listener) }
 
-  /// Removes a listener. Without a listener, no sentinel is asked until a caller needs the primary.
+  /// Removes a listener. If no listener is left, the monitor asks no sentinel until a caller needs the primary.
   func remove(_ listener: UInt64) async {
     audience.remove(listener)
     guard audience.isEmpty else { return }
@@ -107,7 +107,8 @@ actor SentinelMonitor {
   }
 
   private func lost(_ number: Int) {
-    // If a session ends while it is being created, the call that creates it reports the error.
+    // If a session ends while it is being created, the call that creates it reports the error, and this function does
+    // nothing.
     guard number == sessions, let ended = session else { return }
     session = nil
     sessions += 1

@@ -7,9 +7,9 @@ public struct SentinelOptions: Hashable, Sendable {
   public var passwordFile: String?
   /// TLS options for the sentinels; `nil` for plain TCP.
   public var tls: RedisTLS?
-  /// Timeout for the connection to a sentinel, and for its answer, before the next one is asked.
+  /// Timeout for the connection to a sentinel, and for its answer. After this time, the client asks the next sentinel.
   public var timeout: Duration
-  /// Interval in which the sentinels are asked for the primary, in addition to the subscription.
+  /// Interval at which the client asks a sentinel for the primary, in addition to the subscription.
   public var pollInterval: Duration
 
   /// - Parameters:
@@ -17,7 +17,7 @@ public struct SentinelOptions: Hashable, Sendable {
   ///   - passwordFile: a file whose first line is the password.
   ///   - tls: the TLS options for the sentinels; `nil` for plain TCP.
   ///   - timeout: timeout for a connection to a sentinel, and for its answer.
-  ///   - pollInterval: interval in which the sentinels are asked.
+  ///   - pollInterval: interval at which the client asks a sentinel for the primary.
   public init(
     user: String? = nil, passwordFile: String? = nil, tls: RedisTLS? = nil, timeout: Duration = .seconds(1),
     pollInterval: Duration = .seconds(1)

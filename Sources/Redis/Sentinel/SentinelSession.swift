@@ -1,7 +1,7 @@
 import EventLoop
 
-/// Session with one sentinel: one connection for requests and one for the subscription. A connection with a
-/// subscription can't be used for requests.
+/// Session with one sentinel. It has one connection for requests and one for the subscription, because a connection
+/// with a subscription can't be used for requests.
 struct SentinelSession: Sendable {
   /// Channel of the messages about a new primary: `name old-host old-port new-host new-port`.
   private static let channel = "+switch-master"
@@ -10,7 +10,7 @@ struct SentinelSession: Sendable {
   private let asking: RedisConnection
   private let listening: RedisConnection
 
-  /// Connects to a sentinel and subscribes.
+  /// Connects to a sentinel and subscribes to its messages about new primaries.
   ///
   /// - Parameters:
   ///   - sentinel: the sentinel.
