@@ -31,8 +31,8 @@ public struct CampaignStore: Sendable {
   /// For the store of a worker: the connections that the worker has admitted (``admit(_:)``); `nil` for a store that
   /// may use any connection.
   private var fence: ConnectionFence?
-  /// Whether the store moves a damaged key aside if the key can be rebuilt from other keys. Workers do this; commands
-  /// do not.
+  /// Whether the store isolates a damaged key, which means that it renames the key, if the key can be rebuilt from
+  /// other keys. Workers do this; commands do not.
   private(set) var setsAside = false
   /// Connections for a group of calls (``pinned()``); `nil` for all connections that the fence allows.
   private var pin: RedisConnections?
@@ -179,8 +179,8 @@ public struct CampaignStore: Sendable {
 
   // MARK: Connections
 
-  /// Returns this store for a worker. After a reconnect it refuses every call until the new connection is admitted, see
-  /// ``identify()``. It sets damaged keys aside if they can be rebuilt from others.
+  /// Returns this store for a worker. After a reconnect, the returned store refuses every call until the worker has
+  /// admitted the new connection (``admit(_:)``). It isolates damaged keys that can be rebuilt from other keys.
   public func fenced() -> CampaignStore {
     var store = self
     store.fence = ConnectionFence()
@@ -243,7 +243,7 @@ public struct CampaignStore: Sendable {
     return replies
   }
 
-  /// Runs commands. Returns a result for each, which may be an error.
+  /// Runs commands on the admitted connections. Returns a result for each command, which may be an error.
   func runEach(_ pipeline: RedisPipeline) async throws -> [Result<RedisReply, StoreError>] {
     var results: [Result<RedisReply, StoreError>] = []
     for (position, reply) in try await redis.execute(pipeline, on: pin ?? fence?.admitted).enumerated() {

@@ -4,7 +4,7 @@ import PushCore
 /// An error of the API in the form of RFC 9457: the problem, its place and the next step.
 public struct Problem: Error, Sendable, Equatable {
   public var status: Int
-  /// The `code` that a command has in its `--json` error, or a code that only the API has.
+  /// The `code` that a command has in its `--json` error, or a code of the API alone.
   public var code: String
   /// The problem and its place.
   public var detail: String

@@ -65,7 +65,7 @@ struct AudienceSearch: Sendable {
   func withoutEmpty(_ sizes: [Int]) -> AudienceSearch? {
     let empty = optional.intersection(zip(sets, sizes).filter { $1 == 0 }.map(\.0))
     guard !empty.isEmpty else { return self }
-    // The job's own selection may name one of the empty sets. That set then selects no user.
+    // Remove the empty sets from these two forms too, because the job's own selection may name one of them.
     let wider = wider.flatMap { wider in
       wider.selected.without(empty: empty.contains).flatMap { selected in
         wider.admitted.without(empty: empty.contains).map { (selected, $0) }

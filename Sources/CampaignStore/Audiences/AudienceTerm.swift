@@ -14,14 +14,15 @@ enum AudienceSet: Hashable, Sendable {
   case reached(EarlierAudience)
   /// Users who opened a campaign.
   case opened(campaign: String)
-  /// Users with a device that meets a condition. Redis has no such set, so members are only tested, never read.
+  /// Users with a device that meets a condition. Redis has no such set, so the search only tests the members of other
+  /// sets against the condition.
   case matching(DeviceCondition)
 }
 
-/// A condition on devices, evaluated at one time.
+/// A condition on devices, with the time from which it counts ages.
 struct DeviceCondition: Sendable {
   let predicate: DevicePredicate
-  /// Time from which ages are counted, in ms since the epoch.
+  /// The start of the campaign, from which ages are counted, in ms since the epoch.
   let start: Int
 
   /// Returns whether a user has a device that meets the condition. Quarantined devices are ignored.

@@ -3,7 +3,8 @@ import Redis
 
 /// Campaigns whose users another campaign includes or excludes.
 extension Audiences {
-  /// Seconds for which the results of an earlier campaign must at least remain when a slice that uses them is expanded.
+  /// Minimum number of seconds until the results of an earlier campaign expire, when a slice that uses these results is
+  /// expanded.
   private static let margin = 60
 
   /// Returns the reason why an audience can't refer to a campaign; `nil` if it can. The campaign need not have ended.

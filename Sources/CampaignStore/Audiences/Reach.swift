@@ -37,7 +37,7 @@ extension Audiences {
   /// - Returns: the valid definitions, from the first call; `nil` if the campaign no longer exists.
   /// - Throws: ``StoreError`` `invalid` if the audience depends on data that no longer exists.
   public func fixPartitions(of campaign: Campaign) async throws -> SegmentDefinitions? {
-    // Read the users of each partition from the servers to which the campaign is written.
+    // Use one set of connections, so that the partitions are read from the servers to which the campaign is written.
     try await store.pinned().audiences.fixPinnedPartitions(of: campaign)
   }
 
@@ -141,8 +141,8 @@ extension Keyspace {
     }
   }
 
-  /// Appends the command for the size of a set. The size of the targets of an earlier campaign is their number of
-  /// pages. This is accurate enough, because sizes are only compared.
+  /// Appends the command for the size of a set. For the users of an earlier campaign, this size is the number of pages
+  /// of its targets. That is accurate enough, because sizes are only compared.
   func appendSize(of set: AudienceSet, in partition: Int, to pipeline: inout RedisPipeline) {
     if case .reached = set {
       pipeline.append("LLEN", members(partition, of: set))

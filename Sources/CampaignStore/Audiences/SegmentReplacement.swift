@@ -42,7 +42,7 @@ extension Audiences {
       for partition in page {
         let key = keys.arrivals(partition, list)
         pipeline.append("ZADD", key, now, "")
-        // An earlier import that still runs began at most a day ago.
+        // Remove old entries. An earlier import that still runs began at most a day ago, and needs only later entries.
         pipeline.append("ZREMRANGEBYSCORE", key, "-inf", now - SegmentReplacement.timeToLive * 1000)
         pipeline.append("EXPIRE", key, SegmentReplacement.timeToLive)
       }

@@ -86,7 +86,7 @@ extension Audiences {
 
   /// Appends commands that check which users are registered.
   ///
-  /// - Returns: the places of their replies.
+  /// - Returns: the positions of the replies to these commands.
   func askForRegistered(_ users: [String], _ pipeline: inout RedisPipeline) -> [Int] {
     var known: [Int] = []
     forEachGroup(of: users) { partition, group in
@@ -114,7 +114,7 @@ extension Audiences {
     }
   }
 
-  /// Returns the additional keys that scripts need for a suppression list: departures and arrivals.
+  /// Returns the keys `departures` and `arrivals`, which scripts also need for a suppression list; none for a segment.
   func suppressionKeys(_ partition: Int, _ list: String) -> [String] {
     SuppressionList(segment: list) == nil ? [] : [keys.departures(partition), keys.arrivals(partition, list)]
   }

@@ -6,9 +6,9 @@ public enum ControlVerb: String, Sendable {
   case pause, resume, cancel
   /// Resumes a campaign that waits for approval.
   case approve
-  /// Chooses the winning variant for later stages; `decide.lua`, `opengate.lua`.
+  /// Chooses the winning variant for later stages (`decide.lua`, `opengate.lua`).
   case decide
-  /// Begins a stage; `opengate.lua`.
+  /// Begins a stage (`opengate.lua`).
   case open
 }
 
@@ -94,7 +94,7 @@ extension Campaigns {
   ///
   /// - Parameters:
   ///   - person: the person; empty if unknown.
-  ///   - service: the push service whose legs are paused; `nil` for the whole campaign.
+  ///   - service: the push service whose legs change; `nil` for the whole campaign.
   ///   - lease: ms without a heartbeat after which a worker counts as dead. The wait ends after twice this time.
   /// - Returns: the new state, and the live workers that have not confirmed it: usually none.
   /// - Throws: ``StoreError`` `notFound`.

@@ -5,7 +5,8 @@ extension CampaignRecord {
   public struct Delivery: Sendable {
     /// Seconds that the campaign's results stay after its end.
     public var timeToLive = Campaign.defaultTimeToLive
-    /// Expiration of the pushes in UNIX seconds, fixed at the campaign's start; 0 for one attempt.
+    /// Expiration of the pushes in UNIX seconds, fixed at the campaign's start; 0 if the push service makes only one
+    /// attempt.
     public var expiration: Int?
     /// Rate at which the campaign may be sent; `nil` for no limit.
     public var rate: CampaignRate?

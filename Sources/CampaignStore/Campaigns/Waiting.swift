@@ -35,8 +35,9 @@ extension Campaigns {
   /// Returns why an active campaign is not being sent: the reason of the worker that has waited longest. `nil` if no
   /// worker reports a reason.
   ///
-  /// - Parameter createdAt: the creation of the campaign, in ms since the epoch. The wait begins no earlier, even if
-  ///   the push service was unreachable before. (Workers know Redis' clock only with an error of some milliseconds.)
+  /// - Parameter createdAt: the creation of the campaign, in ms since the epoch. The returned wait begins at this time
+  ///   or later, even if the push service was unreachable before. (Workers know Redis' clock only with an error of some
+  ///   milliseconds.)
   func wait(of id: String, createdAt: Int) async throws -> CampaignWait? {
     var pipeline = RedisPipeline()
     pipeline.append("HVALS", keys.waiting(id))

@@ -23,7 +23,7 @@ struct PendingErasure {
 
   /// Adds the tokens of devices that were registered before the erasure.
   ///
-  /// - Returns: whether one of them is new.
+  /// - Returns: whether a token was added.
   @discardableResult
   mutating func add(_ devices: [DeviceRecord], until instant: Int) -> Bool {
     let known = tokens.count

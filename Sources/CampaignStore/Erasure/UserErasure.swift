@@ -12,7 +12,7 @@ public struct ErasureSummary: Sendable, Equatable {
   public var campaigns = 0
   /// Removed entries of the feedback list.
   public var feedback = 0
-  /// Latest time when the erasure is complete, in ms since the epoch; `nil` if it is complete.
+  /// Time at which the erasure will be complete at the latest, in ms since the epoch; `nil` if it is complete.
   public var completeBy: Int?
 
   /// Whether the user had no data.
@@ -81,7 +81,7 @@ extension Erasure {
     // The suppression lists follow after the devices. Until then, they keep workers from sending a sealed target to a
     // device of the user.
     _ = try await erase(user, from: lists.filter { SuppressionList(segment: $0) != nil }, at: instant)
-    // Undelivered notices in outboxes would bring the tokens to the feedback list later.
+    // Deliver the outboxes now. Their notices would otherwise add the user's tokens to the feedback list later.
     try await store.results.deliverFeedback(from: partitions(of: user, pending.tokens, count: keys.partitions))
     // From here on, a worker that takes in one of these jobs removes the user from it.
     pending.jobs = try await waitingJobs(naming: user, pending.tokens)

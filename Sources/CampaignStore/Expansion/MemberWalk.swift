@@ -12,20 +12,20 @@ enum MemberSource: Sendable {
 /// Data to read about users in addition to their devices.
 struct UserReads: Sendable {
   var attributes = false
-  /// Campaign whose values of the users are read; `nil` for none.
+  /// Id of the campaign whose placeholder values for the users are read; `nil` for none.
   var valuesOf: String?
 
   var isNothing: Bool { !attributes && valuesOf == nil }
 }
 
-/// A page of an audience's members with their device records. The record of a user without devices is null. If the
-/// members are tokens, there are no records.
+/// A page of an audience's members with their device records. The record of a user without devices is null.
+/// Pages of tokens have no records.
 struct MemberPage {
   var members: ArraySlice<RedisReply> = []
   var records: ArraySlice<RedisReply> = []
   /// Attributes of each member, if they were requested.
   var attributes: ArraySlice<RedisReply> = []
-  /// Values of each member, if they were requested.
+  /// Placeholder values of each member, if they were requested.
   var values: ArraySlice<RedisReply> = []
   /// Users of the audience that the job excludes.
   var excluded: [RedisReply] = []
@@ -35,7 +35,8 @@ struct MemberPage {
   /// Whether the page has no members and no users who are left out.
   var isEmpty: Bool { members.isEmpty && excluded.isEmpty && suppressed.isEmpty }
 
-  /// Calls `body` for each user with devices: name, device records, attributes and values (if they were requested).
+  /// Calls `body` for each user with devices: id, device records, attributes and placeholder values (if they were
+  /// requested).
   func forEachUser(
     _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer, _ attributes: RedisReply?, _ values: RedisReply?) -> Void
   ) {
@@ -239,7 +240,7 @@ struct MemberWalk: Sendable {
 
   /// Receives the replies to the commands that ``read(to:)`` appended.
   ///
-  /// - Returns: the members that are complete now; none at the beginning.
+  /// - Returns: the members whose devices have arrived with these replies; none in the first calls.
   mutating func receive(_ replies: ArraySlice<RedisReply>) -> MemberPage {
     var replies = replies
     if needsSizes, let search {

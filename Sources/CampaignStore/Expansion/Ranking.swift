@@ -170,8 +170,7 @@ struct BestUsers {
   private struct User {
     var seenAt: UInt64
     var tieBreaker: UInt64
-    /// Range of the user's targets in `ends`. A user of the control group has one entry, which contains the user's
-    /// name.
+    /// Range of the user's targets in `ends`. A user of the control group has one entry, which contains the user's id.
     var targets: Range<Int>
     /// Whether the user is in the control group.
     var isControl: Bool
@@ -206,7 +205,7 @@ struct BestUsers {
     ends.append(bytes.count)
   }
 
-  /// Ends a user. The targets that were added since the last call belong to this user.
+  /// Completes a user. The targets that were added since the last call belong to this user.
   mutating func end(user: UnsafeRawBufferPointer, seenAt: UInt64) { end(user, seenAt, isControl: false) }
 
   /// Adds a user of the control group.
@@ -223,8 +222,8 @@ struct BestUsers {
     if users.count > 2 * quota + 1024 { keepBest() }
   }
 
-  /// Calls `body` with the targets of each selected user and their marks. For a user of the control group, `body` gets
-  /// the user's name instead.
+  /// Calls `body` with the targets of each selected user, each with the number that the caller gave. For a user of the
+  /// control group, `body` gets the user's id instead.
   ///
   /// - Parameter body: also gets whether the user is in the control group.
   mutating func forEachUser(_ body: (_ targets: [(bytes: ArraySlice<UInt8>, mark: Int)], _ isControl: Bool) -> Void) {

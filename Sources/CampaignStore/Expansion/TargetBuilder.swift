@@ -24,7 +24,8 @@ struct TargetBuilder {
 
     /// Appends a target to the present page, or passes it to the sorter.
     ///
-    /// - Parameter place: the sorter's bucket of a target with a send time of its own; `nil` without a sorter.
+    /// - Parameter place: for a target with a send time of its own, the place of its bucket in the sorter; `nil`
+    ///   without a sorter.
     mutating func add(at place: Int?, _ write: (inout [UInt8]) -> Void) {
       if let place { return sorter?.add(at: place, write) ?? () }
       write(&targets.bytes)
@@ -167,7 +168,7 @@ struct TargetBuilder {
   /// Adds the devices of one user.
   ///
   /// - Parameters:
-  ///   - json: the user's attributes.
+  ///   - values: the user's placeholder values.
   ///   - values: the user's values.
   mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
@@ -282,7 +283,7 @@ struct TargetBuilder {
     legs.firstLeg.targets.audience[.overLimit] += candidates - taken
   }
 
-  /// Returns the sorter's bucket for a target of the device; `nil` if all targets may be sent immediately.
+  /// Returns the place of the sorter's bucket for a target of the device; `nil` if all targets may be sent immediately.
   private mutating func place(of device: DeviceView, _ leg: Int, _ timeOfDay: Int?) -> Int? {
     guard isTimed else { return nil }
     return legs.change(leg) { $0.sorter?.place(zone: device.name(.timezone), timeOfDay: timeOfDay) }

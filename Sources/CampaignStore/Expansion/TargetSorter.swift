@@ -3,7 +3,8 @@ import PushCore
 /// Sorts the targets of a slice by send time during the expansion. The targets stay in memory until all are known. This
 /// costs little: the worker keeps the targets of a slice in memory anyway, for as long as Redis may lose them.
 struct TargetSorter {
-  /// Targets with the same send time. If the worker needs their zones again, they also have the same zone.
+  /// Targets with the same send time. If the worker needs their zones for sending, the targets of a bucket also have
+  /// the same zone.
   private struct Bucket {
     var slot: TargetTiming.Slot
     var zone: Int

@@ -34,7 +34,7 @@ public struct Fleet: StoreRoom {
     return fleet
   }
 
-  /// Reads the values of single keys.
+  /// Reads the parts of the snapshot that are in single keys.
   ///
   /// - Returns: the ids of the campaigns to read.
   private func readControl(_ fleet: inout FleetSnapshot) async throws -> [String] {

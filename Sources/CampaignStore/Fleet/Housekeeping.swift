@@ -18,7 +18,7 @@ extension Fleet {
     public var gates: [(id: String, dueAt: Int)]
     /// ms until the next scheduled campaign or gate is due.
     public var nextScheduled: Int?
-    /// Progress of the previous maintenance leader.
+    /// Progress of the housekeeping tasks, as the previous leader has stored it.
     public var progress: HousekeepingProgress
     /// The lists that have events.
     public var events: [EventList]

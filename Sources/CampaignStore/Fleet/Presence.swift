@@ -66,7 +66,7 @@ extension Fleet {
     return try await run(pipeline)[0].integer == 1
   }
 
-  /// Returns the observed state of the instance with a name; `nil` if no instance has it.
+  /// Returns the observed state of the instance with a name; `nil` if no instance has the name.
   public func presence(of name: String) async throws -> PresenceState? {
     var pipeline = RedisPipeline()
     pipeline.append("HGET", keys.instances, name)
@@ -149,8 +149,8 @@ extension Fleet {
       holdsSlices: reply[6].integer == 1)
   }
 
-  /// Moves the jobs that a dead worker was taking in back to the producers' list, where they are next in turn. Then
-  /// removes the worker from the list of workers, if the worker holds no slices.
+  /// Moves the jobs that a dead worker was taking in back to the producers' list, at the end from which workers take
+  /// jobs. Then removes the worker from the list of workers, if the worker holds no slices.
   ///
   /// - Parameter nonce: nonce of the dead instance. If another instance has the name now, that instance stays. `nil`
   ///   for any instance.

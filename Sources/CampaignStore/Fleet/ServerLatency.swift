@@ -36,7 +36,7 @@ extension Fleet {
       var best = Int.max
       for _ in 0..<rounds {
         var pipeline = RedisPipeline()
-        // TIME has no key, so it goes to the server of the command before it.
+        // TIME has no key, so the client sends it to the server of the command before it.
         pipeline.append("EXISTS", key)
         pipeline.append("TIME")
         let (began, before) = (ContinuousClock.now, clock())

@@ -82,7 +82,7 @@ extension Limits {
   ///
   /// - Parameters:
   ///   - app: app of the campaign.
-  ///   - policy: bounds of the guard.
+  ///   - policy: thresholds of the guard.
   ///   - isOpen: whether the guard has decided to let the campaign continue, so that the worker already prunes devices.
   ///   - reported: the worker's answers that are included in the counters.
   ///   - leased: sends that the worker has leased and not returned.
@@ -141,7 +141,7 @@ extension Limits {
     return GuardCounts(answers: numbers[0], suspects: numbers[1], gone: numbers[2])
   }
 
-  /// Returns the numbers of a reply. It throws if one of them is outside the range of stored numbers.
+  /// Returns the numbers of a reply. Throws if one of them is outside the range of stored numbers.
   private func counted(_ reply: RedisReply, in hashes: [String]) async throws -> [Int] {
     let numbers = reply.map { $0.integer ?? .min }
     guard numbers.allSatisfy({ (-StoredHash.maximumCounted...StoredHash.maximumCounted).contains($0) }) else {

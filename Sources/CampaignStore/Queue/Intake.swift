@@ -19,7 +19,7 @@ extension Queue {
   /// Puts a job on the producers' list. If another job has its id, the job is not added.
   ///
   /// - Parameters:
-  ///   - job: the job as written.
+  ///   - job: the text of the job.
   ///   - campaign: the campaign that the job describes.
   ///   - person: the person who submits it; `nil` if unknown.
   ///   - key: the job's key in the dead list, from which this call removes the job; `nil` if the job is not from the
@@ -90,7 +90,7 @@ extension Queue {
   }
 
   /// Returns the oldest job on a worker's list that the worker is not taking in at present. An earlier process of the
-  /// worker left such a job there, or an error did.
+  /// worker, or an error, has left such a job there.
   ///
   /// - Parameter inHand: the jobs of the list that are being taken in.
   public func unfinishedJob(worker: String, besides inHand: [[UInt8]] = []) async throws -> [UInt8]? {

@@ -61,7 +61,8 @@ extension Queue {
     }
     let scheduled = campaigns.filter { $0.state == .scheduled }.map(\.id)
     pipeline.removeAll()
-    // If no gate of the campaign is left, the next check of its gates removes the campaign from the list again.
+    // Put every campaign with stages on the list of gates. If no gate of the campaign is left, the next check of its
+    // gates removes the campaign from this list again.
     for campaign in campaigns where campaign.hasStages && !campaign.state.isFinal {
       pipeline.append("ZADD", keys.gates, "NX", 0, campaign.id)
     }

@@ -211,7 +211,7 @@ extension RegistrationEvent {
 }
 
 extension DeviceRecord {
-  /// Copies from another record of the device the data that this record does not have.
+  /// Copies missing data of this record from another record of the device.
   fileprivate mutating func fill(from known: DeviceRecord) {
     kind = known.kind
     lastSeen = max(lastSeen, known.lastSeen)

@@ -22,7 +22,7 @@ extension Results {
       let pages = zip(waiting, try await run(pipeline)).filter { !$1.isEmpty }
       let notices = pages.map { page in page.1.flatMap(DeviceNotice.all) }
       try await deliver(notices.flatMap { $0 })
-      // Remove the entries last: delivering an entry twice does no harm, but losing one does.
+      // Remove the entries last: delivering an entry twice does no harm, but losing an entry would.
       pipeline.removeAll()
       for (partition, entries) in pages {
         guard let first = entries.first, let last = entries.last else { continue }

@@ -4,7 +4,7 @@ public import PushCore
 ///
 /// The page has for each target: u16 token length, u16 user length (big-endian), token, user in UTF-8 (empty for a raw
 /// token of a job). If the highest bit of the token's length is set, u16 length and `PushCore/TargetValues` follow. An
-/// erased target (`blank.lua`) has neither token nor user. Of its values, only the first two bytes stay, because they
+/// erased target (`blank.lua`) has neither token nor user. Only the first two bytes of its values stay, because they
 /// contain its variant.
 ///
 /// If each target had an entry of its own, Redis would need twice the time to append the targets, and many times the

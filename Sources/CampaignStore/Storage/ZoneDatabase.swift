@@ -10,7 +10,7 @@ import Synchronization
 public final class ZoneDatabase: Sendable {
   /// Folder of the database files.
   public let folder: String
-  /// The rules by zone name; `nil` for names that no zone has.
+  /// The rules by zone name; `nil` for names of zones that do not exist.
   private let known = Mutex<[String: ZoneRules?]>([:])
 
   /// Folder in which distributions install the database.

@@ -13,7 +13,7 @@ struct ClusterCall {
     fileprivate(set) var pipeline: RedisPipeline
   }
 
-  /// What must happen after the answers of a server.
+  /// Consequences of the answers of a server.
   struct Outcome {
     /// Slots for which the server has named another owner.
     var moved: [(slot: KeySlot, address: RedisAddress)] = []

@@ -11,7 +11,7 @@
 /// it asks no server, and handles new requests at the end of the pause.
 struct ClusterTopology {
   enum Event: Equatable {
-    /// A caller needs a map, or a newer map than the one that it has.
+    /// A caller needs a map, or needs a newer map.
     case wanted
     /// A caller can't reach a server of the map, or got no answer from it.
     case suspected(RedisAddress)
