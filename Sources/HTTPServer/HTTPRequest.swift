@@ -2,7 +2,7 @@
 public struct HTTPRequest: Sendable {
   /// The method as received, such as `GET`.
   public var method: String
-  /// The path, decoded piece by piece: `/a%2Fb/c` is `["a/b", "c"]`, `/` is empty.
+  /// The path, split at slashes and then decoded: `/a%2Fb/c` is `["a/b", "c"]`, `/` is empty.
   public var path: [String]
   /// The query, decoded, in the order of its arrival.
   public var query: [(name: String, value: String)]
@@ -30,6 +30,8 @@ public struct HTTPRequest: Sendable {
 
 /// Percent-encoding (RFC 3986 section 2.1).
 enum PercentText {
+  /// Decodes a text.
+  ///
   /// - Parameter isForm: Whether a plus is a space, as in the query of a form.
   /// - Returns: `nil` if the encoding is invalid, the text is not UTF-8, or it contains a control character.
   static func decode(_ text: ArraySlice<UInt8>, isForm: Bool = false) -> String? {

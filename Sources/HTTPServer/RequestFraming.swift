@@ -21,6 +21,8 @@ enum RequestFraming {
     "authorization", "content-encoding", "content-length", "content-type", "host", "transfer-encoding",
   ]
 
+  /// Throws if the head of a request breaks one of the rules.
+  ///
   /// - Parameters:
   ///   - method: The method as received.
   ///   - version: The version as received, such as `HTTP/1.1`.

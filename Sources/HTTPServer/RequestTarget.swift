@@ -8,6 +8,8 @@ struct RequestTarget {
   /// Maximum number of names in a query. Every route uses fewer than ten.
   static let maximumNames = 64
 
+  /// Parses a target.
+  ///
   /// - Parameter text: The target as received: a path, a whole URL, or `*`.
   init(_ text: [UInt8]) throws(RequestFault) {
     guard text.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {

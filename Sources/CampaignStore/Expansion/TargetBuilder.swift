@@ -168,8 +168,8 @@ struct TargetBuilder {
   /// Adds the devices of one user.
   ///
   /// - Parameters:
+  ///   - json: the user's attributes.
   ///   - values: the user's placeholder values.
-  ///   - values: the user's values.
   mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply,
     values: UnsafeRawBufferPointer, filter: DeviceFilter

@@ -45,7 +45,7 @@ extension Limits {
   /// - Parameters:
   ///   - app: app of the campaign.
   ///   - minimum: number of answers at which the guard decides; until then the fleet leases at most twice this number.
-  ///   - lease: ms without a change after which leased sends count as lost.
+  ///   - lease: ms without a reported answer and without a returned send, after which leased sends count as lost.
   ///   - wanted: number of sends that the worker wants.
   ///   - news: answers that the worker has counted since its last call.
   ///   - returned: the number of leased sends to return, because their answer does not count or because the worker does

@@ -22,7 +22,7 @@ struct DeviceNotice {
     var app: String
     var campaign: String
 
-    /// Returns the bytes that the script writes after the time.
+    /// Returns the bytes that follow the time in a head. `commit.lua` writes them unchanged.
     static func names(service: String, app: String, campaign: String) -> [UInt8] {
       var bytes: [UInt8] = []
       for name in [service, app, campaign] { bytes.append(name: name) }
@@ -79,7 +79,7 @@ extension [UInt8] {
   }
 }
 
-/// Reads one field after another; `nil` after the end.
+/// Reads the fields of notices one after another; `nil` after the end of the bytes.
 private struct NoticeReader {
   let bytes: UnsafeRawBufferPointer
   var at = 0

@@ -100,7 +100,8 @@ struct EventBatch {
   }
 
   private mutating func enter(_ kind: Kind, _ subjects: Subject...) -> Bool {
-    // A login reads and writes the owner of the device, so each subject can occur in only one login of a batch.
+    // A login reads and writes the owner of the device. Each user or token can therefore occur in only one login of a
+    // batch.
     let isFree = subjects.allSatisfy { devices.kinds[$0].map { $0 == kind && kind != .login } ?? true }
     guard isFree else { return false }
     for subject in subjects { devices.kinds[subject] = kind }

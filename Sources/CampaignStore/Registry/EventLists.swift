@@ -32,7 +32,7 @@ extension Registry {
   public struct EventPage: Sendable {
     /// The events as they were pushed.
     public var events: [[UInt8]]
-    /// The number of events that had left the list, since it exists, before these events were read.
+    /// The number of events that had ever left the list before these events were read.
     var taken: Int
   }
 

@@ -158,7 +158,7 @@ extension Registry {
       if let alone { entered.addLeft(alone) }
       return entered
     }
-    // The rows of a user are written before a later row takes a device from the user.
+    // Write the rows of these users first, because later rows take devices from these users.
     let rows = bound.rowsBeforeTheirUsersLose
     let before = try await upsert(rows.filter { !refused.contains($0) }.sorted(), of: bound)
     try await leaveOldUsers(

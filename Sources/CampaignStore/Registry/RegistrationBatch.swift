@@ -3,8 +3,8 @@ import Redis
 
 /// Registrations of devices that go to Redis together. They are encoded once, in the form that the scripts read.
 ///
-/// The devices register in the order of the rows. If a batch has one token for two users, the batch must check all rows
-/// of this token's script call again, to find the final owner.
+/// Each registration is a *row*, and the devices register in the order of the rows. If a batch has one token for two
+/// users, all rows in the script call with this token must be checked again, to find the final owner.
 public struct RegistrationBatch: Sendable {
   /// One registration. `start`, `user`, `record` and `attributes` are offsets into ``bytes``.
   struct Row {

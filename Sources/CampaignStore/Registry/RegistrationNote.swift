@@ -77,7 +77,7 @@ struct RegistrationNote {
     return left
   }
 
-  /// Reads one field after another; `nil` after the end.
+  /// Reads the fields of a note one after another; `nil` after the end of the bytes.
   private struct Reader {
     let bytes: UnsafeRawBufferPointer
     private var at = 0

@@ -18,9 +18,8 @@
 /// module's README lists where the times are stored. Attributes and badges of a user without a device are retained,
 /// because the registration may arrive late. Housekeeping removes everything older than 30 days, a bounded number at a
 /// time (`forget`). If the time of a membership is no longer stored, the membership counts as 30 days old. An opt-in
-/// that is older and arrives late therefore does not undo the opt-out. Each stored time of a removed device, or of a
-/// change in a segment, needs about 100 bytes. There is one for each device that was removed, and for each user and
-/// segment with a change, within 30 days.
+/// that is older and arrives late therefore does not undo the opt-out. Such a time needs about 100 bytes, and is stored
+/// for 30 days: for each removed device, and for each user and segment with a change.
 ///
 /// **Receipts.** A receipt counts if a push of the campaign may have been delivered to its user. The first receipt of a
 /// slice builds an index of the slice's users (`RecipientIndex`): it reads the targets once, 4,096 at a time, and

@@ -28,7 +28,7 @@ extension Repair {
 
   /// Returns the error for keys from which an impossible value was read.
   ///
-  /// - Parameter names: names of the keys. The error names the first one if no damage is found.
+  /// - Parameter names: names of the keys. If no damage is found, the error names the first key.
   func damaged(_ names: [String]) async -> StoreError {
     let stored = names.compactMap { StoredKey($0, keys) }
     let found =

@@ -137,7 +137,7 @@ extension StoreCheck {
     return try await findings + expire(orphans: suspects)
   }
 
-  /// Splits the name of a key.
+  /// Splits the name of a key into its parts.
   /// - Returns: `nil` for a key outside the partitions of this store.
   private func named(_ name: String) -> Named? {
     guard let end = name.firstIndex(of: "}") else { return nil }

@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// Checks lists of users for ids in a form of an older version.
+/// Checks lists of users for ids in the form of an older version (``OldIdentifier``).
 ///
 /// A user who has opted out must count as opted out at every moment. The order of the steps ensures this. First,
 /// ``addPresentForms(to:in:)`` adds the present forms of the ids to every list. Then, `StoreCheck+Renames.swift` moves

@@ -99,7 +99,7 @@ extension StoreCheck {
       $0.append(keys.owner(partition))
       for entry in entries { $0.append(entry.token) }
     }
-    // A registration in progress has a note.
+    // Read the notes, because each registration in progress has one.
     pipeline.append("HKEYS", keys.moving(partition))
     let replies = try await store.run(pipeline)
     try await pending.update(replies[1])

@@ -1,7 +1,8 @@
 import PushCore
 import Redis
 
-/// Checks slices: compares counters with ledgers, and ledgers with the list of waiting targets.
+/// Checks slices: compares their counters with their ledgers, and their ledgers with the lists of targets that wait for
+/// a retry.
 extension StoreCheck {
   /// The checked values of a slice's hash.
   private struct Slice {

@@ -7,10 +7,10 @@ extension Repair {
   ///
   /// The check may run while workers and imports run. Some data changes in several steps or in several slots. The check
   /// reads such data twice, and reports a difference only if both reads find it. Data that one script changes is also
-  /// checked by one script. Every repair checks again in the same script. Commands read a page at a time, with two
-  /// exceptions: the data that workers read to find lost slices, and the names of the registrations in progress in a
-  /// partition. If a key that everything depends on has a wrong type, only the keys are checked. If a key of one
-  /// partition has a wrong type, the checks that need this key are left out.
+  /// checked by one script. Before a repair writes, it checks again in the same script. Commands read a page at a time,
+  /// with two exceptions: the data that workers read to find lost slices, and the names of the registrations in
+  /// progress in a partition. If a key that everything depends on has a wrong type, only the keys are checked. If a key
+  /// of one partition has a wrong type, the checks that need this key are left out.
   ///
   /// - Parameters:
   ///   - repairs: whether to repair.
@@ -69,7 +69,8 @@ struct StoreCheck {
 
   var keys: Keyspace { store.keys }
 
-  /// Runs one pass. If the pass fails because of a key whose wrong type is already reported, the pass is left out.
+  /// Runs one pass. If the pass fails because of a key whose wrong type is already reported, the pass is counted as
+  /// left out.
   mutating func runCheck(
     _ names: Names, _ found: ([StoreFinding]) throws -> Void,
     _ look: (inout StoreCheck) async throws -> [StoreFinding]
@@ -95,7 +96,7 @@ struct StoreCheck {
   /// Checks objects twice, and returns those with a problem in both checks. The pause between the checks lets changes
   /// in progress end.
   ///
-  /// - Parameter look: checks these objects, and returns those with a problem.
+  /// - Parameter look: checks the given objects, and returns those with a problem.
   func twice<Thing>(_ things: [Thing], _ look: ([Thing]) async throws -> [Thing]) async throws -> [Thing] {
     guard !things.isEmpty else { return [] }
     let suspects = try await look(things)

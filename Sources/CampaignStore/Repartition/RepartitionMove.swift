@@ -1,7 +1,7 @@
 import PushCore
 import Redis
 
-/// A repartition in progress: it moves the data of a store to the partitions of another partition count.
+/// A repartition in progress: it moves the data of a store to partitions whose number is different.
 struct RepartitionMove {
   /// Number of entries in a page of a hash, a set or the list of campaigns.
   static let page = 200

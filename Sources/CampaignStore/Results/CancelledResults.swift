@@ -11,7 +11,7 @@ extension SliceLedger {
   /// ``PushCore/ResultsMode/all``.
   ///
   /// - Parameters:
-  ///   - counters: counters of the slice, which is closed.
+  ///   - counters: counters of the slice. The slice must be closed.
   ///   - results: which targets of the campaign get a result line.
   func keepCancelledResults(_ counters: SliceCounters, _ results: ResultsMode) async throws {
     let isKept = { (outcome: Outcome) in results == .all || results == .failures && outcome == .unknown }

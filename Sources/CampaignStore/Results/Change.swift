@@ -17,7 +17,7 @@ public struct Change: Sendable, Equatable {
   public var subject: Subject
   /// Reason for the campaign's change, or text of the alarm; may be empty.
   public var text: String
-  /// Whether a worker caused the change, not an operator: for example, a campaign has paused itself.
+  /// Whether a worker caused the change without an operator. For example, a campaign has paused itself.
   public var isByWorker: Bool
 
   /// Creates a change.

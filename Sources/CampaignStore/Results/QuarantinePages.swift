@@ -1,7 +1,7 @@
 internal import PushCore
 import Redis
 
-/// Pages of the quarantine.
+/// Pages of the list of quarantined devices.
 extension Results {
   /// Returns a page of quarantined devices, in no order. A device may appear twice if devices enter or leave the
   /// quarantine in the meantime. A page may have slightly more devices than requested. It may have far fewer if few

@@ -57,8 +57,8 @@ extension Results {
 
   private static let maximumTries = 3
 
-  /// Returns the rules of campaigns that have parts or variants, by id. Reads the job of a campaign only if its rules
-  /// are not in the cache.
+  /// Returns the rules of campaigns that have parts or variants, by id. Reads the job of a campaign only if the rules
+  /// of the campaign are not in the cache.
   func rules(of ids: Set<String>) async throws -> [String: ReceiptRules] {
     let ids = Array(ids)
     var pipeline = RedisPipeline()

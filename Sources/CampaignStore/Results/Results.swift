@@ -15,8 +15,8 @@ public struct TargetResult: Sendable {
   public var status: UInt16
   /// The push service's reason; empty for none.
   public var reason: String
-  /// Time of the outcome, in ms since the epoch; 0 without an outcome. For an outcome that a cancel caused, this is the
-  /// time when the slice was closed.
+  /// Time of the outcome, in ms since the epoch; 0 without an outcome. If a cancel caused the outcome, this is the time
+  /// at which the slice was closed.
   public var at: UInt64
   /// Place of the target's variant (`PushCore/CampaignVariants`); `nil` without an outcome, and in a campaign without
   /// variants.

@@ -124,7 +124,7 @@ extension TargetChunk {
     SealedTarget(index: first + position, token: token(position), user: user(position))
   }
 
-  /// Calls `body` with each of these positions and with the bytes of the user there.
+  /// Calls `body` with each of these positions and with the bytes of the user's id at this position.
   public func forEachUser(_ positions: Range<Int>, _ body: (Int, UnsafeRawBufferPointer) -> Void) {
     bytes.withUnsafeBytes { bytes in
       for position in positions {

@@ -95,8 +95,8 @@ extension Slices {
         let partitions = reply.compactMap(\.integer)
         if !partitions.isEmpty { return partitions.map { SliceReference(campaign: id, partition: $0) } }
         switch reply.integer {
-        // If a lane has one reference to a missing campaign, it may have many. To dequeue them one by one would cost as
-        // much as slices, so remove them in batches.
+        // If a lane has one reference to a missing campaign, it may have many. Dequeuing them one by one would cost as
+        // much as dequeuing slices, so remove them in batches.
         case -2: while mayContinue(), try await prune(lane) > 0 {}
         case -3:
           let hasBegun = if let begin { try await begin(id) } else { try await self.begin(id) }
@@ -164,8 +164,8 @@ extension Slices {
 
   /// Appends the command that puts a slice back among the open slices of its campaign.
   ///
-  /// - isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so that other
-  ///   workers take it even if they already hold enough slices.
+  /// - Parameter isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so that
+  ///   other workers take it even if they already hold enough slices.
   func requeue(
     _ slice: SliceReference, lane: Lane, worker: String, isLeft: Bool = false, to pipeline: inout RedisPipeline
   ) {

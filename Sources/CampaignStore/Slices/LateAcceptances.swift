@@ -8,9 +8,9 @@ extension SliceLedger {
   ///
   /// If this fails, the recorded outcomes stay, as if the acceptances had never arrived.
   ///
-  /// - indexes: the targets with a late acceptance: the batch has `accepted` for them, and the ledger has another
-  ///   terminal outcome.
-  ///   - indexes: the targets with a late acceptance: the batch has `accepted`, and the ledger has another outcome.
+  /// - Parameters:
+  ///   - indexes: the targets with a late acceptance: the batch has `accepted` for them, and the ledger has another
+  ///     terminal outcome.
   ///   - batch: the committed batch.
   ///   - seal: the seal of the commit.
   func acceptLate(_ indexes: [UInt32], with batch: OutcomeBatch, under seal: [UInt8]) async throws {

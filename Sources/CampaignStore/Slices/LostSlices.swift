@@ -33,7 +33,7 @@ extension Slices {
 
   func open(_ lost: [Int], of id: String, lane: Lane) async throws -> Int {
     var pipeline = RedisPipeline()
-    // The script also runs without lost slices, because it puts a campaign with open slices back on its lane.
+    // The script also runs if no slice is lost, because it puts a campaign with open slices back on its lane.
     for start in stride(from: 0, to: max(1, lost.count), by: CampaignStore.batch) {
       pipeline.script(
         StoreScripts.reopen,

@@ -21,7 +21,7 @@ public struct SendTimes: Sendable, Equatable {
     public var due: Int
     /// Position of the zone in ``SendTimes/zones``; `nil` if the zone doesn't matter.
     public var zone: Int?
-    /// Whether the targets get nothing: their outcome is `expired`.
+    /// Whether workers send no pushes to the targets of the step: their outcome is `expired`.
     public var isDropped: Bool
 
     /// Creates an instance with these values.

@@ -122,8 +122,8 @@ public struct CommitAnswer: Sendable {
   public var isSealed: Bool
   /// The version before this commit. If it differs from the acknowledged version, nothing was granted.
   public var version: SliceVersion
-  /// Number of targets that were granted so far. The worker may make first attempts of targets with an index below this
-  /// number.
+  /// Number of targets that were granted so far. The worker may send the first push to each target with an index below
+  /// this number.
   public var granted: Int
   /// Number of targets that are granted without a recorded answer.
   public var inDoubt: Int

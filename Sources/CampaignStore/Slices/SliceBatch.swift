@@ -7,7 +7,7 @@ public struct SealAnswer: Sendable {
   public var isSealed: Bool
   /// Answer to the commit that followed, if there was one.
   public var commit: CommitAnswer?
-  /// Final counters of the slice, if it had no targets.
+  /// Counters of the slice after its close, if the slice had no targets.
   public var counters: SliceCounters?
 }
 
@@ -53,8 +53,8 @@ public struct SliceBatch: Sendable {
     }
   }
 
-  /// Claims the slices and reads the first part of their audience, in one round trip. The reads can be sent with the
-  /// claim, because reading needs no claim.
+  /// Claims the slices and reads the first part of their audience, in one round trip. The reads don't wait for the
+  /// claims, because reading needs no claim.
   ///
   /// - Returns: for each slice the answer of ``SliceLedger/claim(worker:gracePeriod:)``.
   public mutating func claim(
@@ -188,8 +188,10 @@ public struct SliceBatch: Sendable {
 
   /// Runs the commands of several slices in one round trip.
   ///
-  /// - write: appends the commands of one slice. The commands that read the audience come last, and the closure returns
-  ///   their number.
+  /// - Parameters:
+  ///   - positions: the positions of the slices; `nil` for all.
+  ///   - write: appends the commands of one slice. The commands that read the audience come last, and the closure
+  ///     returns their number.
   private mutating func run(
     _ positions: Set<Int>? = nil, _ write: (inout Member, inout RedisPipeline) -> Int
   ) async throws -> [Part] {

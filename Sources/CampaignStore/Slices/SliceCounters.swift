@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// Counters of a slice or, in sum, of a campaign.
+/// Counters of a slice, or their sums over the slices of a campaign.
 public struct SliceCounters: Sendable, Equatable {
   /// Number of sealed targets.
   public var targets = 0

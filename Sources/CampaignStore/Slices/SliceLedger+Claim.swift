@@ -80,7 +80,8 @@ extension SliceLedger {
     return ends.count == 2 && 0 <= ends[0] && ends[0] <= ends[1] && ends[1] < count ? ends[0]...ends[1] : nil
   }
 
-  /// Checks a number that a script has read from the slice.
+  /// Returns a number that a script has read from the slice. Throws the error of a damaged slice if the number is not
+  /// from 0 to `most`.
   func number(_ reply: RedisReply, upTo most: Int) async throws -> Int {
     guard let number = reply.integer, (0...most).contains(number) else { throw await store.repair.inspect(slice) }
     return number

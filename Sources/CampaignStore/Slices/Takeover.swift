@@ -127,8 +127,8 @@ extension Slices {
   /// Longest valid remaining time of a lease, in ms: a day.
   static let longestLease = 86_400_000
 
-  /// Records, for a number of ms, that Redis may have lost its last writes. Workers that start during this time read
-  /// the record.
+  /// Records that Redis may have lost its last writes. The record expires after this number of ms. Workers that start
+  /// before then read it.
   public func recordFailover(for milliseconds: Int) async throws {
     var pipeline = RedisPipeline()
     pipeline.append("SET", keys.failover, "1", "PX", milliseconds)

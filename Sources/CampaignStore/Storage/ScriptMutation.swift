@@ -7,7 +7,7 @@
     var find: String
     var replacement: String
 
-    /// The mutation from `CARILLON_FAULT_SCRIPT`: `script|find|replacement`.
+    /// The defect that the environment variable `CARILLON_FAULT_SCRIPT` describes: `script|find|replacement`.
     static let ofProcess: ScriptMutation? = {
       guard let text = ProcessInfo.processInfo.environment["CARILLON_FAULT_SCRIPT"] else { return nil }
       let parts = text.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
@@ -15,8 +15,8 @@
       return ScriptMutation(script: parts[0], find: parts[1], replacement: parts[2])
     }()
 
-    /// Applies the mutation. It traps if the script does not contain `find`; otherwise the test would pass without a
-    /// defect.
+    /// Puts the defect into the source of a script. The function traps if the source does not contain `find`, because
+    /// the test would otherwise pass without a defect.
     func apply(to source: inout String, named name: String) {
       guard name == script else { return }
       precondition(source.contains(find), "CARILLON_FAULT_SCRIPT: \(name).lua does not contain \(find)")

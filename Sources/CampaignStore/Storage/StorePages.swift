@@ -6,9 +6,9 @@ extension CampaignStore {
   /// changes during the call.
   ///
   /// - Parameters:
+  ///   - read: appends the command that reads the page at a cursor: `SCAN`, `HSCAN`, `SSCAN` or `ZSCAN`. Only the reply
+  ///     of the last command is used.
   ///   - body: gets the elements of each page that is not empty; for a hash, fields and values in turn. Returns false
-  ///     to stop.
-  ///   - body: gets the elements of each page that is not empty: for a hash, fields and values in turn. Returns false
   ///     to stop.
   func forEachPage(
     _ read: (_ cursor: String, inout RedisPipeline) -> Void, _ body: (RedisReply) async throws -> Bool
