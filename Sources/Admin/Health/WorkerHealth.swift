@@ -21,6 +21,8 @@ public struct WorkerHealth: Sendable, Equatable {
 
   public var isReady: Bool { !checks.contains { $0.isFatal && $0.reason != nil } }
 
+  /// Runs the checks.
+  ///
   /// - Parameters:
   ///   - worker: the values of the worker; `nil` before the worker starts.
   ///   - obstacle: the reason why the worker can't start, if known.

@@ -32,6 +32,8 @@ public final class CurrentWorker: Sendable {
 /// The routes of each worker: liveness, readiness and metrics. They need no token, because they contain no names of
 /// campaigns, users or devices.
 public enum WorkerSite {
+  /// Returns the routes of the worker of this process.
+  ///
   /// - Parameters:
   ///   - liveness: checks whether the essential parts make progress.
   ///   - droppedLogLines: returns the number of log lines that were dropped.

@@ -20,6 +20,8 @@ public struct WantedWorkers: Sendable, Equatable {
   /// partitions and a few million users.
   private static let unknownSlice = 10_000
 
+  /// Computes the number of workers from a snapshot of the fleet.
+  ///
   /// - Parameters:
   ///   - perSecond: pushes per second of one worker.
   ///   - seconds: time in which the remaining targets should be sent.

@@ -69,7 +69,7 @@ public final class Site: HTTPHandler {
 
   /// Finds the route and the token's holder of a request.
   ///
-  /// - Parameter isAgain: whether the request has already taken a permit of its token.
+  /// - Parameter isAgain: whether the request was found before, and has already taken a permit.
   private func find(
     _ request: HTTPRequest, isAgain: Bool = false
   ) throws(Problem) -> (Route, [String: String], AccessTokens.Holder?) {

@@ -1,6 +1,7 @@
 public import PushCore
 import Redis
 
+/// Whether an audience can have a user in a partition, judged only by which sets have members there.
 extension AudienceTerm {
   /// The sets that decide whether the term can match a user.
   var decidingSets: Set<AudienceSet> {

@@ -1,5 +1,6 @@
 public import PushCore
 
+/// The fields of a campaign's record, in groups.
 extension CampaignRecord {
   /// The expiry and the rate of the campaign.
   public struct Delivery: Sendable {

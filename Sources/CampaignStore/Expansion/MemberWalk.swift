@@ -240,7 +240,7 @@ struct MemberWalk: Sendable {
 
   /// Receives the replies to the commands that ``read(to:)`` appended.
   ///
-  /// - Returns: the members whose devices have arrived with these replies; none in the first calls.
+  /// - Returns: the members that need no further reads; none in the first calls.
   mutating func receive(_ replies: ArraySlice<RedisReply>) -> MemberPage {
     var replies = replies
     if needsSizes, let search {

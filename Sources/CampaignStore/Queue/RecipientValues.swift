@@ -1,6 +1,7 @@
 import PushCore
 import Redis
 
+/// Whether a campaign has placeholder values for single users.
 extension Campaign {
   /// Whether Redis has placeholder values for the campaign's users.
   var hasValues: Bool { message.hasValuesBeside || !message.recipientValues.isEmpty }

@@ -3,7 +3,7 @@ import Redis
 
 /// A repartition in progress: it moves the data of a store to partitions whose number is different.
 struct RepartitionMove {
-  /// Number of entries in a page of a hash, a set or the list of campaigns.
+  /// Approximate number of entries in a page of a hash, a set or the list of campaigns.
   static let page = 200
   /// A limit above the number of devices of any user, so that a move evicts no device.
   static let devicesPerUser = 1_000_000

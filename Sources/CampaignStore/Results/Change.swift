@@ -6,6 +6,8 @@ public struct Change: Sendable, Equatable {
   /// The changed object.
   public enum Subject: Sendable, Equatable {
     case campaign(id: String, state: String)
+    /// An alarm was raised or cleared.
+    ///
     /// - Parameter isRaised: false if the alarm was cleared.
     case alarm(kind: String, subject: String, isRaised: Bool)
   }

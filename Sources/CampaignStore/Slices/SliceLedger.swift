@@ -36,7 +36,7 @@ public struct SliceLedger: Sendable {
   ///   - slice: the slice.
   ///   - lease: the duration of a lease in ms. A worker that does not commit for a longer time may lose the slice.
   ///   - app: the app of the campaign.
-  ///   - service: the push service of the slice; `nil` for the standard one.
+  ///   - service: the push service of the slice; `nil` for the standard service of the store (``PushServices``).
   ///   - rules: the rules for granting the slice's targets; `nil` if the only condition is that the user has the
   ///     device.
   ///   - parts: the ids of the campaign's parts for its legs, in their order; empty for one leg.

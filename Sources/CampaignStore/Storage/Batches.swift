@@ -1,3 +1,4 @@
+/// Batches of a collection, to limit the number of elements in one command or round trip.
 extension RandomAccessCollection where Index == Int {
   /// Returns the elements of the collection in batches, in order.
   ///

@@ -34,7 +34,7 @@ final class PrimaryRoute {
   /// Whether the route looks for a primary; false if the URL names a single server.
   private var isOfPrimary: Bool { if case .none = guide { false } else { true } }
 
-  /// Returns the address of the server to which the next connection goes.
+  /// Returns the URL of the server to which the next connection goes.
   ///
   /// - Parameter primaryMoved: called on a thread of the monitor for each report of the primary's address, until
   ///   ``close()``. The callee must pass the address to ``moves(to:)``.

@@ -1,3 +1,4 @@
+/// The cluster slots of the commands in a pipeline, by which a client of a cluster chooses the server for each command.
 extension RedisPipeline {
   /// Commands that have no key, because they concern a server or a channel.
   private static let keyless: Set<String> = [

@@ -1,3 +1,4 @@
+/// The keys and names of the commands in a pipeline, for error messages.
 extension RedisPipeline {
   /// Returns the keys of a command, for messages about its refusal.
   ///

@@ -7,6 +7,8 @@ struct ConnectionFiles: Sendable {
   /// TLS settings; `nil` for plain TCP.
   var tls: TLSPeer?
 
+  /// Reads the files.
+  ///
   /// - Parameter url: the URL of Redis. Its password takes precedence over the password in a file.
   init(url: RedisURL, options: RedisOptions) throws(RedisError) {
     password = try Self.password(url: url, file: options.passwordFile)

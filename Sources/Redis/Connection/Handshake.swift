@@ -11,6 +11,8 @@ struct Handshake {
   private let steps: [Step]
   private let endpoint: String
 
+  /// Makes the first commands of a connection.
+  ///
   /// - Parameter password: the password for the login; `nil` for no login.
   init(url: RedisURL, password: String?, clientName: String) {
     var pipeline = RedisPipeline()

@@ -2,6 +2,7 @@ import Dispatch
 public import EventLoop
 import TLS
 
+/// Connecting: name lookup, TCP connection, TLS handshake, login and loading of scripts.
 extension RedisConnection {
   /// Connects, logs in, selects the database and loads the scripts. The password, the certificate and the trust roots
   /// are read from their files.

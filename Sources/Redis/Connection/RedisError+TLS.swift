@@ -1,5 +1,6 @@
 import TLS
 
+/// Errors of TLS, with hints about certificates.
 extension RedisError {
   /// Alerts about the certificate of their receiver (RFC 8446 section 6.2): bad, unsupported, revoked, expired,
   /// unknown, of an unknown authority, missing, and access denied.

@@ -54,6 +54,8 @@ public struct RedisServerError: Error, Hashable, Sendable, CustomStringConvertib
   /// lead to another server, or the server requires a new login.
   var isOfConnection: Bool { [.readOnly, .primaryDown, .unblocked, .loading, .noAuthentication].contains(code) }
 
+  /// Parses an error answer.
+  ///
   /// - Parameter line: the answer without its leading `-`.
   public init(line: String) {
     let line = Self.refusal(inScript: line) ?? line
