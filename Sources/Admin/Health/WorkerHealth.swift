@@ -15,7 +15,7 @@ public struct WorkerHealth: Sendable, Equatable {
 
   public var checks: [Check]
 
-  /// Maximum time in ns without a heartbeat that Redis accepted. A worker sends a heartbeat at least every 2.5 s, so
+  /// Maximum time in ns since the last heartbeat that reached Redis. A worker sends a heartbeat at least every 2.5 s, so
   /// two heartbeats may fail.
   private static let timeout: UInt64 = 8_000_000_000
 

@@ -95,7 +95,7 @@ struct AudienceSearch: Sendable {
 
   /// Returns whether each member of a page matches the term.
   ///
-  /// - Parameter columns: for each checked set, which members of the page are in it.
+  /// - Parameter columns: for each checked set, which members of the page this set contains.
   func matches(_ columns: [AudienceSet: [Bool]], source: AudienceSet, count: Int) -> [Bool] {
     root.matches { $0 == source ? Array(repeating: true, count: count) : columns[$0] ?? [] }
   }

@@ -12,7 +12,7 @@ enum AudienceSet: Hashable, Sendable {
   /// Users of an ended campaign, selected by their outcomes. They are read from the targets and the ledger of that
   /// campaign.
   case reached(EarlierAudience)
-  /// Users who opened a campaign.
+  /// Users who opened a push of a campaign.
   case opened(campaign: String)
   /// Users with a device that meets a condition. Redis has no such set, so the search only tests the members of other
   /// sets against the condition.

@@ -23,7 +23,7 @@ extension Audiences {
 
   /// Removes users from a segment or a suppression list, with the present time.
   ///
-  /// - Returns: the number of these users who were in it.
+  /// - Returns: the number of these users who were members.
   public func remove(_ users: [String], from segment: String) async throws -> Int {
     try await set(Self.statements(of: users, isMember: false), in: segment).left
   }

@@ -36,7 +36,7 @@ public struct ControlView: Sendable {
   public var rounds: [Int]
 }
 
-/// An entry of a campaign's timeline.
+/// An entry of a campaign's timeline, which is the list of actions on the campaign.
 public struct TimelineEntry: Sendable, Equatable {
   /// Time of the action, in ms since the epoch.
   public var at: Int

@@ -1,7 +1,7 @@
 public import PushCore
 import Redis
 
-/// Pages of campaigns: the cost of a page does not depend on the number of campaigns.
+/// Pages of the list of campaigns. The cost of a page does not depend on the number of campaigns.
 extension Campaigns {
   /// Conditions for the campaigns of a page; `nil` for any value.
   public struct CampaignFilter: Sendable {

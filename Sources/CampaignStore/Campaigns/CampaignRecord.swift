@@ -53,12 +53,12 @@ struct OpenSlice: Sendable {
 public struct CampaignRecord: Sendable {
   public var id: String
   public var state: CampaignState
-  /// Reason why it is paused or failed.
+  /// Reason why the campaign is paused or has failed.
   public var reason: String?
   /// Whether a worker has paused the campaign. An operator must fix the cause before a resume.
   public var pausedItself: Bool
   public var app: String
-  /// Name of its push service; for a campaign with several legs, that of the first leg.
+  /// Name of the campaign's push service; for a campaign with several legs, that of the first leg.
   public var service: String
   /// Names of the push services of all legs of the whole campaign, also in the record of a part.
   public internal(set) var legs: [String]
@@ -100,12 +100,13 @@ public struct CampaignRecord: Sendable {
   /// Whether the campaign is paused until a person approves it.
   public var waitsForApproval: Bool { state == .paused && approval.isNeeded && staging.whole == nil }
 
-  /// Whether it waits for approval and begins in less than an hour, or should have begun.
+  /// Whether the campaign waits for approval and begins in less than an hour, or should have begun already.
   ///
   /// - Parameter now: ms since the epoch.
   public func isApprovalUrgent(at now: Int) -> Bool { waitsForApproval && start - now < Self.approvalNotice }
 
-  /// Time in ms before its start at which a missing approval becomes urgent. An hour is enough to find an approver.
+  /// Time in ms before the start of a campaign at which a missing approval becomes urgent. An hour is enough to find an
+  /// approver.
   static let approvalNotice = 3_600_000
 
   /// Past or future start in ms since the epoch.
@@ -137,7 +138,7 @@ public struct CampaignRecord: Sendable {
   /// Number of targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
 
-  /// Whether it has slices that its totals don't include. A campaign that has not begun has none.
+  /// Whether the campaign has slices that its totals don't include. Before its beginning, a campaign has no such slices.
   var hasOpenSlices: Bool {
     times.finishedAt == nil && state != .scheduled && !staging.isGated && staging.partIDs.isEmpty
   }
@@ -262,7 +263,7 @@ public struct CampaignRecord: Sendable {
     if state == .failed { reason = reason ?? failureReason }
   }
 
-  /// Reason why it has failed, from its counters.
+  /// Reason why the campaign has failed, according to its counters.
   private var failureReason: String {
     let refusals = Outcome.allCases.compactMap { outcome in
       outcome.isRefusal ? counters.outcomes[outcome].map { "\($0) \(outcome.name)" } : nil

@@ -4,7 +4,7 @@ import Redis
 /// Expiry of ended campaigns.
 extension Campaigns {
   /// Handles the end of a campaign or a part. A campaign with parts ends when its last part ends. The keys of a part
-  /// stay until its campaign has ended. Can be repeated.
+  /// stay until its campaign has ended. A repeated call is safe.
   func end(_ id: String) async throws {
     guard CampaignID(id).part != nil else { return try await expire(id) }
     let whole = CampaignID(id).whole
@@ -25,7 +25,8 @@ extension Campaigns {
     if hasEnded { try await expire(whole) }
   }
 
-  /// Sets the expiry of the keys of an ended campaign and of its parts to its time to live. Can be repeated.
+  /// Sets the expiry of the keys of an ended campaign and of its parts to the `ttl` of the campaign. A repeated call is
+  /// safe.
   private func expire(_ id: String) async throws {
     var pipeline = RedisPipeline()
     if let record = try await find(id) {

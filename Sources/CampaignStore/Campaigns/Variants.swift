@@ -149,7 +149,8 @@ extension Campaigns {
   ///   - name: the name of the variant.
   ///   - person: the person; empty if unknown.
   /// - Returns: the valid decision, and the state of the campaign.
-  /// - Throws: ``StoreError`` `notFound`, `invalid` if no stage chooses a winner, or `decided`.
+  /// - Throws: ``StoreError`` `notFound`; `invalid` if no stage chooses a winner; `decided` if the decision was made
+  ///   already or is no longer needed.
   public func decide(
     _ id: String, variant name: String, by person: String
   ) async throws -> (decision: VariantDecision, state: CampaignState) {

@@ -16,7 +16,7 @@ extension Erasure {
     }
   }
 
-  /// Returns the job without a user; `nil` if it does not name the user, or can't be read.
+  /// Returns the job without the given user; `nil` if the job does not name the user or can't be read.
   private func erasing(
     _ user: String, _ tokens: [Registry.OwnedToken], from job: [UInt8]
   ) async -> ErasedJob? {
@@ -59,7 +59,7 @@ extension Erasure {
     }
   }
 
-  /// Removes users from a job that waited during their erasures. A worker calls this before it takes the job in.
+  /// Removes the users who were erased while a job waited from this job. A worker calls this before it takes the job in.
   public func withoutErased(_ job: [UInt8]) async throws -> [UInt8] {
     var pipeline = RedisPipeline()
     pipeline.append("HLEN", keys.erasing)

@@ -27,9 +27,8 @@ extension Erasure {
   /// Largest number of lists from which one call of a script removes a user.
   private static let listsPerBatch = 100
 
-  /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the stream
-  /// of events, and the user's targets in running and ended campaigns. Counters do not change. A repeated call does
-  /// no harm.
+  /// Erases a user: devices, attributes, memberships, receipts, results, entries of the feedback list and of the event
+  /// stream, and the user's targets in running and ended campaigns. Counters do not change. A repeated call is safe.
   ///
   /// Redis stores a digest of the user for 30 days. During this time, data about the user from before the erasure
   /// changes nothing if it arrives later. A target that waits for its push ends as `deviceGone`.
@@ -137,7 +136,7 @@ extension Erasure {
     return erased
   }
 
-  /// Largest number of calls for one partition; each removes some hundred entries of a kind.
+  /// Largest number of script calls for one partition. Each call removes some hundred entries of each kind.
   private static let maximumForgettingCalls = 8
 
   private func forgetSome(in partition: Int, _ names: [String]) async throws -> Int {

@@ -59,10 +59,9 @@ struct MemberPage {
 ///
 /// A page needs up to three reads, one after the other: the members of a set, the other sets of the expression that
 /// contain them, and their devices. While one page is in the second read, the next page is in the first, so each page
-/// costs one round trip.
-/// If the choice of sets depends on their sizes, the sizes are read before the first page. If members must be tested
-/// against the users of an earlier campaign, the cursor first reads all of these users, because no set in Redis
-/// contains them.
+/// costs one round trip. If the choice of sets depends on their sizes, the sizes are read before the first page. If
+/// members must be tested against the users of an earlier campaign, the cursor first reads all of these users, because
+/// no set in Redis contains them.
 ///
 /// SSCAN and HSCAN may repeat members while Redis rebuilds the table. The cursor therefore remembers the members that
 /// it has seen; the bounded size of a partition limits the memory for that. A cursor of SSCAN or HSCAN is valid only on

@@ -120,7 +120,7 @@ extension Fleet {
     public var hasHousekeeper: Bool
     /// Whether the worker was not listed before.
     public var isNew: Bool
-    /// Whether the worker's processing list has references to slices.
+    /// Whether the worker holds slices, according to the list of its slices.
     public var holdsSlices: Bool
   }
 

@@ -57,7 +57,7 @@ public enum RateBucket {
   /// Maximum time without requests whose pushes may be caught up, in µs: the duration of a failover.
   public static let memory = 5_000_000
   /// Minimum number of seconds until an unused bucket expires. The interval between two pushes is added to this time.
-  /// It is longer than ``memory``.
+  /// The result is longer than ``memory``.
   static let shortestMemory = 60
   /// Seconds until an unused bucket expires if it counts the sent pushes of a campaign. If the bucket has expired after
   /// a longer pause, the number of sent pushes is estimated.

@@ -157,8 +157,8 @@ extension StoreCheck {
     return waiting
   }
 
-  /// Finds targets that wait for a retry and are not in the list of waiting targets, and entries of that list whose
-  /// targets do not wait.
+  /// Compares the targets that wait for a retry with the list of such targets. Finds waiting targets that the list does
+  /// not contain, and entries whose targets do not wait.
   private func hold(_ indexes: [Int], of slice: SliceReference) async throws -> [StoreFinding] {
     let (partition, id) = (slice.partition, slice.campaign)
     let retry = keys.retry(partition, id)

@@ -1,11 +1,12 @@
 import PushCore
 import Redis
 
-/// Feedback: applies the notices of pruned devices (``DeviceNotice``). The outboxes of partitions have these notices. A
-/// delivery changes the owner index and the feedback list, at least once for each notice.
+/// Feedback: applies the notices of pruned devices (``DeviceNotice``). The *outbox* of a partition has notices that must
+/// be applied to the owner index, which may be in another partition, and to the feedback list. A notice is delivered at
+/// least once.
 extension Results {
-  /// Number of entries of an outbox that are read together. Each entry has the notices of one commit: a few devices,
-  /// rarely some hundreds.
+  /// Number of entries of an outbox that are read together. Each entry has the notices of one commit
+  /// (``SliceLedger/commit(_:_:)``): a few devices, rarely some hundreds.
   static let entriesPerBatch = 32
 
   /// Empties the outboxes of some partitions. The notices go to the partitions of their tokens. A dozen partitions

@@ -9,7 +9,7 @@ public struct QuarantinedDevice: Sendable, Equatable {
   public var service: String
   /// The app of the rejected push.
   public var app: String
-  /// The service's reason.
+  /// The push service's reason for the rejection.
   public var reason: String
   /// The campaign of the rejected push.
   public var campaign: String

@@ -27,7 +27,7 @@ public struct TargetResult: Sendable {
   var isDerived: Bool
 }
 
-/// Results of campaigns and devices: outcomes, receipts, the quarantine, feedback, the stream of events, the audit log.
+/// Results of campaigns and devices: outcomes, receipts, the quarantine, feedback, the event stream, the audit log.
 public struct Results: StoreRoom {
   let store: CampaignStore
 

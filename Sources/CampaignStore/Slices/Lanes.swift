@@ -29,8 +29,9 @@ public struct SliceReference: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(partition):\(campaign)" }
 }
 
-/// The lists of slices: open, held and parked. Each entry is a *reference* to a slice. The lists are only hints, and
-/// workers rebuild them from the leases.
+/// The lists of slices. An *open* slice waits for a worker, a worker *holds* a slice, and a *parked* slice waits for a
+/// time. Each entry of a list is a *reference* to a slice. The lists are only hints, and workers rebuild them from the
+/// leases.
 extension Slices {
   /// Dequeues a reference to one slice, like ``dequeueSlices(worker:lanes:excluding:atMost:beginning:report:while:)``.
   public func dequeueSlice(
@@ -191,7 +192,7 @@ extension Slices {
 
   /// Parks a reference to a slice that another worker has claimed, until the lease of that claim ends.
   ///
-  /// The reference must not be removed: it may be the only one to this slice, and the other worker may die.
+  /// The reference must not be removed, because it may be the only reference to this slice, and the other worker may die.
   public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
     _ = try await park(slice, for: milliseconds, worker: worker, isHeld: true)
   }

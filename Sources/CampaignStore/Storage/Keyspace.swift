@@ -142,7 +142,7 @@ public struct Keyspace: Sendable {
   var templates: String { control + "templates" }
   /// Hash: name of a segment that is a rule → the rule, see `define.lua`.
   var definitions: String { control + "definitions" }
-  /// Sorted set: Live Activities by the last registration of one of their tokens, ms since the epoch.
+  /// Sorted set: Live Activities by the time (ms) of the last registration of one of their tokens.
   var activities: String { control + "activities" }
   /// Set: names of segments.
   var segments: String { control + "segments" }
