@@ -188,8 +188,8 @@ public struct CampaignStore: Sendable {
     return store
   }
 
-  /// Returns this store for a group of calls that must use the same connections. The store of a worker then uses only the
-  /// connections that are admitted now, so calls fail after a reconnect. Any other store does not change.
+  /// Returns this store for a group of calls that must use the same connections. The store of a worker then uses only
+  /// the connections that are admitted now, so calls fail after a reconnect. Any other store does not change.
   public func pinned() -> CampaignStore {
     var store = self
     store.pin = fence?.admitted

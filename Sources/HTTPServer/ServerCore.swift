@@ -39,8 +39,8 @@ final class ServerCore: Sendable {
   }
 
   /// Implements `MHD_AccessHandlerCallback`. libmicrohttpd calls it first with the headers, then with each part of the
-  /// body, and then without a part, at the end of the body. After each resumption of the connection, libmicrohttpd calls
-  /// it again.
+  /// body, and then without a part, at the end of the body. After each resumption of the connection, libmicrohttpd
+  /// calls it again.
   func handle(
     _ connection: OpaquePointer, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>,
     upload: UnsafePointer<CChar>?, uploadSize: UnsafeMutablePointer<Int>,

@@ -15,8 +15,8 @@ public struct WorkerHealth: Sendable, Equatable {
 
   public var checks: [Check]
 
-  /// Maximum time in ns since the last heartbeat that reached Redis. A worker sends a heartbeat at least every 2.5 s, so
-  /// two heartbeats may fail.
+  /// Maximum time in ns since the last heartbeat that reached Redis. A worker sends a heartbeat at least every 2.5 s,
+  /// so two heartbeats may fail.
   private static let timeout: UInt64 = 8_000_000_000
 
   public var isReady: Bool { !checks.contains { $0.isFatal && $0.reason != nil } }

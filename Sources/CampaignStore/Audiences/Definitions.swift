@@ -1,8 +1,8 @@
 public import PushCore
 import Redis
 
-/// Segments that are rules: an expression over segments, optionally with a condition on devices. The users of a rule are
-/// not stored; workers evaluate the rule when they need it.
+/// Segments that are rules: an expression over segments, optionally with a condition on devices. The users of a rule
+/// are not stored; workers evaluate the rule when they need it.
 extension Audiences {
   /// Returns all defined segments.
   ///

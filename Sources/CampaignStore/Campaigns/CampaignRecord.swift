@@ -138,7 +138,7 @@ public struct CampaignRecord: Sendable {
   /// Number of targets without an outcome so far.
   public var pending: Int { counters.targets - counters.outcomes.values.reduce(0, +) }
 
-  /// Whether the campaign has slices that its totals don't include. Before its beginning, a campaign has no such slices.
+  /// Whether the campaign has slices that its totals don't include. A campaign that has not begun has no such slices.
   var hasOpenSlices: Bool {
     times.finishedAt == nil && state != .scheduled && !staging.isGated && staging.partIDs.isEmpty
   }

@@ -59,7 +59,7 @@ extension Erasure {
     }
   }
 
-  /// Removes the users who were erased while a job waited from this job. A worker calls this before it takes the job in.
+  /// Removes from a job the users who were erased while the job waited. A worker calls this before it takes the job in.
   public func withoutErased(_ job: [UInt8]) async throws -> [UInt8] {
     var pipeline = RedisPipeline()
     pipeline.append("HLEN", keys.erasing)

@@ -1,7 +1,8 @@
 /// Reason why a user of an audience gets no push.
 ///
 /// Each user counts under one reason. The cases are in the order of the expansion's checks, and the first case that
-/// applies to the user counts. For a user with several devices, the device that passed the most checks gives the reason.
+/// applies to the user counts. For a user with several devices, the device that passed the most checks gives the
+/// reason.
 public enum ExclusionReason: Int, CaseIterable, Sendable {
   /// The job excludes the user.
   case excluded

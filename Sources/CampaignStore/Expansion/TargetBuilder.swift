@@ -189,7 +189,8 @@ struct TargetBuilder {
 
   /// Adds the devices of a user, with the values that the content of each leg needs.
   ///
-  /// - Parameter found: for each leg, the user's values that its content uses; `nil` for a leg without personal content.
+  /// - Parameter found: for each leg, the user's values that its content uses; `nil` for a leg without personal
+  ///   content.
   private mutating func add(
     _ user: UnsafeRawBufferPointer, _ record: UnsafeRawBufferPointer, _ json: RedisReply?, _ filter: DeviceFilter,
     _ found: inout LegList<Finding?>, values: UnsafeRawBufferPointer, attributes: UnsafeRawBufferPointer

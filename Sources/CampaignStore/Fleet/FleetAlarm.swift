@@ -213,8 +213,8 @@ extension FleetSnapshot {
             "leg \(service) of campaign \(record.id) has paused itself: \(leg.reason ?? "no reason is known")",
             hint: "fix the reported cause, then run carillon campaign resume \(record.id) --service \(service)"))
       }
-      // Two reasons for waiting need no alarm: a rate is intended, and an earlier campaign ends without an action of the
-      // operator.
+      // Two reasons for waiting need no alarm: a rate is intended, and an earlier campaign ends without an action of
+      // the operator.
       if let waiting = record.waiting, !waiting.reason.hasPrefix("rate:"), !waiting.reason.hasPrefix("audience:"),
         let since = waiting.since, at - since >= limits.waiting
       {

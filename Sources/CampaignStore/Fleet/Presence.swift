@@ -44,8 +44,8 @@ public struct PresenceState: Sendable {
   /// Returns whether the worker is alive: it is listening, or its heartbeat is later than in an earlier observation.
   ///
   /// If a live worker has just lost the connection of its subscription, it immediately sends a heartbeat on its other
-  /// connection. Its heartbeat is then later than in the earlier observation. If the worker was removed from the list in
-  /// between, its heartbeat is 0.
+  /// connection. Its heartbeat is then later than in the earlier observation. If the worker was removed from the list
+  /// in between, its heartbeat is 0.
   public func isAlive(since earlier: PresenceState) -> Bool { isListening || heartbeat > earlier.heartbeat }
 }
 

@@ -7,8 +7,8 @@ import PushCore
 /// have the same time, a removal wins; otherwise the greater value wins. If two replacements have the same time, the
 /// greater text wins. If they have no time, the later call wins.
 ///
-/// In Redis, the attributes of a user are one JSON object. Its first member has the empty name, which is not allowed for
-/// attributes. The value of this member is an array: the time of the last replacement, then name and time of each
+/// In Redis, the attributes of a user are one JSON object. Its first member has the empty name, which is not allowed
+/// for attributes. The value of this member is an array: the time of the last replacement, then name and time of each
 /// attribute with a later statement.
 struct UserAttributes: Equatable {
   /// A statement about a user's attributes.

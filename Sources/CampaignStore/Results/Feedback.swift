@@ -1,9 +1,9 @@
 import PushCore
 import Redis
 
-/// Feedback: applies the notices of pruned devices (``DeviceNotice``). The *outbox* of a partition has notices that must
-/// be applied to the owner index, which may be in another partition, and to the feedback list. A notice is delivered at
-/// least once.
+/// Feedback: applies the notices of pruned devices (``DeviceNotice``). The *outbox* of a partition has notices that
+/// must be applied to the owner index, which may be in another partition, and to the feedback list. A notice is
+/// delivered at least once.
 extension Results {
   /// Number of entries of an outbox that are read together. Each entry has the notices of one commit
   /// (``SliceLedger/commit(_:_:)``): a few devices, rarely some hundreds.

@@ -165,8 +165,8 @@ extension Slices {
 
   /// Appends the command that puts a slice back among the open slices of its campaign.
   ///
-  /// - Parameter isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so that
-  ///   other workers take it even if they already hold enough slices.
+  /// - Parameter isLeft: whether a dead worker has abandoned the slice. The wake-up message then names the slice, so
+  ///   that other workers take it even if they already hold enough slices.
   func requeue(
     _ slice: SliceReference, lane: Lane, worker: String, isLeft: Bool = false, to pipeline: inout RedisPipeline
   ) {
@@ -192,7 +192,8 @@ extension Slices {
 
   /// Parks a reference to a slice that another worker has claimed, until the lease of that claim ends.
   ///
-  /// The reference must not be removed, because it may be the only reference to this slice, and the other worker may die.
+  /// The reference must not be removed, because it may be the only reference to this slice, and the other worker may
+  /// die.
   public func postpone(_ slice: SliceReference, for milliseconds: Int, worker: String) async throws {
     _ = try await park(slice, for: milliseconds, worker: worker, isHeld: true)
   }

@@ -1,8 +1,8 @@
 import PushCore
 import Redis
 
-/// Takeover: makes slices available to workers again. This is needed after the death of a worker or the loss of a reply,
-/// and when the time of a parked slice has come.
+/// Takeover: makes slices available to workers again. This is needed after the death of a worker or the loss of a
+/// reply, and when the time of a parked slice has come.
 extension Slices {
   /// Puts slices whose retry is due back on their lanes. Any worker may do this, and several may do it at the same
   /// time.

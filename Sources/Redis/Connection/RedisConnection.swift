@@ -14,8 +14,8 @@ import TLS
 public actor RedisConnection {
   /// Maximum number of calls in flight. Each call is a suspended task, and a worker has a few dozen of them.
   static let maximumCalls = 65_536
-  /// Maximum number of unsent bytes. A usual call of a worker has less than 1 MB, so this many bytes mean that the server
-  /// has stopped reading.
+  /// Maximum number of unsent bytes. A usual call of a worker has less than 1 MB, so this many bytes mean that the
+  /// server has stopped reading.
   static let maximumUnsentBytes = 64 << 20
 
   private typealias Waiter = CheckedContinuation<Result<[RedisReply], RedisError>, Never>
@@ -33,8 +33,8 @@ public actor RedisConnection {
   private let traffic: RedisTraffic.Counter
   let answerTimeout: Duration
   let tls: TLSPeer?
-  /// Buffer for received bytes. Its 64 kB have space for the answers to about a hundred usual calls of a worker, and are
-  /// the size of a socket's buffer.
+  /// Buffer for received bytes. Its 64 kB have space for the answers to about a hundred usual calls of a worker, and
+  /// are the size of a socket's buffer.
   private let readBuffer = ReadBuffer(count: 64 << 10)
   var phase = Phase.idle
   var socket: Socket?
