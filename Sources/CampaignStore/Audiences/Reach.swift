@@ -113,8 +113,8 @@ extension Audiences {
     return reached.isEmpty ? [0] : reached
   }
 
-  /// Adds a slice to a campaign in a partition that had none. A worker has sealed targets in that partition, so the
-  /// partition had users, and Redis has lost these users.
+  /// Adds a slice to a campaign, in a partition in which the campaign had no slice. A worker has sealed targets in this
+  /// partition, so the partition had users, and Redis has lost these users.
   public func addSlice(_ slice: SliceReference) async throws {
     let id = slice.campaign
     var pipeline = RedisPipeline()

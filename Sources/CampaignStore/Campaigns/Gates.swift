@@ -18,7 +18,7 @@ public enum GateFinding: Sendable, Equatable {
 extension Campaigns {
   /// Interval in ms between checks of a gate whose stage has targets without an outcome, or whose campaign is paused.
   /// The end of the stage and the resume of the campaign also trigger a check (`endpart.lua`, `control.lua`). The
-  /// interval covers a lost trigger.
+  /// interval is needed if such a trigger is lost.
   private static let gateInterval = 60_000
 
   /// Checks the gate at which a campaign waits, and opens it or pauses the campaign.

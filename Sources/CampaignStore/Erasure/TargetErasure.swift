@@ -53,8 +53,8 @@ extension Erasure {
     return count
   }
 
-  /// Removes a user and the user's tokens from the audience that a job lists, and from values, receipts and result
-  /// lines.
+  /// Removes a user and the user's tokens from the audience that a job lists, and from placeholder values, receipts and
+  /// result lines.
   ///
   /// - Returns: whether an entry was removed.
   private func eraseFromSets(

@@ -37,7 +37,7 @@ public struct BackendStatus: Sendable, Equatable {
   /// Largest stored size of a reason, in bytes.
   private static let longestReason = 200
 
-  /// Stored text: share, bad checks, since (0 if not throttled), time of the check, reason.
+  /// Stored text: share, bad checks, start of the throttling (0 if not throttled), time of the check, reason.
   var text: String {
     "\(share) \(badChecks) \(since ?? 0) \(at) \(String(decoding: (reason ?? "").utf8.prefix(Self.longestReason), as: UTF8.self))"
   }

@@ -16,8 +16,8 @@ extension Queue {
   /// Time for which an attempt counts, in ms: a day. If a job waits for its next attempt for more than a day, the cause
   /// is an outage and not the job.
   private static let attemptMemory = 86_400_000
-  /// Number of fields of the hash `attempts` from which ``beginJob(_:instance:)`` also removes old fields. Each worker
-  /// takes in a few jobs at a time, with two fields each. More fields come from workers that died.
+  /// If the hash `attempts` has at least this number of fields, ``beginJob(_:instance:)`` also removes old fields. Each
+  /// worker takes in a few jobs at a time, with two fields each. More fields come from workers that died.
   private static let attemptFields = 1000
 
   /// Records that a worker begins to take in a job.

@@ -25,7 +25,7 @@ extension Queue {
       hint: "install the package tzdata, or set worker.zoneinfo")
   }
 
-  /// Begins the due runs of those of these campaigns that are recurring.
+  /// Begins the due runs of campaigns. Campaigns that are not recurring are skipped.
   ///
   /// - Returns: the ids of the runs that this call has created. Workers still have to take them in.
   func beginRuns(of ids: [String]) async throws -> [String] {

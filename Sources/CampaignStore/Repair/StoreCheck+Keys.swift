@@ -252,8 +252,8 @@ extension StoreCheck {
   /// Seconds for which an operator can still inspect the remaining keys of a campaign: a day.
   private static let orphanMemory = 86_400
 
-  /// Returns the ids of missing campaigns. A worker that takes a job in writes the listed users before the campaign. The
-  /// campaign of such a job does not count as missing.
+  /// Returns the ids of missing campaigns. A worker that takes a job in writes the listed users before the campaign.
+  /// The campaign of such a job does not count as missing.
   private func missing(among ids: Set<String>) async throws -> Set<String> {
     var pipeline = RedisPipeline()
     for id in ids {

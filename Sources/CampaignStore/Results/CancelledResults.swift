@@ -6,8 +6,8 @@ import Redis
 extension SliceLedger {
   /// Writes the result lines of a cancelled slice that no commit has written. Repeating the call is safe.
   ///
-  /// With ``PushCore/ResultsMode/failures``, only targets that may have been delivered get a line. All other targets of
-  /// a cancelled campaign were not sent, and a large campaign may have millions of them. They get lines only with
+  /// With ``PushCore/ResultsMode/failures``, only targets that may have been delivered get a line. The other
+  /// cancelled targets were not sent, and a large campaign may have millions of them. They get lines only with
   /// ``PushCore/ResultsMode/all``.
   ///
   /// - Parameters:

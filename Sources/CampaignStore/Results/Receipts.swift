@@ -161,7 +161,8 @@ extension Results {
     ) { $1 }
   }
 
-  /// Returns the number of users by kind of receipt in the legs of one stage together. A user counts once.
+  /// Returns the number of users by kind of receipt in the legs of one stage together. A user of several legs
+  /// counts once.
   func receipts(ofLegs legs: [CampaignRecord]) async throws -> [ReceiptEvent.Kind: Int] {
     if legs.count == 1 { return try await receipts(of: legs[0]) }
     var counts: [ReceiptEvent.Kind: Int] = [:]
