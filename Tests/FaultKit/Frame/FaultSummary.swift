@@ -28,7 +28,7 @@ public struct FaultSummary: Codable, Sendable {
   /// The table: a line for each case, and the sums.
   public var table: String {
     var lines = [
-      "| case | engine | fault | injections | what holds | duplicates allowed | observed | takeover p50 / p99 / max |",
+      "| case | engine | fault | injections | the checker requires | duplicates allowed | observed | takeover p50 / p99 / max |",
       "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for report in reports {
