@@ -126,17 +126,24 @@ extension World {
   }
 
   /// Excuses duplicates after Redis lost a claim and the slice returned to the previous owner. If the later owner died
-  /// or stalled after it had sent, its pushes are in doubt as at a takeover.
+  /// or stalled after it had sent, or has not recorded the answers yet, its pushes are in doubt as at a takeover.
   ///
   /// - Parameter claimed: time of the previous owner's claim, which is valid again.
   private mutating func excuse(_ target: Int, from place: Int, claimed: Int) {
     var times: UInt8 = apns.lastSentByDead[target] >= claimed ? 1 : 0
     for other in 0..<4 where other != place && workers[other].isAlive {
       let sentAt = Int(apns.lastSent[other][target])
-      if sentAt >= 0, workers[other].pausedUntil >= sentAt { times += 1 }
+      if sentAt >= 0, workers[other].pausedUntil >= sentAt || hasUnrecorded(target, other) { times += 1 }
     }
     apns.excused[target] += times
     reversals += Int(times)
+  }
+
+  /// Returns whether a worker has sent a target and has not recorded the answer yet.
+  private func hasUnrecorded(_ target: Int, _ place: Int) -> Bool {
+    workers[place].runs.contains { run in
+      run.stage != .none && run.underWay.union(run.pending.indexes).contains { self.target(of: run, $0) == target }
+    }
   }
 
   private mutating func commitFailed(_ place: Int, _ position: Int) {
