@@ -26,7 +26,7 @@ public struct ResumedCampaign: Sendable, Equatable {
 
 /// The control state of the campaigns that a worker holds, read in one step.
 public struct ControlView: Sendable {
-  /// The control epoch: the number of pauses, resumes and cancels so far.
+  /// The control epoch: the number of changes so far that workers must apply, such as pauses and resumes.
   public var epoch: Int
   /// Whether campaigns may begin.
   public var lock: StoreLock

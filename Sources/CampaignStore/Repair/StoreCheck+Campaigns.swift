@@ -88,8 +88,8 @@ extension StoreCheck {
     }
   }
 
-  /// Returns the lost slices, each with the number of its claims. The check can miss a slice that moves between two
-  /// lists. The worker that takes the slice then claims it, so the number of claims changes.
+  /// Returns the lost slices, each with the number of its claims. A slice that moves between two lists during the check
+  /// can appear to be lost. The worker that takes such a slice then claims it, so the number of claims changes.
   private func lost(_ id: String) async throws -> [Int: Int] {
     let partitions = try await store.slices.lostSlices(of: id)
     var pipeline = RedisPipeline()

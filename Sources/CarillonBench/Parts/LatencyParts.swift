@@ -11,7 +11,7 @@ struct UrgentPart: BenchPart {
   private static let maximumBulk = 200_000
 
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
-    report.progress("urgent: \(settings.samples) campaigns while others saturate")
+    report.progress("urgent: \(settings.samples) campaigns while bulk campaigns use every core")
     let devices = BenchDevices(count: min(settings.targets, Self.maximumBulk), urgent: Self.urgent, seed: settings.seed)
     let scene = try await LatencyScene(world, devices)
     var bulk: [String] = []
@@ -44,7 +44,8 @@ struct UrgentPart: BenchPart {
     let busy = (ProcessCost.machineMicroseconds() - machine) / (seconds * 1e6 * cores)
     let log = try await scene.end(prefix: BenchDevices.urgentPrefix)
     var figure = try Figure.latency(
-      "urgent.first", "urgent campaign, LPUSH to its first push at APNs while bulk saturates, p99", 0.99, log, times)
+      "urgent.first", "urgent campaign, LPUSH to its first push at APNs while bulk campaigns use every core, p99", 0.99,
+      log, times)
     figure.details["busy"] = busy
     figure.details["bulkPerSecond"] = Double(log.others) / seconds
     try report.add(figure)
@@ -164,7 +165,7 @@ private struct LatencyScene {
 
   /// Pushes a job like a producer.
   ///
-  /// - Returns: the time in seconds since 1970.
+  /// - Returns: the time of the call, in seconds since 1970.
   @discardableResult
   func push(_ job: String) async throws -> Double {
     let now = WallClock.now
@@ -204,8 +205,8 @@ private struct LatencyScene {
 }
 
 extension Figure {
-  /// Returns a percentile of the milliseconds from each beginning to the first arrival after it, with other percentiles
-  /// as details.
+  /// Returns a percentile of the latencies, with other percentiles as details. A latency is the time in ms from one of
+  /// the `beginnings` to the first push that arrives after it.
   fileprivate static func latency(
     _ key: String, _ name: String, _ share: Double, _ log: ArrivalLog, _ beginnings: [Double]
   ) throws -> Figure {

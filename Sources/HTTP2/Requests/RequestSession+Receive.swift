@@ -64,7 +64,7 @@ extension RequestSession {
   private func handle(_ header: FrameHeader, _ payload: UnsafeRawBufferPointer) throws {
     frames += 1
     guard frames <= Self.maximumFrames else {
-      throw violation(.enhanceYourCalm, "more than \(Self.maximumFrames) frames a second that answer nothing")
+      throw violation(.enhanceYourCalm, "more than \(Self.maximumFrames) frames a second besides those of answers")
     }
     if blockStream != 0, header.kind != FrameHeader.Kind.continuation || header.stream != blockStream {
       throw violation(.protocolError, "a frame within a header block")
@@ -184,7 +184,8 @@ extension RequestSession {
       request.pointee.status = fields.status
       request.pointee.retryAfter = fields.retryAfter
       request.pointee.retryAt = fields.retryAt
-      // The answer's `date` shows the peer's clock, so the difference of the two fields is the delay in seconds.
+      // If `retry-after` is a point in time, the delay in seconds is its difference from the answer's `date`, which
+      // shows the peer's clock.
       if fields.retryAt > 0, fields.date > 0 {
         request.pointee.retryAfter = UInt16(clamping: Int(fields.retryAt) - Int(fields.date))
         request.pointee.retryAt = 0

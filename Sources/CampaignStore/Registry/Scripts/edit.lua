@@ -11,7 +11,7 @@
 --        'release' (ends the quarantine)
 --      instant in ms
 --      quarantine note ('' for other actions)
--- Returns for each device 1 if it was changed, 2 if a newer registration exists, else 0
+-- Returns for each device 1 if it was changed, 2 if a newer registration or removal exists, else 0
 local names, answer, marks, departed = {}, {}, {}, {}
 for i = 1, #ARGV, 5 do names[#names + 1] = ARGV[i] end
 read_devices(KEYS[1], names)

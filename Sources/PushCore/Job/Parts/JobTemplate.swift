@@ -179,8 +179,8 @@ extension CampaignJob {
   }
 
   /// Returns the fields with the content of a job or variant: its own fields, or the fields of the template that it
-  /// names. With a template, the service's own object of the job is merged over the service's own object of the
-  /// template (JSON merge patch, RFC 7396).
+  /// names. If the job or variant also has an object for the service, this object is merged over that of the template
+  /// (JSON merge patch, RFC 7396).
   static func content(of fields: JobFields, for service: any PushService) throws(JobError) -> JobFields {
     guard let template = fields.value("template") else { return fields }
     for name in JobTemplate.fields where fields.value(name) != nil {

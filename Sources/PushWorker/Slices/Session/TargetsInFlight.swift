@@ -1,7 +1,8 @@
 import CampaignStore
 import PushCore
 
-/// The targets of a slice that are in flight: passed to a pool, or answered and deferred. Their tokens stay in memory.
+/// The targets of a slice that are in flight: a pool has the push, or the answer waits for the decision of the guard.
+/// Their tokens stay in memory.
 struct TargetsInFlight {
   /// A bit for every target in flight. A completion without this bit is ignored.
   private var bits: [UInt64] = []
@@ -11,8 +12,8 @@ struct TargetsInFlight {
   private var chunks: [TargetChunk?] = []
   /// Number of targets in flight in each chunk.
   private var live: [Int] = []
-  /// For each chunk with targets in flight, the grant time of the target that ended the last period without targets in
-  /// flight, in ms since the epoch.
+  /// For each chunk, the time of the first grant since the chunk last had no target in flight, in ms since the epoch.
+  /// Valid only while the chunk has targets in flight.
   private var granted: [UInt64] = []
   private var count = 0
 
@@ -46,8 +47,8 @@ struct TargetsInFlight {
   /// of memory per push.
   func grantTime(of index: Int) -> UInt64 { granted[index / Self.chunkSize] }
 
-  /// Updates a target in flight that Redis granted again in a lost reply. The next answer for this target then counts
-  /// for the new attempt.
+  /// Updates a target in flight for which Redis has granted a later attempt, in a call whose reply was lost. The next
+  /// answer for this target then counts for the later attempt.
   mutating func renumber(_ index: Int, attempt: UInt8, history: AttemptHistory) {
     let known = self.attempt(of: index)
     guard attempt > known.attempt else { return }

@@ -19,9 +19,9 @@ extension QuarantineCommand {
         Store build. The test push is not visible to the user (background, priority 1, expiration 0). It reaches a \
         user's device, so the command asks for confirmation unless --yes is given.
 
-        --campaign also selects tokens that APNs rejected before the guard paused the campaign: see carillon campaign \
-        show. The command writes nothing to Redis and changes nothing. The last line recommends an action. Exits with \
-        0 if the answers show to which environment the tokens belong, else with 1.
+        If no device in quarantine matches, --campaign selects tokens that APNs rejected before the guard paused the \
+        campaign. The command writes nothing to Redis and changes nothing. The last line recommends an action. Exits \
+        with 0 if the answers show to which environment the tokens belong, else with 1.
 
         Examples:
           carillon quarantine probe --campaign spring-sale

@@ -11,8 +11,9 @@ struct InitCommand: AuditedCommand {
     commandName: "init",
     abstract: "Write a configuration file from options or from answers to questions, then check it.",
     discussion: """
-      On a terminal the command asks for missing options; otherwise all options are required. It never replaces a \
-      file. At the end it runs `carillon doctor` with the new configuration and exits with the same status.
+      On a terminal, the command asks for missing options. Otherwise, options without a default are required. The \
+      command never replaces a file. At the end, it runs `carillon doctor` with the new configuration and exits with \
+      the same status.
 
       Paths in options are relative to the working directory. The command converts them to paths relative to the file.
 
