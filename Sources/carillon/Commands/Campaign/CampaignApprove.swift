@@ -11,7 +11,7 @@ extension CampaignCommand {
       commandName: "approve",
       abstract: "Approve a campaign that needs approval. The approver must not be the submitter.",
       discussion: """
-        A campaign needs approval if it has more targets than apps.NAME.approval.above. It also needs approval after \
+        A campaign needs approval if it has more pushes than apps.NAME.approval.above. It also needs approval after \
         each stage with "approval": true.
 
         Example:
