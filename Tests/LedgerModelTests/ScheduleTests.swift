@@ -14,6 +14,14 @@ struct ScheduleTests {
     #expect(summary.takeovers > 0)
   }
 
+  /// Redis loses the claim of a live worker that has sent targets and not recorded the answers. The former owner owns
+  /// the slice again and sends these targets again.
+  @Test func ownerOfALostClaimLeavesTargetsInDoubt() async {
+    let summary = await runSchedules(count: 1, seed: 20_445_589)
+    #expect(summary.violations.isEmpty, "\(summary.violations)")
+    #expect(summary.duplicates > 0)
+  }
+
   /// Slices store the number of departures because of users who depart during an expansion. Schedules must contain such
   /// users.
   @Test func usersDepartInTheMidstOfAnExpansion() {
