@@ -9,8 +9,8 @@ struct FaultTests {
     ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
 
   /// Plays small cases, see ``FaultCases/quick(seed:)``. The faults of a case must fire, and no invariant may be
-  /// violated. The mutants prove that each rule of the checker detects violations. `make faults` plays all cases in full
-  /// size.
+  /// violated. The mutants prove that each rule of the checker detects violations. `make faults` plays all cases in
+  /// full size.
   ///
   /// Each engine has half of the cases, selected by the seed. Each case is a test case of its own with half a dozen
   /// processes, so the limit of concurrent tests also limits the number of worlds.

@@ -189,8 +189,8 @@ public struct Keyspace: Sendable {
   func erased(_ partition: Int) -> String { slice(partition, "erased") }
   /// Sorted set: users without a device whose attributes or badges are retained, by the start of the retention (ms).
   func retained(_ partition: Int) -> String { slice(partition, "retained") }
-  /// Sorted set: users by the time (ms) of the last change of their membership in a segment; the member '' stands for
-  /// the whole segment.
+  /// Sorted set: users by the time (ms) of the last change of their membership in a segment; the member '' has
+  /// the time of the last change of the whole segment.
   func stated(_ partition: Int, _ name: String) -> String { slice(partition, "stated:" + name) }
   /// Set: users of a segment.
   func segment(_ partition: Int, _ name: String) -> String { slice(partition, "segment:" + name) }
@@ -199,7 +199,7 @@ public struct Keyspace: Sendable {
     slice(partition, "importing:" + name + ":" + id)
   }
   /// Sorted set, during an import that replaces a suppression list: users whose opt-outs have arrived since the start
-  /// of the import, by time (ms); the member '' stands for the import itself.
+  /// of the import, by time (ms); the member '' has the start time of the import.
   func arrivals(_ partition: Int, _ name: String) -> String { slice(partition, "arrivals:" + name) }
   /// Set: users with a receipt of a kind for a campaign's push.
   func receipts(_ partition: Int, _ kind: ReceiptEvent.Kind, _ id: String) -> String {

@@ -1,7 +1,7 @@
 import PushCore
 import ServiceTools
 
-/// All valid keys of the configuration, by section. In the name of a section, `*` stands for the name of an app or
+/// All valid keys of the configuration, by section. In the name of a section, `*` is the name of an app or
 /// webhook.
 struct ConfigurationSchema {
   private let sections: [String: [String]]

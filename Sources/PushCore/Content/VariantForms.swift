@@ -4,7 +4,7 @@
 /// A target is sealed with one number for variant and language: the position of the variant, multiplied by the number
 /// of languages of all variants, plus the position of the language.
 struct VariantForms: Sendable, Equatable {
-  /// Languages of all variants together. The first is `nil` and stands for devices without a matching language.
+  /// Languages of all variants together. The first is `nil`, for devices without a matching language.
   let languages: [LanguageTag?]
   /// Position of the form, by variant and language.
   private let forms: [Int]

@@ -1,7 +1,8 @@
 internal import EventLoop
 internal import TLS
 
-/// Attempts to reach an address of the service, as RFC 8305 ("Happy Eyeballs") describes. Confined to the engine's loop.
+/// Attempts to reach an address of the service, as RFC 8305 ("Happy Eyeballs") describes. Confined to the engine's
+/// loop.
 ///
 /// If an address has not answered after ``delay``, the next address is tried too, and the first address that answers is
 /// used. So a network that silently drops the packets of one address family delays a connection only a little.
@@ -15,6 +16,8 @@ final class AddressRace {
   private let context: ConnectionContext<NativeConnection.Event>
   /// Addresses that were not tried yet.
   private var candidates: ArraySlice<SocketAddress>
+  /// Addresses that other connections use. They are tried after an address that no other connection uses.
+  private var declined: [SocketAddress] = []
   /// Links to the addresses that have not answered yet, oldest first.
   private var attempts: [NativeLink] = []
   private var nextNumber = 0
@@ -50,7 +53,7 @@ final class AddressRace {
   /// Number of addresses that were not tried yet.
   var untried: Int { candidates.count }
 
-  /// Records that the socket of a link is ready, unless the link belongs to another race or was closed.
+  /// Records that the socket of a link is ready. Does nothing if the link was closed.
   func ready(_ link: Int) {
     for attempt in attempts where attempt.number == link { attempt.isReady = true }
   }
@@ -73,6 +76,8 @@ final class AddressRace {
   }
 
   private func begin(_ address: SocketAddress, _ now: UInt64) {
+    candidates += declined
+    declined = []
     nextNumber += 1
     let (number, onEvent) = (nextNumber, context.onEvent)
     do {
@@ -86,6 +91,7 @@ final class AddressRace {
     while let next = candidates.popFirst() {
       // All connections use the same proxy, so its addresses are not spread.
       if setup.proxy != nil || context.mayConnect(next.host) { return next }
+      declined.append(next)
     }
     return nil
   }

@@ -3,8 +3,8 @@
 ///
 /// Apple's engineers recommend a fresh lookup for each connection and a different address for each. Engines look up the
 /// name, shuffle the addresses, and offer one after the other. This type declines an address that another connection
-/// uses. It accepts such an address if no other address is known, or if an attempt of this connection has failed: its
-/// last opening, or an earlier address of this opening. For example, IPv6 may not work on this machine while another
+/// uses. It accepts such an address if no other address is known, if the last opening of this connection has failed, or
+/// if this opening has already tried another address. For example, IPv6 may not work on this machine while another
 /// connection uses the only IPv4 address.
 struct AddressSpread: Sendable {
   /// Maximum number of known addresses. A lookup returns fewer. When the number is reached, all known addresses are

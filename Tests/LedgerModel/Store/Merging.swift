@@ -105,8 +105,8 @@ extension SliceState {
     return true
   }
 
-  /// Grants due retries first, beginning with the earliest one, and then targets that were never granted. A tick stands
-  /// for many milliseconds, so retries of this commit come after others that are due in the same tick. Targets of
+  /// Grants due retries first, beginning with the earliest one, and then targets that were never granted. A tick is
+  /// many milliseconds long, so retries of this commit come after others that are due in the same tick. Targets of
   /// departed users are granted too; the reply tells the worker of the departure.
   private mutating func grant(_ call: StoreCall, _ now: Int, _ rules: Rules, _ reply: inout StoreReply) {
     var credit = call.credit

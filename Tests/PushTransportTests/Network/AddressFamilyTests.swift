@@ -1,6 +1,7 @@
 import APNsSimulator
 import EventLoop
 import PushCore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,14 +30,29 @@ struct AddressFamilyTests {
     "if one family refuses or is silent, each connection uses the other one, and none counts as failed",
     arguments: ["127.0.0.1", "::1"], Trouble.allCases)
   func unreachableFamily(serving host: String, trouble: Trouble) async throws {
-    // The unreachable address comes first. Half of the timeout is longer than the time limit of the suite.
+    try await open(serving: host, trouble) { _ in true }
+    // For the second connection, the first address of its lookup is the only good one, and in use.
+    try await open(serving: host, trouble) { $0 == 0 }
+  }
+
+  /// Opens two connections to a name with a good and an unreachable address.
+  ///
+  /// - Parameter beginsUnreachable: whether the lookup with this number returns the unreachable address first.
+  private func open(
+    serving host: String, _ trouble: Trouble, beginsUnreachable: @escaping @Sendable (Int) -> Bool
+  ) async throws {
+    let lookups = Atomic<Int>(0)
+    // Half of the timeout is longer than the time limit of the suite.
     let harness = try await PoolHarness(
       engine: .native, host: host, connections: 2, connectTimeout: 3_600_000_000_000,
       knobs: .init { $0.latencyMilliseconds = 20 },
       makeEngine: { number, configuration, supply in
         var connector = NativeConnector(configuration)
         connector.resolve = { host, port in
-          try [Self.other(than: host), host].flatMap { try SocketAddress.resolve(host: $0, port: port) }
+          let hosts = [Self.other(than: host), host]
+          let number = lookups.add(1, ordering: .relaxed).oldValue
+          return try (beginsUnreachable(number) ? hosts : hosts.reversed())
+            .flatMap { try SocketAddress.resolve(host: $0, port: port) }
         }
         return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
