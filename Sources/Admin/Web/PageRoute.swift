@@ -6,18 +6,17 @@ import TLS
 public enum PageRoute {
   /// `GET /`.
   public static var route: Route {
-    let response = response(to: PackageResources.page_html)
+    let response = response(to: EmbeddedText.page_html)
     return Route("GET", "/", nil, query: .ignored) { _ in response }
   }
 
   /// Returns the dashboard with a content security policy. The policy lists the hashes of the scripts and styles in the
   /// file, so browsers do not run injected code. Style attributes are allowed, because the dashboard sets the lengths
   /// of bars with them.
-  static func response(to page: [UInt8]) -> HTTPResponse {
-    let text = String(decoding: page, as: UTF8.self)
+  static func response(to page: String) -> HTTPResponse {
     let policy = [
-      "default-src 'none'", "script-src \(hashes(of: "script", in: text))",
-      "style-src-elem \(hashes(of: "style", in: text))",
+      "default-src 'none'", "script-src \(hashes(of: "script", in: page))",
+      "style-src-elem \(hashes(of: "style", in: page))",
       "style-src-attr 'unsafe-inline'", "img-src 'self' data:", "connect-src 'self'", "base-uri 'none'",
       "form-action 'none'", "frame-ancestors 'none'",
     ]
@@ -26,7 +25,7 @@ public enum PageRoute {
       headers: [
         ("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", policy.joined(separator: "; ")),
         ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-cache"),
-      ], body: .bytes(page))
+      ], body: .bytes(Array(page.utf8)))
   }
 
   /// Returns the hashes of the contents of all elements with a name, as CSP level 3 writes them; `'none'` if there is
