@@ -268,6 +268,30 @@ import Testing
     #expect(ended.status == 200 && ended.body.count == RequestSession.keptBody)
   }
 
+  /// The body of an answer is stored up to the limit, whatever the size of its frames, and the next request in the same
+  /// slot has a body of its own.
+  @Test(arguments: [1, 400, 512, 5000])
+  func longBodyIsStored(piece: Int) throws {
+    let body = (0..<5000).map { UInt8($0 % 251) }
+    let pair = try client()
+    let client = pair.client
+    for (stream, length) in [(UInt32(1), 5000), (3, 100), (5, 513), (7, 512)] {
+      if stream > 3 { try pair.open(UInt64(stream)) }
+      try Self.frame(Kind.headers, Self.accepted, flags: Flag.endHeaders, stream: stream).withUnsafeBytes {
+        try client.receive($0)
+      }
+      for start in stride(from: 0, to: length, by: piece) {
+        let end = min(start + piece, length)
+        try Self.frame(
+          Kind.data, Array(body[start..<end]), flags: end == length ? Flag.endStream : 0, stream: stream
+        ).withUnsafeBytes { try client.receive($0) }
+        client.wrote(client.output.count)
+      }
+      let ended = try #require(client.nextEnded())
+      #expect(ended.status == 200 && Array(ended.body) == Array(body[..<min(length, RequestSession.keptBody)]))
+    }
+  }
+
   // MARK: Random input
 
   /// A peer that changes its tables, windows and streams. Every request arrives unchanged and exactly once.

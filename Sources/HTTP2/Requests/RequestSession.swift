@@ -44,9 +44,10 @@ public final class RequestSession {
     public var debugData: [UInt8]
   }
 
-  /// Maximum number of stored bytes of an answer's body. APNs' answers have a few hundred bytes; longer text of a proxy
-  /// is truncated.
-  public static let keptBody = 512
+  /// Maximum number of stored bytes of an answer's body; the rest of a longer body is dropped. The answers of APNs have
+  /// at most some hundred bytes. Google's errors can have more than 1,000: they are indented, and the word that says
+  /// what is wrong can be at their end.
+  public static let keptBody = 4096
   /// Number of body bytes after which a stream is reset. No answer to a push is this long.
   static let longestBody = 65_536
   /// Maximum number of frames between two calls of ``allowMoreFrames()``, in addition to ``framesPerAnswer`` for each

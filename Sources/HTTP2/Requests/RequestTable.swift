@@ -29,6 +29,8 @@ final class RequestTable {
     var retryAt: UInt32 = 0
     var error: UInt32 = 0
     var answerCount = 0
+    /// Memory for a body of more than ``RequestTable/shortAnswer`` bytes.
+    var longAnswer: UnsafeMutableRawPointer?
     var isOpen = false
     var wasSent = false
     /// Whether a header block of the answer has arrived. If so, the peer has seen the request, whatever the peer
@@ -36,10 +38,14 @@ final class RequestTable {
     var hasResponse = false
   }
 
+  /// Number of bytes that every slot has for the body of its answer. Almost all answers are shorter. The first longer
+  /// one of a slot gets memory for ``RequestSession/keptBody`` bytes.
+  private static let shortAnswer = 512
+
   let capacity: Int
   let slots: UnsafeMutablePointer<Slot>
   private(set) var openCount = 0
-  /// Memory for the bodies of answers. It is used only for answers with a body.
+  /// Memory for short bodies of answers. It is used only for answers with a body.
   private let answers: UnsafeMutableRawPointer
   /// The slots by stream identifier; -1 for no slot. The low bits of an identifier are its position in this list. The
   /// list has at least twice as many positions as there are slots, so that one of the next identifiers has a free
@@ -60,7 +66,7 @@ final class RequestTable {
     self.capacity = capacity
     slots = .allocate(capacity: capacity)
     slots.initialize(repeating: Slot(), count: capacity)
-    answers = .allocate(byteCount: capacity * RequestSession.keptBody, alignment: 16)
+    answers = .allocate(byteCount: capacity * Self.shortAnswer, alignment: 16)
     free = .allocate(capacity: capacity)
     ended = .allocate(capacity: capacity)
     var placeCount = 2
@@ -73,7 +79,10 @@ final class RequestTable {
   }
 
   deinit {
-    for slot in 0..<capacity { slots[slot].kept?.deallocate() }
+    for slot in 0..<capacity {
+      slots[slot].kept?.deallocate()
+      slots[slot].longAnswer?.deallocate()
+    }
     slots.deallocate()
     answers.deallocate()
     places.deallocate()
@@ -102,6 +111,7 @@ final class RequestTable {
     precondition(freeCount > 0)
     freeCount -= 1
     let slot = Int(free[freeCount])
+    slots[slot].longAnswer?.deallocate()
     slots[slot] = Slot(
       tag: tag, mark: mark, startedAt: now, body: body.baseAddress, bodyLeft: body.count, sendWindow: sendWindow,
       id: id,
@@ -131,8 +141,17 @@ final class RequestTable {
     let start = slots[slot].answerCount
     let count = min(bytes.count, RequestSession.keptBody - start)
     guard count > 0, let source = bytes.baseAddress else { return }
-    (answers + slot * RequestSession.keptBody + start).copyMemory(from: source, byteCount: count)
+    if start + count > Self.shortAnswer, slots[slot].longAnswer == nil {
+      let memory = UnsafeMutableRawPointer.allocate(byteCount: RequestSession.keptBody, alignment: 16)
+      memory.copyMemory(from: answer(of: slot), byteCount: start)
+      slots[slot].longAnswer = memory
+    }
+    (answer(of: slot) + start).copyMemory(from: source, byteCount: count)
     slots[slot].answerCount += count
+  }
+
+  private func answer(of slot: Int) -> UnsafeMutableRawPointer {
+    slots[slot].longAnswer ?? answers + slot * Self.shortAnswer
   }
 
   func end(_ slot: Int, error: UInt32) {
@@ -182,7 +201,7 @@ final class RequestTable {
     return RequestSession.Ended(
       tag: end.tag, mark: end.mark, startedAt: end.startedAt, status: error == .noError ? end.status : 0,
       retryAfter: end.retryAfter, retryAt: end.retryAt, error: error, wasSent: end.wasSent,
-      body: UnsafeRawBufferPointer(start: answers + slot * RequestSession.keptBody, count: end.answerCount))
+      body: UnsafeRawBufferPointer(start: answer(of: slot), count: end.answerCount))
   }
 
   /// Returns an open request that was opened before `time`.

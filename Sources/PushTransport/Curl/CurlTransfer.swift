@@ -1,5 +1,6 @@
 internal import CCurl
 internal import EventLoop
+internal import HTTP2
 internal import PushCore
 
 /// Count of the pushes that libcurl has but has not begun to send. They wait for the peer's stream limit or for a
@@ -28,9 +29,9 @@ final class CurlTransfer {
   /// Whether libcurl has asked for the body. If not, the service can't have processed the push.
   private(set) var wasRead = false
 
-  /// Maximum number of bytes of a body that are kept. The service's answers have at most some hundred bytes; longer
-  /// text comes from a proxy and is dropped.
-  static let responseCapacity = 1024
+  /// Number of bytes for the body of the first answer. After a longer body, a transfer has memory for
+  /// ``RequestSession/keptBody`` bytes, the limit of the native engine. The rest of the body is dropped.
+  private static let shortResponse = 512
   /// Number of bytes of a body after which a transfer is ended. No answer to a push is this long, so such a body may
   /// never end.
   static let longestBody = 65_536
@@ -38,7 +39,7 @@ final class CurlTransfer {
   private var payload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private(set) var payloadCount = 0
   private var payloadRead = 0
-  private let response = UnsafeMutableRawBufferPointer.allocate(byteCount: responseCapacity, alignment: 1)
+  private var response = UnsafeMutableRawBufferPointer.allocate(byteCount: shortResponse, alignment: 1)
   /// Number of bytes of the body that were kept, and number of bytes that were received.
   private var responseCount = 0
   private var receivedCount = 0
@@ -166,8 +167,14 @@ final class CurlTransfer {
   fileprivate func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     receivedCount += bytes.count
     guard receivedCount <= Self.longestBody else { return false }
-    let count = min(bytes.count, Self.responseCapacity - responseCount)
+    let count = min(bytes.count, RequestSession.keptBody - responseCount)
     guard count > 0 else { return true }
+    if responseCount + count > response.count {
+      let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: RequestSession.keptBody, alignment: 1)
+      memory.copyMemory(from: responseBody)
+      response.deallocate()
+      response = memory
+    }
     UnsafeMutableRawBufferPointer(rebasing: response[responseCount...])
       .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
     responseCount += count
