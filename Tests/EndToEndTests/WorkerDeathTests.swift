@@ -17,7 +17,7 @@ struct WorkerDeathTests {
   private func accepted(_ campaign: JSONObject) -> Int { campaign.object("outcomes")?.number("accepted") ?? 0 }
 
   /// With many partitions, slices have two or three targets, and the worker handles them in batches.
-  @Test(arguments: TestForm.rows([(PushEngineKind.curl, 16), (.native, 1000), (.native, 16)], oneOfEach: \.0))
+  @Test(arguments: TestForm.rows([(PushEngineKind.curl, 16), (.native, 1000), (.native, 16)], inParts: 3))
   func killedWorkerLosesNothingAndDuplicatesAtMostAWindow(
     engine: PushEngineKind, partitions: Int
   ) async throws {

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 
 struct FaultTests {
-  private static let seed =
-    ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
+  private static let seed = TestForm.turn
 
   /// Plays small cases, see ``FaultCases/quick(seed:)``. The faults of a case must fire, and no invariant may be
   /// violated. The mutants prove that each rule of the checker detects violations. `make faults` plays all cases in
@@ -38,8 +37,8 @@ struct FaultTests {
     }
   }
 
-  @Test func fourSeedsPlayEveryCaseWithEachEngine() {
-    let seeds: Range<UInt64> = 0..<4
+  @Test func sixSeedsPlayEveryCaseWithEachEngine() {
+    let seeds: Range<UInt64> = 0..<6
     for engine in PushEngineKind.allCases {
       let played = seeds.flatMap { seed in
         FaultCases.quick(seed: seed).map(\.name)

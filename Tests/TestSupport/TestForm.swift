@@ -5,6 +5,11 @@ public enum TestForm {
   /// Whether the long form runs: `CARILLON_TEST_FORM=long`, as `make faults` sets it.
   public static let isLong = ProcessInfo.processInfo.environment["CARILLON_TEST_FORM"] == "long"
 
+  /// A number that selects the cases of the short form that do not run every time: `CARILLON_TEST_SEED`, or a random
+  /// number.
+  public static let turn: UInt64 =
+    ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<100_000)
+
   /// Returns the number for the form that runs.
   public static func count(short: Int, long: Int) -> Int { isLong ? long : short }
 
@@ -15,6 +20,13 @@ public enum TestForm {
     if isLong { return rows }
     var seen: Set<Kind> = []
     return rows.filter { seen.insert(kind($0)).inserted }
+  }
+
+  /// Returns all rows of a table in the long form. In the short form, every run plays one part of them.
+  ///
+  /// - Parameter parts: consecutive values of ``turn`` select different parts, so this number of them plays each row.
+  public static func rows<Row>(_ rows: [Row], inParts parts: Int) -> [Row] {
+    isLong ? rows : rows.enumerated().filter { $0.offset % parts == Int(turn % UInt64(parts)) }.map(\.element)
   }
 
   /// Returns every combination of two lists in the long form. In the short form each value of either list occurs at

@@ -214,7 +214,7 @@ import Testing
     }
   }
 
-  @Test(arguments: rows)
+  @Test(arguments: TestForm.rows(rows, inParts: 2))
   func stagesWorkWithOtherFields(row: Row) async throws {
     var scene = try await Scene(row)
     try await scene.capUsers()

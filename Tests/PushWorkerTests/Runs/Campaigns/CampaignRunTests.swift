@@ -4,11 +4,12 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestSupport
 import Testing
 
 /// Whole campaigns with a real Redis, TLS and HTTP/2.
 @Suite struct CampaignRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignEndsWithOneOutcomeForEveryTarget"))
   func campaignEndsWithOneOutcomeForEveryTarget(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(700) { $0 % 10 == 3 ? .unregistered : $0 % 50 == 7 ? .bad : .registered }

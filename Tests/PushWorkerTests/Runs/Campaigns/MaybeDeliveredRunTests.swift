@@ -67,7 +67,7 @@ struct MaybeDeliveredRunTests {
     }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "cancelEndsUnansweredTargetsAsUnknown"))
   func cancelEndsUnansweredTargetsAsUnknown(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = folder.path("requests")
@@ -100,7 +100,7 @@ struct MaybeDeliveredRunTests {
     try await expect("story", .completed, maybe: taken(log), others: .expired, rig)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "exhaustedRetriesEndUnansweredTargetsAsUnknown"))
   func exhaustedRetriesEndUnansweredTargetsAsUnknown(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = folder.path("requests")

@@ -76,7 +76,7 @@ struct SecondServiceTests {
 
   private static let tokens = (0..<400).map { "t:\($0):" + String(repeating: "ü", count: $0 % 50) }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignEndsWithOutcomesInTheServicesWords"))
   func campaignEndsWithOutcomesInTheServicesWords(engine: PushEngineKind) async throws {
     let rig = try await Rig(engine)
     try await rig.register(Self.tokens)
@@ -186,7 +186,7 @@ struct SecondServiceTests {
     await rig.server.stop()
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "refusedCredentialHoldsItsTargetsUntilItIsRepaired"))
   func refusedCredentialHoldsItsTargetsUntilItIsRepaired(engine: PushEngineKind) async throws {
     let rig = try await Rig(engine)
     try await rig.register(Array(Self.tokens.prefix(100)))

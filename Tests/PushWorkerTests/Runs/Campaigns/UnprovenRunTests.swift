@@ -9,7 +9,7 @@ import Testing
 
 /// Pushes that use the connection for suspects.
 @Suite(.timeLimit(.minutes(6))) struct UnprovenRunTests {
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "listedTokensHaveAConnectionOfTheirOwn"))
   func listedTokensHaveAConnectionOfTheirOwn(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")
@@ -28,7 +28,7 @@ import Testing
     #expect(suspects.isDisjoint(with: others))
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "recentlyRejectedTokensUseThatConnection"))
   func recentlyRejectedTokensUseThatConnection(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")

@@ -73,9 +73,19 @@ struct WrongSettingTests {
   private static let users = TestForm.count(short: 1500, long: 10_000)
   private static let window = 1000
 
-  @Test(arguments: WrongSetting.rows)
+  @Test(arguments: TestForm.rows(WrongSetting.rows, inParts: 2))
   func wrongSettingFailsNoTarget(row: WrongSetting) async throws {
-    let fcm = try await FCMRig(engine: PushEngineKind.one(for: row.answer)[0], users: Self.users)
+    try await play(row, PushEngineKind.one(for: row.answer)[0])
+  }
+
+  /// The longest answer: about 900 bytes, with the reason at its end.
+  @Test(arguments: PushEngineKind.allCases)
+  func longAnswerIsReadToItsEnd(engine: PushEngineKind) async throws {
+    try await play(#require(WrongSetting.rows.first { $0.answer == "403, the API" }), engine)
+  }
+
+  private func play(_ row: WrongSetting, _ engine: PushEngineKind) async throws {
+    let fcm = try await FCMRig(engine: engine, users: Self.users)
     await fcm.rig.simulator.change { row.begin(&$0.fcm) }
     let log = EventLog()
     let worker = fcm.rig.worker("w", window: Self.window, drains: false, log: log)

@@ -13,7 +13,7 @@ import Testing
     await rig.simulator.change { $0.latencyMilliseconds = 20 }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "cancelledCampaignEndsWithAnOutcomeForEveryTarget"))
   func cancelledCampaignEndsWithAnOutcomeForEveryTarget(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 2000)
     await slow(rig)

@@ -114,7 +114,7 @@ import Testing
   }
 
   /// Answers to earlier pushes come after the resume. They do not count for the present setting.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "answersFromBeforeTheResumeHaveNoEffect"))
   func answersFromBeforeTheResumeHaveNoEffect(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)
     try await rig.register(300) { _ in .bad }
@@ -138,7 +138,7 @@ import Testing
   }
 
   /// The cause of a refusal may have been repaired in the meantime.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "refusalFromBeforeTheResumePausesNothing"))
   func refusalFromBeforeTheResumePausesNothing(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, users: 300)
     var knobs = rig.simulator.knobs
@@ -278,7 +278,7 @@ import Testing
   }
 
   /// A worker that is restarted because of its wrong setting must not touch devices during its stop.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "stoppedWorkerDropsSuspectAnswers"))
   func stoppedWorkerDropsSuspectAnswers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(300) { _ in .bad }
@@ -297,7 +297,7 @@ import Testing
     #expect(try await rig.store.campaigns.show("hasty")?.counters.outcomes == [.accepted: 300])
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "stoppedWorkerRecordsWhatItHolds"))
   func stoppedWorkerRecordsWhatItHolds(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1)
     try await rig.register(1000) { $0 % 4 == 0 ? .unregistered : .registered }

@@ -27,7 +27,7 @@ import Testing
     case outOfQuota
   }
 
-  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Trouble.allCases))
+  @Test(arguments: TestForm.rows(TestForm.pairs(PushEngineKind.allCases, Trouble.allCases), inParts: 2))
   func troubleOfFCMDoesNotAffectTheLegOfAPNs(engine: PushEngineKind, trouble: Trouble) async throws {
     try await play(engine, sick: "fcm", healthy: "apns") { knobs in
       switch trouble {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Trouble.allCases))
+  @Test(arguments: TestForm.rows(TestForm.pairs(PushEngineKind.allCases, Trouble.allCases), inParts: 2))
   func troubleOfAPNsDoesNotAffectTheLegOfFCM(engine: PushEngineKind, trouble: Trouble) async throws {
     try await play(engine, sick: "apns", healthy: "fcm") { knobs in
       switch trouble {

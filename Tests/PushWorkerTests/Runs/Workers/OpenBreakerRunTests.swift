@@ -28,7 +28,7 @@ import Testing
     return (rig, worker, run)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "campaignContinuesAutomaticallyAfterAnOutage"))
   func campaignContinuesAutomaticallyAfterAnOutage(engine: PushEngineKind) async throws {
     let log = EventLog()
     let (rig, _, run) = try await refusedCampaign(engine, log)
@@ -88,7 +88,7 @@ import Testing
     #expect(record.counters.outcomes == [.cancelled: record.counters.targets])
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "pauseWithAnOpenBreakerLeavesNothingInDoubt"))
   func pauseWithAnOpenBreakerLeavesNothingInDoubt(engine: PushEngineKind) async throws {
     let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
     try await rig.store.campaigns.control("refused", .pause)
@@ -110,7 +110,8 @@ import Testing
     #expect(record.counters.outcomes == [.expired: 300])
   }
 
-  @Test(arguments: PushEngineKind.allCases) func workerStopsWhileTheBreakerIsOpen(engine: PushEngineKind) async throws {
+  @Test(arguments: PushEngineKind.one(for: "workerStopsWhileTheBreakerIsOpen"))
+  func workerStopsWhileTheBreakerIsOpen(engine: PushEngineKind) async throws {
     let (rig, worker, run) = try await refusedCampaign(engine, EventLog())
     await worker.stop()
     try await run.value
@@ -119,7 +120,7 @@ import Testing
     #expect(record.counters.outcomes.isEmpty)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "failedPushIsSoonRetriedOnAnotherConnection"))
   func failedPushIsSoonRetriedOnAnotherConnection(engine: PushEngineKind) async throws {
     let folder = try ScratchFolder()
     let log = try folder.write("requests.log", "")

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "answersDuringARedisOutageAreKept"))
   func answersDuringARedisOutageAreKept(engine: PushEngineKind) async throws {
     try await run(engine, "") { server, _, rig in
       // At most 300 pushes are in flight, and they are answered within 50 ms, while Redis is down.
@@ -131,7 +131,7 @@ import Testing
   }
 
   /// The connection to Redis is so slow that the grace period ends long before the replay.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "slowReplayEndsBeforeAnotherWorkerTakesOver"))
   func slowReplayEndsBeforeAnotherWorkerTakesOver(engine: PushEngineKind) async throws {
     let server = try await RedisServer.start(.single, arguments: ["--appendonly", "no", "--save", ""])
     let proxy = try await TCPProxy.start(to: server.port)

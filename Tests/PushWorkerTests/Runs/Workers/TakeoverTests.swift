@@ -32,7 +32,7 @@ import Testing
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "targetsInDoubtAreSentAgainAndCounted"))
   func targetsInDoubtAreSentAgainAndCounted(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 50)
     try await rig.submit("again")
@@ -74,7 +74,7 @@ import Testing
   }
 
   /// Several slices in doubt share the window. While one reads its targets, another gets none of its credit.
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "doubtOfSeveralSlicesNeverExceedsTheWindow"))
   func doubtOfSeveralSlicesNeverExceedsTheWindow(engine: PushEngineKind) async throws {
     let latency = 500
     let log = try ScratchFolder()
@@ -134,7 +134,7 @@ import Testing
     try await running
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "skippedDoubtIsUnknownAndNeverSent"))
   func skippedDoubtIsUnknownAndNeverSent(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 1, users: 50)
     try await rig.submit("once", #","ambiguity":"skip""#)
@@ -160,7 +160,7 @@ import Testing
     #expect(log.all.contains { $0.contains("activated") })
   }
 
-  @Test(arguments: PushEngineKind.allCases)
+  @Test(arguments: PushEngineKind.one(for: "sharedCampaignIsSentOnceByTwoWorkers"))
   func sharedCampaignIsSentOnceByTwoWorkers(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: 16, users: 2000)
     try await rig.submit("shared")
