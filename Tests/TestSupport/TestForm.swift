@@ -24,9 +24,10 @@ public enum TestForm {
 
   /// Returns all rows of a table in the long form. In the short form, every run plays one part of them.
   ///
-  /// - Parameter parts: consecutive values of ``turn`` select different parts, so this number of them plays each row.
+  /// - Parameter parts: the number of parts. Two consecutive values of ``turn`` select the same part, because the engine
+  ///   changes with each value: twice this number of values plays each row with each engine.
   public static func rows<Row>(_ rows: [Row], inParts parts: Int) -> [Row] {
-    isLong ? rows : rows.enumerated().filter { $0.offset % parts == Int(turn % UInt64(parts)) }.map(\.element)
+    isLong ? rows : rows.enumerated().filter { $0.offset % parts == Int(turn / 2 % UInt64(parts)) }.map(\.element)
   }
 
   /// Returns every combination of two lists in the long form. In the short form each value of either list occurs at

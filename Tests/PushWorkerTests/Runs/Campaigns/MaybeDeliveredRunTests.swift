@@ -122,10 +122,10 @@ struct MaybeDeliveredRunTests {
 
   /// A worker dies with all targets in doubt. The answers to its pushes arrive after the slice has ended, and are
   /// dropped.
-  @Test(arguments: Ending.allCases)
-  func targetsInDoubtOfADeadWorkerStayMaybeDelivered(ending: Ending) async throws {
+  @Test(arguments: PushEngineKind.one(for: "targetsInDoubtOfADeadWorkerStayMaybeDelivered"), Ending.allCases)
+  func targetsInDoubtOfADeadWorkerStayMaybeDelivered(engine: PushEngineKind, ending: Ending) async throws {
     let rig = try await WorkerRig(
-      engine: PushEngineKind.one(for: "targetsInDoubtOfADeadWorkerStayMaybeDelivered")[0], partitions: 1,
+      engine: engine, partitions: 1,
       users: Self.users)
     try await rig.submit("story", #","expiration":"1h","ambiguity":"\#(ending == .notResent ? "skip" : "resend")""#)
     let ledger = try await die(rig)

@@ -73,9 +73,10 @@ struct WrongSettingTests {
   private static let users = TestForm.count(short: 1500, long: 10_000)
   private static let window = 1000
 
-  @Test(arguments: TestForm.rows(WrongSetting.rows, inParts: 2))
-  func wrongSettingFailsNoTarget(row: WrongSetting) async throws {
-    try await play(row, PushEngineKind.one(for: row.answer)[0])
+  @Test(
+    arguments: PushEngineKind.one(for: "wrongSettingFailsNoTarget"), TestForm.rows(WrongSetting.rows, inParts: 2))
+  func wrongSettingFailsNoTarget(engine: PushEngineKind, row: WrongSetting) async throws {
+    try await play(row, engine)
   }
 
   /// The longest answer: about 900 bytes, with the reason at its end.
@@ -117,9 +118,11 @@ struct WrongSettingTests {
     await fcm.rig.simulator.stop()
   }
 
-  @Test(arguments: TestForm.rows(WrongSetting.rows, oneOfEach: \.end))
-  func settingThatBecomesWrongFailsFewTargets(row: WrongSetting) async throws {
-    let fcm = try await FCMRig(engine: PushEngineKind.one(for: row.answer)[0], users: Self.users)
+  @Test(
+    arguments: PushEngineKind.one(for: "settingThatBecomesWrongFailsFewTargets"),
+    TestForm.rows(WrongSetting.rows, oneOfEach: \.end))
+  func settingThatBecomesWrongFailsFewTargets(engine: PushEngineKind, row: WrongSetting) async throws {
+    let fcm = try await FCMRig(engine: engine, users: Self.users)
     await fcm.rig.simulator.change { $0.fcm.latencyMilliseconds = 20 }
     let worker = fcm.rig.worker("w", window: Self.window, drains: false)
     let run = Task { try await worker.run() }
