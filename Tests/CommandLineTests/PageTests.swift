@@ -177,5 +177,7 @@ private enum Browser {
     .deletingLastPathComponent().appending(path: ".build/browser/bin/python").path
   static let isPresent =
     FileManager.default.isExecutableFile(atPath: python)
-    && ["/usr/bin/chromium", "/usr/local/bin/chromium"].contains { FileManager.default.isExecutableFile(atPath: $0) }
+    && ["chromium-headless-shell", "chromium"].contains { name in
+      ["/usr/bin/", "/usr/local/bin/"].contains { FileManager.default.isExecutableFile(atPath: $0 + name) }
+    }
 }

@@ -11,8 +11,8 @@ struct DemoTests {
     try await ChildProcess.start(
       Deploy.path("demo/run"), [],
       environment: [
-        "CARILLON": CarillonCommand.path, "KEEP": "1", "CI": ci, "ROWS": "8000", "LATENCY": "800",
-        "TMPDIR": folder.url.path,
+        "CARILLON": CarillonCommand.path, "KEEP": "1", "CI": ci, "ROWS": "4000", "LATENCY": "800",
+        "CARILLON_REDIS_PARTITIONS": "32", "TMPDIR": folder.url.path,
       ])
   }
 

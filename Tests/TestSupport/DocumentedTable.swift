@@ -25,6 +25,15 @@ public struct DocumentedTable: Sendable {
     return line(head) + line(head.map { _ in "---" }) + rows.map(line).joined()
   }
 
+  /// Whether ``documented()`` writes the page, so a test must have all rows.
+  public static var isWritten: Bool { ProcessInfo.processInfo.environment["CARILLON_WRITE_TABLES"] == "1" }
+
+  /// Returns the rows that the page does not have. For a test that has not all rows of the table.
+  public func missing() throws -> [String] {
+    let lines = try Set(documented().split(separator: "\n"))
+    return markdown.split(separator: "\n").filter { !lines.contains($0) }.map(String.init)
+  }
+
   /// Returns the table of the page. With `CARILLON_WRITE_TABLES=1` in the environment it first writes the table to the
   /// page.
   ///
@@ -37,7 +46,7 @@ public struct DocumentedTable: Sendable {
       let end = text.range(of: "<!-- end of \(name) -->", range: start.upperBound..<text.endIndex)
     else { throw TestSupportError("\(page.path) has no marks of the table \(name)") }
     let place = start.upperBound..<end.lowerBound
-    guard ProcessInfo.processInfo.environment["CARILLON_WRITE_TABLES"] == "1" else { return String(text[place]) }
+    guard Self.isWritten else { return String(text[place]) }
     text.replaceSubrange(place, with: markdown)
     try text.write(to: page, atomically: true, encoding: .utf8)
     return markdown

@@ -7,8 +7,7 @@ import Dispatch
 /// - Parameters:
 ///   - what: description for the error message: "waited 300 s in vain until \(what)".
 ///   - limit: limit of the wait. No test may depend on its value.
-///   - pause: time between two checks, longer than the check itself takes. Without it, polling would keep a core busy
-///     that the tested code needs: eight tests share two cores.
+///   - pause: shortest time between two checks, see ``elapse(afterCheckSince:atLeast:)``.
 ///   - condition: its errors end the wait.
 /// - Throws: `TestSupportError` after the limit, `CancellationError` after the time limit of the test, and errors of
 ///   the condition.
@@ -17,13 +16,29 @@ public func poll(
   _ condition: () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + limit
+  var start = ContinuousClock.now
   while try await !condition() {
     try Task.checkCancellation()
     guard ContinuousClock.now < deadline else {
       throw TestSupportError("waited \(limit.components.seconds) s in vain until \(what)")
     }
-    await elapse(pause)
+    await elapse(afterCheckSince: start, atLeast: pause)
+    start = .now
   }
+}
+
+/// Longest time between two checks, if the caller asks for no longer one. A passing state that a fault test needs lasts
+/// longer.
+private let longestPause = Duration.milliseconds(250)
+
+/// Waits between two checks: three times as long as the last check took, so that polling uses at most a quarter of a
+/// core. Eight tests share two cores, and a check that reads a whole campaign takes longer than a usual pause.
+///
+/// - Parameters:
+///   - start: the start of the last check.
+///   - pause: the shortest wait.
+public func elapse(afterCheckSince start: ContinuousClock.Instant, atLeast pause: Duration) async {
+  await elapse(max(pause, min((ContinuousClock.now - start) * 3, longestPause)))
 }
 
 /// Waits for a duration. Only for faults that *are* a duration, for the pace of injections, and between two checks.

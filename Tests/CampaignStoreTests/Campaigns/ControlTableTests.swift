@@ -7,7 +7,7 @@ import Testing
 /// a worker are killed. `Tests/Pages/control.md` has the table.
 ///
 /// The test checks the states, who gets pushes, and the reported counts of all parts, after the command and at the end
-/// of the campaign.
+/// of the campaign. Each run of the short form plays half of the table.
 struct ControlTableTests {
   private enum Command: String, CaseIterable {
     case pause, resume, cancel, approve
@@ -91,8 +91,10 @@ struct ControlTableTests {
   func everyCommandReachesEveryPart() async throws {
     var seed = Seed("everyCommandReachesEveryPart")
     var rows: [[String]] = []
-    for start in stride(from: 0, to: Self.cells.count, by: 8) {
-      let cells = Self.cells[start..<min(start + 8, Self.cells.count)]
+    let isWhole = TestForm.isLong || DocumentedTable.isWritten
+    let all = isWhole ? Self.cells : TestForm.rows(Self.cells, inParts: 2)
+    for start in stride(from: 0, to: all.count, by: 8) {
+      let cells = all[start..<min(start + 8, all.count)]
       // The caller is killed before each of its steps; in the short form before one step, in half of the cells.
       let steps = cells.map { _ in
         let step = Int.random(in: 0..<2 * Self.steps, using: &seed)
@@ -111,7 +113,8 @@ struct ControlTableTests {
     }
     let head = ["campaign", "moment", "command", "states after the command", "pushes in the next hour", "in the end"]
     let table = DocumentedTable("control", head: head, rows: rows)
-    #expect(try table.documented() == table.markdown, "CARILLON_WRITE_TABLES=1 writes it")
+    #expect(try table.missing() == [], "CARILLON_WRITE_TABLES=1 writes them")
+    if isWhole { #expect(try table.documented() == table.markdown) }
   }
 
   /// Carries out the command of a cell, and checks the campaign until its end.

@@ -37,7 +37,7 @@ struct ErasureTests {
       var values = [Array(name.utf8)]
       for reply in try await content(of: name, in: world) { collect(reply, &values) }
       for needle in needles {
-        let isThere = values.contains { $0.count >= needle.count && $0.firstRange(of: needle) != nil }
+        let isThere = values.contains { $0.has(needle) }
         #expect(!isThere, "\(moment): \(name) has \(StoreDump.plain(needle))")
       }
     }

@@ -20,7 +20,9 @@ def chromium():
     with sync_playwright() as playwright:
         # Chromium has no sandbox for root; /dev/shm is small in containers.
         browser = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"),
+            executable_path=os.environ.get("CHROMIUM")
+            or shutil.which("chromium-headless-shell")
+            or shutil.which("chromium"),
             args=["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
         )
         try:

@@ -4,7 +4,7 @@ import Testing
 
 /// Resuming an import that stopped before the end of its file.
 struct ImportResumeTests {
-  private static let rows = 40_000
+  private static let rows = 15_000
 
   /// Writes a file of `rows` users with one device each and two bad lines: the first row and the last row.
   private func file(in world: CarillonWorld, rows: Int = Self.rows) throws -> String {
@@ -18,7 +18,7 @@ struct ImportResumeTests {
     let file = try file(in: world)
     // The command kills itself in the middle of its work.
     let killed = try await world.start(
-      ["devices", "import", file, "--json"], environment: ["CARILLON_FAULT_STEP": "20"])
+      ["devices", "import", file, "--json"], environment: ["CARILLON_FAULT_STEP": "10"])
     #expect(await killed.waitForExit() == .signal(SIGKILL))
     try #require(try await !world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty)
     let output = try await world.run("devices", "import", file, "--resume")
@@ -28,7 +28,7 @@ struct ImportResumeTests {
     #expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
     #expect(
       output.standardOutput.hasSuffix(
-        "devices.csv: 40,002 rows, 40,000 imported, 2 bad rows skipped, 1 stored without a time zone\n"))
+        "devices.csv: 15,002 rows, 15,000 imported, 2 bad rows skipped, 1 stored without a time zone\n"))
     let users = try await world.succeed("devices", "export", "--format", "csv").split(whereSeparator: \.isNewline)
       .dropFirst()
     #expect(Set(users.map { $0.prefix { $0 != "," } }).count == Self.rows)

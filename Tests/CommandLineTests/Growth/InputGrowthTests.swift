@@ -48,7 +48,7 @@ struct InputGrowthTests {
     return Measurement(bytes: large.count, seconds: seconds, growth: growth)
   }
 
-  @Test(arguments: isLong ? InputFormat.allCases : TestForm.rows(InputFormat.allCases, inParts: 2))
+  @Test(arguments: isLong ? InputFormat.allCases : TestForm.rows(InputFormat.allCases, inParts: 4))
   func timeGrowsWithTheSize(format: InputFormat) async {
     // Uses its own thread: Swift has only one thread for each core, and other tests need these threads.
     let (problems, figures) = await withCheckedContinuation { continuation in

@@ -143,13 +143,15 @@ struct StoryRun {
   }
 
   private func wait(for text: String, in command: String, _ line: Int) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
     var said = ""
-    while ContinuousClock.now < deadline {
-      said = try await ask(command).said
-      if Self.words(said).contains(text) { return }
+    do {
+      try await poll(until: "\(command) prints “\(text)”, line \(line) of the page", within: .seconds(60)) {
+        said = try await ask(command).said
+        return Self.words(said).contains(text)
+      }
+    } catch let error as TestSupportError {
+      throw TestSupportError("\(error). It printed:\n\(said)")
     }
-    throw TestSupportError("line \(line) of the page: \(command) does not come to say “\(text)”, but:\n\(said)")
   }
 
   /// Returns the text with normalized blanks, which have no meaning here.

@@ -12,8 +12,9 @@ extension FaultWorld {
     try await push(campaign)
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
+      let start = ContinuousClock.now
       if let end = try await store.campaigns.find(campaign.id)?.times.finishedAt { return Double(end - began) / 1000 }
-      await elapse(.milliseconds(10))
+      await elapse(afterCheckSince: start, atLeast: .milliseconds(10))
     }
     return nil
   }

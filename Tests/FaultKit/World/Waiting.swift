@@ -5,6 +5,7 @@ import TestSupport
 /// - Parameters:
 ///   - what: description for the error message.
 ///   - limit: limit of the wait.
+///   - pause: shortest time between two checks, see `TestSupport.elapse(afterCheckSince:atLeast:)`.
 ///   - condition: evaluated repeatedly. An error, for example while Redis is not reachable, counts as false.
 /// - Throws: `TestSupportError` after the limit, or ``ImpossibleCondition`` if the condition can't become true.
 public func until(
@@ -14,6 +15,7 @@ public func until(
   let deadline = ContinuousClock.now + limit
   var trouble = ""
   while true {
+    let start = ContinuousClock.now
     do {
       if try await condition() { return }
       trouble = ""
@@ -25,7 +27,7 @@ public func until(
     guard ContinuousClock.now < deadline else {
       throw TestSupportError("waited \(limit.components.seconds) s in vain until \(what)\(trouble)")
     }
-    await elapse(pause)
+    await elapse(afterCheckSince: start, atLeast: pause)
   }
 }
 

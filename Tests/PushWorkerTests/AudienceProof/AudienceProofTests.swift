@@ -20,7 +20,7 @@ struct AudienceProofTests {
 
   @Test func campaignsReachExactlyTheirAudience() async throws {
     var seed = Seed("campaignsReachExactlyTheirAudience")
-    let users = ProcessInfo.processInfo.environment["CARILLON_AUDIENCE_USERS"].flatMap { Int($0) } ?? 1500
+    let users = ProcessInfo.processInfo.environment["CARILLON_AUDIENCE_USERS"].flatMap { Int($0) } ?? 1000
     for services in 1...2 { try await prove(users: users, services: services, &seed) }
   }
 

@@ -27,7 +27,7 @@ struct TwoAppRig {
   ///   - ill: the number of devices of the other app.
   ///   - partitions: the number of slices of a campaign. It is small, so that each slice has more targets than a
   ///     window.
-  init(engine: PushEngineKind, healthy: Int, ill: Int = 0, partitions: Int = 64) async throws {
+  init(engine: PushEngineKind, healthy: Int, ill: Int = 0, partitions: Int = 16) async throws {
     let rig = try await WorkerRig(engine: engine, partitions: partitions) {
       // A new connection has one stream until the first acceptance. This test is about endpoints that are in use
       // already.
@@ -101,8 +101,9 @@ struct TwoAppRig {
   func ending(of id: String, within limit: Duration) async throws -> Int? {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
+      let start = ContinuousClock.now
       if let end = try await rig.store.campaigns.find(id)?.times.finishedAt { return end }
-      await elapse(.milliseconds(5))
+      await elapse(afterCheckSince: start, atLeast: .milliseconds(5))
     }
     return nil
   }

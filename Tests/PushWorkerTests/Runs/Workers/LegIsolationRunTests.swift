@@ -58,7 +58,7 @@ import Testing
   private func play(
     _ engine: PushEngineKind, sick: String, healthy: String, _ change: (inout SimulatorKnobs) -> Void
   ) async throws {
-    let fcm = try await FCMRig(engine: engine, users: Self.users, partitions: 64)
+    let fcm = try await FCMRig(engine: engine, users: Self.users, partitions: 16)
     try await fcm.rig.register(Self.users)
     var well = fcm.rig.simulator.knobs
     // Slow answers, so that the campaign still runs when the test notices the middle on a busy machine.
