@@ -60,6 +60,9 @@ public enum AlertCases {
     let settings = try certificateUntilTomorrow(in: folder)
     let scene = try await AlertScene(stage) {
       $0.settings = settings
+      // Enough pushes that the campaign of `storm` outlasts all openings of the circuit breaker: in each pause between
+      // two openings, on a slow machine too, the service accepts a few hundred.
+      $0.devices = stage.times(short: 600, full: 6000)
       $0.redis = ["--maxmemory", "1gb", "--maxmemory-policy", "noeviction"]
       // The guard must permit a campaign of which half the messages are refused, but not a campaign whose tokens are
       // all bad.
