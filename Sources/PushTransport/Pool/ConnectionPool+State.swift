@@ -35,6 +35,7 @@ extension ConnectionPool.State {
     // An answer on a connection that takes no more pushes does not show that the present connection works.
     if connections[engine].phase != .closed { connections[engine].answeredAt = now }
     failure = nil
+    waitingSince = nil
   }
 
   mutating func recordBreaker(now: UInt64) {

@@ -96,6 +96,9 @@ public final class ConnectionPool: Sendable {
     /// Time when ``ConnectionPool/health(now:)`` first found that the credential has no authorization; `nil` while the
     /// credential has one.
     var delayedSince: UInt64?
+    /// Time when ``ConnectionPool/health(now:)`` first found, after the last answer, that pushes wait for a connection;
+    /// `nil` if it found none.
+    var waitingSince: UInt64?
     /// Time of the first failure since the last answer, and the error of the latest failure; `nil` if there is none.
     var failure: (since: UInt64, reason: String)?
   }
@@ -219,10 +222,12 @@ public final class ConnectionPool: Sendable {
     let (stopped, delay) = (credential.stopped, credential.delay)
     return state.withLock { state in
       state.delayedSince = delay == nil ? nil : state.delayedSince ?? now
+      state.waitingSince = state.backlog.count + state.unproven.count == 0 ? nil : state.waitingSince ?? now
       return PoolHealth(
         .init(
           stopped: stopped, delay: delay.map { (state.delayedSince ?? now, $0) },
-          breakerOpenSince: state.breakerOpenSince, connections: state.connections, failure: state.failure),
+          breakerOpenSince: state.breakerOpenSince, connections: state.connections, failure: state.failure,
+          waitingSince: state.waitingSince),
         now: now)
     }
   }

@@ -3,7 +3,9 @@ public import PushCore
 /// Whether a pool can send; if not, the reason and the start time of the problem in monotonic nanoseconds.
 ///
 /// Workers use the health to allocate credit to pools and to report why a campaign waits. A pool is ``ready`` if one
-/// connection gets answers, or if it has had nothing to do.
+/// connection gets answers, or if it has had nothing to do. An open connection without pushes does not count while
+/// pushes wait for another one that can't be opened, such as the connection for unproven pushes: libcurl does not notice
+/// the end of a connection without pushes.
 public enum PoolHealth: Sendable, Equatable {
   /// Nothing prevents sending.
   case ready
@@ -36,6 +38,8 @@ public enum PoolHealth: Sendable, Equatable {
     var connections: [ConnectionState]
     /// Time when connections began to fail, and the last error; `nil` after an answer.
     var failure: (since: UInt64, reason: String)?
+    /// Time since which pushes have waited for a connection, and no answer has arrived; `nil` if none waits.
+    var waitingSince: UInt64?
   }
 
   init(_ facts: Facts, now: UInt64) {
@@ -58,6 +62,10 @@ public enum PoolHealth: Sendable, Equatable {
       self = .ready
     } else if let silence, now >= silence + Self.timeout {
       self = .unresponsive(since: silence)
+    } else if let waitingSince = facts.waitingSince, let (since, reason) = facts.failure,
+      now >= max(since, waitingSince) + Self.timeout
+    {
+      self = .unreachable(since: since, reason: reason)
     } else if connections.contains(where: \.isAnswered) {
       self = .ready
     } else if let (since, reason) = facts.failure {

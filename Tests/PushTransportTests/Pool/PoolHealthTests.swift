@@ -23,12 +23,13 @@ struct PoolHealthTests {
 
   private func health(
     _ connections: [ConnectionState], at seconds: Double, failure: (since: UInt64, reason: String)? = nil,
-    breakerOpenSince: UInt64? = nil, stopped: ReasonCode? = nil, delay: (since: UInt64, reason: String)? = nil
+    waitingSince: UInt64? = nil, breakerOpenSince: UInt64? = nil, stopped: ReasonCode? = nil,
+    delay: (since: UInt64, reason: String)? = nil
   ) -> PoolHealth {
     PoolHealth(
       .init(
         stopped: stopped, delay: delay, breakerOpenSince: breakerOpenSince, connections: connections,
-        failure: failure),
+        failure: failure, waitingSince: waitingSince),
       now: UInt64(seconds * 1e9))
   }
 
@@ -55,6 +56,22 @@ struct PoolHealthTests {
     // One working connection is enough.
     let established = connection(.established, openedAt: 0, answeredAt: Self.second)
     #expect(health([opening, established], at: 10, failure: failure) == .ready)
+  }
+
+  @Test("an open connection without pushes does not count while pushes wait for one that fails")
+  func waiting() {
+    let failure = (since: 3 * Self.second, reason: "refused")
+    let unused = connection(.established, openedAt: 0, answeredAt: Self.second)
+    let unreachable = PoolHealth.unreachable(since: 3 * Self.second, reason: "refused")
+    #expect(health([unused, connection()], at: 9, failure: failure) == .ready)
+    #expect(health([unused, connection()], at: 9, failure: failure, waitingSince: 8 * Self.second) == .ready)
+    #expect(health([unused, connection()], at: 10, failure: failure, waitingSince: 8 * Self.second) == unreachable)
+    #expect(health([unused, connection()], at: 4.9, failure: failure, waitingSince: 0) == .ready)
+    #expect(health([unused, connection()], at: 5, failure: failure, waitingSince: 0) == unreachable)
+    // Pushes also wait while every connection is busy.
+    let answering = connection(.established, inFlight: 1, openedAt: 0, answeredAt: 9 * Self.second)
+    #expect(health([answering, connection()], at: 10, failure: failure, waitingSince: 0) == .ready)
+    #expect(health([unused, connection()], at: 10, waitingSince: 0) == .ready)
   }
 
   @Test("pushes in flight without an answer for two seconds: unresponsive, unless another connection is answered")
