@@ -28,7 +28,7 @@ public struct DocumentedTable: Sendable {
   /// Whether ``documented()`` writes the page, so a test must have all rows.
   public static var isWritten: Bool { ProcessInfo.processInfo.environment["CARILLON_WRITE_TABLES"] == "1" }
 
-  /// Returns the rows that the page does not have. For a test that has not all rows of the table.
+  /// Returns the rows that the page does not have. Use it in a test that has only some rows of the table.
   public func missing() throws -> [String] {
     let lines = try Set(documented().split(separator: "\n"))
     return markdown.split(separator: "\n").filter { !lines.contains($0) }.map(String.init)

@@ -31,8 +31,9 @@ public func poll(
 /// longer.
 private let longestPause = Duration.milliseconds(250)
 
-/// Waits between two checks: three times as long as the last check took, so that polling uses at most a quarter of a
-/// core. Eight tests share two cores, and a check that reads a whole campaign takes longer than a usual pause.
+/// Waits between two checks: three times as long as the last check took, but at most 250 ms. A check of up to 80 ms
+/// therefore uses at most a quarter of a core. Eight tests share two cores, and a check that reads a whole campaign takes
+/// longer than a usual pause.
 ///
 /// - Parameters:
 ///   - start: the start of the last check.
